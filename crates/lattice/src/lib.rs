@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+pub mod matrix;
+pub mod noise;
+pub mod sample;

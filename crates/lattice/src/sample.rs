@@ -1,0 +1,4 @@
+//! Samplers: what each draws, from what, and in what time.
+
+pub mod gaussian;
+pub mod uniform;

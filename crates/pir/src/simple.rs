@@ -1,0 +1,30 @@
+//! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; eprint 2022/949, Fig. 3).
+//!
+//! | step | formula mod 2^32 | who |
+//! |---|---|---|
+//! | setup | `H = D A`, rounded to `hint_bits` | server, once |
+//! | query | `b = A s + e + Delta u_j`, `s` and `e` Gaussian | client |
+//! | answer | `D b`, rounded to 12 bits | server, one pass over `D` |
+//! | recover | `round((D b - H s) / Delta)` is column `j` of `D` | client |
+//!
+//! A server of a public database needs no secret; a client needs `H` once for each version.
+
+mod client;
+mod message;
+mod server;
+
+pub use client::{Client, Record, Secret};
+pub use message::{Answer, Hint, Query};
+pub use server::Server;
+
+use sordino_lattice::sample::uniform;
+
+use crate::Seed;
+
+/// The domain of SimplePIR's `A` under its seed.
+const DOMAIN: u8 = 1;
+
+/// Row `j` of `A`.
+fn row_of_a(seed: &Seed, j: usize, out: &mut [u32]) {
+    uniform::fill_row(&seed.0, DOMAIN, j as u64, out);
+}

@@ -1,0 +1,280 @@
+//! The client: queries that hide their index, answers turned back into records.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "words are cut to digits and flags"
+)]
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use sordino_lattice::matrix::{Backend, Small, Words};
+use sordino_lattice::sample::gaussian::Sampler;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::{Answer, Hint, Query, row_of_a};
+use crate::database::CENTRE;
+use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
+use crate::wire::{check_params, check_version};
+use crate::{Error, Params, Seed};
+
+/// Words of `A` or `H` below which a product is not worth a second thread.
+const CHUNK_WORDS: usize = 1 << 18;
+
+/// A record of the database, `record_len` bytes.
+pub type Record = Vec<u8>;
+
+/// What recovers the answer of one query: `s`, and which record was asked for.
+///
+/// It is used up by the recovery, because a second query under the same `s` would show the
+/// difference of the two. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    s: Vec<i16>,
+    index: usize,
+    version: u64,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `A` and `H`, laid out for products with secrets: `4 n (m + l)` bytes.
+#[derive(Debug)]
+pub struct Client {
+    params: Params,
+    version: u64,
+    sampler: Sampler,
+    a: Words,
+    h: Words,
+}
+
+impl Client {
+    /// A client of the database whose hint this is.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] if the hint is for other parameters.
+    pub fn new(params: &Params, seed: &Seed, hint: &Hint) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), params, seed, hint)
+    }
+
+    /// As [`Self::new`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn new_on(
+        backend: Backend,
+        params: &Params,
+        seed: &Seed,
+        hint: &Hint,
+    ) -> Result<Self, Error> {
+        check_params(&hint.params, params)?;
+        let n = params.n();
+        let shift = LOG_Q - params.hint_bits();
+        Ok(Self {
+            params: *params,
+            version: hint.version,
+            sampler: params.set().sampler(),
+            a: Words::from_rows(backend, params.columns(), n, |j, row| {
+                row_of_a(seed, j, row);
+            }),
+            h: Words::from_rows(backend, params.rows(), n, |i, row| {
+                for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
+                    *word = rounded << shift;
+                }
+            }),
+        })
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`].
+    ///
+    /// # Security
+    /// Secret and error are fresh for every query. Time and memory accesses do not depend on
+    /// `index`, except that an index out of range is refused.
+    pub fn query<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        let (mut secrets, mut queries) = self.query_batch(rng, &[index])?;
+        match (secrets.pop(), queries.pop()) {
+            (Some(secret), Some(query)) => Ok((secret, query)),
+            _ => unreachable!("one index, one query"),
+        }
+    }
+
+    /// Queries for several records: one pass over `A` for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    ///
+    /// # Security
+    /// As [`Self::query`]. The server sees how many there are.
+    pub fn query_batch<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        indices: &[usize],
+    ) -> Result<(Vec<Secret>, Vec<Query>), Error> {
+        let records = self.params.records();
+        if indices.iter().any(|index| *index >= records) {
+            return Err(Error::IndexOutOfRange { records });
+        }
+        let (k, m) = (indices.len(), self.params.columns());
+        let mut s = Small::zeroed(k, self.params.n());
+        for t in 0..k {
+            self.sampler.fill(rng, s.row_mut(t));
+        }
+        let products = Zeroizing::new(product(&self.a, &s));
+        let mut errors = Zeroizing::new(vec![0; m]);
+        let mut secrets = Vec::with_capacity(k);
+        let mut queries = Vec::with_capacity(k);
+        for (t, index) in indices.iter().enumerate() {
+            self.sampler.fill(rng, &mut errors);
+            let mut b = Vec::with_capacity(m);
+            b.extend(errors.iter().enumerate().map(|(j, e)| {
+                let e = i32::from(*e).cast_unsigned();
+                products[j * k + t].wrapping_add(e)
+            }));
+            add_unit(&mut b, self.params.locate(*index).0);
+            secrets.push(Secret {
+                s: s.row(t).to_vec(),
+                index: *index,
+                version: self.version,
+            });
+            queries.push(Query {
+                params: self.params,
+                version: self.version,
+                b,
+            });
+        }
+        Ok((secrets, queries))
+    }
+
+    /// The record that `secret`'s query asked for.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
+    /// or version. A wrong answer of the right shape gives a wrong record.
+    ///
+    /// # Security
+    /// The whole column is decrypted and the record picked from it without an address that depends
+    /// on the index.
+    pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
+        let mut records = self.recover_batch(vec![secret], std::slice::from_ref(answer))?;
+        records.pop().ok_or(Error::Count {
+            found: 0,
+            expected: 1,
+        })
+    }
+
+    /// The records that the secrets' queries asked for: one pass over the hint for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::recover`], and [`Error::Count`] if there are not as many answers as secrets.
+    ///
+    /// # Security
+    /// As [`Self::recover`].
+    pub fn recover_batch(
+        &self,
+        secrets: Vec<Secret>,
+        answers: &[Answer],
+    ) -> Result<Vec<Record>, Error> {
+        if secrets.len() != answers.len() {
+            return Err(Error::Count {
+                found: answers.len(),
+                expected: secrets.len(),
+            });
+        }
+        for (secret, answer) in secrets.iter().zip(answers) {
+            check_params(&answer.params, &self.params)?;
+            check_version(secret.version, self.version)?;
+            check_version(answer.version, self.version)?;
+        }
+        let k = secrets.len();
+        let mut s = Small::zeroed(k, self.params.n());
+        for (t, secret) in secrets.iter().enumerate() {
+            s.row_mut(t).copy_from_slice(&secret.s);
+        }
+        let products = Zeroizing::new(product(&self.h, &s));
+        let mut column = Zeroizing::new(vec![0; self.params.rows()]);
+        let mut records = Vec::with_capacity(k);
+        for (t, (secret, answer)) in secrets.iter().zip(answers).enumerate() {
+            for (i, (byte, word)) in column.iter_mut().zip(&answer.words).enumerate() {
+                *byte = decode(*word, products[i * k + t]);
+            }
+            let (_, slot) = self.params.locate(secret.index);
+            records.push(pick(&column, self.params.record_len(), slot));
+        }
+        Ok(records)
+    }
+}
+
+/// `W S^T`, `k` words for every row of `W`, on all threads.
+fn product(w: &Words, s: &Small) -> Vec<u32> {
+    let k = s.rows();
+    let mut out = vec![0; w.rows() * k];
+    if k == 0 {
+        return out;
+    }
+    let rows = CHUNK_WORDS
+        .div_ceil(k * s.row(0).len())
+        .next_multiple_of(12);
+    if rows >= w.rows() || rayon::current_num_threads() == 1 {
+        w.mul(0..w.rows(), s, &mut out);
+    } else {
+        out.par_chunks_mut(rows * k)
+            .enumerate()
+            .for_each(|(chunk, out)| {
+                let first = chunk * rows;
+                w.mul(first..first + out.len() / k, s, out);
+            });
+    }
+    out
+}
+
+/// Adds `Delta` to the word at `column`, touching all of them alike.
+fn add_unit(b: &mut [u32], column: usize) {
+    for (j, word) in b.iter_mut().enumerate() {
+        *word = word.wrapping_add(equal(j, column) << LOG_DELTA);
+    }
+}
+
+/// The byte behind a word of an answer and its mask `H_i s`.
+fn decode(word: u16, mask: u32) -> u8 {
+    let noisy = (u32::from(word) << (LOG_Q - ANSWER_BITS)).wrapping_sub(mask);
+    let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
+    // Eight bits are left.
+    (rounded as u8) ^ CENTRE
+}
+
+/// Record `slot` of a column, reading all of them alike.
+fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
+    let mut record = vec![0; record_len];
+    for (i, candidate) in column.chunks_exact(record_len).enumerate() {
+        // All ones for the slot, zeros for the others.
+        let mask = (equal(i, slot) as u8).wrapping_neg();
+        for (byte, candidate) in record.iter_mut().zip(candidate) {
+            *byte |= candidate & mask;
+        }
+    }
+    record
+}
+
+/// 1 if two indices are equal, else 0, without a branch.
+fn equal(a: usize, b: usize) -> u32 {
+    let difference = (a ^ b) as u64;
+    let nonzero = (difference | difference.wrapping_neg()) >> 63;
+    (nonzero ^ 1) as u32
+}

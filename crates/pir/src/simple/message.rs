@@ -1,0 +1,157 @@
+//! What travels: the hint once, a query up and an answer down.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "unpacked words have 12 bits"
+)]
+
+use crate::bits::{pack, packed_len, unpack};
+use crate::params::ANSWER_BITS;
+use crate::wire::{self, Kind};
+use crate::{Error, Params};
+
+/// `H = D A`, `l x n`, each word rounded to [`Params::hint_bits`] bits. The same for every client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    pub(super) params: Params,
+    pub(super) version: u64,
+    /// Rounded words, row after row.
+    pub(super) words: Vec<u32>,
+}
+
+/// `b = A s + e + Delta u_j`, `m` words: without the secret, indistinguishable from uniform ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) b: Vec<u32>,
+}
+
+/// `D b`, `l` words, each rounded to 12 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) words: Vec<u16>,
+}
+
+impl Hint {
+    /// The version of the database that this hint is of.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The wire form, [`Params::hint_len`] bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let width = self.params.hint_bits();
+        let length = packed_len(self.words.len(), width);
+        wire::encode(
+            Kind::SimpleHint,
+            &self.params,
+            self.version,
+            length,
+            |out| {
+                pack(self.words.iter().copied(), width, out);
+            },
+        )
+    }
+
+    /// Reads a wire form.
+    ///
+    /// # Errors
+    /// If the bytes are not a hint for `params`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        let (count, width) = (params.rows() * params.n(), params.hint_bits());
+        let length = packed_len(count, width);
+        let (version, payload) = wire::decode_for(Kind::SimpleHint, params, length, bytes)?;
+        Ok(Self {
+            params: *params,
+            version,
+            words: unpack(payload, count, width).collect(),
+        })
+    }
+}
+
+impl Query {
+    /// The version of the database that the client's hint is of.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The wire form, [`Params::query_len`] bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length = 4 * self.b.len();
+        wire::encode(
+            Kind::SimpleQuery,
+            &self.params,
+            self.version,
+            length,
+            |out| {
+                out.extend(self.b.iter().flat_map(|word| word.to_le_bytes()));
+            },
+        )
+    }
+
+    /// Reads a wire form.
+    ///
+    /// # Errors
+    /// If the bytes are not a query for `params`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        let length = 4 * params.columns();
+        let (version, payload) = wire::decode_for(Kind::SimpleQuery, params, length, bytes)?;
+        let (words, _) = payload.as_chunks();
+        Ok(Self {
+            params: *params,
+            version,
+            b: words.iter().map(|word| u32::from_le_bytes(*word)).collect(),
+        })
+    }
+}
+
+impl Answer {
+    /// The version of the database that was scanned.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The wire form, [`Params::answer_len`] bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length = packed_len(self.words.len(), ANSWER_BITS);
+        wire::encode(
+            Kind::SimpleAnswer,
+            &self.params,
+            self.version,
+            length,
+            |out| {
+                pack(
+                    self.words.iter().map(|word| u32::from(*word)),
+                    ANSWER_BITS,
+                    out,
+                );
+            },
+        )
+    }
+
+    /// Reads a wire form.
+    ///
+    /// # Errors
+    /// If the bytes are not an answer for `params`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        let length = packed_len(params.rows(), ANSWER_BITS);
+        let (version, payload) = wire::decode_for(Kind::SimpleAnswer, params, length, bytes)?;
+        Ok(Self {
+            params: *params,
+            version,
+            // 12 bits fit.
+            words: unpack(payload, params.rows(), ANSWER_BITS)
+                .map(|word| word as u16)
+                .collect(),
+        })
+    }
+}

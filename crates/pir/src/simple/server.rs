@@ -1,0 +1,173 @@
+//! The server: one pass over the database for a query, or for many.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "rounded words have 12 bits"
+)]
+
+use rayon::prelude::*;
+use sordino_lattice::matrix::{Backend, Panels, Vector};
+
+use super::{Answer, Hint, Query, row_of_a};
+use crate::params::{ANSWER_BITS, LOG_Q};
+use crate::wire::{check_params, check_version};
+use crate::{Database, Error, Params, Seed};
+
+/// Bytes of the database below which a scan is not worth a second thread.
+const CHUNK_BYTES: usize = 1 << 18;
+/// Chunks are a multiple of this many rows, so that every kernel's row blocks are full.
+const CHUNK_ROWS: usize = 24;
+
+/// A database and what is needed to answer queries on it. Nothing in it is secret.
+#[derive(Debug)]
+pub struct Server {
+    params: Params,
+    version: u64,
+    backend: Backend,
+    database: Database,
+}
+
+impl Server {
+    /// Computes the hint of `database` under the `A` of `seed`.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
+    pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
+        Self::setup_on(Backend::detect(), database, params, seed)
+    }
+
+    /// As [`Self::setup`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::setup`].
+    pub fn setup_on(
+        backend: Backend,
+        database: Database,
+        params: &Params,
+        seed: &Seed,
+    ) -> Result<(Self, Hint), Error> {
+        check_params(database.params(), params)?;
+        let server = Self {
+            params: *params,
+            version: 0,
+            backend,
+            database,
+        };
+        let hint = server.hint(seed);
+        Ok((server, hint))
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The version of the database.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// `H = D A`, rounded.
+    fn hint(&self, seed: &Seed) -> Hint {
+        let (n, width) = (self.params.n(), self.params.hint_bits());
+        let a = Panels::from_rows(self.backend, self.params.columns(), n, |j, row| {
+            row_of_a(seed, j, row);
+        });
+        let mut words = vec![0; self.params.rows() * n];
+        self.for_row_chunks(n, &mut words, |digits, out| {
+            digits.mul_panels(&a, out);
+            for word in out {
+                *word = round(*word, width);
+            }
+        });
+        Hint {
+            params: self.params,
+            version: self.version,
+            words,
+        }
+    }
+
+    /// Answers one query: one pass over the database.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
+    pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        self.check(query)?;
+        let b = Vector::new(self.backend, &query.b);
+        let mut words = vec![0; self.params.rows()];
+        self.for_row_chunks(1, &mut words, |digits, out| digits.mul_vec(&b, out));
+        Ok(self.round(words))
+    }
+
+    /// Answers queries of any clients: one pass over the database for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::answer`], for the first query that is refused; then none is answered.
+    pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
+        queries.iter().try_for_each(|query| self.check(query))?;
+        if let [query] = queries {
+            return Ok(vec![self.answer(query)?]);
+        }
+        let k = queries.len();
+        let columns: Vec<_> = queries.iter().map(|query| query.b.as_slice()).collect();
+        let b = Panels::from_columns(self.backend, &columns);
+        let mut words = vec![0; self.params.rows() * k];
+        if k > 0 {
+            self.for_row_chunks(k, &mut words, |digits, out| digits.mul_panels(&b, out));
+        }
+        let answer = |t| self.round(words.iter().skip(t).step_by(k).copied().collect());
+        Ok((0..k).map(answer).collect())
+    }
+
+    fn check(&self, query: &Query) -> Result<(), Error> {
+        check_params(&query.params, &self.params)?;
+        check_version(query.version, self.version)
+    }
+
+    fn round(&self, words: Vec<u32>) -> Answer {
+        Answer {
+            params: self.params,
+            version: self.version,
+            // 12 bits fit.
+            words: words
+                .into_iter()
+                .map(|word| round(word, ANSWER_BITS) as u16)
+                .collect(),
+        }
+    }
+
+    /// Calls `product` for chunks of rows and of `out`, `width` words a row, on all threads.
+    fn for_row_chunks(
+        &self,
+        width: usize,
+        out: &mut [u32],
+        product: impl Fn(sordino_lattice::matrix::Digits<'_>, &mut [u32]) + Sync,
+    ) {
+        let digits = self.database.digits();
+        let row_work = digits.columns() * width;
+        let rows = CHUNK_BYTES
+            .div_ceil(row_work)
+            .max(digits.rows().div_ceil(8 * rayon::current_num_threads()))
+            .next_multiple_of(CHUNK_ROWS);
+        if rows >= digits.rows() {
+            return product(digits, out);
+        }
+        out.par_chunks_mut(rows * width)
+            .enumerate()
+            .for_each(|(chunk, out)| {
+                let first = chunk * rows;
+                product(digits.slice(first..first + out.len() / width), out);
+            });
+    }
+}
+
+/// The nearest multiple of `2^(32 - width)`, as a word of `width` bits.
+pub(super) fn round(word: u32, width: u32) -> u32 {
+    let shift = LOG_Q - width;
+    if shift == 0 {
+        return word;
+    }
+    word.wrapping_add(1 << (shift - 1)) >> shift
+}
