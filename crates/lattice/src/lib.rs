@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+pub mod aligned;
+pub mod modulus;
+pub mod ntt;
+pub mod ring;
+pub mod sample;
+
+pub use modulus::Modulus;

@@ -1,0 +1,6 @@
+//! Samplers: every secret one is constant-time and works on integers only.
+
+pub mod cbd;
+pub mod residue;
+pub mod stream;
+pub mod ternary;
