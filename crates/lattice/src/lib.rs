@@ -1,5 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+pub mod aligned;
 pub mod matrix;
+pub mod modulus;
 pub mod noise;
+pub mod ntt;
+pub mod ring;
 pub mod sample;
+
+pub use modulus::Modulus;

@@ -1,4 +1,8 @@
-//! Samplers: what each draws, from what, and in what time.
+//! Samplers: every secret one is constant-time and works on integers only.
 
+pub mod cbd;
 pub mod gaussian;
+pub mod residue;
+pub mod stream;
+pub mod ternary;
 pub mod uniform;

@@ -1,0 +1,225 @@
+//! The parameter sets of row packing, and the shape of a packing.
+
+use std::sync::OnceLock;
+
+use sordino_lattice::Modulus;
+use sordino_lattice::ntt::Plan;
+use sordino_lattice::sample::cbd;
+
+use crate::Error;
+use crate::rounding::{Switch, nearest};
+
+/// The ring degree `N`.
+pub(crate) const N: usize = 2048;
+
+/// The largest 50-bit prime that is 1 mod 4096: `2^50 - 16383`.
+pub(crate) const Q: u64 = 1_125_899_906_826_241;
+
+/// Low bits of `b` that the upload leaves out.
+pub(super) const DROPPED: u32 = 2;
+
+/// The score window `R`: vectors and queries of norm up to [`NORM`] cannot leave it.
+const WINDOW: f64 = 2.01;
+
+/// The largest norm of a vector or a query: 1, and room for single-precision normalisation.
+const NORM: f64 = 1.001;
+
+/// The scale `D_c` of the vectors' coordinates.
+const VECTOR_SCALE: f64 = (1 << 21) as f64;
+
+/// A named, checked parameter set.
+///
+/// All sets share `N = 2048`, the 50-bit prime and the distributions, so their security is the same:
+/// 137 bits (lattice estimator, MATZOV; 108.8 under core-SVP). They differ in the precision of the
+/// reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    id: u8,
+    name: &'static str,
+    reply_bits: u32,
+}
+
+impl Params {
+    const ALL: [Self; 2] = [Self::rlwe_2048_50(), Self::rlwe_2048_50_fine()];
+
+    /// The default: replies of 25 bits a coefficient, scores with a standard error near `2^-20.5`.
+    #[must_use]
+    pub const fn rlwe_2048_50() -> Self {
+        Self {
+            id: 1,
+            name: "rlwe-2048-50",
+            reply_bits: 25,
+        }
+    }
+
+    /// Replies of 28 bits a coefficient, scores with a standard error near `2^-22`.
+    #[must_use]
+    pub const fn rlwe_2048_50_fine() -> Self {
+        Self {
+            id: 2,
+            name: "rlwe-2048-50-fine",
+            reply_bits: 28,
+        }
+    }
+
+    /// The set's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The ring degree `N`.
+    #[must_use]
+    pub const fn degree(self) -> usize {
+        N
+    }
+
+    /// The modulus `q` under which queries are encrypted.
+    #[must_use]
+    pub const fn modulus(self) -> u64 {
+        Q
+    }
+
+    /// The bits of a reply coefficient.
+    #[must_use]
+    pub const fn reply_bits(self) -> u32 {
+        self.reply_bits
+    }
+
+    /// The largest norm of a query or a vector.
+    #[must_use]
+    pub const fn norm_bound(self) -> f64 {
+        NORM
+    }
+
+    /// The predicted standard deviation of a score's error, for a query and vectors of norm one in
+    /// `dim` dimensions: rounding of the vectors and of the query, encryption, rounding of the reply.
+    #[must_use]
+    pub fn predicted_error(self, dim: usize) -> f64 {
+        let shape = Shape::new(dim, 1);
+        let step = 1.0 / 12.0;
+        let vectors = step / VECTOR_SCALE.powi(2);
+        let query = step / self.query_scale().powi(2);
+        // The error of b meets all vectors of a pack: a polynomial of norm sqrt(per) D_c.
+        let upload = cbd::VARIANCE + f64::from(1u32 << (2 * DROPPED)) * step;
+        let encryption = upload * shape.per as f64 / self.query_scale().powi(2);
+        // c1's rounding errors meet 2N/3 nonzero coefficients of s.
+        let reply = (1.0 + 2.0 * N as f64 / 3.0)
+            * step
+            * (WINDOW / (1u64 << self.reply_bits) as f64).powi(2);
+        (vectors + query + encryption + reply).sqrt()
+    }
+
+    pub(super) fn id(self) -> u8 {
+        self.id
+    }
+
+    pub(super) fn from_id(id: u8) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|set| set.id == id)
+            .ok_or(Error::UnknownSet { found: id })
+    }
+
+    /// The scale `D_q` of the query's coordinates.
+    fn query_scale(self) -> f64 {
+        Q as f64 / (WINDOW * VECTOR_SCALE)
+    }
+
+    /// A coordinate of the query as an integer.
+    #[inline]
+    pub(super) fn query_code(self, x: f32) -> i64 {
+        nearest(f64::from(x) * self.query_scale())
+    }
+
+    /// A coordinate of a vector as an integer.
+    #[inline]
+    pub(super) fn vector_code(self, x: f32) -> i64 {
+        nearest(f64::from(x) * VECTOR_SCALE)
+    }
+
+    /// A decrypted reply coefficient mod `2^r` as a score.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "scores are single precision"
+    )]
+    pub(super) fn score(self, coefficient: u64) -> f32 {
+        let unused = u64::BITS - self.reply_bits;
+        let centred = (coefficient << unused).cast_signed() >> unused;
+        (centred as f64 * WINDOW / (1u64 << self.reply_bits) as f64) as f32
+    }
+
+    pub(super) fn switch(self) -> Switch {
+        const { assert!(Modulus::new(Q).is_ok()) };
+        Switch::new(plan().modulus(), self.reply_bits)
+    }
+
+    /// Refuses coordinates that are not finite and vectors longer than the bound.
+    pub(super) fn check_norms(self, vectors: &[f32], dim: usize) -> Result<(), Error> {
+        for (index, vector) in vectors.chunks_exact(dim).enumerate() {
+            let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();
+            if !square.is_finite() {
+                let not_finite = vector.iter().position(|x| !x.is_finite());
+                if let Some(within) = not_finite {
+                    let index = index * dim + within;
+                    return Err(Error::NotFinite { index });
+                }
+            }
+            if square > NORM * NORM {
+                return Err(Error::Norm { index });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The transform of the one ring that all sets share.
+pub(crate) fn plan() -> &'static Plan {
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    PLAN.get_or_init(|| {
+        let modulus = Modulus::new(Q).expect("a 50-bit prime");
+        Plan::new(N, modulus).expect("the prime is 1 mod 2N")
+    })
+}
+
+/// How `count` vectors of `dim` coordinates lie in polynomials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) dim: usize,
+    pub(super) count: usize,
+    /// Parts that a vector is cut into: 1 up to dimension `N`.
+    pub(super) parts: usize,
+    /// Coordinates of a part; the last part may use fewer.
+    pub(super) width: usize,
+    /// Vectors of a pack.
+    pub(super) per: usize,
+    /// Packs, of `parts` polynomials each.
+    pub(super) packs: usize,
+}
+
+impl Shape {
+    /// `dim` must not be 0.
+    pub(super) fn new(dim: usize, count: usize) -> Self {
+        let parts = dim.div_ceil(N);
+        let width = dim.div_ceil(parts);
+        let per = N / width;
+        Self {
+            dim,
+            count,
+            parts,
+            width,
+            per,
+            packs: count.div_ceil(per),
+        }
+    }
+
+    /// The coefficient that holds the score of vector `v` of a pack.
+    pub(super) fn position(self, v: usize) -> usize {
+        v * self.width + self.width - 1
+    }
+
+    /// Vectors of pack `k`.
+    pub(super) fn in_pack(self, k: usize) -> usize {
+        self.per.min(self.count - k * self.per)
+    }
+}

@@ -1,0 +1,262 @@
+//! The server's side: encoded vectors, and scoring.
+
+use rayon::prelude::*;
+use sordino_lattice::aligned::Aligned;
+
+use super::params::{N, Params, Shape, plan};
+use super::query::Query;
+use super::reply::Reply;
+use crate::{Error, planes, wire};
+
+/// Vectors encoded for scoring: `ceil(K / floor(N / d))` packs in NTT form, 8 bytes a coefficient.
+#[derive(Clone, Debug)]
+pub struct Plaintexts {
+    params: Params,
+    shape: Shape,
+    /// Part `l` of pack `k` at polynomial `k parts + l`.
+    polys: Aligned<u64>,
+}
+
+impl Plaintexts {
+    /// Encodes `vectors`, row after row of `dim` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`], [`Error::Length`] if the coordinates do not fill whole
+    /// vectors, [`Error::NotFinite`], [`Error::Norm`] if a vector is longer than
+    /// [`Params::norm_bound`].
+    pub fn encode(params: &Params, vectors: &[f32], dim: usize) -> Result<Self, Error> {
+        wire::check_dim(dim)?;
+        if !vectors.len().is_multiple_of(dim) {
+            return Err(Error::Length {
+                found: vectors.len(),
+                expected: vectors.len().next_multiple_of(dim),
+            });
+        }
+        let count = vectors.len() / dim;
+        wire::check_count(count)?;
+        params.check_norms(vectors, dim)?;
+        let shape = Shape::new(dim, count);
+        let mut polys = Aligned::new(shape.packs * shape.parts * N);
+        polys
+            .par_chunks_exact_mut(shape.parts * N)
+            .zip(vectors.par_chunks(shape.per * dim))
+            .for_each(|(pack, vectors)| {
+                for (v, vector) in vectors.chunks_exact(dim).enumerate() {
+                    place(*params, shape, pack, v, vector);
+                }
+                for poly in pack.chunks_exact_mut(N) {
+                    plan().forward(poly);
+                }
+            });
+        Ok(Self {
+            params: *params,
+            shape,
+            polys,
+        })
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The number of vectors `K`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.count
+    }
+
+    /// Whether there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// Puts `vector` in the place of vector `index`; only its pack is encoded anew.
+    ///
+    /// # Errors
+    /// [`Error::Index`], [`Error::Length`], [`Error::NotFinite`], [`Error::Norm`].
+    pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<(), Error> {
+        let shape = self.shape;
+        if index >= shape.count {
+            return Err(Error::Index {
+                index,
+                count: shape.count,
+            });
+        }
+        if vector.len() != shape.dim {
+            return Err(Error::Length {
+                found: vector.len(),
+                expected: shape.dim,
+            });
+        }
+        self.params.check_norms(vector, shape.dim)?;
+        let (k, v) = (index / shape.per, index % shape.per);
+        let pack = &mut self.polys[k * shape.parts * N..][..shape.parts * N];
+        for poly in pack.chunks_exact_mut(N) {
+            plan().inverse(poly);
+        }
+        place(self.params, shape, pack, v, vector);
+        for poly in pack.chunks_exact_mut(N) {
+            plan().forward(poly);
+        }
+        Ok(())
+    }
+
+    /// The encrypted dot products of one query with every vector.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension.
+    pub fn score(&self, query: &Query) -> Result<Reply, Error> {
+        let mut reply = Reply::zero(self.params, self.shape);
+        self.fill(
+            std::slice::from_ref(query),
+            std::slice::from_mut(&mut reply),
+        )?;
+        Ok(reply)
+    }
+
+    /// The encrypted dot products of several queries with every vector, in one pass over the encoded
+    /// vectors. Packs are scored in parallel on rayon's current pool.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
+    pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
+        let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
+        self.fill(queries, &mut replies)?;
+        Ok(replies)
+    }
+
+    /// Fills in the reply to each query.
+    fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
+        for query in queries {
+            query.check(&self.params, self.shape.dim)?;
+        }
+        let shape = self.shape;
+        let values: Vec<_> = queries.iter().map(|query| query.to_values()).collect();
+        let mut packs: Vec<Pack> = self
+            .polys
+            .chunks_exact(shape.parts * N)
+            .map(|pack| (Vec::with_capacity(queries.len()), pack))
+            .collect();
+        for reply in replies {
+            for ((bodies, _), body) in packs.iter_mut().zip(reply.packs_mut()) {
+                bodies.push(body);
+            }
+        }
+        let score_pack = |scratch: &mut Scratch, (k, (bodies, pack)): (usize, Pack)| {
+            for (body, values) in bodies.into_iter().zip(&values) {
+                scratch.score(self.params, shape, (values, k), pack, body);
+            }
+        };
+        if shape.packs * queries.len() < PARALLEL_FROM || rayon::current_num_threads() == 1 {
+            let mut scratch = Scratch::new();
+            packs
+                .into_iter()
+                .enumerate()
+                .for_each(|pack| score_pack(&mut scratch, pack));
+        } else {
+            packs
+                .into_par_iter()
+                .enumerate()
+                .for_each_init(Scratch::new, score_pack);
+        }
+        Ok(())
+    }
+}
+
+/// One pack of every reply, and the pack of vectors that fills it.
+type Pack<'a> = (Vec<&'a mut [u8]>, &'a [u64]);
+
+/// Packs from which threads are worth waking: about 100 us of work.
+const PARALLEL_FROM: usize = 32;
+
+/// A query's polynomials in NTT form, part after part.
+pub(super) struct Values {
+    pub(super) a: Aligned<u64>,
+    pub(super) b: Aligned<u64>,
+}
+
+/// Working space of one thread.
+struct Scratch {
+    sum: Aligned<u64>,
+    term: Aligned<u64>,
+    picked: Vec<u64>,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        Self {
+            sum: Aligned::new(N),
+            term: Aligned::new(N),
+            picked: Vec::new(),
+        }
+    }
+
+    /// Writes one pack of a reply: `c0` at the scores' coefficients, then `c1`.
+    fn score(
+        &mut self,
+        params: Params,
+        shape: Shape,
+        (query, k): (&Values, usize),
+        pack: &[u64],
+        body: &mut [u8],
+    ) {
+        let switch = params.switch();
+        let (c0, c1) = body.split_at_mut(body.len() - planes::len(N, params.reply_bits()));
+
+        // The scores lie at coefficients -1 mod the largest power of two in the width: only those
+        // are computed, and of those every odd-th is a score.
+        let stride = shape.width.trailing_zeros();
+        self.sum_of_products(&query.b, pack);
+        plan().inverse_strided(&mut self.sum, stride);
+        self.picked.clear();
+        self.picked.extend(
+            (0..shape.in_pack(k)).map(|v| switch.switch(self.sum[shape.position(v) >> stride])),
+        );
+        planes::write(&self.picked, params.reply_bits(), c0);
+
+        self.sum_of_products(&query.a, pack);
+        plan().inverse(&mut self.sum);
+        for residue in self.sum.iter_mut() {
+            *residue = switch.switch(*residue);
+        }
+        planes::write(&self.sum, params.reply_bits(), c1);
+    }
+
+    fn sum_of_products(&mut self, query: &[u64], pack: &[u64]) {
+        let modulus = plan().modulus();
+        for (part, (x, p)) in query.chunks_exact(N).zip(pack.chunks_exact(N)).enumerate() {
+            let target = if part == 0 {
+                &mut self.sum
+            } else {
+                &mut self.term
+            };
+            target.copy_from_slice(x);
+            plan().multiply(target, p);
+            if part > 0 {
+                for (sum, &term) in self.sum.iter_mut().zip(self.term.iter()) {
+                    *sum = modulus.add(*sum, term);
+                }
+            }
+        }
+    }
+}
+
+/// Writes the coefficients of vector `v` of a pack, reversed within each part.
+fn place(params: Params, shape: Shape, pack: &mut [u64], v: usize, vector: &[f32]) {
+    let modulus = plan().modulus();
+    for (poly, part) in pack.chunks_exact_mut(N).zip(vector.chunks(shape.width)) {
+        let last = shape.position(v);
+        for (j, &x) in part.iter().enumerate() {
+            poly[last - j] = modulus.from_signed(params.vector_code(x));
+        }
+    }
+}

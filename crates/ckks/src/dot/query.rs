@@ -1,0 +1,240 @@
+//! The client's side: encryption of the query, decryption of the scores.
+
+use rand_core::CryptoRng;
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::ring::{Ntt, Poly};
+use sordino_lattice::sample::stream::Stream;
+use sordino_lattice::sample::{cbd, residue, ternary};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::params::{DROPPED, N, Params, Q, Shape, plan};
+use super::plaintexts::Values;
+use super::reply::Reply;
+use crate::wire::{Head, Kind};
+use crate::{Error, wire};
+
+/// Bytes of an uploaded coefficient: `q` has 50 bits, two of which stay behind.
+const COEFFICIENT_LEN: usize = 6;
+const _: () = assert!(Q >> DROPPED < 1 << (8 * COEFFICIENT_LEN));
+
+/// Numbers of the streams that one secret seed expands to.
+const SECRET: u64 = 0;
+const ERRORS: u64 = 1;
+
+/// The secret of one query. It decrypts one reply and is gone; it is erased when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SecretKey {
+    #[zeroize(skip)]
+    params: Params,
+    #[zeroize(skip)]
+    dim: usize,
+    /// `s`, with coefficients in `-1..=1`.
+    coefficients: Vec<i8>,
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretKey")
+            .field("params", &self.params)
+            .field("dim", &self.dim)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An encrypted query: the seed of `a`, and `b` without its two lowest bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    params: Params,
+    dim: usize,
+    seed: [u8; 32],
+    /// `b / 4` rounded, part after part.
+    b: Vec<u64>,
+}
+
+/// Encrypts `query` under a fresh secret.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::NotFinite`], [`Error::Norm`] if the query is longer than
+/// [`Params::norm_bound`].
+///
+/// # Security
+/// The query reveals its dimension and nothing else. The secret and the errors are drawn from `rng`
+/// for this query alone; sampling and encryption run in constant time.
+pub fn encrypt<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    params: &Params,
+    query: &[f32],
+) -> Result<(SecretKey, Query), Error> {
+    let dim = query.len();
+    wire::check_dim(dim)?;
+    params.check_norms(query, dim)?;
+    let shape = Shape::new(dim, 0);
+    let mut seed = [0; 32];
+    rng.fill_bytes(&mut seed);
+    let mut secret_seed = Zeroizing::new([0; 32]);
+    rng.fill_bytes(secret_seed.as_mut());
+
+    let mut coefficients = vec![0; N];
+    ternary::fill(&mut Stream::new(&secret_seed, SECRET), &mut coefficients);
+    let s = Zeroizing::new(Poly::from_signed(&coefficients, plan()).into_ntt(plan()));
+    let mut errors = Stream::new(&secret_seed, ERRORS);
+    let mut e = Zeroizing::new([0i8; N]);
+
+    let modulus = plan().modulus();
+    let mut b = Vec::with_capacity(shape.parts * N);
+    for (part, coordinates) in query.chunks(shape.width).enumerate() {
+        let mut product: Poly<Ntt> = Poly::zero(N);
+        residue::fill_vartime(&seed, part as u64, modulus, &mut product);
+        product.multiply(&s, plan());
+        let mut sample = Zeroizing::new(product.into_coefficients(plan()));
+        for (residue, &x) in sample.iter_mut().zip(coordinates) {
+            *residue = modulus.add(*residue, modulus.from_signed(params.query_code(x)));
+        }
+        cbd::fill(&mut errors, e.as_mut());
+        b.extend(sample.iter().zip(e.iter()).map(|(&residue, &e)| {
+            let sum = modulus.add(residue, modulus.from_signed(i64::from(e)));
+            (sum + (1 << (DROPPED - 1))) >> DROPPED
+        }));
+    }
+    let query = Query {
+        params: *params,
+        dim,
+        seed,
+        b,
+    };
+    let secret = SecretKey {
+        params: *params,
+        dim,
+        coefficients,
+    };
+    Ok((secret, query))
+}
+
+impl SecretKey {
+    /// Decrypts the scores of `count` vectors, and ends the secret.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the reply is for another parameter set, dimension or number of vectors.
+    ///
+    /// # Security
+    /// Runs in constant time. The scores carry an error that depends on the secret: they must stay
+    /// with the key holder, not go back to the server nor to a third party.
+    pub fn decrypt(self, count: usize, reply: &Reply) -> Result<Vec<f32>, Error> {
+        reply.check(&self.params, self.dim, count)?;
+        let shape = Shape::new(self.dim, count);
+        // Coefficient m of c1 s is the dot product of c1 with this, from N - 1 - m on:
+        // s[N-1], ..., s[0], -s[N-1], ..., -s[1].
+        let mut reversed = Zeroizing::new(vec![0i8; 2 * N]);
+        for (j, &s) in self.coefficients.iter().enumerate() {
+            reversed[N - 1 - j] = s;
+            reversed[2 * N - 1 - j] = -s;
+        }
+        let mut scores = Vec::with_capacity(count);
+        for (k, pack) in reply.packs().enumerate() {
+            for v in 0..shape.in_pack(k) {
+                let window = &reversed[N - 1 - shape.position(v)..][..N];
+                let mask = pack.mask_dot(window);
+                scores.push(self.params.score(pack.score(v).wrapping_sub(mask)));
+            }
+        }
+        Ok(scores)
+    }
+}
+
+impl Query {
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The bytes of a message about a query of `dim` coordinates.
+    #[must_use]
+    pub fn encoded_len(dim: usize) -> usize {
+        wire::HEAD_LEN + 32 + dim.div_ceil(N) * N * COEFFICIENT_LEN
+    }
+
+    /// The message: head, seed, coefficients of 6 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head::new(Kind::DotQuery, self.params.id(), self.dim, 0);
+        let mut message = head.begin(32 + self.b.len() * COEFFICIENT_LEN);
+        message.extend_from_slice(&self.seed);
+        for coefficient in &self.b {
+            message.extend_from_slice(&coefficient.to_le_bytes()[..COEFFICIENT_LEN]);
+        }
+        message
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If it is not one of this kind and version, names an unknown set, has another length than its
+    /// dimension fixes, or holds a coefficient that is not below `q`.
+    pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
+        let (head, body) = Head::split(Kind::DotQuery, message)?;
+        let params = Params::from_id(head.set)?;
+        if head.count() != 0 {
+            return Err(Error::Mismatch {
+                what: "counts",
+                found: head.count(),
+                expected: 0,
+            });
+        }
+        wire::check_body(body, Self::encoded_len(head.dim()) - wire::HEAD_LEN)?;
+        let (seed, coefficients) = body.split_first_chunk().ok_or(Error::Kind)?;
+        let mut b = Vec::with_capacity(coefficients.len() / COEFFICIENT_LEN);
+        for (index, bytes) in coefficients
+            .as_chunks::<COEFFICIENT_LEN>()
+            .0
+            .iter()
+            .enumerate()
+        {
+            let mut word = [0; 8];
+            word[..COEFFICIENT_LEN].copy_from_slice(bytes);
+            let coefficient = u64::from_le_bytes(word);
+            if coefficient << DROPPED >= Q {
+                return Err(Error::Coefficient { index });
+            }
+            b.push(coefficient);
+        }
+        Ok(Self {
+            params,
+            dim: head.dim(),
+            seed: *seed,
+            b,
+        })
+    }
+
+    /// That the query is meant for vectors of this set and dimension.
+    pub(super) fn check(&self, params: &Params, dim: usize) -> Result<(), Error> {
+        wire::check_same(
+            "parameter sets",
+            self.params.id().into(),
+            params.id().into(),
+        )?;
+        wire::check_same("dimensions", self.dim, dim)
+    }
+
+    /// `a` expanded and `b` transformed.
+    pub(super) fn to_values(&self) -> Values {
+        let mut a = Aligned::new(self.b.len());
+        let mut b = Aligned::new(self.b.len());
+        for (part, poly) in a.chunks_exact_mut(N).enumerate() {
+            residue::fill_vartime(&self.seed, part as u64, plan().modulus(), poly);
+        }
+        for (residue, coefficient) in b.iter_mut().zip(&self.b) {
+            *residue = coefficient << DROPPED;
+        }
+        for poly in b.chunks_exact_mut(N) {
+            plan().forward(poly);
+        }
+        Values { a, b }
+    }
+}

@@ -1,0 +1,92 @@
+//! What can be refused.
+
+/// Why an input was refused. Nothing here depends on a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A dimension of zero or above the largest supported.
+    #[error("dimension {found} is outside 1..={most}")]
+    Dimension {
+        /// The dimension given.
+        found: usize,
+        /// The largest that is supported.
+        most: usize,
+    },
+    /// More vectors than are supported.
+    #[error("{found} vectors are more than {most}")]
+    Count {
+        /// The number given.
+        found: usize,
+        /// The largest that is supported.
+        most: usize,
+    },
+    /// A list of coordinates does not have the length that the dimension requires.
+    #[error("{found} coordinates, expected {expected}")]
+    Length {
+        /// Coordinates found.
+        found: usize,
+        /// Coordinates expected.
+        expected: usize,
+    },
+    /// A coordinate is infinite or not a number.
+    #[error("coordinate {index} is not finite")]
+    NotFinite {
+        /// Its position in the list.
+        index: usize,
+    },
+    /// A vector is longer than the parameter set scores without wrapping.
+    #[error("vector {index} has a norm above the bound of the parameter set")]
+    Norm {
+        /// The vector's number; 0 for a query.
+        index: usize,
+    },
+    /// A vector number beyond the last.
+    #[error("vector {index} of {count}")]
+    Index {
+        /// The number asked for.
+        index: usize,
+        /// The number of vectors.
+        count: usize,
+    },
+    /// Two parties' objects belong to different parameter sets, dimensions or counts.
+    #[error("{what} differ: found {found}, expected {expected}")]
+    Mismatch {
+        /// What differs.
+        what: &'static str,
+        /// On the object that was given.
+        found: usize,
+        /// On the receiver.
+        expected: usize,
+    },
+    /// Bytes that do not begin with this crate's magic and the expected kind of message.
+    #[error("not a message of the expected kind")]
+    Kind,
+    /// A message of a version that this crate does not read.
+    #[error("message version {found}, expected {expected}")]
+    Version {
+        /// The version found.
+        found: u8,
+        /// The version that this crate reads and writes.
+        expected: u8,
+    },
+    /// A message that names a parameter set that does not exist.
+    #[error("unknown parameter set {found}")]
+    UnknownSet {
+        /// The number found.
+        found: u8,
+    },
+    /// A message whose length is not the one that its head fixes.
+    #[error("message of {found} bytes, expected {expected}")]
+    MessageLength {
+        /// Bytes found.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+    },
+    /// A coefficient that is not a residue of its modulus.
+    #[error("coefficient {index} is not below the modulus")]
+    Coefficient {
+        /// Its position in the message.
+        index: usize,
+    },
+}

@@ -1,0 +1,81 @@
+//! Rounding: reals to integers, residues mod `q` to the nearest of `2^r` steps.
+
+use sordino_lattice::Modulus;
+
+/// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
+///
+/// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`, a
+/// `(bits - 2)`-bit number within 1.25 of `c 2^(bits-2) / q`, is rounded to its top `r` bits: the
+/// distance to the step found is at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Switch {
+    pub(crate) factor: u64,
+    pub(crate) shift: u32,
+    pub(crate) half: u64,
+    pub(crate) mask: u64,
+}
+
+impl Switch {
+    /// # Panics
+    /// If `r` is not between 1 and `bits - 3`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "2^(bits + 50) / q is below 2^51"
+    )]
+    pub(crate) const fn new(modulus: Modulus, r: u32) -> Self {
+        let bits = modulus.bits();
+        assert!(1 <= r && r + 3 <= bits, "reply modulus");
+        let shift = bits - 2 - r;
+        Self {
+            factor: ((1u128 << (bits + 50)) / modulus.q() as u128) as u64,
+            shift,
+            half: 1 << (shift - 1),
+            mask: (1 << r) - 1,
+        }
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "c M / 2^52 is below 2^50")]
+    pub(crate) const fn switch(self, c: u64) -> u64 {
+        let scaled = ((c as u128 * self.factor as u128) >> 52) as u64;
+        ((scaled + self.half) >> self.shift) & self.mask
+    }
+}
+
+/// The integer nearest to `x`, ties to even, for `|x| < 2^51`, without a branch: adding `1.5 * 2^52`
+/// leaves the integer in the low bits of the sum.
+#[inline]
+pub(crate) const fn nearest(x: f64) -> i64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    (x + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nearest_is_round_ties_even(x in -2e15..2e15f64, y in -4.0..4.0f64) {
+            prop_assert_eq!(nearest(x) as f64, x.round_ties_even());
+            prop_assert_eq!(nearest(y) as f64, y.round_ties_even());
+        }
+
+        #[test]
+        fn is_the_nearest_step(c in 0..1_099_511_590_913u64, r in 1..30u32) {
+            for q in [1_099_511_590_913u64, 1_125_899_906_826_241] {
+                let c = c * (q / 1_099_511_590_913);
+                let switch = Switch::new(Modulus::new(q).unwrap(), r);
+                // Twice the distance to the step found, in units of 1 / q.
+                let found = i128::from(switch.switch(c)) * i128::from(q);
+                let exact = i128::from(c) << r;
+                let modulus = i128::from(q) << r;
+                let distance = (exact - found).rem_euclid(modulus);
+                let distance = distance.min(modulus - distance);
+                let part = 1i128 << switch.shift;
+                prop_assert!(2 * distance * part <= i128::from(q) * (part + 3), "{c} {r} {q}");
+            }
+        }
+    }
+}

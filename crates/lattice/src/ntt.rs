@@ -1,0 +1,162 @@
+//! The negacyclic number-theoretic transform of `Z_q[X]/(X^n + 1)`.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | `n` | length, a power of two |
+//! | `psi` | primitive `2n`-th root of unity mod `q`, see [`Plan::psi`] |
+//! | `brv(i)` | the `log2 n` bits of `i` in reverse |
+//! | `A[i]` | value `i` of the transform of `a`: `a(psi^(2 brv(i) + 1))` |
+//!
+//! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so
+//! do encoded databases on disk. Cooley-Tukey butterflies forward and Gentleman-Sande butterflies
+//! backward (Longa and Naehrig, eprint 2016/504), with Shoup's products and Harvey's lazy ranges
+//! (arXiv:1205.2926). Every backend returns the same canonical residues.
+
+mod portable;
+
+use crate::modulus::{Modulus, ModulusError};
+
+/// A constant factor `w` with its two Shoup quotients `floor(w 2^b / q)`.
+#[derive(Clone, Debug, Default)]
+struct Factors {
+    w: Vec<u64>,
+    /// `b = 64`, for 64-bit multiplication.
+    quotient64: Vec<u64>,
+}
+
+impl Factors {
+    fn new(w: Vec<u64>, q: u64) -> Self {
+        let quotients = |bits: u32| w.iter().map(|&w| quotient(w, bits, q)).collect();
+        Self {
+            quotient64: quotients(64),
+            w,
+        }
+    }
+}
+
+/// `floor(w 2^bits / q)` for `w < q`.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "w < q, so it is below 2^bits"
+)]
+const fn quotient(w: u64, bits: u32, q: u64) -> u64 {
+    (((w as u128) << bits) / q as u128) as u64
+}
+
+/// Tables for one length and one modulus.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    modulus: Modulus,
+    n: usize,
+    psi: u64,
+    /// `psi^brv(i)`: the factor of group `i - m` in the forward stage with `m` groups.
+    forward: Factors,
+    /// `psi^-brv(i)`; the entries that the last inverse stage uses are in `last`.
+    inverse: Factors,
+    /// What the last inverse stage multiplies sums and differences by: `1/n` and `psi^(-n/2)/n`.
+    last: Factors,
+}
+
+impl Plan {
+    /// Plans transforms of length `n` modulo `q`.
+    ///
+    /// # Errors
+    /// [`ModulusError::Length`] if `n` is not a power of two in 16..=65536, [`ModulusError::NoRoot`]
+    /// if `q` is not 1 mod `2n`.
+    pub fn new(n: usize, modulus: Modulus) -> Result<Self, ModulusError> {
+        if !n.is_power_of_two() || !(16..=1 << 16).contains(&n) {
+            return Err(ModulusError::Length { found: n });
+        }
+        let q = modulus.q();
+        let psi = modulus.root_of_unity_vartime(2 * n as u64)?;
+        let powers = |root: u64| {
+            let mut table = vec![0; n];
+            let mut power = 1;
+            for i in 0..n {
+                table[i.reverse_bits() >> (usize::BITS - n.ilog2())] = power;
+                power = modulus.mul(power, root);
+            }
+            table
+        };
+        let inverse = powers(modulus.inverse_vartime(psi));
+        let per_n = modulus.inverse_vartime(n as u64);
+        // A pruned stage leaves its division by two to the last one, as every other stage does: the
+        // same two factors serve every stride.
+        let last = vec![per_n, modulus.mul(inverse[1], per_n)];
+        Ok(Self {
+            modulus,
+            n,
+            psi,
+            forward: Factors::new(powers(psi), q),
+            inverse: Factors::new(inverse, q),
+            last: Factors::new(last, q),
+        })
+    }
+
+    /// The length `n`.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a transform is never empty")]
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// The modulus `q`.
+    #[must_use]
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The root `psi = x^((q-1)/2n)` for the least `x` that makes its order `2n`.
+    #[must_use]
+    pub fn psi(&self) -> u64 {
+        self.psi
+    }
+
+    /// Replaces coefficients by values: `a` in natural order becomes `A` in the order above.
+    /// In and out in `[0, q)`.
+    ///
+    /// # Panics
+    /// If `a.len() != n`.
+    pub fn forward(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.n, "transform length");
+        portable::forward(self, a);
+    }
+
+    /// Replaces values by coefficients, divided by `n`: the inverse of [`forward`](Self::forward).
+    ///
+    /// # Panics
+    /// If `a.len() != n`.
+    pub fn inverse(&self, a: &mut [u64]) {
+        self.inverse_strided(a, 0);
+    }
+
+    /// Replaces values by every `2^k`-th coefficient alone: `a[v]` becomes coefficient
+    /// `v 2^k + 2^k - 1` for `v < n / 2^k`; the rest of `a` is left undefined.
+    ///
+    /// The first `k` stages keep only the odd half of what they see, so this costs about
+    /// `n (1 - 2^-k)` products and one transform of length `n / 2^k` in place of one of length `n`.
+    ///
+    /// # Panics
+    /// If `a.len() != n` or `2^k > n`.
+    pub fn inverse_strided(&self, a: &mut [u64], k: u32) {
+        assert_eq!(a.len(), self.n, "transform length");
+        assert!(
+            k <= self.n.ilog2(),
+            "stride 2^{k} exceeds the length {}",
+            self.n
+        );
+        portable::inverse_strided(self, a, k);
+    }
+
+    /// `a = a b` value by value, both in NTT form, in constant time.
+    ///
+    /// # Panics
+    /// If a length is not `n`.
+    pub fn multiply(&self, a: &mut [u64], b: &[u64]) {
+        assert_eq!((a.len(), b.len()), (self.n, self.n), "transform length");
+        portable::multiply(self, a, b);
+    }
+}
+
+#[cfg(test)]
+mod tests;

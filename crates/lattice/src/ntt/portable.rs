@@ -1,0 +1,91 @@
+//! The definition: 64-bit Shoup products, lazy ranges, canonical results.
+
+use super::{Factors, Plan};
+use crate::modulus::subtract_once;
+
+/// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and
+/// `quotient = floor(w 2^64 / q)`.
+#[inline]
+fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
+    let times = ((u128::from(x) * u128::from(quotient)) >> 64) as u64;
+    x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
+}
+
+/// Values in `[0, 4q)` between stages: `x` loses `2q` if it can, then `x' = x + w y`,
+/// `y' = x - w y + 2q`.
+pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
+    let q = plan.modulus.q();
+    let Factors { w, quotient64, .. } = &plan.forward;
+    let mut half = plan.n;
+    let mut groups = 1;
+    while groups < plan.n {
+        half /= 2;
+        for (group, pair) in a.chunks_exact_mut(2 * half).enumerate() {
+            let (w, quotient) = (w[groups + group], quotient64[groups + group]);
+            let (upper, lower) = pair.split_at_mut(half);
+            for (x, y) in upper.iter_mut().zip(lower) {
+                let even = subtract_once(*x, 2 * q);
+                let odd = mul_lazy(*y, w, quotient, q);
+                *x = even + odd;
+                *y = even + 2 * q - odd;
+            }
+        }
+        groups *= 2;
+    }
+    for x in a {
+        *x = subtract_once(subtract_once(*x, 2 * q), q);
+    }
+}
+
+/// Values in `[0, 2q)` between stages: `x' = x + y` less `2q` if it can, `y' = w (x - y + 2q)`.
+/// The first `k` stages keep `y'` alone.
+pub(super) fn inverse_strided(plan: &Plan, a: &mut [u64], k: u32) {
+    let q = plan.modulus.q();
+    let Factors { w, quotient64, .. } = &plan.inverse;
+    let mut len = plan.n;
+    for _ in 0..k {
+        len /= 2;
+        let (factors, quotients) = match len {
+            1 => (&plan.last.w[1..], &plan.last.quotient64[1..]),
+            _ => (&w[len..], &quotient64[len..]),
+        };
+        for i in 0..len {
+            let difference = a[2 * i] + 2 * q - a[2 * i + 1];
+            a[i] = mul_lazy(difference, factors[i], quotients[i], q);
+        }
+    }
+    let a = &mut a[..len];
+    let mut half = 1;
+    while 2 * half < len {
+        let groups = len / (2 * half);
+        for (group, pair) in a.chunks_exact_mut(2 * half).enumerate() {
+            let (w, quotient) = (w[groups + group], quotient64[groups + group]);
+            let (upper, lower) = pair.split_at_mut(half);
+            for (x, y) in upper.iter_mut().zip(lower) {
+                let difference = *x + 2 * q - *y;
+                *x = subtract_once(*x + *y, 2 * q);
+                *y = mul_lazy(difference, w, quotient, q);
+            }
+        }
+        half *= 2;
+    }
+    if len > 1 {
+        let Factors { w, quotient64, .. } = &plan.last;
+        let (upper, lower) = a.split_at_mut(half);
+        for (x, y) in upper.iter_mut().zip(lower) {
+            let difference = *x + 2 * q - *y;
+            *x = mul_lazy(*x + *y, w[0], quotient64[0], q);
+            *y = mul_lazy(difference, w[1], quotient64[1], q);
+        }
+    }
+    for x in a {
+        *x = subtract_once(*x, q);
+    }
+}
+
+/// `a b`, canonical.
+pub(super) fn multiply(plan: &Plan, a: &mut [u64], b: &[u64]) {
+    for (x, &y) in a.iter_mut().zip(b) {
+        *x = plan.modulus.mul(*x, y);
+    }
+}

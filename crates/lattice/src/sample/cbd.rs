@@ -1,0 +1,62 @@
+//! The centred binomial distribution with parameter 21: the error of every RLWE sample.
+
+use super::stream::Stream;
+
+/// Half the number of coins of one sample.
+pub const ETA: u32 = 21;
+
+/// Its variance, `ETA / 2`: standard deviation 3.24, just above the 3.19 that the security estimates
+/// assume.
+pub const VARIANCE: f64 = 10.5;
+
+/// Fills `out` with independent samples in `-21..=21`.
+///
+/// A sum of 21 coins minus a sum of 21 others is the sum of all 42 with the others turned over,
+/// minus 21: each sample is one bit count of the low 42 bits of 8 bytes of the stream. Constant-time.
+#[expect(clippy::cast_possible_truncation, reason = "a bit count is at most 64")]
+pub fn fill(stream: &mut Stream, out: &mut [i8]) {
+    const COINS: u64 = (1 << (2 * ETA)) - 1;
+    for part in out.chunks_mut(super::stream::CHUNK / 8) {
+        for (sample, bytes) in part.iter_mut().zip(stream.chunk().as_chunks::<8>().0) {
+            let ones = (u64::from_le_bytes(*bytes) & COINS).count_ones();
+            *sample = ones.cast_signed() as i8 - ETA as i8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn has_the_mean_variance_and_tails_of_the_binomial() {
+        const SAMPLES: usize = 1 << 20;
+        let mut samples = vec![0; SAMPLES];
+        fill(&mut Stream::new(&[9; 32], 0), &mut samples);
+        let mean = samples.iter().map(|&x| f64::from(x)).sum::<f64>() / SAMPLES as f64;
+        let second = samples.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / SAMPLES as f64;
+        // Five standard deviations of each estimate.
+        assert!(
+            mean.abs() < 5.0 * (VARIANCE / SAMPLES as f64).sqrt(),
+            "{mean}"
+        );
+        assert!(
+            (second - VARIANCE).abs() < 5.0 * VARIANCE * (2.0 / SAMPLES as f64).sqrt(),
+            "{second}"
+        );
+        // P(|x| > 10) = 2 P(Binomial(42, 1/2) > 31) = 0.00117 (exact sum below).
+        let mut choose = 1.0f64;
+        let mut tail = 0.0;
+        for k in 0..=10 {
+            tail += choose;
+            choose *= f64::from(42 - k) / f64::from(k + 1);
+        }
+        let tail = 2.0 * tail / 2f64.powi(42);
+        let found = samples.iter().filter(|x| x.unsigned_abs() > 10).count() as f64;
+        let expected = tail * SAMPLES as f64;
+        assert!(
+            (found - expected).abs() < 5.0 * expected.sqrt(),
+            "{found} against {expected}"
+        );
+    }
+}

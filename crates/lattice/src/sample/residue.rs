@@ -1,0 +1,46 @@
+//! Uniform residues mod `q`, from a public seed.
+
+use super::stream::Stream;
+use crate::Modulus;
+
+/// Fills `out` with uniform values in `[0, q)`: each 8 bytes of the stream `nonce` of `seed`, as a
+/// little-endian integer cut to the bits of `q`, is taken if it is below `q` and skipped if not.
+///
+/// Not constant-time in the stream: for public values only.
+pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u64]) {
+    let mask = (1 << modulus.bits()) - 1;
+    let mut stream = Stream::new(seed, nonce);
+    let mut filled = 0;
+    while filled < out.len() {
+        for bytes in stream.chunk().as_chunks::<8>().0 {
+            let candidate = u64::from_le_bytes(*bytes) & mask;
+            if candidate < modulus.q() && filled < out.len() {
+                out[filled] = candidate;
+                filled += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_in_range_and_uniform_in_the_mean() {
+        // A prime just above a power of two, so that almost half of the candidates are skipped.
+        let modulus = Modulus::new((1 << 21) + 17).expect("a prime");
+        let mut values = vec![0; 40_000];
+        fill_vartime(&[5; 32], 0, modulus, &mut values);
+        assert!(values.iter().all(|&x| x < modulus.q()));
+        let mean = values.iter().sum::<u64>() as f64 / values.len() as f64 / modulus.q() as f64;
+        // Standard deviation of the mean: 1 / sqrt(12 * 40000) = 0.00144.
+        assert!((mean - 0.5).abs() < 0.0075, "{mean}");
+
+        let mut again = vec![0; 100];
+        fill_vartime(&[5; 32], 0, modulus, &mut again);
+        assert_eq!(values[..100], again);
+        fill_vartime(&[5; 32], 1, modulus, &mut again);
+        assert_ne!(values[..100], again);
+    }
+}
