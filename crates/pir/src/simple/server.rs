@@ -36,6 +36,24 @@ impl Server {
         Self::setup_on(Backend::detect(), database, params, seed)
     }
 
+    /// A server for a database whose hint was computed before.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
+    pub fn new(database: Database, params: &Params) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), database, params)
+    }
+
+    fn new_on(backend: Backend, database: Database, params: &Params) -> Result<Self, Error> {
+        check_params(database.params(), params)?;
+        Ok(Self {
+            params: *params,
+            version: 0,
+            backend,
+            database,
+        })
+    }
+
     /// As [`Self::setup`], on a backend of the caller's choice.
     ///
     /// # Errors
@@ -46,13 +64,7 @@ impl Server {
         params: &Params,
         seed: &Seed,
     ) -> Result<(Self, Hint), Error> {
-        check_params(database.params(), params)?;
-        let server = Self {
-            params: *params,
-            version: 0,
-            backend,
-            database,
-        };
+        let server = Self::new_on(backend, database, params)?;
         let hint = server.hint(seed);
         Ok((server, hint))
     }
