@@ -1,6 +1,6 @@
 //! The database as a matrix of centred digits, ready to be scanned.
 
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 use sordino_lattice::matrix::{Digits, LANES, stride};
 
 use crate::{Error, Params};
@@ -38,7 +38,7 @@ impl Store {
         let pages = MmapMut::map_anon(len)?;
         #[cfg(target_os = "linux")]
         // Advice only: a kernel without huge pages refuses, and nothing changes.
-        let _ = pages.advise(Advice::HugePage);
+        let _ = pages.advise(memmap2::Advice::HugePage);
         Ok(Self::Pages(pages))
     }
 

@@ -13,7 +13,7 @@ mod client;
 mod message;
 mod server;
 
-pub use client::{Client, Record, Secret};
+pub use client::{Client, Prepared, Record, Secret};
 pub use message::{Answer, Hint, Query};
 pub use server::Server;
 
