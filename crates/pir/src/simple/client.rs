@@ -6,19 +6,15 @@
 )]
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{Answer, Hint, Query, row_of_a};
-use crate::database::CENTRE;
-use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
-use crate::wire::{check_params, check_version};
-use crate::{Error, Params, Seed};
-
-/// Words of `A` or `H` below which a product is not worth a second thread.
-const CHUNK_WORDS: usize = 1 << 18;
+use super::{Answer, Hint, Query};
+use crate::lwe::{self, Domain, add_unit, decode_answer, equal, product};
+use crate::params::LOG_Q;
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Error, Params, Scheme, Seed};
 
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
@@ -98,6 +94,7 @@ impl Client {
         seed: &Seed,
         hint: &Hint,
     ) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
         check_params(&hint.params, params)?;
         let n = params.n();
         let shift = LOG_Q - params.hint_bits();
@@ -106,7 +103,7 @@ impl Client {
             version: hint.version,
             sampler: params.set().sampler(),
             a: Words::from_rows(backend, params.columns(), n, |j, row| {
-                row_of_a(seed, j, row);
+                lwe::row_of_a(seed, Domain::Simple, j, row);
             }),
             h: Words::from_rows(backend, params.rows(), n, |i, row| {
                 for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
@@ -211,24 +208,8 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    /// `k` fresh secrets, and `A s + e` for each of them.
     fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Small, Vec<Vec<u32>>) {
-        let mut s = Small::zeroed(k, self.params.n());
-        for t in 0..k {
-            self.sampler.fill(rng, s.row_mut(t));
-        }
-        let products = Zeroizing::new(product(&self.a, &s));
-        let mut errors = Zeroizing::new(vec![0; self.params.columns()]);
-        let mut mask = |t| {
-            self.sampler.fill(rng, &mut errors);
-            let column = products.iter().skip(t).step_by(k);
-            let noisy = column.zip(errors.iter());
-            noisy
-                .map(|(word, e)| word.wrapping_add(i32::from(*e).cast_unsigned()))
-                .collect()
-        };
-        let masks = (0..k).map(&mut mask).collect();
-        (s, masks)
+        lwe::masks(rng, &self.sampler, self.params.n(), &self.a, k)
     }
 
     /// `A s + e + Delta u_j`, for the column `j` that holds record `index`.
@@ -325,43 +306,10 @@ impl Secret {
     }
 }
 
-/// `W S^T`, `k` words for every row of `W`, on all threads.
-fn product(w: &Words, s: &Small) -> Vec<u32> {
-    let k = s.rows();
-    let mut out = vec![0; w.rows() * k];
-    if k == 0 {
-        return out;
-    }
-    let rows = CHUNK_WORDS
-        .div_ceil(k * s.row(0).len())
-        .next_multiple_of(12);
-    if rows >= w.rows() || rayon::current_num_threads() == 1 {
-        w.mul(0..w.rows(), s, &mut out);
-    } else {
-        out.par_chunks_mut(rows * k)
-            .enumerate()
-            .for_each(|(chunk, out)| {
-                let first = chunk * rows;
-                w.mul(first..first + out.len() / k, s, out);
-            });
-    }
-    out
-}
-
-/// Adds `Delta` to the word at `column`, touching all of them alike.
-fn add_unit(b: &mut [u32], column: usize) {
-    for (j, word) in b.iter_mut().enumerate() {
-        *word = word.wrapping_add(equal(j, column) << LOG_DELTA);
-    }
-}
-
 /// The bytes behind the words of an answer and their pads `H s`.
 fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
     for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
-        let noisy = (u32::from(*word) << (LOG_Q - ANSWER_BITS)).wrapping_sub(*pad);
-        let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
-        // Eight bits are left.
-        *byte = (rounded as u8) ^ CENTRE;
+        *byte = decode_answer(*word, *pad);
     }
 }
 
@@ -376,11 +324,4 @@ fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
         }
     }
     record
-}
-
-/// 1 if two indices are equal, else 0, without a branch.
-fn equal(a: usize, b: usize) -> u32 {
-    let difference = (a ^ b) as u64;
-    let nonzero = (difference | difference.wrapping_neg()) >> 63;
-    (nonzero ^ 1) as u32
 }
