@@ -1,6 +1,6 @@
 //! The database as a matrix of centred digits, ready to be scanned.
 
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 use sordino_lattice::matrix::{Digits, LANES, stride};
 
 use crate::{Error, Params};
@@ -13,11 +13,45 @@ const OWN_PAGES: usize = 1 << 20;
 /// complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
 
-/// `D`: `l x m` digits, row after row.
+/// `D`: the records as `l x m` digits, row after row.
 #[derive(Debug)]
 pub struct Database {
     params: Params,
+    matrix: Matrix,
+}
+
+/// Any matrix of digits, with what holds its bytes.
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    rows: usize,
+    columns: usize,
     store: Store,
+}
+
+impl Matrix {
+    /// A matrix of digits 0.
+    pub(crate) fn zeroed(rows: usize, columns: usize) -> Result<Self, Error> {
+        let store = Store::zeroed(rows * stride(columns))?;
+        Ok(Self {
+            rows,
+            columns,
+            store,
+        })
+    }
+
+    /// A view of all of it.
+    pub(crate) fn digits(&self) -> Digits<'_> {
+        let len = self.rows * stride(self.columns);
+        Digits::new(self.store.bytes(len), self.rows, self.columns)
+    }
+
+    /// Its rows, [`stride`] bytes each.
+    pub(crate) fn rows_mut(&mut self) -> std::slice::ChunksExactMut<'_, u8> {
+        let stride = stride(self.columns);
+        self.store
+            .bytes_mut(self.rows * stride)
+            .chunks_exact_mut(stride)
+    }
 }
 
 #[derive(Debug)]
@@ -38,7 +72,7 @@ impl Store {
         let pages = MmapMut::map_anon(len)?;
         #[cfg(target_os = "linux")]
         // Advice only: a kernel without huge pages refuses, and nothing changes.
-        let _ = pages.advise(Advice::HugePage);
+        let _ = pages.advise(memmap2::Advice::HugePage);
         Ok(Self::Pages(pages))
     }
 
@@ -68,9 +102,7 @@ impl Database {
         I: IntoIterator<Item: AsRef<[u8]>>,
     {
         let (rows, columns) = (params.rows(), params.columns());
-        let len = rows * stride(columns);
-        let mut store = Store::zeroed(len)?;
-        let bytes = store.bytes_mut(len);
+        let mut matrix = Matrix::zeroed(rows, columns)?;
         let mut records = records.into_iter();
         let mut taken = 0;
         // 64 columns at a time, column after column, then transposed line by line: a record's bytes
@@ -92,7 +124,7 @@ impl Database {
                 place[..record.len()].copy_from_slice(record);
                 taken += 1;
             }
-            for (row, line) in bytes.chunks_exact_mut(stride(columns)).enumerate() {
+            for (row, line) in matrix.rows_mut().enumerate() {
                 for (c, digit) in line[first..first + LANES].iter_mut().enumerate() {
                     *digit = block[c * rows + row] ^ CENTRE;
                 }
@@ -107,7 +139,7 @@ impl Database {
         }
         Ok(Self {
             params: *params,
-            store,
+            matrix,
         })
     }
 
@@ -133,7 +165,6 @@ impl Database {
 
     /// The matrix.
     pub(crate) fn digits(&self) -> Digits<'_> {
-        let (rows, columns) = (self.params.rows(), self.params.columns());
-        Digits::new(self.store.bytes(rows * stride(columns)), rows, columns)
+        self.matrix.digits()
     }
 }

@@ -55,6 +55,14 @@ pub enum Error {
         /// Parameters of the receiver.
         expected: Box<crate::Params>,
     },
+    /// Parameters for the other scheme.
+    #[error("parameters for {found:?}PIR, expected {expected:?}PIR")]
+    SchemeMismatch {
+        /// Scheme of the parameters.
+        found: crate::Scheme,
+        /// Scheme that was asked to use them.
+        expected: crate::Scheme,
+    },
     /// A message made for another version of the database.
     #[error("database version {found}, expected {expected}")]
     VersionMismatch {

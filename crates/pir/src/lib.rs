@@ -2,11 +2,13 @@
 
 mod bits;
 pub mod database;
+pub mod double;
 mod error;
+mod lwe;
 pub mod params;
 pub mod simple;
 mod wire;
 
 pub use database::Database;
 pub use error::Error;
-pub use params::{Params, Security, Seed, Set};
+pub use params::{Params, Scheme, Security, Seed, Set};

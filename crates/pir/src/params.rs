@@ -22,6 +22,8 @@ use crate::wire::HEADER_LEN;
 pub(crate) const LOG_Q: u32 = 32;
 /// `log2 Delta`.
 pub(crate) const LOG_DELTA: u32 = 24;
+/// `kappa`: bytes that a word mod `q` is expanded to by DoublePIR.
+pub(crate) const KAPPA: usize = 4;
 /// Bits of a word of an answer: the server drops the other 20.
 pub const ANSWER_BITS: u32 = 12;
 /// The bound that every record meets: it is wrong with probability at most `2^-40`.
@@ -148,12 +150,32 @@ impl Set {
     }
 }
 
+/// A scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// [`simple`](crate::simple): the hint grows with the rows of the matrix, the answer too.
+    Simple,
+    /// [`double`](crate::double): hint and answer depend on the record's length alone.
+    Double,
+}
+
+impl Scheme {
+    /// The scheme's number in messages.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Simple => 0,
+            Self::Double => 1,
+        }
+    }
+}
+
 /// A database's layout and the set that serves it.
 ///
 /// Record `i` lies in column `i / per_column`, in rows `(i % per_column) * record_len` and on: one
 /// query fetches one column, and with it every record of that column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
+    scheme: Scheme,
     set: Set,
     records: usize,
     record_len: usize,
@@ -187,6 +209,30 @@ impl Params {
         Self::with_layout(records, record_len, per_column, Security::default())
     }
 
+    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: at least `16 n`
+    /// columns where there are as many records, since the second level's work is `4 n / m` of the
+    /// first one's.
+    ///
+    /// # Errors
+    /// As [`Self::for_database`].
+    pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
+        let columns = (2 * records.isqrt()).max(16 * 1024);
+        Self::for_double_with(records, record_len, records.div_ceil(columns).max(1))
+    }
+
+    /// As [`Self::for_double`], with `per_column` records to a column.
+    ///
+    /// # Errors
+    /// As [`Self::for_database`].
+    pub fn for_double_with(
+        records: usize,
+        record_len: usize,
+        per_column: usize,
+    ) -> Result<Self, Error> {
+        let security = Security::default();
+        Self::choose(Scheme::Double, records, record_len, per_column, security)
+    }
+
     /// One record to a column, at 128 bits: `record_len` rows, `columns` columns.
     ///
     /// # Errors
@@ -205,10 +251,20 @@ impl Params {
         per_column: usize,
         security: Security,
     ) -> Result<Self, Error> {
+        Self::choose(Scheme::Simple, records, record_len, per_column, security)
+    }
+
+    fn choose(
+        scheme: Scheme,
+        records: usize,
+        record_len: usize,
+        per_column: usize,
+        security: Security,
+    ) -> Result<Self, Error> {
         Set::ALL
             .into_iter()
             .filter(|set| set.serves(security))
-            .find_map(|set| Self::under(set, records, record_len, per_column).transpose())
+            .find_map(|set| Self::under(scheme, set, records, record_len, per_column).transpose())
             .unwrap_or_else(|| {
                 let (rows, columns) = (
                     per_column.saturating_mul(record_len),
@@ -223,11 +279,13 @@ impl Params {
     /// # Errors
     /// As [`Self::for_database`].
     pub fn at(&self, security: Security) -> Result<Self, Error> {
-        Self::with_layout(self.records, self.record_len, self.per_column, security)
+        let (records, record_len) = (self.records, self.record_len);
+        Self::choose(self.scheme, records, record_len, self.per_column, security)
     }
 
     /// The layout under one set, or nothing if that set cannot keep the failure bound.
     pub(crate) fn under(
+        scheme: Scheme,
         set: Set,
         records: usize,
         record_len: usize,
@@ -248,6 +306,7 @@ impl Params {
             return Ok(None);
         }
         let with = |hint_bits| Self {
+            scheme,
             set,
             records,
             record_len,
@@ -257,6 +316,12 @@ impl Params {
         Ok((MIN_HINT_BITS..=LOG_Q)
             .map(with)
             .find(|params| params.log2_failure() <= LOG2_FAILURE))
+    }
+
+    /// The scheme that the layout is for.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// The named set.
@@ -315,9 +380,28 @@ impl Params {
     /// `A`, the first and the last are subgaussian with parameters `sigma ||D_i||` and
     /// `sigma ||r||`. `||D_i||` is bounded by the worst row; the errors in `r` are uniform, as `H`
     /// is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean but for a
-    /// probability below `2^-100` over the seed.
+    /// probability below `2^-47` over the seed.
+    ///
+    /// DoublePIR's first level is not rounded; its second level must get every one of the
+    /// `kappa (n + 1)` digits right that a byte of the record is made of.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
+        let digit = match self.scheme {
+            Scheme::Simple => self.log2_failure_rounded(self.columns()),
+            Scheme::Double => {
+                let digits = (KAPPA * (self.n() + 1)) as f64;
+                let sigma = self.set.sigma();
+                let first =
+                    noise::log2_fail_entry(1 << LOG_Q, 256, sigma, self.columns() as u64, true);
+                let second = self.log2_failure_rounded(self.per_column);
+                noise::log2_either(first, noise::log2_union(second, digits))
+            }
+        };
+        noise::log2_union(digit, self.record_len as f64)
+    }
+
+    /// The bound for one digit of a sum over `terms` columns, answers and hints rounded.
+    fn log2_failure_rounded(&self, terms: usize) -> f64 {
         let sigma = self.set.sigma();
         let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
         let radius = noise::radius(1 << LOG_Q, 256) - answer_error;
@@ -326,27 +410,61 @@ impl Params {
             0 => 0.0,
             _ => 1.25 * self.n() as f64 * step * step / 12.0,
         };
-        let database = self.columns() as f64 * 128.0 * 128.0;
-        let digit = noise::log2_tail(radius, sigma * sigma * (database + hint));
-        noise::log2_union(digit, self.record_len as f64)
+        let database = terms as f64 * 128.0 * 128.0;
+        noise::log2_tail(radius, sigma * sigma * (database + hint))
     }
 
-    /// Bytes of a [`Hint`](crate::simple::Hint) on the wire.
+    /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.
+    pub(crate) const fn hint_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.rows() * self.n(),
+            Scheme::Double => self.record_len * KAPPA * self.n() * self.n(),
+        }
+    }
+
+    /// Words of a query: `m`, or `m + l / record_len`.
+    pub(crate) const fn query_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.columns(),
+            Scheme::Double => self.columns() + self.per_column,
+        }
+    }
+
+    /// Words of an answer that are rounded like answers: `l`, or `kappa (n + 1)` for every byte of a
+    /// record.
+    pub(crate) const fn answer_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.rows(),
+            Scheme::Double => self.record_len * KAPPA * (self.n() + 1),
+        }
+    }
+
+    /// Words of an answer that are rounded like hints: none, or `kappa n` for every byte of a record.
+    pub(crate) const fn answer_hint_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => 0,
+            Scheme::Double => self.record_len * KAPPA * self.n(),
+        }
+    }
+
+    /// Bytes of a hint on the wire.
     #[must_use]
     pub const fn hint_len(&self) -> usize {
-        HEADER_LEN + packed_len(self.rows() * self.n(), self.hint_bits)
+        HEADER_LEN + packed_len(self.hint_words(), self.hint_bits)
     }
 
-    /// Bytes of a [`Query`](crate::simple::Query) on the wire.
+    /// Bytes of a query on the wire.
     #[must_use]
     pub const fn query_len(&self) -> usize {
-        HEADER_LEN + 4 * self.columns()
+        HEADER_LEN + 4 * self.query_words()
     }
 
-    /// Bytes of an [`Answer`](crate::simple::Answer) on the wire.
+    /// Bytes of an answer on the wire.
     #[must_use]
     pub const fn answer_len(&self) -> usize {
-        HEADER_LEN + packed_len(self.rows(), ANSWER_BITS)
+        HEADER_LEN
+            + packed_len(self.answer_words(), ANSWER_BITS)
+            + packed_len(self.answer_hint_words(), self.hint_bits)
     }
 
     /// Bytes of the database's records.

@@ -13,18 +13,6 @@ mod client;
 mod message;
 mod server;
 
-pub use client::{Client, Record, Secret};
+pub use client::{Client, Prepared, Record, Secret};
 pub use message::{Answer, Hint, Query};
 pub use server::Server;
-
-use sordino_lattice::sample::uniform;
-
-use crate::Seed;
-
-/// The domain of SimplePIR's `A` under its seed.
-const DOMAIN: u8 = 1;
-
-/// Row `j` of `A`.
-fn row_of_a(seed: &Seed, j: usize, out: &mut [u32]) {
-    uniform::fill_row(&seed.0, DOMAIN, j as u64, out);
-}

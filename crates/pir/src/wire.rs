@@ -5,7 +5,7 @@
 //! | 4 | magic, `SPIR` |
 //! | 2 | format of this release |
 //! | 1 | kind of message |
-//! | 1 | named parameter set |
+//! | 1 | scheme (upper half), named parameter set (lower half) |
 //! | 8, 8, 8 | records, bytes per record, records per column |
 //! | 8 | version of the database |
 //! | 8 | bytes of the payload |
@@ -16,7 +16,7 @@
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use serde::{Deserialize, Serialize};
 
-use crate::params::Set;
+use crate::params::{Scheme, Set};
 use crate::{Error, Params};
 
 /// Bytes of a header.
@@ -35,6 +35,9 @@ pub(crate) enum Kind {
     SimpleHint = 2,
     SimpleQuery = 3,
     SimpleAnswer = 4,
+    DoubleHint = 5,
+    DoubleQuery = 6,
+    DoubleAnswer = 7,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,7 +65,7 @@ pub(crate) fn encode(
         magic: MAGIC,
         format: FORMAT,
         kind: kind as u8,
-        set: params.set().code(),
+        set: params.scheme().code() << 4 | params.set().code(),
         records: params.records() as u64,
         record_len: params.record_len() as u64,
         per_column: params.per_column() as u64,
@@ -104,10 +107,15 @@ pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), E
             expected: usize::try_from(header.length).unwrap_or(usize::MAX),
         });
     }
-    let set = Set::from_code(header.set).ok_or(Error::Header("unknown parameter set"))?;
+    let set = Set::from_code(header.set & 15).ok_or(Error::Header("unknown parameter set"))?;
+    let scheme = match header.set >> 4 {
+        0 => Scheme::Simple,
+        1 => Scheme::Double,
+        _ => return Err(Error::Header("unknown scheme")),
+    };
     let size = |word: u64| usize::try_from(word).map_err(|_| Error::Header("a size above memory"));
     let (records, record_len) = (size(header.records)?, size(header.record_len)?);
-    let params = Params::under(set, records, record_len, size(header.per_column)?)?
+    let params = Params::under(scheme, set, records, record_len, size(header.per_column)?)?
         .ok_or(Error::Header("a layout that the set does not serve"))?;
     Ok((params, header.version, payload))
 }
@@ -128,6 +136,15 @@ pub(crate) fn decode_for<'a>(
         });
     }
     Ok((version, payload))
+}
+
+/// The parameters are for this scheme.
+pub(crate) fn check_scheme(params: &Params, expected: Scheme) -> Result<(), Error> {
+    let found = params.scheme();
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::SchemeMismatch { found, expected })
 }
 
 /// Both sides use the same parameters.

@@ -80,6 +80,34 @@ fn a_batch_gives_what_single_queries_give() {
 }
 
 #[test]
+fn prepared_queries_recover_alone_and_mixed_with_fresh_ones() {
+    let params = Params::for_database(700, 6).unwrap();
+    let (bytes, server, _, client) = deploy(&params, 11, Backend::detect());
+    let mut rng = rng(12);
+    let prepared = client.prepare(&mut rng, 5);
+    let indices = [699, 0, 350, 26, 27, 3, 4];
+    let mut pairs: Vec<_> = prepared
+        .into_iter()
+        .zip(indices)
+        .map(|(prepared, index)| client.query_prepared(prepared, index).unwrap())
+        .collect();
+    pairs.insert(2, client.query(&mut rng, indices[5]).unwrap());
+    pairs.push(client.query(&mut rng, indices[6]).unwrap());
+    let asked = [699, 0, 3, 350, 26, 27, 4];
+    let (secrets, queries): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    let answers = server.answer_batch(&queries).unwrap();
+    let records = client.recover_batch(secrets, &answers).unwrap();
+    for (index, record) in asked.into_iter().zip(records) {
+        assert_eq!(record, bytes[6 * index..6 * index + 6]);
+    }
+    let late = client.prepare(&mut rng, 1).pop().unwrap();
+    assert!(matches!(
+        client.query_prepared(late, 700),
+        Err(Error::IndexOutOfRange { records: 700 })
+    ));
+}
+
+#[test]
 fn backends_agree_on_hints_and_answers() {
     let params = Params::for_database(5000, 4).unwrap();
     let mut runs = Backend::available().into_iter().map(|backend| {

@@ -195,7 +195,10 @@ fn small_tile<const R: usize, const C: usize>(
     let mut low = [[_mm256_setzero_si256(); C]; R];
     let mut high = [[_mm256_setzero_si256(); C]; R];
     for at in (0..2 * stride).step_by(32) {
-        let secrets: [__m256i; C] = std::array::from_fn(|c| load(s, c * 2 * stride + at));
+        let mut secrets = [_mm256_setzero_si256(); C];
+        for (c, secret) in secrets.iter_mut().enumerate() {
+            *secret = load(s, c * 2 * stride + at);
+        }
         for r in 0..R {
             let w_low = load(w, r * 4 * stride + at);
             let w_high = load(w, r * 4 * stride + 2 * stride + at);

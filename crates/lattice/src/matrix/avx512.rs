@@ -42,6 +42,10 @@ pub(super) fn mul_small(_: Avx512Vnni, w: &[u32], s: &[i16], stride: usize, out:
 }
 
 /// 64 bytes of a slice, from byte `at` on.
+///
+/// Arrays of these are filled by loops: a closure under `std::array::from_fn` is a call for every
+/// load in a build without link-time optimisation, for the library's function between has no
+/// vector level to inline it at.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<T>(slice: &[T], at: usize) -> __m512i {
@@ -82,7 +86,10 @@ fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
     let mut acc = [[_mm512_setzero_si512(); 4]; R];
     for j in (0..stride).step_by(64) {
-        let planes: [__m512i; 4] = std::array::from_fn(|k| load(q, k * stride + j));
+        let mut planes = [_mm512_setzero_si512(); 4];
+        for (k, plane) in planes.iter_mut().enumerate() {
+            *plane = load(q, k * stride + j);
+        }
         for (r, acc) in acc.iter_mut().enumerate() {
             let digits = load(d, r * stride + j);
             for (acc, plane) in acc.iter_mut().zip(planes) {
@@ -141,7 +148,10 @@ fn panel_rows<const R: usize>(
     assert!(d.len() >= (R - 1) * stride + depth);
     let mut acc = [[_mm512_setzero_si512(); 4]; R];
     for j in (0..depth).step_by(4) {
-        let planes: [__m512i; 4] = std::array::from_fn(|k| load(panel, (j + k) * PANEL * 4));
+        let mut planes = [_mm512_setzero_si512(); 4];
+        for (k, plane) in planes.iter_mut().enumerate() {
+            *plane = load(panel, (j + k) * PANEL * 4);
+        }
         for (r, acc) in acc.iter_mut().enumerate() {
             // SAFETY: `j + 4 <= depth`, as depth is a multiple of 64; the assertion above.
             let four = unsafe {
@@ -218,7 +228,10 @@ fn small_tile<const R: usize, const C: usize>(
     let mut high = [[_mm512_setzero_si512(); C]; R];
     // A row of W is 2 stride bytes of low limbs, then as many of high ones; a row of S as many.
     for at in (0..2 * stride).step_by(64) {
-        let secrets: [__m512i; C] = std::array::from_fn(|c| load(s, c * 2 * stride + at));
+        let mut secrets = [_mm512_setzero_si512(); C];
+        for (c, secret) in secrets.iter_mut().enumerate() {
+            *secret = load(s, c * 2 * stride + at);
+        }
         for r in 0..R {
             let w_low = load(w, r * 4 * stride + at);
             let w_high = load(w, r * 4 * stride + 2 * stride + at);

@@ -6,37 +6,60 @@
 )]
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{Answer, Hint, Query, row_of_a};
-use crate::database::CENTRE;
-use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
-use crate::wire::{check_params, check_version};
-use crate::{Error, Params, Seed};
-
-/// Words of `A` or `H` below which a product is not worth a second thread.
-const CHUNK_WORDS: usize = 1 << 18;
+use super::{Answer, Hint, Query};
+use crate::lwe::{self, Domain, add_unit, decode_answer, equal, product};
+use crate::params::LOG_Q;
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Error, Params, Scheme, Seed};
 
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
 
-/// What recovers the answer of one query: `s`, and which record was asked for.
+/// What recovers the answer of one query: `s` or `H s`, and which record was asked for.
 ///
 /// It is used up by the recovery, because a second query under the same `s` would show the
 /// difference of the two. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
-    s: Vec<i16>,
+    key: Key,
     index: usize,
     version: u64,
+}
+
+#[derive(Zeroize, ZeroizeOnDrop)]
+enum Key {
+    /// `s`, `n` entries.
+    Raw(Vec<i16>),
+    /// `H s`, `l` words.
+    Pad(Vec<u32>),
 }
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Secret")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A query made before its index is known: `A s + e` and `H s`, `4 (m + l)` bytes.
+///
+/// All of the client's arithmetic is in it; what is left for later is one addition and one
+/// subtraction per word. Used up by [`Client::query_prepared`]. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Prepared {
+    mask: Vec<u32>,
+    pad: Vec<u32>,
+    version: u64,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
             .field("version", &self.version)
             .finish_non_exhaustive()
     }
@@ -71,6 +94,7 @@ impl Client {
         seed: &Seed,
         hint: &Hint,
     ) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
         check_params(&hint.params, params)?;
         let n = params.n();
         let shift = LOG_Q - params.hint_bits();
@@ -79,7 +103,7 @@ impl Client {
             version: hint.version,
             sampler: params.set().sampler(),
             a: Words::from_rows(backend, params.columns(), n, |j, row| {
-                row_of_a(seed, j, row);
+                lwe::row_of_a(seed, Domain::Simple, j, row);
             }),
             h: Words::from_rows(backend, params.rows(), n, |i, row| {
                 for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
@@ -127,39 +151,81 @@ impl Client {
         rng: &mut R,
         indices: &[usize],
     ) -> Result<(Vec<Secret>, Vec<Query>), Error> {
+        indices.iter().try_for_each(|index| self.check(*index))?;
+        let (s, masks) = self.masks(rng, indices.len());
+        let pairs = masks.into_iter().zip(indices).enumerate();
+        Ok(pairs
+            .map(|(t, (mask, index))| {
+                let key = Key::Raw(s.row(t).to_vec());
+                self.seal(mask, key, *index)
+            })
+            .unzip())
+    }
+
+    /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
+    pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
+        let (s, masks) = self.masks(rng, count);
+        let pads = Zeroizing::new(product(&self.h, &s));
+        let prepared = masks.into_iter().enumerate().map(|(t, mask)| Prepared {
+            mask,
+            pad: pads.iter().skip(t).step_by(count).copied().collect(),
+            version: self.version,
+        });
+        prepared.collect()
+    }
+
+    /// A prepared query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if it was prepared for another
+    /// version. It is used up either way.
+    ///
+    /// # Security
+    /// As [`Self::query`].
+    pub fn query_prepared(
+        &self,
+        mut prepared: Prepared,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        self.check(index)?;
+        check_version(prepared.version, self.version)?;
+        let mask = std::mem::take(&mut prepared.mask);
+        let key = Key::Pad(std::mem::take(&mut prepared.pad));
+        if mask.len() != self.params.columns() {
+            return Err(Error::Length {
+                found: mask.len(),
+                expected: self.params.columns(),
+            });
+        }
+        Ok(self.seal(mask, key, index))
+    }
+
+    fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
-        if indices.iter().any(|index| *index >= records) {
-            return Err(Error::IndexOutOfRange { records });
+        if index < records {
+            return Ok(());
         }
-        let (k, m) = (indices.len(), self.params.columns());
-        let mut s = Small::zeroed(k, self.params.n());
-        for t in 0..k {
-            self.sampler.fill(rng, s.row_mut(t));
-        }
-        let products = Zeroizing::new(product(&self.a, &s));
-        let mut errors = Zeroizing::new(vec![0; m]);
-        let mut secrets = Vec::with_capacity(k);
-        let mut queries = Vec::with_capacity(k);
-        for (t, index) in indices.iter().enumerate() {
-            self.sampler.fill(rng, &mut errors);
-            let mut b = Vec::with_capacity(m);
-            b.extend(errors.iter().enumerate().map(|(j, e)| {
-                let e = i32::from(*e).cast_unsigned();
-                products[j * k + t].wrapping_add(e)
-            }));
-            add_unit(&mut b, self.params.locate(*index).0);
-            secrets.push(Secret {
-                s: s.row(t).to_vec(),
-                index: *index,
-                version: self.version,
-            });
-            queries.push(Query {
-                params: self.params,
-                version: self.version,
-                b,
-            });
-        }
-        Ok((secrets, queries))
+        Err(Error::IndexOutOfRange { records })
+    }
+
+    fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Small, Vec<Vec<u32>>) {
+        lwe::masks(rng, &self.sampler, self.params.n(), &self.a, k)
+    }
+
+    /// `A s + e + Delta u_j`, for the column `j` that holds record `index`.
+    fn seal(&self, mut mask: Vec<u32>, key: Key, index: usize) -> (Secret, Query) {
+        add_unit(&mut mask, self.params.locate(index).0);
+        let secret = Secret {
+            key,
+            index,
+            version: self.version,
+        };
+        let query = Query {
+            params: self.params,
+            version: self.version,
+            b: mask,
+        };
+        (secret, query)
     }
 
     /// The record that `secret`'s query asked for.
@@ -202,17 +268,27 @@ impl Client {
             check_version(secret.version, self.version)?;
             check_version(answer.version, self.version)?;
         }
-        let k = secrets.len();
+        let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
+        let k = raw.len();
         let mut s = Small::zeroed(k, self.params.n());
-        for (t, secret) in secrets.iter().enumerate() {
-            s.row_mut(t).copy_from_slice(&secret.s);
+        for (t, raw) in raw.into_iter().enumerate() {
+            s.row_mut(t).copy_from_slice(raw);
         }
         let products = Zeroizing::new(product(&self.h, &s));
         let mut column = Zeroizing::new(vec![0; self.params.rows()]);
-        let mut records = Vec::with_capacity(k);
-        for (t, (secret, answer)) in secrets.iter().zip(answers).enumerate() {
-            for (i, (byte, word)) in column.iter_mut().zip(&answer.words).enumerate() {
-                *byte = decode(*word, products[i * k + t]);
+        let mut records = Vec::with_capacity(secrets.len());
+        let mut t = 0;
+        for (secret, answer) in secrets.iter().zip(answers) {
+            match &secret.key {
+                Key::Raw(_) => {
+                    decode(
+                        &answer.words,
+                        products.iter().skip(t).step_by(k),
+                        &mut column,
+                    );
+                    t += 1;
+                }
+                Key::Pad(pad) => decode(&answer.words, pad.iter(), &mut column),
             }
             let (_, slot) = self.params.locate(secret.index);
             records.push(pick(&column, self.params.record_len(), slot));
@@ -221,42 +297,20 @@ impl Client {
     }
 }
 
-/// `W S^T`, `k` words for every row of `W`, on all threads.
-fn product(w: &Words, s: &Small) -> Vec<u32> {
-    let k = s.rows();
-    let mut out = vec![0; w.rows() * k];
-    if k == 0 {
-        return out;
-    }
-    let rows = CHUNK_WORDS
-        .div_ceil(k * s.row(0).len())
-        .next_multiple_of(12);
-    if rows >= w.rows() || rayon::current_num_threads() == 1 {
-        w.mul(0..w.rows(), s, &mut out);
-    } else {
-        out.par_chunks_mut(rows * k)
-            .enumerate()
-            .for_each(|(chunk, out)| {
-                let first = chunk * rows;
-                w.mul(first..first + out.len() / k, s, out);
-            });
-    }
-    out
-}
-
-/// Adds `Delta` to the word at `column`, touching all of them alike.
-fn add_unit(b: &mut [u32], column: usize) {
-    for (j, word) in b.iter_mut().enumerate() {
-        *word = word.wrapping_add(equal(j, column) << LOG_DELTA);
+impl Secret {
+    fn raw(&self) -> Option<&[i16]> {
+        match &self.key {
+            Key::Raw(s) => Some(s),
+            Key::Pad(_) => None,
+        }
     }
 }
 
-/// The byte behind a word of an answer and its mask `H_i s`.
-fn decode(word: u16, mask: u32) -> u8 {
-    let noisy = (u32::from(word) << (LOG_Q - ANSWER_BITS)).wrapping_sub(mask);
-    let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
-    // Eight bits are left.
-    (rounded as u8) ^ CENTRE
+/// The bytes behind the words of an answer and their pads `H s`.
+fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
+    for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
+        *byte = decode_answer(*word, *pad);
+    }
 }
 
 /// Record `slot` of a column, reading all of them alike.
@@ -270,11 +324,4 @@ fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
         }
     }
     record
-}
-
-/// 1 if two indices are equal, else 0, without a branch.
-fn equal(a: usize, b: usize) -> u32 {
-    let difference = (a ^ b) as u64;
-    let nonzero = (difference | difference.wrapping_neg()) >> 63;
-    (nonzero ^ 1) as u32
 }

@@ -5,10 +5,10 @@
     reason = "unpacked words have 12 bits"
 )]
 
-use crate::bits::{pack, packed_len, unpack};
+use crate::bits::{pack, unpack};
 use crate::params::ANSWER_BITS;
-use crate::wire::{self, Kind};
-use crate::{Error, Params};
+use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
+use crate::{Error, Params, Scheme};
 
 /// `H = D A`, `l x n`, each word rounded to [`Params::hint_bits`] bits. The same for every client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Hint {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let width = self.params.hint_bits();
-        let length = packed_len(self.words.len(), width);
+        let length = self.params.hint_len() - HEADER_LEN;
         wire::encode(
             Kind::SimpleHint,
             &self.params,
@@ -63,8 +63,9 @@ impl Hint {
     /// # Errors
     /// If the bytes are not a hint for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
         let (count, width) = (params.rows() * params.n(), params.hint_bits());
-        let length = packed_len(count, width);
+        let length = params.hint_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleHint, params, length, bytes)?;
         Ok(Self {
             params: *params,
@@ -84,7 +85,7 @@ impl Query {
     /// The wire form, [`Params::query_len`] bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let length = 4 * self.b.len();
+        let length = self.params.query_len() - HEADER_LEN;
         wire::encode(
             Kind::SimpleQuery,
             &self.params,
@@ -101,7 +102,8 @@ impl Query {
     /// # Errors
     /// If the bytes are not a query for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        let length = 4 * params.columns();
+        check_scheme(params, Scheme::Simple)?;
+        let length = params.query_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleQuery, params, length, bytes)?;
         let (words, _) = payload.as_chunks();
         Ok(Self {
@@ -122,7 +124,7 @@ impl Answer {
     /// The wire form, [`Params::answer_len`] bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let length = packed_len(self.words.len(), ANSWER_BITS);
+        let length = self.params.answer_len() - HEADER_LEN;
         wire::encode(
             Kind::SimpleAnswer,
             &self.params,
@@ -143,7 +145,8 @@ impl Answer {
     /// # Errors
     /// If the bytes are not an answer for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        let length = packed_len(params.rows(), ANSWER_BITS);
+        check_scheme(params, Scheme::Simple)?;
+        let length = params.answer_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleAnswer, params, length, bytes)?;
         Ok(Self {
             params: *params,

@@ -1,22 +1,11 @@
 //! The server: one pass over the database for a query, or for many.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "rounded words have 12 bits"
-)]
-
-use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
-use super::{Answer, Hint, Query, row_of_a};
-use crate::params::{ANSWER_BITS, LOG_Q};
-use crate::wire::{check_params, check_version};
-use crate::{Database, Error, Params, Seed};
-
-/// Bytes of the database below which a scan is not worth a second thread.
-const CHUNK_BYTES: usize = 1 << 18;
-/// Chunks are a multiple of this many rows, so that every kernel's row blocks are full.
-const CHUNK_ROWS: usize = 24;
+use super::{Answer, Hint, Query};
+use crate::lwe::{self, Domain, for_row_chunks, round, round_answer};
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Database, Error, Params, Scheme, Seed};
 
 /// A database and what is needed to answer queries on it. Nothing in it is secret.
 #[derive(Debug)]
@@ -39,12 +28,13 @@ impl Server {
     /// A server for a database whose hint was computed before.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
+    /// As [`Self::setup`].
     pub fn new(database: Database, params: &Params) -> Result<Self, Error> {
         Self::new_on(Backend::detect(), database, params)
     }
 
     fn new_on(backend: Backend, database: Database, params: &Params) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
         check_params(database.params(), params)?;
         Ok(Self {
             params: *params,
@@ -85,10 +75,10 @@ impl Server {
     fn hint(&self, seed: &Seed) -> Hint {
         let (n, width) = (self.params.n(), self.params.hint_bits());
         let a = Panels::from_rows(self.backend, self.params.columns(), n, |j, row| {
-            row_of_a(seed, j, row);
+            lwe::row_of_a(seed, Domain::Simple, j, row);
         });
         let mut words = vec![0; self.params.rows() * n];
-        self.for_row_chunks(n, &mut words, |digits, out| {
+        for_row_chunks(self.database.digits(), n, &mut words, |digits, out| {
             digits.mul_panels(&a, out);
             for word in out {
                 *word = round(*word, width);
@@ -109,7 +99,9 @@ impl Server {
         self.check(query)?;
         let b = Vector::new(self.backend, &query.b);
         let mut words = vec![0; self.params.rows()];
-        self.for_row_chunks(1, &mut words, |digits, out| digits.mul_vec(&b, out));
+        for_row_chunks(self.database.digits(), 1, &mut words, |digits, out| {
+            digits.mul_vec(&b, out);
+        });
         Ok(self.round(words))
     }
 
@@ -127,7 +119,9 @@ impl Server {
         let b = Panels::from_columns(self.backend, &columns);
         let mut words = vec![0; self.params.rows() * k];
         if k > 0 {
-            self.for_row_chunks(k, &mut words, |digits, out| digits.mul_panels(&b, out));
+            for_row_chunks(self.database.digits(), k, &mut words, |digits, out| {
+                digits.mul_panels(&b, out);
+            });
         }
         let answer = |t| self.round(words.iter().skip(t).step_by(k).copied().collect());
         Ok((0..k).map(answer).collect())
@@ -142,44 +136,7 @@ impl Server {
         Answer {
             params: self.params,
             version: self.version,
-            // 12 bits fit.
-            words: words
-                .into_iter()
-                .map(|word| round(word, ANSWER_BITS) as u16)
-                .collect(),
+            words: words.into_iter().map(round_answer).collect(),
         }
     }
-
-    /// Calls `product` for chunks of rows and of `out`, `width` words a row, on all threads.
-    fn for_row_chunks(
-        &self,
-        width: usize,
-        out: &mut [u32],
-        product: impl Fn(sordino_lattice::matrix::Digits<'_>, &mut [u32]) + Sync,
-    ) {
-        let digits = self.database.digits();
-        let row_work = digits.columns() * width;
-        let rows = CHUNK_BYTES
-            .div_ceil(row_work)
-            .max(digits.rows().div_ceil(8 * rayon::current_num_threads()))
-            .next_multiple_of(CHUNK_ROWS);
-        if rows >= digits.rows() {
-            return product(digits, out);
-        }
-        out.par_chunks_mut(rows * width)
-            .enumerate()
-            .for_each(|(chunk, out)| {
-                let first = chunk * rows;
-                product(digits.slice(first..first + out.len() / width), out);
-            });
-    }
-}
-
-/// The nearest multiple of `2^(32 - width)`, as a word of `width` bits.
-pub(super) fn round(word: u32, width: u32) -> u32 {
-    let shift = LOG_Q - width;
-    if shift == 0 {
-        return word;
-    }
-    word.wrapping_add(1 << (shift - 1)) >> shift
 }
