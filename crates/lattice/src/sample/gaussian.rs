@@ -7,17 +7,19 @@
 //! sign. The table is computed with integers only; its entries are within `2^-128` of the truth.
 //!
 //! # Security
-//! A draw compares `u` with every entry of the table, whatever `u` is: neither branches nor
-//! addresses nor divisions depend on it. Samples and the randomness behind them are secret; the
+//! A draw makes the same comparisons whatever `u` is (with every entry of the table, or, with
+//! AVX-512, in two steps): neither branches nor addresses nor divisions depend on it. Samples and the randomness behind them are secret; the
 //! buffers used here are zeroised.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod fixed;
 mod portable;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 use fixed::Fixed;
 
@@ -35,6 +37,8 @@ struct Uniform {
 pub struct Sampler {
     /// `T[1], T[2], ...`, high and low words.
     table: Vec<(u64, u64)>,
+    #[cfg(target_arch = "x86_64")]
+    segments: avx512::Segments,
 }
 
 impl Sampler {
@@ -64,8 +68,11 @@ impl Sampler {
         tails.reverse();
         let total = densities[0].add(&tail).add(&tail);
         let table = tails.iter().map(|tail| tail.add(tail).ratio(&total));
+        let table: Vec<_> = table.take_while(|entry| *entry != (0, 0)).collect();
         Self {
-            table: table.take_while(|entry| *entry != (0, 0)).collect(),
+            #[cfg(target_arch = "x86_64")]
+            segments: avx512::Segments::new(&table),
+            table,
         }
     }
 
@@ -114,9 +121,9 @@ impl Sampler {
     fn magnitudes(&self, uniform: &Uniform, counts: &mut [i16; BLOCK]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512::detect() {
-            return wide::magnitudes_avx512(token, &self.table, uniform, counts);
+            return avx512::magnitudes(token, &self.segments, uniform, counts);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
-            return wide::magnitudes_avx2(token, &self.table, uniform, counts);
+            return avx2::magnitudes(token, &self.table, uniform, counts);
         }
         portable::magnitudes(&self.table, uniform, counts);
     }
@@ -136,5 +143,47 @@ fn densities(numerator: u32, denominator: u32) -> Vec<Fixed> {
             return densities;
         }
         densities.push(density);
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// Every backend against the definition, on both sides of every entry of the table.
+    #[test]
+    fn backends_equal_the_definition() {
+        for (numerator, denominator) in [(32, 1), (16, 1), (32, 5), (11, 1), (1, 1), (1000, 1)] {
+            let sampler = Sampler::new(numerator, denominator);
+            let edges = (1..=sampler.bound()).flat_map(|k| {
+                let tail = sampler.tail(k);
+                [tail - 1, tail, tail + 1]
+            });
+            let mut values: Vec<u128> = edges.chain([0, u128::MAX]).collect();
+            values.resize(values.len().next_multiple_of(BLOCK), 1 << 127);
+            for block in values.chunks(BLOCK) {
+                let mut uniform = Uniform {
+                    high: [0; BLOCK],
+                    low: [0; BLOCK],
+                };
+                for (i, value) in block.iter().enumerate() {
+                    let bytes = value.to_le_bytes();
+                    let (words, _) = bytes.as_chunks();
+                    uniform.low[i] = u64::from_le_bytes(words[0]);
+                    uniform.high[i] = u64::from_le_bytes(words[1]);
+                }
+                let mut expected = [0; BLOCK];
+                portable::magnitudes(&sampler.table, &uniform, &mut expected);
+                let mut found = [-1; BLOCK];
+                if let Some(token) = sordino_cpu::Avx512::detect() {
+                    avx512::magnitudes(token, &sampler.segments, &uniform, &mut found);
+                    assert_eq!(found, expected, "avx512");
+                }
+                if let Some(token) = sordino_cpu::Avx2::detect() {
+                    avx2::magnitudes(token, &sampler.table, &uniform, &mut found);
+                    assert_eq!(found, expected, "avx2");
+                }
+            }
+        }
     }
 }
