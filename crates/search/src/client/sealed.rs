@@ -184,3 +184,80 @@ impl Client {
         Ok(self.pir.recover_batch(secrets, &answers?)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Content;
+    use crate::manifest::Mode;
+    use crate::rotation::Rotation;
+    use crate::{InProcess, OwnerKeys, Plan, Server, Wish, build, synthetic};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    /// What the whole protocol returns is what scoring the same buckets in the clear returns:
+    /// same rows, same order, same scores.
+    #[test]
+    fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
+        let (base, queries) = synthetic::clustered(2000, 12, 40, 21);
+        let keys = OwnerKeys::from_master([1; 32]);
+        let wish = Wish {
+            k: 7,
+            recall: 0.9,
+            queries: 10,
+            routing: Some(Routing::Downloaded),
+        };
+        let plan = Plan::new(2000, 40, wish).unwrap();
+        let rng = &mut StdRng::seed_from_u64(1);
+        let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())
+            .unwrap()
+            .index;
+        let (manifest, content) = (index.manifest.clone(), index.content.clone());
+        let (
+            Mode::Sealed(mode),
+            Content::Sealed {
+                buckets, centroids, ..
+            },
+        ) = (&manifest.mode, content)
+        else {
+            unreachable!("a sealed index");
+        };
+        let reader = keys.reader();
+        let server = Server::new(index).unwrap();
+        let mut transport = InProcess::new(&server);
+        let client = crate::Client::connect(&mut transport, &reader, 0).unwrap();
+
+        let seal = |kind| reader.seal(kind, &manifest.index, manifest.version);
+        let centroids = seal("centroids").open(0, &[], &centroids).unwrap();
+        let centroids: Vec<Vec<f32>> = centroids
+            .chunks_exact(40)
+            .map(code::unit_from_int8)
+            .collect();
+        let rotation = Rotation::new(40, manifest.rotation);
+        for query in queries.rows() {
+            let rotated = rotation.apply(query);
+            let mut order: Vec<usize> = (0..centroids.len()).collect();
+            let score = |bucket: &usize| vectors::dot(&centroids[*bucket], &rotated);
+            order.sort_by(|a, b| score(b).total_cmp(&score(a)));
+            let mut opened = Opened::default();
+            for &bucket in &order[..mode.probes as usize] {
+                let len = mode.layout.sealed_len();
+                let sealed = &buckets[bucket * len..][..len];
+                mode.layout
+                    .open(&seal("bucket"), number(bucket), sealed, &mut opened)
+                    .unwrap();
+            }
+            let ids = reader.ids(&manifest.index);
+            let expected: Vec<Scored> = opened
+                .nearest(&rotated, 7)
+                .into_iter()
+                .map(|hit| Scored {
+                    id: ids.reveal(hit.id),
+                    ..hit
+                })
+                .collect();
+            let found = client.search(rng, &mut transport, query).unwrap();
+            assert_eq!(found.hits, expected);
+        }
+    }
+}
