@@ -2,4 +2,5 @@
 
 pub mod matrix;
 pub mod noise;
+pub mod pages;
 pub mod sample;

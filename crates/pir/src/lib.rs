@@ -7,6 +7,7 @@ mod error;
 mod lwe;
 pub mod params;
 pub mod simple;
+pub mod verified;
 mod wire;
 
 pub use database::Database;

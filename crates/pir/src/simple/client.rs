@@ -68,11 +68,12 @@ impl std::fmt::Debug for Prepared {
 /// `A` and `H`, laid out for products with secrets: `4 n (m + l)` bytes.
 #[derive(Debug)]
 pub struct Client {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) seed: Seed,
     sampler: Sampler,
-    a: Words,
-    h: Words,
+    pub(super) a: Words,
+    pub(super) h: Words,
 }
 
 impl Client {
@@ -101,6 +102,7 @@ impl Client {
         Ok(Self {
             params: *params,
             version: hint.version,
+            seed: *seed,
             sampler: params.set().sampler(),
             a: Words::from_rows(backend, params.columns(), n, |j, row| {
                 lwe::row_of_a(seed, Domain::Simple, j, row);
