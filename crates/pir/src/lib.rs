@@ -6,6 +6,7 @@ pub mod double;
 mod error;
 mod lwe;
 pub mod params;
+pub mod plan;
 pub mod simple;
 pub mod verified;
 mod wire;
