@@ -2,32 +2,24 @@
 
 #![expect(unsafe_code, reason = "calls of functions that need a processor level")]
 
-use super::{BLOCK, Uniform, portable};
+use sordino_cpu::{Avx2, Avx512};
 
-pub(super) fn magnitudes_avx512(
-    _: sordino_cpu::Avx512,
-    table: &[(u64, u64)],
-    uniform: &Uniform,
-    counts: &mut [i16; BLOCK],
-) {
+use super::{Block, portable};
+
+pub(super) fn draw_avx512(_: Avx512, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn inner(table: &[(u64, u64)], uniform: &Uniform, counts: &mut [i16; BLOCK]) {
-        portable::magnitudes(table, uniform, counts);
+    fn inner(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+        portable::draw(table, words, signs, out);
     }
     // SAFETY: the token proves the processor's level.
-    unsafe { inner(table, uniform, counts) }
+    unsafe { inner(table, words, signs, out) }
 }
 
-pub(super) fn magnitudes_avx2(
-    _: sordino_cpu::Avx2,
-    table: &[(u64, u64)],
-    uniform: &Uniform,
-    counts: &mut [i16; BLOCK],
-) {
+pub(super) fn draw_avx2(_: Avx2, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx2")]
-    fn inner(table: &[(u64, u64)], uniform: &Uniform, counts: &mut [i16; BLOCK]) {
-        portable::magnitudes(table, uniform, counts);
+    fn inner(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+        portable::draw(table, words, signs, out);
     }
     // SAFETY: the token proves the processor's level.
-    unsafe { inner(table, uniform, counts) }
+    unsafe { inner(table, words, signs, out) }
 }
