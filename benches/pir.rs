@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
 use sordino_pir::simple::{Client, Server};
-use sordino_pir::{Database, Params, Seed};
+use sordino_pir::{Database, Params, Seed, double};
 
 #[path = "pir/bandwidth.rs"]
 mod bandwidth;
@@ -230,12 +230,94 @@ fn reference_table(c: &mut Criterion) {
     }
 }
 
+/// DoublePIR on the same records: what is left once a query is prepared, and the whole of it.
+fn reference_table_double(c: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(7);
+    let mut group = group(c, "pir/reference_table");
+    for records in [1000, 10_000, 100_000] {
+        let params = Params::for_double(records, 3).expect("served sizes");
+        let bytes = vec![7; params.database_bytes()];
+        let setup = || {
+            let database = Database::from_slice(&params, black_box(&bytes))?;
+            double::Server::setup(database, &params, &SEED)
+        };
+        let (server, hint) = setup().expect("matching parameters");
+        let client = double::Client::new(&params, &SEED, &hint).expect("matching parameters");
+        group.throughput(Throughput::Bytes(params.database_bytes() as u64));
+        group.bench_function(BenchmarkId::new("double-setup", records), |b| b.iter(setup));
+        group.bench_function(BenchmarkId::new("double-end-to-end", records), |b| {
+            b.iter(|| {
+                let (secret, query) = client.query(&mut rng, black_box(records / 3))?;
+                client.recover(secret, &server.answer(&query)?)
+            });
+        });
+        let mut prepared = client.prepare(&mut rng, 16);
+        group.bench_function(BenchmarkId::new("double-online", records), |b| {
+            b.iter_batched(
+                || {
+                    if prepared.is_empty() {
+                        prepared = client.prepare(&mut rng, 16);
+                    }
+                    prepared.pop()
+                },
+                |prepared| {
+                    let prepared = prepared.expect("refilled");
+                    let (secret, query) = client.query_prepared(prepared, records / 3)?;
+                    let found = client.recover(secret, &server.answer(&query)?)?;
+                    assert_eq!(found, [7; 3]);
+                    Ok::<_, sordino_pir::Error>(found)
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+}
+
+/// DoublePIR's answer over 128 MiB of one-byte records: the scan, and the second level behind it.
+fn answer_double(c: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(8);
+    let mut group = group(c, "pir/answer");
+    let params = Params::for_double_with(1 << 27, 1, 1 << 11).expect("served sizes");
+    let mut bytes = vec![0; params.database_bytes()];
+    rng.fill_bytes(&mut bytes);
+    let database = Database::from_slice(&params, &bytes).expect("a database of this length");
+    let (server, _) = double::Server::setup(database, &params, &SEED).expect("matching parameters");
+    // The client of 65,536 columns is larger than what is measured: random words are a query too.
+    let mut wire = params.to_bytes();
+    wire[6] = 6;
+    wire[40..48].copy_from_slice(&(params.query_len() as u64 - 48).to_le_bytes());
+    wire.resize(params.query_len(), 0);
+    rng.fill_bytes(&mut wire[48..]);
+    let query = double::Query::from_bytes(&params, &wire).expect("a well-formed query");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group.bench_function(BenchmarkId::new("double", "128MiB"), |b| {
+        b.iter(|| server.answer(black_box(&query)));
+    });
+}
+
+/// The crate `simplepir` (u64 words, packed digits of 8 bits) on the same number of payload bytes.
+fn answer_peer(c: &mut Criterion) {
+    let mut group = group(c, "pir/answer");
+    for (name, side) in [("512KiB", 724), ("13MB", 3616)] {
+        let database = simplepir::Database::new_random_seed(side, 8, 1);
+        let packed = database.compress().expect("8 bits are packed");
+        let query = simplepir::Vector::new_random(side, 0..=u64::MAX, Some(2));
+        group.throughput(Throughput::Bytes((side * side) as u64));
+        group.bench_function(BenchmarkId::new("simplepir-crate", name), |b| {
+            b.iter(|| simplepir::answer(black_box(&packed), &query));
+        });
+    }
+}
+
 criterion_group!(
     benches,
     answer,
     answer_batch,
     hint,
     query_and_recover,
-    reference_table
+    reference_table,
+    reference_table_double,
+    answer_double,
+    answer_peer
 );
 criterion_main!(benches);

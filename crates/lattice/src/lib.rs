@@ -5,6 +5,7 @@ pub mod matrix;
 pub mod modulus;
 pub mod noise;
 pub mod ntt;
+pub mod pages;
 pub mod ring;
 pub mod sample;
 

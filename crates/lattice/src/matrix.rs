@@ -129,6 +129,16 @@ impl<'a> Digits<'a> {
         self.columns
     }
 
+    /// Row `i`, without its padding.
+    ///
+    /// # Panics
+    /// If there is no row `i`.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &'a [u8] {
+        let start = i * stride(self.columns);
+        &self.bytes[start..start + self.columns]
+    }
+
     /// Some of the rows, so that threads can share a product.
     ///
     /// # Panics
@@ -187,7 +197,7 @@ impl<'a> Digits<'a> {
 }
 
 /// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Vector {
     backend: Backend,
     len: usize,
@@ -215,7 +225,7 @@ impl Vector {
 }
 
 /// `B`: `m x k` words mod 2^32, laid out in panels of 16 columns for [`Digits::mul_panels`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Panels {
     backend: Backend,
     rows: usize,
@@ -280,7 +290,7 @@ impl Panels {
 }
 
 /// `W`: `l x n` words mod 2^32, laid out for products with small secrets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Words {
     backend: Backend,
     rows: usize,
@@ -321,6 +331,43 @@ impl Words {
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Changes row `i` by `change`.
+    ///
+    /// # Panics
+    /// If there is no row `i`.
+    pub fn update_row(&mut self, i: usize, change: impl FnOnce(&mut [u32])) {
+        let stride = stride(self.columns);
+        let laid_out = &mut self.words[i * stride..(i + 1) * stride];
+        let mut row = vec![0; self.columns];
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(_) | Backend::Avx2(_) => {
+                layout::from_limbs(laid_out, &mut row);
+                change(&mut row);
+                layout::limbs(&row, laid_out);
+            }
+            _ => {
+                change(&mut laid_out[..self.columns]);
+            }
+        }
+        row.zeroize();
+    }
+
+    /// Appends rows, up to `rows` of them: row `i` is what `row(i, out)` writes.
+    pub fn extend(&mut self, rows: usize, mut row: impl FnMut(usize, &mut [u32])) {
+        if rows <= self.rows {
+            return;
+        }
+        let stride = stride(self.columns);
+        let mut words = layout::Aligned::zeroed(rows * stride);
+        words[..self.words.len()].copy_from_slice(&self.words);
+        let old = std::mem::replace(&mut self.rows, rows);
+        self.words = words;
+        for i in old..rows {
+            self.update_row(i, |out| row(i, out));
+        }
     }
 
     /// `out = W[rows] S^T mod 2^32`, row after row, `k` words each: one pass over those rows.

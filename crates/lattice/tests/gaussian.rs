@@ -132,8 +132,8 @@ fn samples_are_a_function_of_the_randomness_and_of_nothing_else() {
     assert_eq!(draw(&sampler, 5, 100), draw(&sampler, 5, 100));
     assert_ne!(draw(&sampler, 5, 100), draw(&sampler, 6, 100));
     // Drawn once and compared with an independent walk through the tails for every backend's run.
-    let expected = draw(&sampler, 5, 16);
-    let mut bytes = [0; 258];
+    let expected = draw(&sampler, 5, 32);
+    let mut bytes = [0; 516];
     rand_core::Rng::fill_bytes(&mut ChaCha20Rng::from_seed([5; 32]), &mut bytes);
     for (i, x) in expected.iter().enumerate() {
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -141,7 +141,7 @@ fn samples_are_a_function_of_the_randomness_and_of_nothing_else() {
         let magnitude = (1..=sampler.bound())
             .take_while(|k| u < sampler.tail(*k))
             .count();
-        let negative = bytes[256 + i / 8] >> (i % 8) & 1 == 1;
+        let negative = bytes[512 + i / 8] >> (i % 8) & 1 == 1;
         let magnitude = i16::try_from(magnitude).unwrap();
         assert_eq!(*x, if negative { -magnitude } else { magnitude });
     }

@@ -137,6 +137,34 @@ fn a_slice_of_rows_gives_a_slice_of_the_product() {
     assert_eq!(part, whole[3..7]);
 }
 
+#[test]
+fn rows_are_changed_and_appended_as_words() {
+    for columns in [1, 2, 63, 65] {
+        let w = words(5, 4 * columns);
+        let row = |i: usize, out: &mut [u32]| {
+            out.copy_from_slice(&w[i * columns..(i + 1) * columns]);
+        };
+        for backend in Backend::available() {
+            let mut changed = Words::from_rows(backend, 2, columns, row);
+            changed.extend(4, row);
+            changed.update_row(1, |out| {
+                assert_eq!(out, &w[columns..2 * columns]);
+                out.iter_mut().for_each(|word| *word = word.wrapping_mul(3));
+            });
+            let mut s = Small::zeroed(1, columns);
+            s.row_mut(0).copy_from_slice(&vec![7; columns]);
+            let mut out = [0; 4];
+            changed.mul(0..4, &s, &mut out);
+            for (i, sum) in out.into_iter().enumerate() {
+                let row = &w[i * columns..(i + 1) * columns];
+                let factor = if i == 1 { 21 } else { 7 };
+                let expected = row.iter().fold(0u32, |sum, word| sum.wrapping_add(*word));
+                assert_eq!(sum, expected.wrapping_mul(factor), "{}", backend.name());
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
 

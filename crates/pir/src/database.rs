@@ -1,13 +1,11 @@
 //! The database as a matrix of centred digits, ready to be scanned.
 
-use memmap2::MmapMut;
 use sordino_lattice::matrix::{Digits, LANES, stride};
+use sordino_lattice::pages::Pages;
 
 use crate::{Error, Params};
 
-/// Below this size a database lives on the heap; above it in pages of its own, huge ones where
-/// the system has them.
-const OWN_PAGES: usize = 1 << 20;
+mod file;
 
 /// What a byte of a record and its digit differ by: the digit of byte `b` is `b - 128`, whose two's
 /// complement is `b ^ 0x80`.
@@ -30,65 +28,79 @@ pub(crate) struct Matrix {
 
 impl Matrix {
     /// A matrix of digits 0.
-    pub(crate) fn zeroed(rows: usize, columns: usize) -> Result<Self, Error> {
-        let store = Store::zeroed(rows * stride(columns))?;
-        Ok(Self {
+    pub(crate) fn zeroed(rows: usize, columns: usize) -> Self {
+        Self {
             rows,
             columns,
-            store,
-        })
+            store: Store::Own(Pages::zeroed(rows * stride(columns))),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.store {
+            Store::Own(pages) => pages,
+            Store::File(mapped) => mapped.bytes(),
+        }
+    }
+
+    /// Its bytes, in memory of its own.
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        if let Store::File(mapped) = &self.store {
+            let mut pages = Pages::zeroed(mapped.bytes().len());
+            pages.copy_from_slice(mapped.bytes());
+            self.store = Store::Own(pages);
+        }
+        match &mut self.store {
+            Store::Own(pages) => pages,
+            Store::File(_) => unreachable!("replaced above"),
+        }
+    }
+
+    /// One of its digits.
+    pub(crate) fn digit(&self, row: usize, column: usize) -> i8 {
+        self.bytes()[row * stride(self.columns) + column].cast_signed()
+    }
+
+    /// One of its digits, to be changed.
+    pub(crate) fn digit_mut(&mut self, row: usize, column: usize) -> &mut u8 {
+        let at = row * stride(self.columns) + column;
+        &mut self.bytes_mut()[at]
+    }
+
+    /// The same digits with more columns, of digits 0.
+    pub(crate) fn widen(&mut self, columns: usize) {
+        let (old, new) = (stride(self.columns), stride(columns));
+        if old != new {
+            let mut pages = Pages::zeroed(self.rows * new);
+            let rows = self.bytes().chunks_exact(old);
+            for (to, from) in pages.chunks_exact_mut(new).zip(rows) {
+                to[..old].copy_from_slice(from);
+            }
+            self.store = Store::Own(pages);
+        }
+        let was = std::mem::replace(&mut self.columns, columns);
+        // What the padding held is arbitrary.
+        for row in self.rows_mut() {
+            row[was..columns].fill(0);
+        }
     }
 
     /// A view of all of it.
     pub(crate) fn digits(&self) -> Digits<'_> {
-        let len = self.rows * stride(self.columns);
-        Digits::new(self.store.bytes(len), self.rows, self.columns)
+        Digits::new(self.bytes(), self.rows, self.columns)
     }
 
     /// Its rows, [`stride`] bytes each.
     pub(crate) fn rows_mut(&mut self) -> std::slice::ChunksExactMut<'_, u8> {
         let stride = stride(self.columns);
-        self.store
-            .bytes_mut(self.rows * stride)
-            .chunks_exact_mut(stride)
+        self.bytes_mut().chunks_exact_mut(stride)
     }
 }
 
 #[derive(Debug)]
 enum Store {
-    Heap { bytes: Vec<u8>, start: usize },
-    Pages(MmapMut),
-}
-
-impl Store {
-    fn zeroed(len: usize) -> Result<Self, Error> {
-        if len < OWN_PAGES {
-            let bytes = vec![0; len + LANES];
-            let start = bytes.as_ptr().align_offset(LANES);
-            // Miri may refuse to say where a line starts; correctness does not need it.
-            let start = if start > LANES { 0 } else { start };
-            return Ok(Self::Heap { bytes, start });
-        }
-        let pages = MmapMut::map_anon(len)?;
-        #[cfg(target_os = "linux")]
-        // Advice only: a kernel without huge pages refuses, and nothing changes.
-        let _ = pages.advise(memmap2::Advice::HugePage);
-        Ok(Self::Pages(pages))
-    }
-
-    fn bytes(&self, len: usize) -> &[u8] {
-        match self {
-            Self::Heap { bytes, start } => &bytes[*start..start + len],
-            Self::Pages(pages) => &pages[..len],
-        }
-    }
-
-    fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
-        match self {
-            Self::Heap { bytes, start } => &mut bytes[*start..*start + len],
-            Self::Pages(pages) => &mut pages[..len],
-        }
-    }
+    Own(Pages),
+    File(file::Mapped),
 }
 
 impl Database {
@@ -96,13 +108,13 @@ impl Database {
     /// is followed by zeros.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`], [`Error::RecordCount`], or [`Error::Io`] without memory.
+    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
     pub fn from_records<I>(params: &Params, records: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item: AsRef<[u8]>>,
     {
         let (rows, columns) = (params.rows(), params.columns());
-        let mut matrix = Matrix::zeroed(rows, columns)?;
+        let mut matrix = Matrix::zeroed(rows, columns);
         let mut records = records.into_iter();
         let mut taken = 0;
         // 64 columns at a time, column after column, then transposed line by line: a record's bytes
@@ -146,7 +158,7 @@ impl Database {
     /// A database of records that lie one after the other.
     ///
     /// # Errors
-    /// [`Error::Length`] if `bytes` is not `records * record_len` long, or [`Error::Io`].
+    /// [`Error::Length`] if `bytes` is not `records * record_len` long.
     pub fn from_slice(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != params.database_bytes() {
             return Err(Error::Length {
@@ -163,8 +175,19 @@ impl Database {
         &self.params
     }
 
-    /// The matrix.
-    pub(crate) fn digits(&self) -> Digits<'_> {
-        self.matrix.digits()
+    /// The matrix, for one scan.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the file that it is mapped from has changed its length.
+    pub(crate) fn digits(&self) -> Result<Digits<'_>, Error> {
+        if let Store::File(mapped) = &self.matrix.store {
+            mapped.check()?;
+        }
+        Ok(self.matrix.digits())
+    }
+
+    /// The matrix, and the parameters that go with it.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Matrix, &mut Params) {
+        (&mut self.matrix, &mut self.params)
     }
 }

@@ -112,6 +112,10 @@ pub enum Error {
     /// A header that no encoder writes.
     #[error("malformed header: {0}")]
     Header(&'static str),
+    /// An answer that an honest server would not have given. Nothing more is said, and nothing more
+    /// may be shown to the server than that the client stopped.
+    #[error("the answer failed verification")]
+    Unverified,
     /// The operating system refused memory or a file.
     #[error("input or output: {0}")]
     Io(#[from] std::io::Error),

@@ -6,7 +6,9 @@ pub mod double;
 mod error;
 mod lwe;
 pub mod params;
+pub mod plan;
 pub mod simple;
+pub mod verified;
 mod wire;
 
 pub use database::Database;

@@ -283,6 +283,21 @@ impl Params {
         Self::choose(self.scheme, records, record_len, self.per_column, security)
     }
 
+    /// The same layout and set with more records.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the set, with hints of as many bits as now, cannot keep the failure
+    /// bound.
+    pub(crate) fn grown(&self, records: usize) -> Result<Self, Error> {
+        let (record_len, per_column) = (self.record_len, self.per_column);
+        Self::under(self.scheme, self.set, records, record_len, per_column)?
+            .filter(|params| params.hint_bits == self.hint_bits)
+            .ok_or(Error::TooLarge {
+                rows: self.rows(),
+                columns: records.div_ceil(per_column),
+            })
+    }
+
     /// The layout under one set, or nothing if that set cannot keep the failure bound.
     pub(crate) fn under(
         scheme: Scheme,
@@ -465,6 +480,12 @@ impl Params {
         HEADER_LEN
             + packed_len(self.answer_words(), ANSWER_BITS)
             + packed_len(self.answer_hint_words(), self.hint_bits)
+    }
+
+    /// Bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
+    #[must_use]
+    pub const fn raw_answer_len(&self) -> usize {
+        HEADER_LEN + 4 * self.rows()
     }
 
     /// Bytes of the database's records.

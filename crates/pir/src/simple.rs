@@ -12,7 +12,9 @@
 mod client;
 mod message;
 mod server;
+mod update;
 
 pub use client::{Client, Prepared, Record, Secret};
-pub use message::{Answer, Hint, Query};
+pub use message::{Answer, Hint, Query, RawAnswer};
 pub use server::Server;
+pub use update::{Change, Update};

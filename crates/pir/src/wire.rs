@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     DoubleHint = 5,
     DoubleQuery = 6,
     DoubleAnswer = 7,
+    SimpleRawAnswer = 8,
+    SimpleUpdate = 9,
 }
 
 #[derive(Serialize, Deserialize)]

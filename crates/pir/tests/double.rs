@@ -25,8 +25,7 @@ fn deploy(params: &Params, seed: u8, backend: Backend) -> (Vec<u8>, Server, Hint
 #[test]
 fn every_index_is_recovered_on_every_backend() {
     // Few columns and several slots: both levels are at work, and the dev machine is spared.
-    for (seed, (records, record_len, slots)) in [(40, 3, 7), (150, 1, 130)].into_iter().enumerate()
-    {
+    for (seed, records, record_len, slots) in [(1, 40, 3, 7), (2, 150, 1, 130)] {
         let params = Params::for_double_with(records, record_len, slots).unwrap();
         for backend in Backend::available() {
             let (bytes, server, _, client) = deploy(&params, seed, backend);

@@ -52,7 +52,8 @@ impl Server {
                     &params,
                     buckets.chunks_exact(mode.layout.sealed_len()),
                 )?;
-                let pir = simple::Server::new(database, &params)?;
+                let pir =
+                    simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
                 let mut setup = digests;
                 let plaintexts = match mode.routing {
                     Routing::Downloaded => {

@@ -4,35 +4,28 @@
 use std::ops::{Deref, DerefMut};
 
 use super::PANEL;
+use crate::pages::Pages;
 
-/// Words that start on a cache line, so that no vector load straddles two.
-#[derive(Clone, Debug)]
-pub(super) struct Aligned {
-    words: Vec<u32>,
-    start: usize,
-    len: usize,
-}
+/// Words that start on a cache line.
+#[derive(Debug)]
+pub(super) struct Aligned(Pages);
 
 impl Aligned {
     pub(super) fn zeroed(len: usize) -> Self {
-        let words = vec![0; len + 15];
-        let start = words.as_ptr().align_offset(64);
-        // Miri may refuse to say where a line starts; correctness does not need it.
-        let start = if start > 15 { 0 } else { start };
-        Self { words, start, len }
+        Self(Pages::zeroed(4 * len))
     }
 }
 
 impl Deref for Aligned {
     type Target = [u32];
     fn deref(&self) -> &[u32] {
-        &self.words[self.start..self.start + self.len]
+        bytemuck::cast_slice(&self.0)
     }
 }
 
 impl DerefMut for Aligned {
     fn deref_mut(&mut self) -> &mut [u32] {
-        &mut self.words[self.start..self.start + self.len]
+        bytemuck::cast_slice_mut(&mut self.0)
     }
 }
 
@@ -59,6 +52,19 @@ pub(super) fn limbs(q: &[u32], out: &mut [u32]) {
         // Adding 2^15 carries into the high limb exactly when the low one will be read as negative.
         *low = (first & 0xffff) | second << 16;
         *high = (first.wrapping_add(0x8000) >> 16) | (second.wrapping_add(0x8000) & 0xffff_0000);
+    }
+}
+
+/// The words behind two planes of limbs.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
+    let (low, high) = limbs.split_at(limbs.len() / 2);
+    for ((two, low), high) in out.chunks_mut(2).zip(low).zip(high) {
+        let carry = |low: u32| low >> 15 & 1;
+        two[0] = (low & 0xffff) | (high.wrapping_sub(carry(*low)) << 16);
+        if let Some(second) = two.get_mut(1) {
+            *second = low >> 16 | ((high >> 16).wrapping_sub(low >> 31) << 16);
+        }
     }
 }
 

@@ -7,9 +7,11 @@
 //! sign. The table is computed with integers only; its entries are within `2^-128` of the truth.
 //!
 //! # Security
-//! A draw makes the same comparisons whatever `u` is (with every entry of the table, or, with
-//! AVX-512, in two steps): neither branches nor addresses nor divisions depend on it. Samples and the randomness behind them are secret; the
-//! buffers used here are zeroised.
+//! A draw finds its block of 32 entries by comparing with the last one of every block, copies that
+//! block out by reading all of them under masks, and compares with its 32 entries; with AVX-512 the
+//! copy is a permutation within registers. Neither branches nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
+//! compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are
+//! secret; the buffers used here are zeroised.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
@@ -23,22 +25,26 @@ mod portable;
 
 use fixed::Fixed;
 
-/// Samples that one pass over the table serves.
-pub(crate) const BLOCK: usize = 16;
-
-/// One block of 128-bit uniform values, high and low words apart.
-struct Uniform {
-    high: [u64; BLOCK],
-    low: [u64; BLOCK],
-}
+/// Entries of a block of the table.
+const BLOCK: usize = 32;
+/// Samples that share one call of the generator.
+const BATCH: usize = 32;
 
 /// The cumulative table of one `sigma`.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    /// `T[1], T[2], ...`, high and low words.
-    table: Vec<(u64, u64)>,
+    /// Entries that are not 0.
+    bound: usize,
+    table: Vec<Block>,
     #[cfg(target_arch = "x86_64")]
     segments: avx512::Segments,
+}
+
+/// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    high: [u64; BLOCK],
+    low: [u64; BLOCK],
 }
 
 impl Sampler {
@@ -67,65 +73,84 @@ impl Sampler {
         }
         tails.reverse();
         let total = densities[0].add(&tail).add(&tail);
-        let table = tails.iter().map(|tail| tail.add(tail).ratio(&total));
-        let table: Vec<_> = table.take_while(|entry| *entry != (0, 0)).collect();
-        Self {
+        let mut sampler = Self {
+            bound: 0,
+            table: Vec::new(),
             #[cfg(target_arch = "x86_64")]
-            segments: avx512::Segments::new(&table),
-            table,
+            segments: avx512::Segments::new(&[]),
+        };
+        for tail in tails {
+            let (high, low) = tail.add(&tail).ratio(&total);
+            if (high, low) == (0, 0) {
+                break;
+            }
+            sampler.push(high, low);
         }
+        // A last entry of 0 ends the search for every `u`.
+        sampler.push(0, 0);
+        sampler.bound -= 1;
+        #[cfg(target_arch = "x86_64")]
+        {
+            let words = |block: &Block| block.high.into_iter().zip(block.low);
+            let table: Vec<_> = sampler.table.iter().flat_map(words).collect();
+            sampler.segments = avx512::Segments::new(&table[..sampler.bound]);
+        }
+        sampler
+    }
+
+    fn push(&mut self, high: u64, low: u64) {
+        let at = self.bound % BLOCK;
+        if at == 0 {
+            self.table.push(Block {
+                high: [0; BLOCK],
+                low: [0; BLOCK],
+            });
+        }
+        if let Some(block) = self.table.last_mut() {
+            block.high[at] = high;
+            block.low[at] = low;
+        }
+        self.bound += 1;
     }
 
     /// The largest magnitude that can be drawn.
     #[must_use]
-    pub fn bound(&self) -> usize {
-        self.table.len()
+    pub const fn bound(&self) -> usize {
+        self.bound
     }
 
     /// `T[k] = floor(2^128 P(|x| >= k))`, for `k` from 1 to [`Self::bound`].
+    ///
+    /// # Panics
+    /// If `k` is outside of that range.
     #[must_use]
     pub fn tail(&self, k: usize) -> u128 {
-        let (high, low) = self.table[k - 1];
-        u128::from(high) << 64 | u128::from(low)
+        assert!((1..=self.bound).contains(&k), "no entry {k}");
+        let block = &self.table[(k - 1) / BLOCK];
+        let at = (k - 1) % BLOCK;
+        u128::from(block.high[at]) << 64 | u128::from(block.low[at])
     }
 
     /// Fills `out` with independent samples, from 129 random bits each.
     pub fn fill<R: CryptoRng + ?Sized>(&self, rng: &mut R, out: &mut [i16]) {
-        let mut uniform = Uniform {
-            high: [0; BLOCK],
-            low: [0; BLOCK],
-        };
-        let mut bytes = [0; BLOCK * 16 + BLOCK / 8];
-        let mut counts = [0; BLOCK];
-        for out in out.chunks_mut(BLOCK) {
+        let mut bytes = [0; BATCH * 16 + BATCH / 8];
+        for out in out.chunks_mut(BATCH) {
             rng.fill_bytes(&mut bytes);
-            let (words, signs) = bytes.split_at(BLOCK * 16);
-            let (words, _) = words.as_chunks::<8>();
-            for (i, pair) in words.chunks_exact(2).enumerate() {
-                uniform.high[i] = u64::from_le_bytes(pair[0]);
-                uniform.low[i] = u64::from_le_bytes(pair[1]);
-            }
-            self.magnitudes(&uniform, &mut counts);
-            for (i, (out, count)) in out.iter_mut().zip(counts).enumerate() {
-                let sign = -i16::from(signs[i / 8] >> (i % 8) & 1);
-                *out = (count ^ sign).wrapping_sub(sign);
-            }
+            let (words, signs) = bytes.split_at(BATCH * 16);
+            self.draw(words, signs, out);
         }
-        uniform.high.zeroize();
-        uniform.low.zeroize();
         bytes.zeroize();
-        counts.zeroize();
     }
 
-    /// `|x|` for every value of a block.
-    fn magnitudes(&self, uniform: &Uniform, counts: &mut [i16; BLOCK]) {
+    /// Samples from 16 bytes and one bit each.
+    fn draw(&self, words: &[u8], signs: &[u8], out: &mut [i16]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512::detect() {
-            return avx512::magnitudes(token, &self.segments, uniform, counts);
+            return avx512::draw(token, &self.segments, words, signs, out);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
-            return avx2::magnitudes(token, &self.table, uniform, counts);
+            return avx2::draw(token, &self.table, words, signs, out);
         }
-        portable::magnitudes(&self.table, uniform, counts);
+        portable::draw(&self.table, words, signs, out);
     }
 }
 
@@ -159,28 +184,23 @@ mod tests {
                 let tail = sampler.tail(k);
                 [tail - 1, tail, tail + 1]
             });
-            let mut values: Vec<u128> = edges.chain([0, u128::MAX]).collect();
-            values.resize(values.len().next_multiple_of(BLOCK), 1 << 127);
-            for block in values.chunks(BLOCK) {
-                let mut uniform = Uniform {
-                    high: [0; BLOCK],
-                    low: [0; BLOCK],
-                };
-                for (i, value) in block.iter().enumerate() {
-                    let bytes = value.to_le_bytes();
-                    let (words, _) = bytes.as_chunks();
-                    uniform.low[i] = u64::from_le_bytes(words[0]);
-                    uniform.high[i] = u64::from_le_bytes(words[1]);
-                }
-                let mut expected = [0; BLOCK];
-                portable::magnitudes(&sampler.table, &uniform, &mut expected);
-                let mut found = [-1; BLOCK];
+            let values: Vec<u128> = edges.chain([0, u128::MAX]).collect();
+            for batch in values.chunks(BATCH) {
+                // The low eight bytes are the high word.
+                let words: Vec<u8> = batch
+                    .iter()
+                    .flat_map(|u| u.rotate_left(64).to_le_bytes())
+                    .collect();
+                let signs = [0xa5, 0x3c, 0x00, 0xff];
+                let mut expected = vec![0; batch.len()];
+                portable::draw(&sampler.table, &words, &signs, &mut expected);
+                let mut found = vec![-1; batch.len()];
                 if let Some(token) = sordino_cpu::Avx512::detect() {
-                    avx512::magnitudes(token, &sampler.segments, &uniform, &mut found);
+                    avx512::draw(token, &sampler.segments, &words, &signs, &mut found);
                     assert_eq!(found, expected, "avx512");
                 }
                 if let Some(token) = sordino_cpu::Avx2::detect() {
-                    avx2::magnitudes(token, &sampler.table, &uniform, &mut found);
+                    avx2::draw(token, &sampler.table, &words, &signs, &mut found);
                     assert_eq!(found, expected, "avx2");
                 }
             }

@@ -26,8 +26,8 @@ impl Server {
     /// Computes both hints of `database` under the `A1` and `A2` of `seed`; the first stays here.
     ///
     /// # Errors
-    /// [`Error::SchemeMismatch`], [`Error::ParamsMismatch`] if the database was laid out for other
-    /// parameters, or [`Error::Io`] without memory.
+    /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the database was laid out for other
+    /// parameters.
     pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
         Self::setup_on(Backend::detect(), database, params, seed)
     }
@@ -92,7 +92,7 @@ impl Server {
         self.check(query)?;
         let q1 = Vector::new(self.backend, &query.first);
         let mut a1 = vec![0; self.params.rows()];
-        let digits = self.database.digits();
+        let digits = self.database.digits()?;
         for_row_chunks(digits, 1, &mut a1, |digits, out| digits.mul_vec(&q1, out));
         self.second_level(&a1, query)
     }
@@ -110,7 +110,7 @@ impl Server {
         let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();
         let q1 = Panels::from_columns(self.backend, &columns);
         let mut a1 = vec![0; self.params.rows() * k];
-        let digits = self.database.digits();
+        let digits = self.database.digits()?;
         for_row_chunks(digits, k, &mut a1, |digits, out| {
             digits.mul_panels(&q1, out);
         });
@@ -134,7 +134,7 @@ impl Server {
             self.params.per_column(),
         );
         // T: row e kappa + k, column i, is byte k of the word for byte e of the records in slot i.
-        let mut t = Matrix::zeroed(d * KAPPA, l)?;
+        let mut t = Matrix::zeroed(d * KAPPA, l);
         for (row, line) in t.rows_mut().enumerate() {
             let (e, k) = (row / KAPPA, row % KAPPA);
             let words = a1.iter().skip(e).step_by(d);
@@ -168,13 +168,13 @@ fn first_hint(backend: Backend, database: &Database, seed: &Seed) -> Result<Matr
     let a1 = Panels::from_rows(backend, params.columns(), n, |j, row| {
         lwe::row_of_a(seed, Domain::First, j, row);
     });
-    let mut g = Matrix::zeroed(d * KAPPA * n, l)?;
+    let mut g = Matrix::zeroed(d * KAPPA * n, l);
     // 64 slots at a time: a cache line of every row of G.
     let mut h1 = vec![0; LANES * d * n];
     for first in (0..l).step_by(LANES) {
         let slots = LANES.min(l - first);
         let h1 = &mut h1[..slots * d * n];
-        let digits = database.digits().slice(first * d..(first + slots) * d);
+        let digits = database.digits()?.slice(first * d..(first + slots) * d);
         for_row_chunks(digits, n, h1, |digits, out| digits.mul_panels(&a1, out));
         for (row, line) in g.rows_mut().enumerate() {
             let (e, c, k) = (row / (KAPPA * n), row / KAPPA % n, row % KAPPA);

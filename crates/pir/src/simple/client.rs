@@ -68,11 +68,12 @@ impl std::fmt::Debug for Prepared {
 /// `A` and `H`, laid out for products with secrets: `4 n (m + l)` bytes.
 #[derive(Debug)]
 pub struct Client {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) seed: Seed,
     sampler: Sampler,
-    a: Words,
-    h: Words,
+    pub(super) a: Words,
+    pub(super) h: Words,
 }
 
 impl Client {
@@ -101,6 +102,7 @@ impl Client {
         Ok(Self {
             params: *params,
             version: hint.version,
+            seed: *seed,
             sampler: params.set().sampler(),
             a: Words::from_rows(backend, params.columns(), n, |j, row| {
                 lwe::row_of_a(seed, Domain::Simple, j, row);
@@ -200,6 +202,7 @@ impl Client {
         Ok(self.seal(mask, key, index))
     }
 
+    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {
@@ -317,8 +320,8 @@ fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u
 fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
     let mut record = vec![0; record_len];
     for (i, candidate) in column.chunks_exact(record_len).enumerate() {
-        // All ones for the slot, zeros for the others.
-        let mask = (equal(i, slot) as u8).wrapping_neg();
+        // All ones for the slot, zeros for the others; opaque, so that no jump skips the zeros.
+        let mask = std::hint::black_box((equal(i, slot) as u8).wrapping_neg());
         for (byte, candidate) in record.iter_mut().zip(candidate) {
             *byte |= candidate & mask;
         }

@@ -6,6 +6,7 @@
 )]
 
 use crate::bits::{pack, unpack};
+use crate::lwe::round_answer;
 use crate::params::ANSWER_BITS;
 use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
@@ -22,9 +23,9 @@ pub struct Hint {
 /// `b = A s + e + Delta u_j`, `m` words: without the secret, indistinguishable from uniform ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    pub(super) params: Params,
-    pub(super) version: u64,
-    pub(super) b: Vec<u32>,
+    pub(crate) params: Params,
+    pub(crate) version: u64,
+    pub(crate) b: Vec<u32>,
 }
 
 /// `D b`, `l` words, each rounded to 12 bits.
@@ -33,6 +34,14 @@ pub struct Answer {
     pub(super) params: Params,
     pub(super) version: u64,
     pub(super) words: Vec<u16>,
+}
+
+/// `D b`, `l` whole words: an answer that can be checked before it is rounded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawAnswer {
+    pub(crate) params: Params,
+    pub(crate) version: u64,
+    pub(crate) words: Vec<u32>,
 }
 
 impl Hint {
@@ -155,6 +164,49 @@ impl Answer {
             words: unpack(payload, params.rows(), ANSWER_BITS)
                 .map(|word| word as u16)
                 .collect(),
+        })
+    }
+}
+
+impl RawAnswer {
+    /// The answer that goes to [`Client::recover`](super::Client::recover).
+    #[must_use]
+    pub fn round(&self) -> Answer {
+        Answer {
+            params: self.params,
+            version: self.version,
+            words: self.words.iter().map(|word| round_answer(*word)).collect(),
+        }
+    }
+
+    /// The wire form, [`Params::raw_answer_len`] bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length = self.params.raw_answer_len() - HEADER_LEN;
+        wire::encode(
+            Kind::SimpleRawAnswer,
+            &self.params,
+            self.version,
+            length,
+            |out| {
+                out.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
+            },
+        )
+    }
+
+    /// Reads a wire form.
+    ///
+    /// # Errors
+    /// If the bytes are not a raw answer for `params`.
+    pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
+        let length = params.raw_answer_len() - HEADER_LEN;
+        let (version, payload) = wire::decode_for(Kind::SimpleRawAnswer, params, length, bytes)?;
+        let (words, _) = payload.as_chunks();
+        Ok(Self {
+            params: *params,
+            version,
+            words: words.iter().map(|word| u32::from_le_bytes(*word)).collect(),
         })
     }
 }

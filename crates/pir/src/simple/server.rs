@@ -2,18 +2,19 @@
 
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
-use super::{Answer, Hint, Query};
-use crate::lwe::{self, Domain, for_row_chunks, round, round_answer};
+use super::{Answer, Hint, Query, RawAnswer};
+use crate::lwe::{self, Domain, for_row_chunks, round};
 use crate::wire::{check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme, Seed};
 
 /// A database and what is needed to answer queries on it. Nothing in it is secret.
 #[derive(Debug)]
 pub struct Server {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
     backend: Backend,
-    database: Database,
+    seed: Seed,
+    pub(super) database: Database,
 }
 
 impl Server {
@@ -25,21 +26,27 @@ impl Server {
         Self::setup_on(Backend::detect(), database, params, seed)
     }
 
-    /// A server for a database whose hint was computed before.
+    /// A server for a database whose hint was computed before, under the same seed.
     ///
     /// # Errors
     /// As [`Self::setup`].
-    pub fn new(database: Database, params: &Params) -> Result<Self, Error> {
-        Self::new_on(Backend::detect(), database, params)
+    pub fn new(database: Database, params: &Params, seed: &Seed) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), database, params, seed)
     }
 
-    fn new_on(backend: Backend, database: Database, params: &Params) -> Result<Self, Error> {
+    fn new_on(
+        backend: Backend,
+        database: Database,
+        params: &Params,
+        seed: &Seed,
+    ) -> Result<Self, Error> {
         check_scheme(params, Scheme::Simple)?;
         check_params(database.params(), params)?;
         Ok(Self {
             params: *params,
             version: 0,
             backend,
+            seed: *seed,
             database,
         })
     }
@@ -54,8 +61,8 @@ impl Server {
         params: &Params,
         seed: &Seed,
     ) -> Result<(Self, Hint), Error> {
-        let server = Self::new_on(backend, database, params)?;
-        let hint = server.hint(seed);
+        let server = Self::new_on(backend, database, params, seed)?;
+        let hint = server.hint()?;
         Ok((server, hint))
     }
 
@@ -71,24 +78,27 @@ impl Server {
         self.version
     }
 
-    /// `H = D A`, rounded.
-    fn hint(&self, seed: &Seed) -> Hint {
+    /// `H = D A`, rounded, for the present version: what a new client needs after updates.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the database is mapped from a file that has changed its length.
+    pub fn hint(&self) -> Result<Hint, Error> {
         let (n, width) = (self.params.n(), self.params.hint_bits());
         let a = Panels::from_rows(self.backend, self.params.columns(), n, |j, row| {
-            lwe::row_of_a(seed, Domain::Simple, j, row);
+            lwe::row_of_a(&self.seed, Domain::Simple, j, row);
         });
         let mut words = vec![0; self.params.rows() * n];
-        for_row_chunks(self.database.digits(), n, &mut words, |digits, out| {
+        for_row_chunks(self.database.digits()?, n, &mut words, |digits, out| {
             digits.mul_panels(&a, out);
             for word in out {
                 *word = round(*word, width);
             }
         });
-        Hint {
+        Ok(Hint {
             params: self.params,
             version: self.version,
             words,
-        }
+        })
     }
 
     /// Answers one query: one pass over the database.
@@ -96,13 +106,22 @@ impl Server {
     /// # Errors
     /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        Ok(self.answer_raw(query)?.round())
+    }
+
+    /// As [`Self::answer`], with all 32 bits of every word, which
+    /// [`verified`](crate::verified) clients need.
+    ///
+    /// # Errors
+    /// As [`Self::answer`].
+    pub fn answer_raw(&self, query: &Query) -> Result<RawAnswer, Error> {
         self.check(query)?;
         let b = Vector::new(self.backend, &query.b);
         let mut words = vec![0; self.params.rows()];
-        for_row_chunks(self.database.digits(), 1, &mut words, |digits, out| {
+        for_row_chunks(self.database.digits()?, 1, &mut words, |digits, out| {
             digits.mul_vec(&b, out);
         });
-        Ok(self.round(words))
+        Ok(self.raw(words))
     }
 
     /// Answers queries of any clients: one pass over the database for all of them.
@@ -119,11 +138,14 @@ impl Server {
         let b = Panels::from_columns(self.backend, &columns);
         let mut words = vec![0; self.params.rows() * k];
         if k > 0 {
-            for_row_chunks(self.database.digits(), k, &mut words, |digits, out| {
+            for_row_chunks(self.database.digits()?, k, &mut words, |digits, out| {
                 digits.mul_panels(&b, out);
             });
         }
-        let answer = |t| self.round(words.iter().skip(t).step_by(k).copied().collect());
+        let answer = |t| {
+            let words = words.iter().skip(t).step_by(k).copied().collect();
+            self.raw(words).round()
+        };
         Ok((0..k).map(answer).collect())
     }
 
@@ -132,11 +154,11 @@ impl Server {
         check_version(query.version, self.version)
     }
 
-    fn round(&self, words: Vec<u32>) -> Answer {
-        Answer {
+    const fn raw(&self, words: Vec<u32>) -> RawAnswer {
+        RawAnswer {
             params: self.params,
             version: self.version,
-            words: words.into_iter().map(round_answer).collect(),
+            words,
         }
     }
 }

@@ -5,18 +5,15 @@
     reason = "a call of a function that needs a processor level"
 )]
 
-use super::{BLOCK, Uniform, portable};
+use sordino_cpu::Avx2;
 
-pub(super) fn magnitudes(
-    _: sordino_cpu::Avx2,
-    table: &[(u64, u64)],
-    uniform: &Uniform,
-    counts: &mut [i16; BLOCK],
-) {
+use super::{Block, portable};
+
+pub(super) fn draw(_: Avx2, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx2")]
-    fn inner(table: &[(u64, u64)], uniform: &Uniform, counts: &mut [i16; BLOCK]) {
-        portable::magnitudes(table, uniform, counts);
+    fn inner(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+        portable::draw(table, words, signs, out);
     }
     // SAFETY: the token proves the processor's level.
-    unsafe { inner(table, uniform, counts) }
+    unsafe { inner(table, words, signs, out) }
 }

@@ -17,7 +17,10 @@ use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512;
 
-use super::{BLOCK, Uniform};
+use zeroize::Zeroize;
+
+/// Samples of one pass.
+const LANES: usize = 8;
 
 /// Segments of the table: what three registers of eight lanes hold.
 const SEGMENTS: usize = 24;
@@ -30,6 +33,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
+    /// The segments of a table of high and low words.
     pub(super) fn new(table: &[(u64, u64)]) -> Self {
         let len = table.len().div_ceil(SEGMENTS).max(1);
         let mut rows = vec![[[0; SEGMENTS]; 2]; len];
@@ -42,47 +46,64 @@ impl Segments {
     }
 }
 
-pub(super) fn magnitudes(
-    _: Avx512,
-    segments: &Segments,
-    uniform: &Uniform,
-    counts: &mut [i16; BLOCK],
-) {
-    // SAFETY: the token proves the processor's level.
-    unsafe { magnitudes_avx512(segments, uniform, counts) }
+/// Samples from 16 bytes of `words` and one bit of `signs` each, eight at a time.
+pub(super) fn draw(_: Avx512, segments: &Segments, words: &[u8], signs: &[u8], out: &mut [i16]) {
+    let mut magnitudes = [0i16; LANES];
+    for ((out, words), signs) in out
+        .chunks_mut(LANES)
+        .zip(words.chunks(16 * LANES))
+        .zip(signs)
+    {
+        let mut uniform = [[0u64; LANES]; 2];
+        for (i, u) in words.as_chunks::<16>().0.iter().enumerate() {
+            let (halves, _) = u.as_chunks();
+            uniform[0][i] = u64::from_le_bytes(halves[0]);
+            uniform[1][i] = u64::from_le_bytes(halves[1]);
+        }
+        // SAFETY: the token proves the processor's level.
+        unsafe { magnitudes_avx512(segments, &uniform, &mut magnitudes) };
+        uniform.zeroize();
+        for (i, (out, magnitude)) in out.iter_mut().zip(magnitudes).enumerate() {
+            let sign = -i16::from(signs >> i & 1);
+            *out = (magnitude ^ sign).wrapping_sub(sign);
+        }
+    }
+    magnitudes.zeroize();
 }
 
+/// `#{k : u < T[k]}` for eight values of `u`, high and low words apart.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn magnitudes_avx512(segments: &Segments, uniform: &Uniform, counts: &mut [i16; BLOCK]) {
+fn magnitudes_avx512(
+    segments: &Segments,
+    uniform: &[[u64; LANES]; 2],
+    magnitudes: &mut [i16; LANES],
+) {
     let [first, others @ ..] = segments.rows.as_slice() else {
-        return counts.fill(0);
+        return magnitudes.fill(0);
     };
     let one = _mm512_set1_epi64(1);
     let len = _mm512_set1_epi64(segments.rows.len() as i64);
-    for lane in (0..BLOCK).step_by(8) {
-        let (high, low) = (load(&uniform.high, lane), load(&uniform.low, lane));
+    let (high, low) = (load(&uniform[0], 0), load(&uniform[1], 0));
 
-        // Entries fall, so the last segment whose first entry is above u is where u lies.
-        let mut above = _mm512_setzero_si512();
-        for (first_high, first_low) in first[0].iter().zip(&first[1]) {
-            let entry = [
-                _mm512_set1_epi64(*first_high as i64),
-                _mm512_set1_epi64(*first_low as i64),
-            ];
-            above = _mm512_mask_add_epi64(above, below(high, low, entry), above, one);
-        }
-        // u at or above the first entry of all: in segment 0, where nothing more counts.
-        let segment = _mm512_sub_epi64(_mm512_max_epu64(above, one), one);
-        let mut count = _mm512_mul_epu32(segment, len);
-        count = _mm512_add_epi64(count, _mm512_min_epu64(above, one));
-        for row in others {
-            let entry = [pick(&row[0], segment), pick(&row[1], segment)];
-            count = _mm512_mask_add_epi64(count, below(high, low, entry), count, one);
-        }
-        let words = _mm512_cvtepi64_epi16(count);
-        // SAFETY: 8 words from `lane` on are within the block.
-        unsafe { _mm_storeu_si128(counts.as_mut_ptr().add(lane).cast(), words) };
+    // Entries fall, so the last segment whose first entry is above u is where u lies.
+    let mut above = _mm512_setzero_si512();
+    for (first_high, first_low) in first[0].iter().zip(&first[1]) {
+        let entry = [
+            _mm512_set1_epi64(*first_high as i64),
+            _mm512_set1_epi64(*first_low as i64),
+        ];
+        above = _mm512_mask_add_epi64(above, below(high, low, entry), above, one);
     }
+    // u at or above the first entry of all: in segment 0, where nothing more counts.
+    let segment = _mm512_sub_epi64(_mm512_max_epu64(above, one), one);
+    let mut count = _mm512_mul_epu32(segment, len);
+    count = _mm512_add_epi64(count, _mm512_min_epu64(above, one));
+    for row in others {
+        let entry = [pick(&row[0], segment), pick(&row[1], segment)];
+        count = _mm512_mask_add_epi64(count, below(high, low, entry), count, one);
+    }
+    // SAFETY: eight words.
+    unsafe { _mm_storeu_si128(magnitudes.as_mut_ptr().cast(), _mm512_cvtepi64_epi16(count)) };
 }
 
 /// The lanes in which the 128-bit `u` is below the entry.
