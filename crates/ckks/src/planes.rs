@@ -45,6 +45,31 @@ pub(crate) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
     }
 }
 
+/// Reads `r`-bit numbers until `out` is full.
+pub(crate) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
+    let count = out.len();
+    debug_assert_eq!(planes.len(), len(count, r));
+    let (bytes, _) = split(r);
+    let (byte_planes, bit_planes) = planes.split_at(bytes * count);
+    out.fill(0);
+    for (p, plane) in byte_planes.chunks_exact(count.max(1)).enumerate() {
+        for (number, &byte) in out.iter_mut().zip(plane) {
+            *number |= u64::from(byte) << (8 * p);
+        }
+    }
+    for (p, plane) in bit_planes
+        .chunks_exact(count.div_ceil(8).max(1))
+        .enumerate()
+    {
+        let shift = 8 * bytes + p;
+        for (&byte, eight) in plane.iter().zip(out.chunks_mut(8)) {
+            for (i, number) in (0..).zip(eight) {
+                *number |= u64::from(byte >> i & 1) << shift;
+            }
+        }
+    }
+}
+
 /// Number `i` of `count` numbers of `r` bits.
 pub(crate) fn get(planes: &[u8], count: usize, r: u32, i: usize) -> u64 {
     let (bytes, bits) = split(r);
@@ -101,6 +126,9 @@ mod tests {
             let numbers: Vec<u64> = numbers.iter().map(|x| x & ((1 << r) - 1)).collect();
             let mut planes = vec![0; len(numbers.len(), r)];
             write(&numbers, r, &mut planes);
+            let mut found = vec![9; numbers.len()];
+            read(&planes, r, &mut found);
+            prop_assert_eq!(&found, &numbers);
             for (i, &number) in numbers.iter().enumerate() {
                 prop_assert_eq!(get(&planes, numbers.len(), r, i), number);
             }

@@ -2,6 +2,8 @@
 
 use sordino_lattice::Modulus;
 
+use crate::Error;
+
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
 ///
 /// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`, a
@@ -48,6 +50,25 @@ impl Switch {
 pub(crate) const fn nearest(x: f64) -> i64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     (x + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
+}
+
+/// Refuses coordinates that are not finite and vectors whose norm is above `bound`.
+pub(crate) fn check_norms(vectors: &[f32], dim: usize, bound: f64) -> Result<(), Error> {
+    for (index, vector) in vectors.chunks_exact(dim).enumerate() {
+        let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();
+        if let (false, Some(within)) = (
+            square.is_finite(),
+            vector.iter().position(|x| !x.is_finite()),
+        ) {
+            return Err(Error::NotFinite {
+                index: index * dim + within,
+            });
+        }
+        if square > bound * bound {
+            return Err(Error::Norm { index });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

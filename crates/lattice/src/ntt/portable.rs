@@ -1,15 +1,7 @@
 //! The definition: 64-bit Shoup products, lazy ranges, canonical results.
 
 use super::{Factors, Plan};
-use crate::modulus::subtract_once;
-
-/// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and
-/// `quotient = floor(w 2^64 / q)`.
-#[inline]
-fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
-    let times = ((u128::from(x) * u128::from(quotient)) >> 64) as u64;
-    x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
-}
+use crate::modulus::{mul_lazy, subtract_once};
 
 /// Values in `[0, 4q)` between stages: `x` loses `2q` if it can, then `x' = x + w y`,
 /// `y' = x - w y + 2q`.
