@@ -4,6 +4,9 @@ use sordino_lattice::Modulus;
 
 use crate::Error;
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
 ///
 /// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`, a
@@ -11,10 +14,10 @@ use crate::Error;
 /// distance to the step found is at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Switch {
-    pub(crate) factor: u64,
-    pub(crate) shift: u32,
-    pub(crate) half: u64,
-    pub(crate) mask: u64,
+    factor: u64,
+    shift: u32,
+    half: u64,
+    mask: u64,
 }
 
 impl Switch {
@@ -41,6 +44,23 @@ impl Switch {
     pub(crate) const fn switch(self, c: u64) -> u64 {
         let scaled = ((c as u128 * self.factor as u128) >> 52) as u64;
         ((scaled + self.half) >> self.shift) & self.mask
+    }
+}
+
+impl Switch {
+    /// Switches all of `residues`, in place.
+    pub(crate) fn apply(self, residues: &mut [u64]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
+            return avx512::apply(token, self, residues);
+        }
+        self.apply_portable(residues);
+    }
+
+    fn apply_portable(self, residues: &mut [u64]) {
+        for residue in residues {
+            *residue = self.switch(*residue);
+        }
     }
 }
 
@@ -88,6 +108,12 @@ mod tests {
             for q in [1_099_511_590_913u64, 1_125_899_906_826_241] {
                 let c = c * (q / 1_099_511_590_913);
                 let switch = Switch::new(Modulus::new(q).unwrap(), r);
+                for count in [1, 7, 8, 9, 33] {
+                    let mut all: Vec<u64> = (0..count).map(|i| (c + 977 * i) % q).collect();
+                    let expected: Vec<u64> = all.iter().map(|&c| switch.switch(c)).collect();
+                    switch.apply(&mut all);
+                    prop_assert_eq!(all, expected);
+                }
                 // Twice the distance to the step found, in units of 1 / q.
                 let found = i128::from(switch.switch(c)) * i128::from(q);
                 let exact = i128::from(c) << r;

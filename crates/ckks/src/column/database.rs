@@ -182,9 +182,7 @@ impl Database {
                     self.mac(j, tiles, sum);
                     plan.inverse_strided(sum, shape.t.ilog2());
                     let picked = &mut sum[..shape.in_block(j)];
-                    for residue in &mut *picked {
-                        *residue = switch.switch(*residue);
-                    }
+                    switch.apply(picked);
                     bits::write(picked, self.params.answer_bits, answer);
                 }
             },
@@ -377,9 +375,7 @@ impl Database {
         let switch = self.params.hint_switch();
         self.mac(j, &self.a, sum);
         self.params.plan().inverse(sum);
-        for residue in &mut *sum {
-            *residue = switch.switch(*residue);
-        }
+        switch.apply(sum);
         bits::write(sum, self.params.hint_bits, block);
     }
 }

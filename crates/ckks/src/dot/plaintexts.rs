@@ -220,9 +220,7 @@ impl Scratch {
 
         self.sum_of_products(&query.a, pack);
         plan().inverse(&mut self.sum);
-        for residue in self.sum.iter_mut() {
-            *residue = switch.switch(*residue);
-        }
+        switch.apply(&mut self.sum);
         planes::write(&self.sum, params.reply_bits(), c1);
     }
 

@@ -216,7 +216,7 @@ fn forward_stages(plan: &Plan, a: &mut [u64]) {
     let n = a.len();
     let (mut half, mut groups) = (n / 2, 1);
     // Stages down to half = 32 in pairs, an odd one first; 16 to 1 in one pass at the end.
-    if n >= 64 && n.ilog2() % 2 == 0 {
+    if n >= 64 && n.ilog2().is_multiple_of(2) {
         let (upper, lower) = a.split_at_mut(half);
         let factor = factors.splat(1);
         for at in (0..half).step_by(LANES) {
@@ -353,7 +353,7 @@ fn inverse_stages(plan: &Plan, a: &mut [u64]) {
     // Stages from half = 8 on in pairs, an odd one first; the last one of all scales.
     let last = (plan.last.splat(0), plan.last.splat(1));
     let mut half = 8;
-    if len.ilog2() % 2 == 0 {
+    if len.ilog2().is_multiple_of(2) {
         for (group, part) in a.chunks_exact_mut(16).enumerate() {
             let (x, y) = (load(part, 0), load(part, 8));
             let (x, y) = if len == 16 {
