@@ -114,11 +114,19 @@ fn load(slice: &[u64], at: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
-/// Eight words to `slice[at..]`.
+/// Eight words.
+type Words = [u64; LANES];
+
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(slice: &mut [u64], at: usize, x: __m512i) {
-    let words = &mut slice[at..at + LANES];
+fn get(words: &Words) -> __m512i {
+    // SAFETY: eight words.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put(words: &mut Words, x: __m512i) {
     // SAFETY: eight words.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), x) }
 }
@@ -214,19 +222,20 @@ fn forward_stages(plan: &Plan, a: &mut [u64]) {
     let field = Field::new(plan.modulus.q());
     let factors = &plan.forward;
     let n = a.len();
-    let (mut half, mut groups) = (n / 2, 1);
-    // Stages down to half = 32 in pairs, an odd one first; 16 to 1 in one pass at the end.
-    if n >= 64 && n.ilog2().is_multiple_of(2) {
+    let (a, _) = a.as_chunks_mut::<LANES>();
+    // Distances in registers. Stages down to distance 1 in pairs, an odd one first; then the last three.
+    let (mut half, mut groups) = (a.len() / 2, 1);
+    if half.ilog2().is_multiple_of(2) {
         let (upper, lower) = a.split_at_mut(half);
         let factor = factors.splat(1);
-        for at in (0..half).step_by(LANES) {
-            let (x, y) = field.cooley_tukey(load(upper, at), load(lower, at), factor);
-            store(upper, at, x);
-            store(lower, at, y);
+        for (x, y) in upper.iter_mut().zip(lower) {
+            let (x1, y1) = field.cooley_tukey(get(x), get(y), factor);
+            put(x, x1);
+            put(y, y1);
         }
         (half, groups) = (half / 2, 2);
     }
-    while half >= 32 {
+    while half >= 2 {
         let quarter = half / 2;
         for (group, part) in a.chunks_exact_mut(2 * half).enumerate() {
             let first = factors.splat(groups + group);
@@ -237,39 +246,24 @@ fn forward_stages(plan: &Plan, a: &mut [u64]) {
             let (upper, lower) = part.split_at_mut(half);
             let (part0, part1) = upper.split_at_mut(quarter);
             let (part2, part3) = lower.split_at_mut(quarter);
-            for at in (0..quarter).step_by(LANES) {
-                let (x0, x2) = field.cooley_tukey(load(part0, at), load(part2, at), first);
-                let (x1, x3) = field.cooley_tukey(load(part1, at), load(part3, at), first);
+            let parts = part0.iter_mut().zip(part1).zip(part2).zip(part3);
+            for (((v0, v1), v2), v3) in parts {
+                let (x0, x2) = field.cooley_tukey(get(v0), get(v2), first);
+                let (x1, x3) = field.cooley_tukey(get(v1), get(v3), first);
                 let (x0, x1) = field.cooley_tukey(x0, x1, second[0]);
                 let (x2, x3) = field.cooley_tukey(x2, x3, second[1]);
-                store(part0, at, x0);
-                store(part1, at, x1);
-                store(part2, at, x2);
-                store(part3, at, x3);
+                put(v0, x0);
+                put(v1, x1);
+                put(v2, x2);
+                put(v3, x3);
             }
         }
         (half, groups) = (half / 4, groups * 4);
     }
-    if n == 16 {
-        let (x, y) = field.cooley_tukey(load(a, 0), load(a, 8), factors.splat(1));
-        let (x, y) = forward_sixteen(field, factors, x, y, n / 8);
-        store(a, 0, x);
-        store(a, 8, y);
-        return;
-    }
-    for (group, part) in a.chunks_exact_mut(32).enumerate() {
-        let first = factors.splat(n / 32 + group);
-        let second = 2 * (n / 32 + group);
-        let (x0, x2) = field.cooley_tukey(load(part, 0), load(part, 16), first);
-        let (x1, x3) = field.cooley_tukey(load(part, 8), load(part, 24), first);
-        let (x0, x1) = field.cooley_tukey(x0, x1, factors.splat(second));
-        let (x2, x3) = field.cooley_tukey(x2, x3, factors.splat(second + 1));
-        let (x0, x1) = forward_sixteen(field, factors, x0, x1, n / 8 + 4 * group);
-        let (x2, x3) = forward_sixteen(field, factors, x2, x3, n / 8 + 4 * group + 2);
-        store(part, 0, x0);
-        store(part, 8, x1);
-        store(part, 16, x2);
-        store(part, 24, x3);
+    for (pair, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let (x1, y1) = forward_sixteen(field, factors, get(x), get(y), n / 8 + 2 * pair);
+        put(x, x1);
+        put(y, y1);
     }
 }
 
@@ -321,16 +315,17 @@ pub(super) fn inverse_strided(_: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32)
 fn prune(plan: &Plan, a: &mut [u64]) {
     let field = Field::new(plan.modulus.q());
     let len = a.len() / 2;
-    for at in (0..len).step_by(LANES) {
-        let (x, y) = (load(a, 2 * at), load(a, 2 * at + LANES));
-        let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-        let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    let (a, _) = a.as_chunks_mut::<LANES>();
+    for i in 0..a.len() / 2 {
+        let (x, y) = (get(&a[2 * i]), get(&a[2 * i + 1]));
         let (x, y) = (
             _mm512_permutex2var_epi64(x, even, y),
             _mm512_permutex2var_epi64(x, odd, y),
         );
-        let difference = field.difference(x, y, plan.inverse.eight(len + at));
-        store(a, at, _mm512_and_si512(difference, field.mask));
+        let difference = field.difference(x, y, plan.inverse.eight(len + LANES * i));
+        put(&mut a[i], _mm512_and_si512(difference, field.mask));
     }
 }
 
@@ -338,36 +333,32 @@ fn prune(plan: &Plan, a: &mut [u64]) {
 fn inverse_stages(plan: &Plan, a: &mut [u64]) {
     let field = Field::new(plan.modulus.q());
     let factors = &plan.inverse;
-    let len = a.len();
-    for (group, part) in a.chunks_exact_mut(16).enumerate() {
-        let (x, y) = inverse_sixteen(
-            field,
-            factors,
-            load(part, 0),
-            load(part, 8),
-            len / 8 + 2 * group,
-        );
-        store(part, 0, x);
-        store(part, 8, y);
+    let n = a.len();
+    let (a, _) = a.as_chunks_mut::<LANES>();
+    for (pair, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let (x1, y1) = inverse_sixteen(field, factors, get(x), get(y), n / 8 + 2 * pair);
+        put(x, x1);
+        put(y, y1);
     }
-    // Stages from half = 8 on in pairs, an odd one first; the last one of all scales.
+    // Distances in registers. Stages from distance 1 on in pairs, an odd one first; the last one of all
+    // scales.
     let last = (plan.last.splat(0), plan.last.splat(1));
-    let mut half = 8;
-    if len.ilog2().is_multiple_of(2) {
-        for (group, part) in a.chunks_exact_mut(16).enumerate() {
-            let (x, y) = (load(part, 0), load(part, 8));
-            let (x, y) = if len == 16 {
-                scale(field, x, y, last)
+    let mut half = 1;
+    if a.len().ilog2() % 2 == 1 {
+        let groups = a.len() / 2;
+        for (group, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let (x1, y1) = if groups == 1 {
+                scale(field, get(x), get(y), last)
             } else {
-                field.gentleman_sande(x, y, factors.splat(len / 16 + group))
+                field.gentleman_sande(get(x), get(y), factors.splat(groups + group))
             };
-            store(part, 0, x);
-            store(part, 8, y);
+            put(x, x1);
+            put(y, y1);
         }
-        half = 16;
+        half = 2;
     }
-    while half < len {
-        let groups = len / (4 * half);
+    while half < a.len() {
+        let groups = a.len() / (4 * half);
         for (group, part) in a.chunks_exact_mut(4 * half).enumerate() {
             let first = [
                 factors.splat(2 * (groups + group)),
@@ -377,9 +368,10 @@ fn inverse_stages(plan: &Plan, a: &mut [u64]) {
             let (upper, lower) = part.split_at_mut(2 * half);
             let (part0, part1) = upper.split_at_mut(half);
             let (part2, part3) = lower.split_at_mut(half);
-            for at in (0..half).step_by(LANES) {
-                let (x0, x1) = field.gentleman_sande(load(part0, at), load(part1, at), first[0]);
-                let (x2, x3) = field.gentleman_sande(load(part2, at), load(part3, at), first[1]);
+            let parts = part0.iter_mut().zip(part1).zip(part2).zip(part3);
+            for (((v0, v1), v2), v3) in parts {
+                let (x0, x1) = field.gentleman_sande(get(v0), get(v1), first[0]);
+                let (x2, x3) = field.gentleman_sande(get(v2), get(v3), first[1]);
                 let ((x0, x2), (x1, x3)) = if groups == 1 {
                     (scale(field, x0, x2, last), scale(field, x1, x3, last))
                 } else {
@@ -388,10 +380,10 @@ fn inverse_stages(plan: &Plan, a: &mut [u64]) {
                         field.gentleman_sande(x1, x3, second),
                     )
                 };
-                store(part0, at, x0);
-                store(part1, at, x1);
-                store(part2, at, x2);
-                store(part3, at, x3);
+                put(v0, x0);
+                put(v1, x1);
+                put(v2, x2);
+                put(v3, x3);
             }
         }
         half *= 4;
@@ -448,13 +440,15 @@ fn multiply_values(plan: &Plan, a: &mut [u64], b: &[u64]) {
         _mm_cvtsi32_si128(51 - bits as i32),
     );
     let zero = _mm512_setzero_si512();
-    for at in (0..a.len()).step_by(LANES) {
-        let (x, y) = (load(a, at), load(b, at));
-        let shifted = (_mm512_sll_epi64(x, shifts.0), _mm512_sll_epi64(y, shifts.1));
+    let (a, _) = a.as_chunks_mut::<LANES>();
+    let (b, _) = b.as_chunks::<LANES>();
+    for (x, y) in a.iter_mut().zip(b) {
+        let (a, b) = (get(x), get(y));
+        let shifted = (_mm512_sll_epi64(a, shifts.0), _mm512_sll_epi64(b, shifts.1));
         let high = _mm512_madd52hi_epu64(zero, shifted.0, shifted.1);
-        let low = _mm512_madd52lo_epu64(zero, x, y);
+        let low = _mm512_madd52lo_epu64(zero, a, b);
         let times = _mm512_madd52hi_epu64(zero, high, barrett);
         let rest = _mm512_madd52lo_epu64(low, times, field.negated);
-        store(a, at, field.canonical(field.reduce_twice(rest)));
+        put(x, field.canonical(field.reduce_twice(rest)));
     }
 }
