@@ -31,6 +31,7 @@ mod query;
 mod reply;
 
 pub use params::Params;
+pub(crate) use params::{N, Q, plan};
 pub use plaintexts::Plaintexts;
 pub use query::{Query, SecretKey, encrypt};
 pub use reply::Reply;

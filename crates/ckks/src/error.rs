@@ -40,6 +40,20 @@ pub enum Error {
         /// The vector's number; 0 for a query.
         index: usize,
     },
+    /// The real-valued operation was asked of a modular set, or the other way round.
+    #[error("the parameter set is {} and the values are not", if *.modular { "modular" } else { "real-valued" })]
+    Form {
+        /// Whether the set is modular.
+        modular: bool,
+    },
+    /// An integer that is not in `[-P/2, P/2)`.
+    #[error("coordinate {index} is not centred mod 2^{log_p}")]
+    Range {
+        /// Its position in the list.
+        index: usize,
+        /// `log2 P`.
+        log_p: u32,
+    },
     /// A vector number beyond the last.
     #[error("vector {index} of {count}")]
     Index {

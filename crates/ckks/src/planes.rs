@@ -4,6 +4,10 @@
 //! As dense as bit packing, without shifts, and the byte planes are what a client's byte-wise dot
 //! product reads.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
 /// Bytes of `count` numbers of `r` bits.
 pub(crate) const fn len(count: usize, r: u32) -> usize {
     let (bytes, bits) = split(r);
@@ -13,36 +17,6 @@ pub(crate) const fn len(count: usize, r: u32) -> usize {
 /// Byte planes and bit planes of `r`-bit numbers.
 pub(crate) const fn split(r: u32) -> (usize, usize) {
     ((r / 8) as usize, (r % 8) as usize)
-}
-
-/// Writes the `r`-bit `numbers` to `planes`.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "planes are parts of numbers"
-)]
-pub(crate) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
-    debug_assert_eq!(planes.len(), len(numbers.len(), r));
-    let (bytes, _) = split(r);
-    let (byte_planes, bit_planes) = planes.split_at_mut(bytes * numbers.len());
-    for (p, plane) in byte_planes
-        .chunks_exact_mut(numbers.len().max(1))
-        .enumerate()
-    {
-        for (byte, &number) in plane.iter_mut().zip(numbers) {
-            *byte = (number >> (8 * p)) as u8;
-        }
-    }
-    for (p, plane) in bit_planes
-        .chunks_exact_mut(numbers.len().div_ceil(8).max(1))
-        .enumerate()
-    {
-        let shift = 8 * bytes + p;
-        for (byte, eight) in plane.iter_mut().zip(numbers.chunks(8)) {
-            *byte = (0..).zip(eight).fold(0, |bits, (i, &number)| {
-                bits | (((number >> shift) as u8) & 1) << i
-            });
-        }
-    }
 }
 
 /// Number `i` of `count` numbers of `r` bits.
@@ -58,33 +32,64 @@ pub(crate) fn get(planes: &[u8], count: usize, r: u32, i: usize) -> u64 {
     })
 }
 
-/// The dot product of `weights.len()` numbers of `r` bits with signed weights, mod `2^64`, in constant
-/// time: plane by plane, each as a sum of at most `2^16` products below `2^15`.
-pub(crate) fn dot(planes: &[u8], r: u32, weights: &[i8]) -> u64 {
-    let count = weights.len();
-    let (bytes, _) = split(r);
-    let (byte_planes, bit_planes) = planes.split_at(bytes * count);
-    let mut sum = 0u64;
-    for (p, plane) in byte_planes.chunks_exact(count).enumerate() {
-        let dot: i32 = plane
+/// Writes the `r`-bit `numbers` to `planes`.
+pub(crate) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
+    assert_eq!(planes.len(), len(numbers.len(), r), "bytes of the planes");
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(token), true) = (
+        sordino_cpu::Avx512Vbmi::detect(),
+        numbers.len().is_multiple_of(avx512::BLOCK),
+    ) {
+        return avx512::write(token, numbers, r, planes);
+    }
+    portable::write(numbers, r, planes);
+}
+
+/// Reads `r`-bit numbers until `out` is full.
+pub(crate) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
+    assert_eq!(planes.len(), len(out.len(), r), "bytes of the planes");
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(token), true) = (
+        sordino_cpu::Avx512::detect(),
+        out.len().is_multiple_of(avx512::BLOCK),
+    ) {
+        return avx512::read(token, planes, r, out);
+    }
+    portable::read(planes, r, out);
+}
+
+/// The dot products of `count` numbers of `r` bits with parts of `weights`, mod `2^64`, in constant time:
+/// `dots[i]` is that with `weights[starts[i]..][..count]`.
+///
+/// # Panics
+/// If `count` is above `2^16`, or a part lies outside the weights.
+pub(crate) fn dots(
+    planes: &[u8],
+    count: usize,
+    r: u32,
+    weights: &[i8],
+    starts: &[usize],
+    dots: &mut Vec<u64>,
+) {
+    assert_eq!(planes.len(), len(count, r), "bytes of the planes");
+    // Each plane's sum of products below 2^15 stays in 31 bits.
+    assert!(count <= 1 << 16, "numbers of a dot product");
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(token), true) = (
+        sordino_cpu::Avx512Vnni::detect(),
+        count.is_multiple_of(avx512::BLOCK),
+    ) {
+        match split(r) {
+            (3, 1) => return avx512::dots::<3, 1, 4>(token, planes, count, weights, starts, dots),
+            (3, 4) => return avx512::dots::<3, 4, 2>(token, planes, count, weights, starts, dots),
+            _ => {}
+        }
+    }
+    dots.extend(
+        starts
             .iter()
-            .zip(weights)
-            .map(|(&x, &w)| i32::from(x) * i32::from(w))
-            .sum();
-        sum = sum.wrapping_add(i64::from(dot).cast_unsigned() << (8 * p));
-    }
-    for (p, plane) in bit_planes.chunks_exact(count.div_ceil(8)).enumerate() {
-        let eights = plane.iter().zip(weights.chunks(8));
-        let dot: i32 = eights
-            .flat_map(|(&bits, eight)| {
-                (0..)
-                    .zip(eight)
-                    .map(move |(i, &w)| i32::from(bits >> i & 1) * i32::from(w))
-            })
-            .sum();
-        sum = sum.wrapping_add(i64::from(dot).cast_unsigned() << (8 * bytes + p));
-    }
-    sum
+            .map(|&start| portable::dot(planes, r, &weights[start..start + count])),
+    );
 }
 
 #[cfg(test)]
@@ -101,8 +106,41 @@ mod tests {
             let numbers: Vec<u64> = numbers.iter().map(|x| x & ((1 << r) - 1)).collect();
             let mut planes = vec![0; len(numbers.len(), r)];
             write(&numbers, r, &mut planes);
+            let mut found = vec![9; numbers.len()];
+            read(&planes, r, &mut found);
+            prop_assert_eq!(&found, &numbers);
             for (i, &number) in numbers.iter().enumerate() {
                 prop_assert_eq!(get(&planes, numbers.len(), r, i), number);
+            }
+        }
+
+        #[test]
+        fn backends_agree(
+            numbers in prop::collection::vec(any::<u64>(), 256),
+            weights in prop::collection::vec(any::<i8>(), 300),
+            starts in prop::collection::vec(0..44usize, 0..12),
+            blocks in 1..=4usize,
+            r in 1..=48u32,
+        ) {
+            for r in [r, 25, 28] {
+                let count = 64 * blocks;
+                let numbers: Vec<u64> = numbers[..count].iter().map(|x| x & ((1 << r) - 1)).collect();
+                let (mut found, mut expected) = (vec![0; len(count, r)], vec![0; len(count, r)]);
+                write(&numbers, r, &mut found);
+                portable::write(&numbers, r, &mut expected);
+                prop_assert_eq!(&found, &expected);
+                let mut back = vec![9; count];
+                read(&found, r, &mut back);
+                prop_assert_eq!(&back, &numbers);
+                portable::read(&found, r, &mut back);
+                prop_assert_eq!(&back, &numbers);
+                let mut products = Vec::new();
+                dots(&found, count, r, &weights, &starts, &mut products);
+                let expected: Vec<u64> = starts
+                    .iter()
+                    .map(|&start| portable::dot(&found, r, &weights[start..start + count]))
+                    .collect();
+                prop_assert_eq!(products, expected);
             }
         }
 
@@ -118,7 +156,7 @@ mod tests {
             let expected = numbers.iter().zip(&weights).fold(0u64, |sum, (&x, &w)| {
                 sum.wrapping_add(x.wrapping_mul(i64::from(w).cast_unsigned()))
             });
-            prop_assert_eq!(dot(&planes, r, &weights), expected);
+            prop_assert_eq!(portable::dot(&planes, r, &weights), expected);
         }
     }
 }

@@ -2,6 +2,11 @@
 
 use sordino_lattice::Modulus;
 
+use crate::Error;
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
 ///
 /// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`, a
@@ -9,10 +14,10 @@ use sordino_lattice::Modulus;
 /// distance to the step found is at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Switch {
-    pub(crate) factor: u64,
-    pub(crate) shift: u32,
-    pub(crate) half: u64,
-    pub(crate) mask: u64,
+    factor: u64,
+    shift: u32,
+    half: u64,
+    mask: u64,
 }
 
 impl Switch {
@@ -42,12 +47,48 @@ impl Switch {
     }
 }
 
+impl Switch {
+    /// Switches all of `residues`, in place.
+    pub(crate) fn apply(self, residues: &mut [u64]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
+            return avx512::apply(token, self, residues);
+        }
+        self.apply_portable(residues);
+    }
+
+    fn apply_portable(self, residues: &mut [u64]) {
+        for residue in residues {
+            *residue = self.switch(*residue);
+        }
+    }
+}
+
 /// The integer nearest to `x`, ties to even, for `|x| < 2^51`, without a branch: adding `1.5 * 2^52`
 /// leaves the integer in the low bits of the sum.
 #[inline]
 pub(crate) const fn nearest(x: f64) -> i64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     (x + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
+}
+
+/// Refuses coordinates that are not finite and vectors whose norm is above `bound`.
+pub(crate) fn check_norms(vectors: &[f32], dim: usize, bound: f64) -> Result<(), Error> {
+    for (index, vector) in vectors.chunks_exact(dim).enumerate() {
+        let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();
+        if let (false, Some(within)) = (
+            square.is_finite(),
+            vector.iter().position(|x| !x.is_finite()),
+        ) {
+            return Err(Error::NotFinite {
+                index: index * dim + within,
+            });
+        }
+        if square > bound * bound {
+            return Err(Error::Norm { index });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -67,6 +108,12 @@ mod tests {
             for q in [1_099_511_590_913u64, 1_125_899_906_826_241] {
                 let c = c * (q / 1_099_511_590_913);
                 let switch = Switch::new(Modulus::new(q).unwrap(), r);
+                for count in [1, 7, 8, 9, 33] {
+                    let mut all: Vec<u64> = (0..count).map(|i| (c + 977 * i) % q).collect();
+                    let expected: Vec<u64> = all.iter().map(|&c| switch.switch(c)).collect();
+                    switch.apply(&mut all);
+                    prop_assert_eq!(all, expected);
+                }
                 // Twice the distance to the step found, in units of 1 / q.
                 let found = i128::from(switch.switch(c)) * i128::from(q);
                 let exact = i128::from(c) << r;

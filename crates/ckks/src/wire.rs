@@ -25,6 +25,10 @@ pub(crate) const HEAD_LEN: usize = 16;
 pub(crate) enum Kind {
     DotQuery = 1,
     DotReply = 2,
+    ColumnQuery = 3,
+    ColumnReply = 4,
+    Hint = 5,
+    HintDelta = 6,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +119,17 @@ pub(crate) fn check_count(count: usize) -> Result<(), Error> {
     Err(Error::Count {
         found: count,
         most: MAX_COUNT,
+    })
+}
+
+/// That coordinates fill whole vectors.
+pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
+    if coordinates.is_multiple_of(dim) {
+        return Ok(());
+    }
+    Err(Error::Length {
+        found: coordinates,
+        expected: coordinates.next_multiple_of(dim),
     })
 }
 

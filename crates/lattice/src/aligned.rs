@@ -1,6 +1,6 @@
 //! Buffers that start on a cache line.
 
-use zeroize::Zeroize;
+use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// Bytes in a cache line, and in the widest vector register.
 const LINE: usize = 64;
@@ -73,9 +73,11 @@ impl<T> std::fmt::Debug for Aligned<T> {
     }
 }
 
-impl<T: zeroize::DefaultIsZeroes> Zeroize for Aligned<T> {
+impl<T: DefaultIsZeroes> Zeroize for Aligned<T> {
+    /// Whole registers at a time, where the volatile writes of a slice's own erasure are single ones.
     fn zeroize(&mut self) {
-        self.buffer.as_mut_slice().zeroize();
+        self.buffer.fill(T::default());
+        zeroize::optimization_barrier(self.buffer.as_slice());
     }
 }
 

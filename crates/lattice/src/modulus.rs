@@ -41,6 +41,10 @@ pub struct Modulus {
     q: u64,
     /// Barrett's `floor(2^(2 bits) / q)`, below `2^(bits + 1)`.
     barrett: u64,
+    /// `floor(2^64 / q)`.
+    one_quotient: u64,
+    /// `2^64 mod q` and its Shoup quotient `floor((2^64 mod q) 2^64 / q)`.
+    two64: (u64, u64),
 }
 
 impl Modulus {
@@ -56,9 +60,15 @@ impl Modulus {
             return Err(ModulusError::Composite { found: q });
         }
         let bits = u64::BITS - q.leading_zeros();
+        let two64 = mul_mod(1 << 32, 1 << 32, q);
         #[expect(clippy::cast_possible_truncation, reason = "at most bits + 1 bits")]
         let barrett = ((1u128 << (2 * bits)) / q as u128) as u64;
-        Ok(Self { q, barrett })
+        Ok(Self {
+            q,
+            barrett,
+            one_quotient: shoup_quotient(1, q),
+            two64: (two64, shoup_quotient(two64, q)),
+        })
     }
 
     /// The modulus.
@@ -99,6 +109,17 @@ impl Modulus {
         let quotient = ((top as u128 * self.barrett as u128) >> (bits + 1)) as u64;
         let rest = (product as u64).wrapping_sub(quotient.wrapping_mul(self.q));
         subtract_once(subtract_once(rest, self.q), self.q)
+    }
+
+    /// Any `x` reduced, in constant time: the halves are multiplied by `2^64` and by 1 with Shoup's
+    /// quotients, which are good for every 64-bit factor.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+    pub const fn reduce_wide(self, x: u128) -> u64 {
+        let high = mul_lazy((x >> 64) as u64, self.two64.0, self.two64.1, self.q);
+        let low = mul_lazy(x as u64, 1, self.one_quotient, self.q);
+        subtract_once(subtract_once(high + low, 2 * self.q), self.q)
     }
 
     /// `a^e`. Not constant-time.
@@ -151,6 +172,20 @@ pub(crate) const fn subtract_once(x: u64, q: u64) -> u64 {
     // The top bit is set exactly when x < q.
     let below = (reduced.cast_signed() >> 63).cast_unsigned();
     reduced.wrapping_add(q & below)
+}
+
+/// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and
+/// `quotient = floor(w 2^64 / q)`.
+#[inline]
+pub(crate) const fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
+    let times = ((x as u128 * quotient as u128) >> 64) as u64;
+    x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
+}
+
+/// `floor(w 2^64 / q)` for `w < q`.
+#[expect(clippy::cast_possible_truncation, reason = "w < q")]
+pub(crate) const fn shoup_quotient(w: u64, q: u64) -> u64 {
+    (((w as u128) << 64) / q as u128) as u64
 }
 
 #[expect(
@@ -238,11 +273,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_wide_integers(a in 0..Q, b in 0..Q) {
+        fn agrees_with_wide_integers(a in 0..Q, b in 0..Q, x: u128) {
             let q = Modulus::new(Q).unwrap();
             prop_assert_eq!(q.add(a, b), (a + b) % Q);
             prop_assert_eq!(q.sub(a, b), (a + Q - b) % Q);
             prop_assert_eq!(q.mul(a, b), mul_mod(a, b, Q));
+            prop_assert_eq!(u128::from(q.reduce_wide(x)), x % u128::from(Q));
             let small = Modulus::new((1 << 21) + 17).unwrap();
             let (a21, b21) = (a % small.q(), b % small.q());
             prop_assert_eq!(small.mul(a21, b21), a21 * b21 % small.q());

@@ -12,6 +12,8 @@
 //! backward (Longa and Naehrig, eprint 2016/504), with Shoup's products and Harvey's lazy ranges
 //! (arXiv:1205.2926). Every backend returns the same canonical residues.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use crate::modulus::{Modulus, ModulusError};
@@ -22,6 +24,8 @@ struct Factors {
     w: Vec<u64>,
     /// `b = 64`, for 64-bit multiplication.
     quotient64: Vec<u64>,
+    /// `b = 52`, for IFMA.
+    quotient52: Vec<u64>,
 }
 
 impl Factors {
@@ -29,6 +33,7 @@ impl Factors {
         let quotients = |bits: u32| w.iter().map(|&w| quotient(w, bits, q)).collect();
         Self {
             quotient64: quotients(64),
+            quotient52: quotients(52),
             w,
         }
     }
@@ -43,6 +48,24 @@ const fn quotient(w: u64, bits: u32, q: u64) -> u64 {
     (((w as u128) << bits) / q as u128) as u64
 }
 
+/// The backends of this build.
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx512Ifma(sordino_cpu::Avx512Ifma),
+}
+
+impl Backend {
+    fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
+            return Self::Avx512Ifma(token);
+        }
+        Self::Portable
+    }
+}
+
 /// Tables for one length and one modulus.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -55,6 +78,7 @@ pub struct Plan {
     inverse: Factors,
     /// What the last inverse stage multiplies sums and differences by: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
+    backend: Backend,
 }
 
 impl Plan {
@@ -90,6 +114,7 @@ impl Plan {
             forward: Factors::new(powers(psi), q),
             inverse: Factors::new(inverse, q),
             last: Factors::new(last, q),
+            backend: Backend::detect(),
         })
     }
 
@@ -119,7 +144,11 @@ impl Plan {
     /// If `a.len() != n`.
     pub fn forward(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.n, "transform length");
-        portable::forward(self, a);
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::forward(token, self, a),
+            Backend::Portable => portable::forward(self, a),
+        }
     }
 
     /// Replaces values by coefficients, divided by `n`: the inverse of [`forward`](Self::forward).
@@ -145,7 +174,11 @@ impl Plan {
             "stride 2^{k} exceeds the length {}",
             self.n
         );
-        portable::inverse_strided(self, a, k);
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::inverse_strided(token, self, a, k),
+            Backend::Portable => portable::inverse_strided(self, a, k),
+        }
     }
 
     /// `a = a b` value by value, both in NTT form, in constant time.
@@ -154,7 +187,11 @@ impl Plan {
     /// If a length is not `n`.
     pub fn multiply(&self, a: &mut [u64], b: &[u64]) {
         assert_eq!((a.len(), b.len()), (self.n, self.n), "transform length");
-        portable::multiply(self, a, b);
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::multiply(token, self, a, b),
+            Backend::Portable => portable::multiply(self, a, b),
+        }
     }
 }
 

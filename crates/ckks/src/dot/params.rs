@@ -7,7 +7,7 @@ use sordino_lattice::ntt::Plan;
 use sordino_lattice::sample::cbd;
 
 use crate::Error;
-use crate::rounding::{Switch, nearest};
+use crate::rounding::{Switch, check_norms, nearest};
 
 /// The ring degree `N`.
 pub(crate) const N: usize = 2048;
@@ -149,27 +149,13 @@ impl Params {
         (centred as f64 * WINDOW / (1u64 << self.reply_bits) as f64) as f32
     }
 
+    pub(super) fn check_norms(self, vectors: &[f32], dim: usize) -> Result<(), Error> {
+        check_norms(vectors, dim, NORM)
+    }
+
     pub(super) fn switch(self) -> Switch {
         const { assert!(Modulus::new(Q).is_ok()) };
         Switch::new(plan().modulus(), self.reply_bits)
-    }
-
-    /// Refuses coordinates that are not finite and vectors longer than the bound.
-    pub(super) fn check_norms(self, vectors: &[f32], dim: usize) -> Result<(), Error> {
-        for (index, vector) in vectors.chunks_exact(dim).enumerate() {
-            let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();
-            if !square.is_finite() {
-                let not_finite = vector.iter().position(|x| !x.is_finite());
-                if let Some(within) = not_finite {
-                    let index = index * dim + within;
-                    return Err(Error::NotFinite { index });
-                }
-            }
-            if square > NORM * NORM {
-                return Err(Error::Norm { index });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -26,12 +26,7 @@ impl Plaintexts {
     /// [`Params::norm_bound`].
     pub fn encode(params: &Params, vectors: &[f32], dim: usize) -> Result<Self, Error> {
         wire::check_dim(dim)?;
-        if !vectors.len().is_multiple_of(dim) {
-            return Err(Error::Length {
-                found: vectors.len(),
-                expected: vectors.len().next_multiple_of(dim),
-            });
-        }
+        wire::check_rows(vectors.len(), dim)?;
         let count = vectors.len() / dim;
         wire::check_count(count)?;
         params.check_norms(vectors, dim)?;
@@ -225,9 +220,7 @@ impl Scratch {
 
         self.sum_of_products(&query.a, pack);
         plan().inverse(&mut self.sum);
-        for residue in self.sum.iter_mut() {
-            *residue = switch.switch(*residue);
-        }
+        switch.apply(&mut self.sum);
         planes::write(&self.sum, params.reply_bits(), c1);
     }
 

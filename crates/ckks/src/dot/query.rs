@@ -129,13 +129,16 @@ impl SecretKey {
             reversed[N - 1 - j] = s;
             reversed[2 * N - 1 - j] = -s;
         }
+        let starts: Vec<usize> = (0..shape.per).map(|v| N - 1 - shape.position(v)).collect();
+        let mut masks = Vec::with_capacity(shape.per);
         let mut scores = Vec::with_capacity(count);
         for (k, pack) in reply.packs().enumerate() {
-            for v in 0..shape.in_pack(k) {
-                let window = &reversed[N - 1 - shape.position(v)..][..N];
-                let mask = pack.mask_dot(window);
-                scores.push(self.params.score(pack.score(v).wrapping_sub(mask)));
-            }
+            masks.clear();
+            pack.mask_dots(&reversed, &starts[..shape.in_pack(k)], &mut masks);
+            let coefficients = masks.iter().enumerate();
+            scores.extend(
+                coefficients.map(|(v, &mask)| self.params.score(pack.score(v).wrapping_sub(mask))),
+            );
         }
         Ok(scores)
     }

@@ -126,9 +126,9 @@ impl Pack<'_> {
         planes::get(self.c0, self.scores, self.bits, v)
     }
 
-    /// The dot product of `c1` with a window of the secret, mod `2^64`.
-    pub(super) fn mask_dot(&self, window: &[i8]) -> u64 {
-        planes::dot(self.c1, self.bits, window)
+    /// The dot products of `c1` with the windows of `secret` that begin at `starts`, mod `2^64`.
+    pub(super) fn mask_dots(&self, secret: &[i8], starts: &[usize], dots: &mut Vec<u64>) {
+        planes::dots(self.c1, N, self.bits, secret, starts, dots);
     }
 }
 

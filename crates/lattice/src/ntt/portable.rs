@@ -1,15 +1,7 @@
 //! The definition: 64-bit Shoup products, lazy ranges, canonical results.
 
 use super::{Factors, Plan};
-use crate::modulus::subtract_once;
-
-/// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and
-/// `quotient = floor(w 2^64 / q)`.
-#[inline]
-fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
-    let times = ((u128::from(x) * u128::from(quotient)) >> 64) as u64;
-    x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
-}
+use crate::modulus::{mul_lazy, subtract_once};
 
 /// Values in `[0, 4q)` between stages: `x` loses `2q` if it can, then `x' = x + w y`,
 /// `y' = x - w y + 2q`.
@@ -37,24 +29,43 @@ pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// Values in `[0, 2q)` between stages: `x' = x + y` less `2q` if it can, `y' = w (x - y + 2q)`.
-/// The first `k` stages keep `y'` alone.
+/// The first `k` stages of an inverse transform with their sums left out, then what is left of it.
 pub(super) fn inverse_strided(plan: &Plan, a: &mut [u64], k: u32) {
-    let q = plan.modulus.q();
-    let Factors { w, quotient64, .. } = &plan.inverse;
     let mut len = plan.n;
     for _ in 0..k {
         len /= 2;
-        let (factors, quotients) = match len {
-            1 => (&plan.last.w[1..], &plan.last.quotient64[1..]),
-            _ => (&w[len..], &quotient64[len..]),
-        };
-        for i in 0..len {
-            let difference = a[2 * i] + 2 * q - a[2 * i + 1];
-            a[i] = mul_lazy(difference, factors[i], quotients[i], q);
-        }
+        prune(plan, &mut a[..2 * len]);
     }
-    let a = &mut a[..len];
+    inverse(plan, &mut a[..len]);
+}
+
+/// The first stage of an inverse transform of the length of `a`, differences only:
+/// `a_i = w (a_2i - a_(2i+1) + 2q)`. In and out in `[0, 2q)`.
+pub(super) fn prune(plan: &Plan, a: &mut [u64]) {
+    let q = plan.modulus.q();
+    let len = a.len() / 2;
+    let (factors, first) = match len {
+        // The only stage is also the last, which scales.
+        1 => (&plan.last, 1),
+        _ => (&plan.inverse, len),
+    };
+    for i in 0..len {
+        let difference = a[2 * i] + 2 * q - a[2 * i + 1];
+        a[i] = mul_lazy(
+            difference,
+            factors.w[first + i],
+            factors.quotient64[first + i],
+            q,
+        );
+    }
+}
+
+/// An inverse transform of the length of `a`, a part of the plan's, scaled by `1/n`. In `[0, 2q)` and so
+/// between stages: `x' = x + y` less `2q` if it can, `y' = w (x - y + 2q)`; out canonical.
+pub(super) fn inverse(plan: &Plan, a: &mut [u64]) {
+    let q = plan.modulus.q();
+    let Factors { w, quotient64, .. } = &plan.inverse;
+    let len = a.len();
     let mut half = 1;
     while 2 * half < len {
         let groups = len / (2 * half);

@@ -9,16 +9,28 @@ use crate::Modulus;
 /// Not constant-time in the stream: for public values only.
 pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u64]) {
     let mask = (1 << modulus.bits()) - 1;
+    let candidate = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes) & mask;
     let mut stream = Stream::new(seed, nonce);
     let mut filled = 0;
     while filled < out.len() {
-        for bytes in stream.chunk().as_chunks::<8>().0 {
-            let candidate = u64::from_le_bytes(*bytes) & mask;
-            if candidate < modulus.q() && filled < out.len() {
-                out[filled] = candidate;
-                filled += 1;
-            }
+        let (words, _) = stream.chunk(8 * (out.len() - filled)).as_chunks::<8>();
+        let rest = &mut out[filled..];
+        // All of a chunk at once; a prime close below a power of two rarely skips any.
+        let mut skipped = 0;
+        for (residue, bytes) in rest.iter_mut().zip(words) {
+            *residue = candidate(bytes);
+            skipped |= (modulus.q() - 1).wrapping_sub(*residue);
         }
+        if skipped.cast_signed() >= 0 {
+            filled += rest.len().min(words.len());
+            continue;
+        }
+        let taken = words.iter().map(candidate).filter(|&x| x < modulus.q());
+        filled += rest
+            .iter_mut()
+            .zip(taken)
+            .map(|(residue, x)| *residue = x)
+            .count();
     }
 }
 

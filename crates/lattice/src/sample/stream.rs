@@ -2,10 +2,10 @@
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
-use zeroize::Zeroize;
 
-/// Blocks that are encrypted in one call: enough for the widest AES unit, small enough for L1.
-const BATCH: usize = 64;
+/// Blocks that are encrypted in one call: 64 at a time cost a third more than 256, whole rings of 1024 a
+/// tenth less (Zen 4, VAES).
+const BATCH: usize = 256;
 
 /// Bytes of one batch of blocks.
 pub const CHUNK: usize = 16 * BATCH;
@@ -34,9 +34,10 @@ impl Stream {
         }
     }
 
-    /// The next [`CHUNK`] bytes.
-    pub fn chunk(&mut self) -> &[u8; CHUNK] {
+    /// The next `len` bytes, up to a whole block, but at most [`CHUNK`].
+    pub fn chunk(&mut self, len: usize) -> &[u8] {
         let (blocks, _) = self.blocks.as_chunks_mut::<16>();
+        let blocks = &mut blocks[..len.div_ceil(16).min(BATCH)];
         for block in &mut *blocks {
             block[..8].copy_from_slice(&self.counter.to_le_bytes());
             block[8..].copy_from_slice(&self.nonce.to_le_bytes());
@@ -44,13 +45,14 @@ impl Stream {
         }
         self.cipher
             .encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
-        &self.blocks
+        blocks.as_flattened()
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.blocks.zeroize();
+        self.blocks.fill(0);
+        zeroize::optimization_barrier(&self.blocks);
     }
 }
 
@@ -69,15 +71,24 @@ mod tests {
         let seed = std::array::from_fn(|i| u8::try_from(3 * i).expect("below 96"));
         let mut stream = Stream::new(&seed, 3);
         let cipher = Aes256::new(&Array(seed));
-        for batch in 0..3u64 {
-            let chunk = stream.chunk();
-            for (i, block) in (batch * BATCH as u64..).zip(chunk.chunks_exact(16)) {
-                let mut expected = Array([0; 16]);
-                expected[..8].copy_from_slice(&i.to_le_bytes());
-                expected[8] = 3;
-                cipher.encrypt_block(&mut expected);
-                assert_eq!(block, expected.as_slice());
+        let mut blocks = 0;
+        for (len, expected) in [
+            (CHUNK, CHUNK),
+            (1, 16),
+            (100, 112),
+            (2 * CHUNK, CHUNK),
+            (0, 0),
+        ] {
+            let chunk = stream.chunk(len);
+            assert_eq!(chunk.len(), expected);
+            for (i, block) in (blocks..).zip(chunk.chunks_exact(16)) {
+                let mut encrypted = Array([0; 16]);
+                encrypted[..8].copy_from_slice(&u64::to_le_bytes(i));
+                encrypted[8] = 3;
+                cipher.encrypt_block(&mut encrypted);
+                assert_eq!(block, encrypted.as_slice());
             }
+            blocks += expected as u64 / 16;
         }
     }
 }

@@ -1,28 +1,39 @@
 //! Uniform ternary secrets.
 
+use zeroize::Zeroizing;
+
 use super::stream::Stream;
+
+/// Coefficients that one byte gives: `3^5 = 243 <= 256`.
+const DIGITS: usize = 5;
 
 /// Fills `out` with independent uniform values of `-1, 0, 1`.
 ///
-/// A byte of the stream below 243 holds five of them in base three; larger bytes are skipped. What
-/// the time depends on is which bytes are skipped, and that is independent of the bytes that are kept.
-/// The digits themselves are found by multiplication, not by division.
-#[expect(clippy::cast_possible_truncation, reason = "a digit is at most 2")]
+/// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With
+/// `m = ceil(out.len() / 5)`, digit `j` of taken byte `i` is value `j m + i`. What the time depends on is
+/// how many bytes are skipped, which is independent of the bytes that are taken. The digits are found
+/// by multiplication, not by division.
+#[expect(clippy::cast_possible_truncation, reason = "bytes and digits")]
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
-    let mut digits = out.iter_mut();
-    loop {
-        for &byte in stream.chunk() {
-            if byte >= 243 {
-                continue;
+    // The digits that are not written yet, byte after byte, in 16 bits for the product by 171.
+    let mut rest = Zeroizing::new(vec![0u16; out.len().div_ceil(DIGITS)]);
+    let mut taken = 0;
+    while taken < rest.len() {
+        // A twentieth of the bytes is skipped.
+        for &byte in stream.chunk((rest.len() - taken) * 9 / 8 + 16) {
+            // Written in any case, and overwritten by the next byte if it was to be skipped.
+            if let Some(slot) = rest.get_mut(taken) {
+                *slot = u16::from(byte);
             }
-            let mut rest = u32::from(byte);
-            for _ in 0..5 {
-                // floor(rest / 3), exact for rest < 512.
-                let third = (rest * 171) >> 9;
-                let Some(digit) = digits.next() else { return };
-                *digit = (rest - 3 * third) as i8 - 1;
-                rest = third;
-            }
+            taken += usize::from(byte < 243);
+        }
+    }
+    for part in out.chunks_mut(rest.len().max(1)) {
+        for (value, rest) in part.iter_mut().zip(rest.iter_mut()) {
+            // floor(rest / 3), exact below 384.
+            let third = (*rest * 171) >> 9;
+            *value = (*rest - 3 * third) as i8 - 1;
+            *rest = third;
         }
     }
 }
@@ -33,7 +44,7 @@ mod tests {
 
     #[test]
     fn thirds_are_exact() {
-        for rest in 0..243u32 {
+        for rest in 0..243u16 {
             assert_eq!((rest * 171) >> 9, rest / 3);
         }
     }

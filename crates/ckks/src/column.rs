@@ -1,0 +1,50 @@
+//! Column packing: the encrypted dot products of one query with all vectors of a database, in one pass.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | `N = 2048` | ring degree; `R_q = Z_q[X]/(X^N + 1)` |
+//! | `q` | a prime of 40 or 50 bits, 1 mod 2N |
+//! | `d`, `K` | dimension and number of the vectors |
+//! | `t` | coordinates that share a polynomial; more means less upload and a longer hint |
+//! | `L = ceil(d / t)` | polynomials of a query |
+//! | `a_l` | uniform, from a public seed: fixed for an epoch of the database, in NTT form |
+//! | `s`, `e_l` | ternary secret, centred binomial error: fresh for every query |
+//! | `P_jl` | polynomial `l` of block `j`, which holds `N / t` vectors |
+//! | `H_j` | the hint: `sum_l P_jl a_l`, rounded to `h` bits |
+//! | `r` | low bits of `b` that the upload leaves out |
+//! | `w` | bits of an answer |
+//!
+//! ```text
+//! encode    P_jl = sum_v sum_u code[v][l t + u] X^(v t + t - 1 - u)
+//! encrypt   b_l  = a_l s + e_l + sum_u m[l t + u] X^u                      (rounded by r bits)
+//! score     answer[v] = (sum_l P_jl b_l)[v t + t - 1]                      (rounded to w bits)
+//! decrypt   answer[v] - (H_j s)[v t + t - 1]
+//! ```
+//!
+//! Two forms of plaintext. **Real-valued**: codes are `round(8000 x)` and the query is scaled to
+//! `m = round(q x / (8000 R))`: it is not quantised further, and `R = 2.05` is the score window.
+//! **Modular**: codes are integers mod `P` and the query is an integer vector, `m = round(x q / P)`: the
+//! client obtains `<query, codes> mod P`, so stored codes may carry a pad whose own product the client
+//! subtracts afterwards.
+//!
+//! # Security
+//! The server sees RLWE samples under fresh secrets and public values: it learns `K`, `d`, when queries
+//! and updates come, and nothing of a query. A [`SecretKey`] is moved into the call that decrypts, so no
+//! second query can be made or read with it. There is no privacy of the database towards clients: every
+//! answer is a linear equation in it, and hints are many. Scores carry an error that depends on the
+//! secret: they stay with the client.
+
+mod client;
+mod database;
+mod hint;
+mod mac;
+mod params;
+mod query;
+mod reply;
+
+pub use client::Client;
+pub use database::Database;
+pub use hint::{Hint, HintDelta};
+pub use params::Params;
+pub use query::{Query, SecretKey};
+pub use reply::Reply;

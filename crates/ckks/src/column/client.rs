@@ -1,0 +1,305 @@
+//! The client's side: encryption of queries, decryption of scores.
+
+use rand_core::CryptoRng;
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::ntt::Plan;
+use sordino_lattice::ring::{Coefficient, Ntt, Poly};
+use sordino_lattice::sample::stream::Stream;
+use sordino_lattice::sample::{cbd, residue, ternary};
+use zeroize::Zeroizing;
+
+use super::hint::{Hint, HintDelta};
+use super::params::{Form, Params, Shape};
+use super::query::{Query, SecretKey};
+use super::reply::Reply;
+use crate::dot::{self, N};
+use crate::rounding::{check_norms, nearest};
+use crate::{Error, bits, wire};
+
+/// Numbers of the streams that one secret seed expands to.
+const SECRET: u64 = 0;
+const ERRORS: u64 = 1;
+
+/// A client of one epoch of a database: the public polynomials and the hint, both in NTT form.
+pub struct Client {
+    params: Params,
+    shape: Shape,
+    /// `a_l`, one after the other.
+    a: Aligned<u64>,
+    /// `H_j`, one after the other, mod the 50-bit prime whatever `q`: the product with a secret is an
+    /// integer below `2^(h - 1) N`, so it is exact there.
+    hint: Vec<Poly<Ntt>>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client of the database of `count` vectors in `dim` dimensions, encoded for `seed`.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the hint is for another parameter set, dimension or count.
+    pub fn new(
+        params: &Params,
+        seed: [u8; 32],
+        dim: usize,
+        count: usize,
+        hint: &Hint,
+    ) -> Result<Self, Error> {
+        let shape = params.shape(dim, count)?;
+        hint.params().check_same(params)?;
+        wire::check_same("dimensions", hint.shape().dim, dim)?;
+        wire::check_same("counts", hint.shape().count, count)?;
+        let mut a = Aligned::new(shape.polys * N);
+        for (l, poly) in a.chunks_exact_mut(N).enumerate() {
+            residue::fill_vartime(&seed, l as u64, params.plan().modulus(), poly);
+        }
+        Ok(Self {
+            params: *params,
+            shape,
+            a,
+            hint: hint.blocks().map(|block| lift(*params, block)).collect(),
+        })
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The number of vectors `K`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.count
+    }
+
+    /// Whether there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// Follows one change of the database. Deltas are applied in the order in which the database gave
+    /// them out.
+    ///
+    /// # Errors
+    /// As [`Hint::apply`].
+    pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
+        delta.check(&self.params, self.shape)?;
+        let block = lift(self.params, delta.body());
+        match self.hint.get_mut(delta.block()) {
+            Some(old) => *old = block,
+            None => self.hint.push(block),
+        }
+        self.shape = delta.shape_after(self.shape);
+        Ok(())
+    }
+
+    /// Encrypts a real-valued query under a fresh secret.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a modular set, [`Error::Length`] if the query has another dimension,
+    /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`].
+    ///
+    /// # Security
+    /// The secret and the errors are drawn from `rng` for this query alone; sampling and encryption run
+    /// in constant time.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        query: &[f32],
+    ) -> Result<(SecretKey, Query), Error> {
+        let Form::Real { scale, window } = self.params.form else {
+            return Err(Error::Form { modular: true });
+        };
+        self.check_len(query.len())?;
+        check_norms(query, self.shape.dim, self.params.norm_bound())?;
+        let scale = self.params.modulus() as f64 / (scale * window);
+        Ok(self.encrypt_message(rng, |i| nearest(f64::from(query[i]) * scale)))
+    }
+
+    /// Encrypts a query of integers in `[-P/2, P/2)` under a fresh secret.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a real-valued set, [`Error::Length`] if the query has another dimension,
+    /// [`Error::Range`].
+    ///
+    /// # Security
+    /// As [`encrypt`](Self::encrypt).
+    #[expect(clippy::cast_possible_truncation, reason = "at most q / 2")]
+    pub fn encrypt_modular<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        query: &[i32],
+    ) -> Result<(SecretKey, Query), Error> {
+        let Form::Modular { log_p } = self.params.form else {
+            return Err(Error::Form { modular: false });
+        };
+        self.check_len(query.len())?;
+        self.params.check_modular(query, self.shape.dim)?;
+        let q = i128::from(self.params.modulus());
+        let half = 1 << (log_p - 1);
+        Ok(self.encrypt_message(rng, |i| ((i128::from(query[i]) * q + half) >> log_p) as i64))
+    }
+
+    fn check_len(&self, found: usize) -> Result<(), Error> {
+        if found == self.shape.dim {
+            return Ok(());
+        }
+        Err(Error::Length {
+            found,
+            expected: self.shape.dim,
+        })
+    }
+
+    /// Encrypts the message whose coordinate `i`, scaled, is `message(i)`.
+    fn encrypt_message<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        message: impl Fn(usize) -> i64,
+    ) -> (SecretKey, Query) {
+        let (plan, shape, dropped) = (self.params.plan(), self.shape, self.params.dropped);
+        let modulus = plan.modulus();
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut());
+        let mut coefficients = vec![0; N];
+        ternary::fill(&mut Stream::new(&seed, SECRET), &mut coefficients);
+        let s = Zeroizing::new(Poly::from_signed(&coefficients, plan).into_ntt(plan));
+        let mut errors = Stream::new(&seed, ERRORS);
+        let mut e = Zeroizing::new([0i8; N]);
+
+        let mut query = Query::zero(self.params, shape);
+        let mut b = Zeroizing::new(Aligned::new(N));
+        let half = (1 << dropped) >> 1;
+        for (l, a) in self.a.chunks_exact(N).enumerate() {
+            b.copy_from_slice(a);
+            plan.multiply(&mut b, &s);
+            plan.inverse(&mut b);
+            let coordinates = l * shape.t..shape.dim.min((l + 1) * shape.t);
+            for (residue, i) in b.iter_mut().zip(coordinates) {
+                *residue = modulus.add(*residue, modulus.from_signed(message(i)));
+            }
+            cbd::fill(&mut errors, e.as_mut());
+            for (residue, &e) in b.iter_mut().zip(e.iter()) {
+                let sum = modulus.add(*residue, modulus.from_signed(i64::from(e)));
+                // q - 1 is a multiple of 2^r, so rounding up ends at q - 1 at most.
+                *residue = (sum + half) >> dropped;
+            }
+            query.set(l, &b);
+        }
+        let secret = SecretKey {
+            params: self.params,
+            coefficients,
+        };
+        (secret, query)
+    }
+
+    /// Decrypts the scores of a real-valued query, and ends its secret.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a modular set, [`Error::Mismatch`] if the secret or the reply belongs to
+    /// another parameter set or the reply to another shape of database.
+    ///
+    /// # Security
+    /// Runs in constant time. The scores carry an error that depends on the secret: they must stay with
+    /// the client.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "scores are single precision"
+    )]
+    pub fn decrypt(&self, secret: SecretKey, reply: &Reply) -> Result<Vec<f32>, Error> {
+        let Form::Real { window, .. } = self.params.form else {
+            return Err(Error::Form { modular: true });
+        };
+        let bits = self.params.hint_bits.max(self.params.answer_bits);
+        let scale = window / 2f64.powi(bits.cast_signed());
+        self.decrypt_steps(secret, reply, bits, |step| (step as f64 * scale) as f32)
+    }
+
+    /// Decrypts the scores mod `P` of a query of integers, in `[-P/2, P/2)`, and ends its secret.
+    ///
+    /// # Errors
+    /// As [`decrypt`](Self::decrypt), [`Error::Form`] for a real-valued set.
+    ///
+    /// # Security
+    /// As [`decrypt`](Self::decrypt), except that the scores of an exact set do not carry an error.
+    pub fn decrypt_modular(&self, secret: SecretKey, reply: &Reply) -> Result<Vec<i64>, Error> {
+        let Form::Modular { log_p } = self.params.form else {
+            return Err(Error::Form { modular: false });
+        };
+        let params = &self.params;
+        let bits = params.hint_bits.max(params.answer_bits).max(log_p);
+        let half = (1 << (bits - log_p)) >> 1;
+        self.decrypt_steps(secret, reply, bits, |step| {
+            centre((step + half) >> (bits - log_p), log_p)
+        })
+    }
+
+    /// The decrypted scores mod `2^bits`, centred, each through `convert`.
+    fn decrypt_steps<T>(
+        &self,
+        secret: SecretKey,
+        reply: &Reply,
+        bits: u32,
+        convert: impl Fn(i64) -> T,
+    ) -> Result<Vec<T>, Error> {
+        let (params, shape) = (&self.params, self.shape);
+        secret.params.check_same(params)?;
+        reply.check(params, shape)?;
+        let plan = hint_plan();
+        let s = Poly::from_signed(&secret.coefficients, plan).into_ntt(plan);
+        let s = Zeroizing::new(s);
+        let mut product = Zeroizing::new(Aligned::new(N));
+        let mut answers = vec![0; shape.per];
+        let mut scores = Vec::with_capacity(shape.count);
+        for ((j, answer), hint) in reply.blocks().enumerate().zip(&self.hint) {
+            product.copy_from_slice(hint);
+            plan.multiply(&mut product, &s);
+            plan.inverse_strided(&mut product, shape.t.ilog2());
+            let answers = &mut answers[..shape.in_block(j)];
+            bits::read(answer, params.answer_bits, answers);
+            scores.extend(answers.iter().zip(product.iter()).map(|(&answer, &mask)| {
+                let answer = answer.cast_signed() << (bits - params.answer_bits);
+                let mask = plan.modulus().centred(mask) << (bits - params.hint_bits);
+                convert(centre(answer - mask, bits))
+            }));
+        }
+        Ok(scores)
+    }
+}
+
+/// The ring in which hints and secrets are multiplied.
+fn hint_plan() -> &'static Plan {
+    dot::plan()
+}
+
+/// A block of a hint, centred, in NTT form.
+fn lift(params: Params, block: &[u8]) -> Poly<Ntt> {
+    let mut poly = Poly::<Coefficient>::zero(N);
+    bits::read(block, params.hint_bits, &mut poly);
+    for residue in poly.iter_mut() {
+        let centred = centre(residue.cast_signed(), params.hint_bits);
+        *residue = hint_plan().modulus().from_signed(centred);
+    }
+    poly.into_ntt(hint_plan())
+}
+
+/// The representative of `x` mod `2^bits` in `[-2^(bits-1), 2^(bits-1))`.
+#[inline]
+const fn centre(x: i64, bits: u32) -> i64 {
+    let unused = u64::BITS - bits;
+    (x << unused) >> unused
+}

@@ -1,0 +1,402 @@
+//! The server's side: the encoded database, its hint, scoring.
+
+use rayon::prelude::*;
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::sample::residue;
+
+use super::hint::{Hint, HintDelta};
+use super::mac::{SLACK, TILE, mac, store, take};
+use super::params::{Params, Shape};
+use super::query::Query;
+use super::reply::Reply;
+use crate::dot::N;
+use crate::pages::Pages;
+use crate::{Error, bits};
+
+/// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
+pub struct Database {
+    params: Params,
+    shape: Shape,
+    seed: [u8; 32],
+    /// The public polynomials `a_l`, in tiles.
+    a: Aligned<u64>,
+    /// Block after block in tiles, and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
+    blocks: Pages,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Encodes real-valued `vectors`, row after row of `dim` coordinates, for the public polynomials
+    /// that `seed` expands to. A seed serves one epoch of one database; draw it at random.
+    ///
+    /// Vectors whose coordinates are small multiples of one number (raw integer features over a common
+    /// norm) have rounding errors that add up: rotate such vectors and all queries by one public random
+    /// rotation first.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a modular set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
+    /// [`Error::NotFinite`], [`Error::Norm`].
+    pub fn encode(
+        params: &Params,
+        seed: [u8; 32],
+        vectors: &[f32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        let codes = params.real_codes(vectors, dim)?;
+        Self::from_codes(params, seed, &codes, dim)
+    }
+
+    /// Encodes `vectors` of integers in `[-P/2, P/2)`, row after row of `dim` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a real-valued set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
+    /// [`Error::Range`].
+    pub fn encode_modular(
+        params: &Params,
+        seed: [u8; 32],
+        vectors: &[i32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        params.check_modular(vectors, dim)?;
+        Self::from_codes(params, seed, vectors, dim)
+    }
+
+    fn from_codes(
+        params: &Params,
+        seed: [u8; 32],
+        codes: &[i32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        let shape = params.shape(dim, codes.len() / dim)?;
+        let mut a = Aligned::new(shape.polys * N);
+        let mut poly = Aligned::new(N);
+        for l in 0..shape.polys {
+            residue::fill_vartime(&seed, l as u64, params.plan().modulus(), &mut poly);
+            into_tiles(&poly, l, shape.polys, &mut a);
+        }
+        let mut database = Self {
+            params: *params,
+            shape,
+            seed,
+            a,
+            blocks: Pages::zeroed(0),
+        };
+        database.reserve(shape.blocks);
+        database.fill_blocks(0, codes);
+        let hint = database.hint();
+        Ok((database, hint))
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The seed of the public polynomials.
+    #[must_use]
+    pub fn seed(&self) -> &[u8; 32] {
+        &self.seed
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The number of vectors `K`, deleted ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.count
+    }
+
+    /// Whether there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// The bytes that one pass reads.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        self.shape.blocks * self.block_len()
+    }
+
+    /// The encrypted dot products of one query with every vector.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension.
+    pub fn score(&self, query: &Query) -> Result<Reply, Error> {
+        let mut reply = Reply::zero(self.params, self.shape);
+        self.fill(
+            std::slice::from_ref(query),
+            std::slice::from_mut(&mut reply),
+        )?;
+        Ok(reply)
+    }
+
+    /// The encrypted dot products of several queries with every vector. Each block is read from memory
+    /// once and scored for all queries while it is in cache.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
+    pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
+        let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
+        self.fill(queries, &mut replies)?;
+        Ok(replies)
+    }
+
+    /// Fills in the reply to each query, blocks in parallel on rayon's current pool.
+    fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
+        for query in queries {
+            query.check(&self.params, self.shape.dim)?;
+        }
+        let shape = self.shape;
+        let tiles: Vec<_> = queries
+            .iter()
+            .map(|query| self.query_tiles(query))
+            .collect();
+        let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
+            .map(|_| Vec::with_capacity(queries.len()))
+            .collect();
+        for reply in replies {
+            for (answers, answer) in blocks.iter_mut().zip(reply.blocks_mut()) {
+                answers.push(answer);
+            }
+        }
+        let plan = self.params.plan();
+        let switch = self.params.answer_switch();
+        blocks.into_par_iter().enumerate().for_each_init(
+            || Aligned::new(N),
+            |sum, (j, answers)| {
+                for (answer, tiles) in answers.into_iter().zip(&tiles) {
+                    self.mac(j, tiles, sum);
+                    plan.inverse_strided(sum, shape.t.ilog2());
+                    let picked = &mut sum[..shape.in_block(j)];
+                    switch.apply(picked);
+                    bits::write(picked, self.params.answer_bits, answer);
+                }
+            },
+        );
+        Ok(())
+    }
+
+    /// Puts a real-valued `vector` in the place of vector `index`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], and those of [`encode`](Self::encode).
+    pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<HintDelta, Error> {
+        let codes = self.params.real_codes(vector, self.shape.dim)?;
+        self.replace_codes(index, &codes)
+    }
+
+    /// Puts a `vector` of integers in the place of vector `index`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], and those of [`encode_modular`](Self::encode_modular).
+    pub fn replace_modular(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
+        self.params.check_modular(vector, self.shape.dim)?;
+        self.replace_codes(index, vector)
+    }
+
+    /// Overwrites vector `index` with zeros. Its place remains, and its score is 0.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn delete(&mut self, index: usize) -> Result<HintDelta, Error> {
+        self.replace_codes(index, &vec![0; self.shape.dim])
+    }
+
+    fn replace_codes(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
+        let shape = self.shape;
+        if index >= shape.count {
+            return Err(Error::Index {
+                index,
+                count: shape.count,
+            });
+        }
+        if vector.len() != shape.dim {
+            return Err(Error::Length {
+                found: vector.len(),
+                expected: shape.dim,
+            });
+        }
+        let (j, v) = (index / shape.per, index % shape.per);
+        self.edit_block(j, |poly, l, params| {
+            place(params, shape, poly, l, v, vector);
+        });
+        Ok(self.hint_delta(j))
+    }
+
+    /// Appends real-valued `vectors`; the deltas of the blocks that changed, in order.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub fn append(&mut self, vectors: &[f32]) -> Result<Vec<HintDelta>, Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        self.append_codes(&codes)
+    }
+
+    /// Appends `vectors` of integers; the deltas of the blocks that changed, in order.
+    ///
+    /// # Errors
+    /// Those of [`encode_modular`](Self::encode_modular).
+    pub fn append_modular(&mut self, vectors: &[i32]) -> Result<Vec<HintDelta>, Error> {
+        self.params.check_modular(vectors, self.shape.dim)?;
+        self.append_codes(vectors)
+    }
+
+    fn append_codes(&mut self, codes: &[i32]) -> Result<Vec<HintDelta>, Error> {
+        let old = self.shape;
+        let new = self
+            .params
+            .shape(old.dim, old.count + codes.len() / old.dim)?;
+        // The rest of the last block first, then whole blocks.
+        let first = (old.blocks * old.per - old.count) * old.dim;
+        let (rest, whole) = codes.split_at(first.min(codes.len()));
+        self.reserve(new.blocks);
+        self.shape = new;
+        if !rest.is_empty() {
+            self.edit_block(old.blocks - 1, |poly, l, params| {
+                for (v, vector) in (old.count % old.per..).zip(rest.chunks_exact(old.dim)) {
+                    place(params, new, poly, l, v, vector);
+                }
+            });
+        }
+        self.fill_blocks(old.blocks, whole);
+        let changed = if rest.is_empty() {
+            old.blocks
+        } else {
+            old.blocks - 1
+        };
+        Ok((changed..new.blocks).map(|j| self.hint_delta(j)).collect())
+    }
+
+    fn block_len(&self) -> usize {
+        self.shape.polys * N * self.params.coefficient_len()
+    }
+
+    /// Makes room for `blocks` blocks, a half more than before if room has to be made at all.
+    fn reserve(&mut self, blocks: usize) {
+        let needed = blocks * self.block_len() + SLACK;
+        if needed > self.blocks.len() {
+            let grown = self.blocks.len() + self.blocks.len() / 2;
+            let mut pages = Pages::zeroed(needed.max(grown));
+            pages[..self.blocks.len()].copy_from_slice(&self.blocks);
+            self.blocks = pages;
+        }
+    }
+
+    /// Encodes whole blocks of codes from block `first` on, in parallel.
+    fn fill_blocks(&mut self, first: usize, codes: &[i32]) {
+        let (params, shape, len) = (self.params, self.shape, self.block_len());
+        self.blocks[first * len..]
+            .par_chunks_exact_mut(len)
+            .zip(codes.par_chunks(shape.per * shape.dim))
+            .for_each_init(
+                || Aligned::new(N),
+                |poly, (block, codes)| {
+                    for l in 0..shape.polys {
+                        poly.fill(0);
+                        for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
+                            place(&params, shape, poly, l, v, vector);
+                        }
+                        params.plan().forward(poly);
+                        store(params.coefficient_len(), poly, l, shape.polys, block);
+                    }
+                },
+            );
+    }
+
+    /// Changes the coefficients of every polynomial of block `j`.
+    fn edit_block(&mut self, j: usize, edit: impl Fn(&mut [u64], usize, &Params)) {
+        let (params, shape, len) = (self.params, self.shape, self.block_len());
+        let block = &mut self.blocks[j * len..][..len];
+        let mut poly = Aligned::new(N);
+        for l in 0..shape.polys {
+            take(params.coefficient_len(), block, l, shape.polys, &mut poly);
+            params.plan().inverse(&mut poly);
+            edit(&mut poly, l, &params);
+            params.plan().forward(&mut poly);
+            store(params.coefficient_len(), &poly, l, shape.polys, block);
+        }
+    }
+
+    /// `sum_l P_jl x_l` for polynomials `x_l` in tiles.
+    fn mac(&self, j: usize, tiles: &[u64], sum: &mut [u64]) {
+        let len = self.block_len();
+        mac(
+            self.params.plan().modulus(),
+            self.params.coefficient_len(),
+            &self.blocks[j * len..][..len + SLACK],
+            tiles,
+            self.shape.polys,
+            sum,
+        );
+    }
+
+    /// The query's polynomials in NTT form, in tiles.
+    fn query_tiles(&self, query: &Query) -> Aligned<u64> {
+        let mut tiles = Aligned::new(self.shape.polys * N);
+        let mut poly = Aligned::new(N);
+        for l in 0..self.shape.polys {
+            query.coefficients(l, &mut poly);
+            self.params.plan().forward(&mut poly);
+            into_tiles(&poly, l, self.shape.polys, &mut tiles);
+        }
+        tiles
+    }
+
+    fn hint(&self) -> Hint {
+        let mut hint = Hint::zero(self.params, self.shape);
+        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
+            || Aligned::new(N),
+            |sum, (j, block)| self.hint_block(j, sum, block),
+        );
+        hint
+    }
+
+    fn hint_delta(&self, j: usize) -> HintDelta {
+        let mut delta = HintDelta::zero(self.params, self.shape, j);
+        self.hint_block(j, &mut Aligned::new(N), delta.block_mut());
+        delta
+    }
+
+    fn hint_block(&self, j: usize, sum: &mut [u64], block: &mut [u8]) {
+        let switch = self.params.hint_switch();
+        self.mac(j, &self.a, sum);
+        self.params.plan().inverse(sum);
+        switch.apply(sum);
+        bits::write(sum, self.params.hint_bits, block);
+    }
+}
+
+/// Writes coordinates `l t..` of vector `v` of a block into its polynomial `l`, reversed.
+fn place(params: &Params, shape: Shape, poly: &mut [u64], l: usize, v: usize, vector: &[i32]) {
+    let modulus = params.plan().modulus();
+    let last = v * shape.t + shape.t - 1;
+    for (u, &code) in vector[l * shape.t..].iter().take(shape.t).enumerate() {
+        poly[last - u] = modulus.from_signed(i64::from(code));
+    }
+}
+
+/// Lays polynomial `l` of `polys` out in tiles.
+fn into_tiles(poly: &[u64], l: usize, polys: usize, tiles: &mut [u64]) {
+    let (sources, _) = poly.as_chunks::<TILE>();
+    let (targets, _) = tiles.as_chunks_mut::<TILE>();
+    for (source, target) in sources
+        .iter()
+        .zip(targets.iter_mut().skip(l).step_by(polys))
+    {
+        *target = *source;
+    }
+}

@@ -1,0 +1,235 @@
+//! The hint and its deltas: public, the same for every client.
+
+use super::params::{Params, Shape};
+use crate::dot::N;
+use crate::wire::{Head, Kind};
+use crate::{Error, bits, wire};
+
+/// `H_j = sum_l P_jl a_l` of every block, rounded to `h` bits: `t h / 8` bytes per vector. A client
+/// downloads it once per epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hint {
+    params: Params,
+    shape: Shape,
+    body: Vec<u8>,
+}
+
+/// The new hint of one block, after a vector of it was replaced, appended or deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HintDelta {
+    params: Params,
+    shape: Shape,
+    block: usize,
+    body: Vec<u8>,
+}
+
+/// Bytes of a block number on the wire.
+const BLOCK_LEN: usize = 4;
+
+impl Hint {
+    pub(super) fn zero(params: Params, shape: Shape) -> Self {
+        Self {
+            params,
+            shape,
+            body: vec![0; shape.blocks * block_len(params)],
+        }
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The number of vectors `K`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.count
+    }
+
+    /// Whether there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// The bytes of a message about `count` vectors of `dim` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`].
+    pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
+        let shape = params.shape(dim, count)?;
+        Ok(wire::HEAD_LEN + shape.blocks * block_len(*params))
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head::new(
+            Kind::Hint,
+            self.params.id(),
+            self.shape.dim,
+            self.shape.count,
+        );
+        let mut message = head.begin(self.body.len());
+        message.extend_from_slice(&self.body);
+        message
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If it is not one of this kind and version, names an unknown set, or has another length than
+    /// its dimension and count fix.
+    pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
+        let (head, body) = Head::split(Kind::Hint, message)?;
+        let params = Params::from_id(head.set)?;
+        let shape = params.shape(head.dim(), head.count())?;
+        wire::check_body(body, shape.blocks * block_len(params))?;
+        Ok(Self {
+            params,
+            shape,
+            body: body.to_vec(),
+        })
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(super) fn blocks(&self) -> std::slice::ChunksExact<'_, u8> {
+        self.body.chunks_exact(block_len(self.params))
+    }
+
+    pub(super) fn blocks_mut(&mut self) -> Vec<&mut [u8]> {
+        let len = block_len(self.params);
+        self.body.chunks_exact_mut(len).collect()
+    }
+
+    /// Brings the hint up to date with one change of the database. Deltas are applied in the order in
+    /// which the database gave them out.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, [`Error::Index`] if
+    /// its block is neither one of the hint's nor the next.
+    pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
+        delta.check(&self.params, self.shape)?;
+        let len = block_len(self.params);
+        let end = (delta.block + 1) * len;
+        self.body.resize(self.body.len().max(end), 0);
+        self.body[end - len..end].copy_from_slice(&delta.body);
+        self.shape = delta.shape_after(self.shape);
+        Ok(())
+    }
+}
+
+impl HintDelta {
+    pub(super) fn zero(params: Params, shape: Shape, block: usize) -> Self {
+        Self {
+            params,
+            shape,
+            block,
+            body: vec![0; block_len(params)],
+        }
+    }
+
+    /// The number of vectors of the database after the change.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shape.count
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head::new(
+            Kind::HintDelta,
+            self.params.id(),
+            self.shape.dim,
+            self.shape.count,
+        );
+        let mut message = head.begin(BLOCK_LEN + self.body.len());
+        message.extend_from_slice(&self.block.to_le_bytes()[..BLOCK_LEN]);
+        message.extend_from_slice(&self.body);
+        message
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If it is not one of this kind and version, names an unknown set or a block that its count does
+    /// not have, or has another length than its set fixes.
+    pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
+        let (head, body) = Head::split(Kind::HintDelta, message)?;
+        let params = Params::from_id(head.set)?;
+        let shape = params.shape(head.dim(), head.count())?;
+        wire::check_body(body, BLOCK_LEN + block_len(params))?;
+        let (block, body) = body.split_first_chunk::<BLOCK_LEN>().ok_or(Error::Kind)?;
+        let block = u32::from_le_bytes(*block) as usize;
+        if block >= shape.blocks {
+            return Err(Error::Index {
+                index: block,
+                count: shape.blocks,
+            });
+        }
+        Ok(Self {
+            params,
+            shape,
+            block,
+            body: body.to_vec(),
+        })
+    }
+
+    /// That the delta belongs to a hint of this set and shape.
+    pub(super) fn check(&self, params: &Params, shape: Shape) -> Result<(), Error> {
+        self.params.check_same(params)?;
+        wire::check_same("dimensions", self.shape.dim, shape.dim)?;
+        // A database never loses vectors, and a delta adds at most one block.
+        if self.shape.count < shape.count {
+            return Err(Error::Mismatch {
+                what: "counts",
+                found: self.shape.count,
+                expected: shape.count,
+            });
+        }
+        if self.block > shape.blocks {
+            return Err(Error::Index {
+                index: self.block,
+                count: shape.blocks,
+            });
+        }
+        Ok(())
+    }
+
+    /// The shape of a hint after this delta: several deltas of one append each add their block.
+    pub(super) fn shape_after(&self, shape: Shape) -> Shape {
+        let blocks = shape.blocks.max(self.block + 1);
+        Shape {
+            blocks,
+            count: self.shape.count.min(blocks * shape.per),
+            ..shape
+        }
+    }
+
+    pub(super) fn block(&self) -> usize {
+        self.block
+    }
+
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(super) fn block_mut(&mut self) -> &mut [u8] {
+        &mut self.body
+    }
+}
+
+fn block_len(params: Params) -> usize {
+    bits::len(N, params.hint_bits)
+}

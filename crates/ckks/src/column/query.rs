@@ -1,0 +1,128 @@
+//! Queries and the secrets that read their replies.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::params::{Params, Shape};
+use crate::dot::N;
+use crate::wire::{Head, Kind};
+use crate::{Error, planes, wire};
+
+/// The secret of one query. It decrypts one reply and is gone; it is erased when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SecretKey {
+    #[zeroize(skip)]
+    pub(super) params: Params,
+    /// `s`, with coefficients in `-1..=1`.
+    pub(super) coefficients: Vec<i8>,
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretKey")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An encrypted query: `b_l` without its `r` lowest bits, in planes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    params: Params,
+    shape: Shape,
+    body: Vec<u8>,
+}
+
+impl Query {
+    /// A query of `dim` coordinates, checked, still zero.
+    pub(super) fn zero(params: Params, shape: Shape) -> Self {
+        Self {
+            params,
+            shape,
+            body: vec![0; shape.polys * poly_len(params)],
+        }
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The bytes of a message about a query of `dim` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn encoded_len(params: &Params, dim: usize) -> Result<usize, Error> {
+        Ok(wire::HEAD_LEN + params.shape(dim, 0)?.polys * poly_len(*params))
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head::new(Kind::ColumnQuery, self.params.id(), self.shape.dim, 0);
+        let mut message = head.begin(self.body.len());
+        message.extend_from_slice(&self.body);
+        message
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If it is not one of this kind and version, names an unknown set, has another length than its
+    /// dimension fixes, or holds a coefficient that is not below `q`.
+    pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
+        let (head, body) = Head::split(Kind::ColumnQuery, message)?;
+        let params = Params::from_id(head.set)?;
+        wire::check_same("counts", head.count(), 0)?;
+        let shape = params.shape(head.dim(), 0)?;
+        wire::check_body(body, shape.polys * poly_len(params))?;
+        let query = Self {
+            params,
+            shape,
+            body: body.to_vec(),
+        };
+        let mut poly = vec![0; N];
+        for l in 0..shape.polys {
+            query.coefficients(l, &mut poly);
+            if let Some(i) = poly.iter().position(|&x| x >= params.modulus()) {
+                return Err(Error::Coefficient { index: l * N + i });
+            }
+        }
+        Ok(query)
+    }
+
+    /// `b_l`, with zeros for the bits that stayed behind.
+    pub(super) fn coefficients(&self, l: usize, out: &mut [u64]) {
+        let len = poly_len(self.params);
+        planes::read(&self.body[l * len..][..len], self.params.upload_bits(), out);
+        for x in out {
+            *x <<= self.params.dropped;
+        }
+    }
+
+    /// Writes `b_l`, cut to its upper bits.
+    pub(super) fn set(&mut self, l: usize, upper: &[u64]) {
+        let len = poly_len(self.params);
+        planes::write(
+            upper,
+            self.params.upload_bits(),
+            &mut self.body[l * len..][..len],
+        );
+    }
+
+    /// That the query is meant for a database of this set and dimension.
+    pub(super) fn check(&self, params: &Params, dim: usize) -> Result<(), Error> {
+        self.params.check_same(params)?;
+        wire::check_same("dimensions", self.shape.dim, dim)
+    }
+}
+
+fn poly_len(params: Params) -> usize {
+    planes::len(N, params.upload_bits())
+}
