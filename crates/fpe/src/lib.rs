@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
+
+mod aes; // the block, in every form
+mod error; // why a call was refused
+mod ff1; // FF1 (SP 800-38G)
+mod integer; // FF1 on integers of a range
+mod limbs; // integers of many limbs
+mod numerals; // the interface of every cipher
+mod reciprocal; // division by public integers in constant time
+
+pub use error::Error;
+pub use ff1::{Ff1, Ff1Plan, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
+pub use integer::Ff1Range;
+pub use numerals::Fpe;
