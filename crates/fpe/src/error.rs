@@ -76,6 +76,9 @@ pub enum Error {
         /// Position of the second occurrence.
         index: usize,
     },
+    /// The alphabet has symbols outside ASCII, where bytes are to be its symbols.
+    #[error("the alphabet is not of ASCII")]
+    Alphabet,
     /// Riffpe's label width is zero or above the limit.
     #[error("{found} bytes per value: expected 1 to {max}")]
     BytesPerValue {

@@ -12,9 +12,9 @@
 pub(crate) mod half;
 mod long;
 
-use crate::{Error, aes::Key, numerals::Fpe};
+use crate::{Alphabet, Error, aes::Key, decimal, numerals::Fpe};
 use alloc::boxed::Box;
-use half::{Direction, Feistel, Half32, Half64, Half128, Mac};
+use half::{DECRYPT, Direction, ENCRYPT, Feistel, Half32, Half64, Half128, Mac};
 
 /// Fewest values that a string may take, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
@@ -88,12 +88,6 @@ impl Ff1 {
         self
     }
 
-    /// Numerals are below this.
-    #[must_use]
-    pub fn radix(&self) -> u32 {
-        self.radix
-    }
-
     pub(crate) fn min_domain(&self) -> u128 {
         self.min_domain
     }
@@ -129,6 +123,9 @@ impl Ff1 {
 }
 
 impl Fpe for Ff1 {
+    fn radix(&self) -> u32 {
+        self.radix
+    }
     fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
         self.plan(x.len(), tweak.len())?.encrypt_numerals(tweak, x)
     }
@@ -227,26 +224,59 @@ impl Ff1Plan {
         self.len
     }
 
-    /// Numerals are below this.
-    #[must_use]
-    pub fn radix(&self) -> u32 {
-        self.radix
-    }
-
-    fn check(&self, tweak: &[u8], x: &[u16]) -> Result<(), Error> {
-        if x.len() != self.len {
+    fn check(&self, tweak: &[u8], len: usize) -> Result<(), Error> {
+        if len != self.len {
             return Err(Error::Length {
-                found: x.len(),
+                found: len,
                 min: self.len,
                 max: self.len,
             });
         }
-        check_tweak(tweak)?;
-        crate::numerals::check(x, self.radix)
+        check_tweak(tweak)
     }
 
-    fn numerals<const D: Direction>(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
-        self.check(tweak, x)?;
+    /// Decimal digits straight to and from the halves; any other alphabet by way of numerals.
+    fn ascii<const D: Direction>(
+        &self,
+        alphabet: &Alphabet,
+        tweak: &[u8],
+        x: &mut [u8],
+    ) -> Result<(), Error> {
+        let cipher = |x: &mut [u16]| self.numerals::<D>(tweak, x);
+        if !(self.radix == 10 && self.len <= 2 * decimal::MAX_LEN && alphabet.is_decimal()) {
+            return crate::numerals::in_place(self.radix, alphabet, x, cipher);
+        }
+        self.check(tweak, x.len())?;
+        let (a, b) = x.split_at_mut(self.len / 2);
+        let ((na, all_a), (nb, all_b)) = (decimal::parse(a), decimal::parse(b));
+        if !(all_a & all_b) {
+            let index = decimal::check(x).err().unwrap_or_default();
+            return Err(Error::Symbol { index });
+        }
+        let (na, nb) = match &self.halves {
+            Halves::Narrow(halves) => {
+                let feistel = Feistel::<_, D>::new(&self.mac, halves, tweak, (na, nb));
+                self.key.run(feistel)
+            }
+            Halves::Word(halves) => {
+                let feistel = Feistel::<_, D>::new(&self.mac, halves, tweak, (na, nb));
+                self.key.run(feistel)
+            }
+            // 38 digits are halves below 2^64.
+            _ => return crate::numerals::in_place(self.radix, alphabet, x, cipher),
+        };
+        decimal::format(na, a);
+        decimal::format(nb, b);
+        Ok(())
+    }
+
+    pub(crate) fn numerals<const D: Direction>(
+        &self,
+        tweak: &[u8],
+        x: &mut [u16],
+    ) -> Result<(), Error> {
+        self.check(tweak, x.len())?;
+        crate::numerals::check(x, self.radix)?;
         let (a, b) = x.split_at_mut(self.len / 2);
         let radix = self.radix;
         match &self.halves {
@@ -299,10 +329,19 @@ pub(crate) fn check_tweak(tweak: &[u8]) -> Result<(), Error> {
 }
 
 impl Fpe for Ff1Plan {
+    fn radix(&self) -> u32 {
+        self.radix
+    }
     fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
-        self.numerals::<{ half::ENCRYPT }>(tweak, x)
+        self.numerals::<ENCRYPT>(tweak, x)
     }
     fn decrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
-        self.numerals::<{ half::DECRYPT }>(tweak, x)
+        self.numerals::<DECRYPT>(tweak, x)
+    }
+    fn encrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
+        self.ascii::<ENCRYPT>(alphabet, tweak, x)
+    }
+    fn decrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
+        self.ascii::<DECRYPT>(alphabet, tweak, x)
     }
 }

@@ -13,7 +13,7 @@
 //! this.
 
 use crate::{
-    Error, Ff1,
+    Error, Ff1, Fpe,
     aes::LANES,
     ff1::{
         Ff1Plan, Halves, check_tweak,

@@ -4,6 +4,9 @@
 extern crate alloc;
 
 mod aes; // the block, in every form
+mod alphabet; // symbols and their numerals
+mod batch; // many strings at once
+mod decimal; // digits in ASCII
 mod error; // why a call was refused
 mod ff1; // FF1 (SP 800-38G)
 mod integer; // FF1 on integers of a range
@@ -11,6 +14,8 @@ mod limbs; // integers of many limbs
 mod numerals; // the interface of every cipher
 mod reciprocal; // division by public integers in constant time
 
+pub use alphabet::Alphabet;
+pub use batch::Tweaks;
 pub use error::Error;
 pub use ff1::{Ff1, Ff1Plan, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
 pub use integer::Ff1Range;
