@@ -110,33 +110,35 @@ impl Aes for &Key {
 /// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step.
 #[inline(always)]
 fn rounds<const N: usize>(schedule: &Schedule, mut x: [__m128i; N]) -> [__m128i; N] {
-    let step = |x: &mut [__m128i; N], r: usize| {
-        let key = round_key(schedule, r);
-        for block in x.iter_mut() {
-            // SAFETY: only a `Key`, which holds the token, reaches this.
-            *block = unsafe { _mm_aesenc_si128(*block, key) };
-        }
-    };
     let key = round_key(schedule, 0);
     for block in &mut x {
-        // SAFETY: as above.
+        // SAFETY: a baseline instruction.
         *block = unsafe { _mm_xor_si128(*block, key) };
     }
     for r in 1..10 {
-        step(&mut x, r);
+        step(schedule, r, &mut x);
     }
     if schedule.rounds > 10 {
-        step(&mut x, 10);
-        step(&mut x, 11);
+        step(schedule, 10, &mut x);
+        step(schedule, 11, &mut x);
     }
     if schedule.rounds > 12 {
-        step(&mut x, 12);
-        step(&mut x, 13);
+        step(schedule, 12, &mut x);
+        step(schedule, 13, &mut x);
     }
     let key = round_key(schedule, schedule.rounds);
     for block in &mut x {
-        // SAFETY: as above.
+        // SAFETY: only a `Key`, which holds the token, reaches this.
         *block = unsafe { _mm_aesenclast_si128(*block, key) };
     }
     x
+}
+
+#[inline(always)]
+fn step<const N: usize>(schedule: &Schedule, r: usize, x: &mut [__m128i; N]) {
+    let key = round_key(schedule, r);
+    for block in x {
+        // SAFETY: only a `Key`, which holds the token, reaches this.
+        *block = unsafe { _mm_aesenc_si128(*block, key) };
+    }
 }

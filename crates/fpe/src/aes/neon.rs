@@ -93,20 +93,25 @@ impl Aes for &Key {
     }
 }
 
+#[inline(always)]
+fn round_key(schedule: &Schedule, r: usize) -> uint8x16_t {
+    // SAFETY: a round key is 16 bytes.
+    unsafe { vld1q_u8(schedule.keys[r].as_ptr()) }
+}
+
 /// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step. `vaese` adds the round key first, so
 /// the last round key is added by itself.
 #[inline(always)]
 fn rounds<const N: usize>(schedule: &Schedule, mut x: [uint8x16_t; N]) -> [uint8x16_t; N] {
-    // SAFETY: a round key is 16 bytes.
-    let key = |r: usize| unsafe { vld1q_u8(schedule.keys[r].as_ptr()) };
     for r in 0..schedule.rounds - 1 {
-        let key = key(r);
+        let key = round_key(schedule, r);
         for block in &mut x {
             // SAFETY: only a `Key`, which holds the token, reaches this.
             *block = unsafe { vaesmcq_u8(vaeseq_u8(*block, key)) };
         }
     }
-    let (last, white) = (key(schedule.rounds - 1), key(schedule.rounds));
+    let last = round_key(schedule, schedule.rounds - 1);
+    let white = round_key(schedule, schedule.rounds);
     for block in &mut x {
         // SAFETY: as above.
         *block = unsafe { veorq_u8(vaeseq_u8(*block, last), white) };

@@ -53,17 +53,16 @@ impl Mac {
         };
         // Bytes of the index's block that come before the index.
         let before = (31 - self.b as usize % 16) % 16;
-        if tweak.len() <= before {
-            return aes.xor(state, aes.load(left(tweak)));
+        let mut tail = tweak;
+        if tweak.len() > before {
+            let zeros = (before + 16 - tweak.len() % 16) % 16;
+            for _ in 0..(tweak.len() + zeros) / 16 {
+                let (block, rest) = tail.split_at(tail.len().min(16));
+                state = aes.encrypt(aes.xor(state, aes.load(left(block))));
+                tail = rest;
+            }
         }
-        let zeros = (before + 16 - tweak.len() % 16) % 16;
-        let whole = (tweak.len() + zeros) / 16;
-        let mut blocks = tweak.chunks(16);
-        for _ in 0..whole {
-            state = aes.xor(state, aes.load(left(blocks.next().unwrap_or(&[]))));
-            state = aes.encrypt(state);
-        }
-        aes.xor(state, aes.load(left(blocks.next().unwrap_or(&[]))))
+        aes.xor(state, aes.load(left(tail)))
     }
 
     /// The block of round `i`, for `b <= 16`: all but `NUM(B)`.
@@ -74,16 +73,36 @@ impl Mac {
         }
         aes.xor(tweak, aes.load(u128::from(i) << (8 * self.b)))
     }
+
+    /// Step 6.ii of round `i` on the half `x`.
+    #[inline(always)]
+    fn encrypt<A: Aes, H: Half>(&self, aes: A, tweak: A::Block, i: u8, x: H::Int) -> A::Block {
+        aes.encrypt(H::absorb(aes, self.round(aes, tweak, i), x))
+    }
+
+    /// Step 6.ii of round `i` on eight strings: on `B` in even rounds, on `A` in odd ones.
+    #[inline(always)]
+    fn encrypt8<A: Aes, H: Half>(
+        &self,
+        aes: A,
+        tweaks: &[A::Block; LANES],
+        i: u8,
+        x: &[(H::Int, H::Int); LANES],
+    ) -> [A::Block; LANES] {
+        let mut blocks = *tweaks;
+        for (block, x) in blocks.iter_mut().zip(x) {
+            let x = if i.is_multiple_of(2) { x.1 } else { x.0 };
+            *block = H::absorb(aes, self.round(aes, *block, i), x);
+        }
+        aes.encrypt8(blocks)
+    }
 }
 
 /// Up to 16 bytes as the first of a block whose others are zero.
-#[inline(always)]
+#[inline]
 pub(crate) fn left(bytes: &[u8]) -> u128 {
     if let Ok(eight) = <[u8; 8]>::try_from(bytes) {
         return u128::from(u64::from_be_bytes(eight)) << 64;
-    }
-    if let Ok(sixteen) = <[u8; 16]>::try_from(bytes) {
-        return u128::from_be_bytes(sixteen);
     }
     let mut block = 0;
     for &byte in bytes {
@@ -306,18 +325,17 @@ impl<H: Half, const D: Direction> Operation for Feistel<'_, H, D> {
     #[inline(always)]
     fn run<A: Aes>(self, aes: A) -> (H::Int, H::Int) {
         let [u, v] = *self.halves;
-        let tweak = self.mac.tweak(aes, self.tweak);
+        let (mac, tweak) = (self.mac, self.mac.tweak(aes, self.tweak));
         let (mut a, mut b) = self.number;
         // Two rounds at a time: the exchange of the halves is a change of names.
-        let s = |i, x| aes.encrypt(H::absorb(aes, self.mac.round(aes, tweak, i), x));
         for k in 0..5 {
             let i = if D { 2 * k } else { 8 - 2 * k };
             if D {
-                a = u.mix::<A, D>(aes, a, s(i, b));
-                b = v.mix::<A, D>(aes, b, s(i + 1, a));
+                a = u.mix::<A, D>(aes, a, mac.encrypt::<A, H>(aes, tweak, i, b));
+                b = v.mix::<A, D>(aes, b, mac.encrypt::<A, H>(aes, tweak, i + 1, a));
             } else {
-                b = v.mix::<A, D>(aes, b, s(i + 1, a));
-                a = u.mix::<A, D>(aes, a, s(i, b));
+                b = v.mix::<A, D>(aes, b, mac.encrypt::<A, H>(aes, tweak, i + 1, a));
+                a = u.mix::<A, D>(aes, a, mac.encrypt::<A, H>(aes, tweak, i, b));
             }
         }
         (a, b)
@@ -337,30 +355,32 @@ impl<H: Half, const D: Direction> Operation for Feistel8<'_, H, D> {
 
     #[inline(always)]
     fn run<A: Aes>(self, aes: A) {
-        use core::array::from_fn;
         let [u, v] = *self.halves;
-        let tweaks = self.tweaks.map(|tweak| self.mac.tweak(aes, tweak));
-        let mut a: [H::Int; LANES] = from_fn(|k| self.numbers[k].0);
-        let mut b: [H::Int; LANES] = from_fn(|k| self.numbers[k].1);
-        let s = |i, x: [H::Int; LANES]| {
-            aes.encrypt8(from_fn(|k| {
-                H::absorb(aes, self.mac.round(aes, tweaks[k], i), x[k])
-            }))
-        };
+        let mut tweaks = [aes.load(0); LANES];
+        for (block, tweak) in tweaks.iter_mut().zip(self.tweaks) {
+            *block = self.mac.tweak(aes, tweak);
+        }
         for k in 0..5 {
             let i = if D { 2 * k } else { 8 - 2 * k };
             if D {
-                let y = s(i, b);
-                a = from_fn(|k| u.mix::<A, D>(aes, a[k], y[k]));
-                let y = s(i + 1, a);
-                b = from_fn(|k| v.mix::<A, D>(aes, b[k], y[k]));
+                let y = self.mac.encrypt8::<A, H>(aes, &tweaks, i, self.numbers);
+                for (pair, y) in self.numbers.iter_mut().zip(y) {
+                    pair.0 = u.mix::<A, D>(aes, pair.0, y);
+                }
+                let y = self.mac.encrypt8::<A, H>(aes, &tweaks, i + 1, self.numbers);
+                for (pair, y) in self.numbers.iter_mut().zip(y) {
+                    pair.1 = v.mix::<A, D>(aes, pair.1, y);
+                }
             } else {
-                let y = s(i + 1, a);
-                b = from_fn(|k| v.mix::<A, D>(aes, b[k], y[k]));
-                let y = s(i, b);
-                a = from_fn(|k| u.mix::<A, D>(aes, a[k], y[k]));
+                let y = self.mac.encrypt8::<A, H>(aes, &tweaks, i + 1, self.numbers);
+                for (pair, y) in self.numbers.iter_mut().zip(y) {
+                    pair.1 = v.mix::<A, D>(aes, pair.1, y);
+                }
+                let y = self.mac.encrypt8::<A, H>(aes, &tweaks, i, self.numbers);
+                for (pair, y) in self.numbers.iter_mut().zip(y) {
+                    pair.0 = u.mix::<A, D>(aes, pair.0, y);
+                }
             }
         }
-        *self.numbers = from_fn(|k| (a[k], b[k]));
     }
 }

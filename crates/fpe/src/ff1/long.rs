@@ -249,21 +249,16 @@ impl Buffers {
             r = aes.encrypt(aes.xor(r, aes.load(u128::from_be_bytes(*block))));
         }
         // Steps 6.iii and 6.iv: the first d bytes of R, E(R ^ 1), E(R ^ 2)...
-        let d = 4 * bytes.div_ceil(4) + 4;
-        let mut left = d;
-        let mut put = |s: u128| {
-            // Bytes left..left-16 of a big-endian integer of d bytes.
-            let take = left.min(16);
-            let s = s.to_be_bytes();
-            left -= take;
-            take_bytes(&mut self.y, left, &s[..take]);
-        };
-        put(aes.store(r));
+        let mut left = 4 * bytes.div_ceil(4) + 4;
+        put(&mut self.y, &mut left, aes.store(r));
         let mut j = 1;
-        while 16 * j < d as u64 {
-            let s: [A::Block; LANES] = core::array::from_fn(|k| aes.xor_low(r, j + k as u64));
+        while left > 0 {
+            let mut s = [r; LANES];
+            for (k, s) in (j..).zip(&mut s) {
+                *s = aes.xor_low(*s, k);
+            }
             for s in aes.encrypt8(s) {
-                put(aes.store(s));
+                put(&mut self.y, &mut left, aes.store(s));
             }
             j += LANES as u64;
         }
@@ -279,10 +274,12 @@ impl Buffers {
     }
 }
 
-/// Adds big-endian `bytes` to the integer `y` (zero there), `offset` bytes above its end.
-fn take_bytes(y: &mut [u64], offset: usize, bytes: &[u8]) {
-    for (k, &byte) in bytes.iter().rev().enumerate() {
-        let at = offset + k;
+/// Writes the first of the `left` bytes of a big-endian integer that `y` is still without.
+fn put(y: &mut [u64], left: &mut usize, s: u128) {
+    let bytes = s.to_be_bytes();
+    let take = bytes.len().min(*left);
+    *left -= take;
+    for (at, &byte) in (*left..).zip(bytes[..take].iter().rev()) {
         y[at / 8] |= u64::from(byte) << (8 * (at % 8));
     }
 }
