@@ -51,6 +51,40 @@ pub(crate) fn format(mut number: u64, out: &mut [u8]) {
     }
 }
 
+/// [`parse`] of the digits in the opposite order.
+#[cfg(feature = "legacy-ff3")]
+#[inline(always)]
+pub(crate) fn parse_reversed(x: &[u8]) -> (u64, bool) {
+    let (rest, head) = x.split_at(x.len() - x.len() % 8);
+    let (mut number, mut good) = if head.is_empty() {
+        (0, true)
+    } else {
+        eight((load(head) | (ZEROS << (8 * head.len()))).swap_bytes())
+    };
+    for chunk in rest.as_chunks::<8>().0.iter().rev() {
+        let (next, all) = eight(u64::from_be_bytes(*chunk));
+        number = number.wrapping_mul(E8).wrapping_add(next);
+        good &= all;
+    }
+    (number, good)
+}
+
+/// [`format`] with the digits in the opposite order.
+#[cfg(feature = "legacy-ff3")]
+#[inline(always)]
+pub(crate) fn format_reversed(mut number: u64, out: &mut [u8]) {
+    const BY: Divisor64 = Divisor64::new(E8);
+    let (rest, head) = out.split_at_mut(out.len() - out.len() % 8);
+    for chunk in rest.as_chunks_mut::<8>().0 {
+        let (q, r) = BY.div_rem(number);
+        *chunk = digits(r).to_be_bytes();
+        number = q;
+    }
+    if !head.is_empty() {
+        store(digits(number).swap_bytes(), head);
+    }
+}
+
 /// Fewer than eight bytes, the first lowest, in loads of four, two and one.
 #[inline(always)]
 fn load(x: &[u8]) -> u64 {
