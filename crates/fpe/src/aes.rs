@@ -58,6 +58,12 @@ pub(crate) enum Key {
     Neon(Box<neon::Key>),
 }
 
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
 impl Key {
     pub(crate) fn new(key: &[u8]) -> Result<Self, Error> {
         if !matches!(key.len(), 16 | 24 | 32) {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use alloc::{borrow::Cow, vec::Vec};
+use core::fmt::{self, Write};
 
 /// Consecutive code points that stand for consecutive numerals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +215,16 @@ impl Alphabet {
     }
 }
 
+/// The symbols in the order of their numerals.
+impl fmt::Display for Alphabet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (0..=u16::MAX)
+            .take(self.radix as usize)
+            .filter_map(|numeral| char::from_u32(self.symbol(numeral)))
+            .try_for_each(|symbol| f.write_char(symbol))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +256,7 @@ mod tests {
         ] {
             let alphabet = Alphabet::new(&symbols).unwrap();
             assert_eq!(preset, alphabet);
+            assert_eq!(preset.to_string(), symbols);
             assert_eq!(alphabet.is_decimal(), symbols == digits);
         }
     }

@@ -63,6 +63,10 @@ impl Ff1 {
     /// # Errors
     /// [`Error::KeyLength`], [`Error::Radix`].
     pub fn new(key: &[u8], radix: u32) -> Result<Self, Error> {
+        Self::with_key(Key::new(key)?, radix)
+    }
+
+    pub(crate) fn with_key(key: Key, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
                 found: radix,
@@ -71,7 +75,7 @@ impl Ff1 {
             });
         }
         Ok(Self {
-            key: Key::new(key)?,
+            key,
             radix,
             min_domain: MIN_DOMAIN,
         })
