@@ -5,6 +5,10 @@ use crate::field::Poly;
 use crate::keccak::{self, Lanes, Mask};
 use crate::ntt;
 use crate::params::Gamma2;
+#[cfg(target_arch = "x86_64")]
+use sordino_cpu::{Avx2, Avx512};
+#[cfg(target_arch = "aarch64")]
+use sordino_cpu::{Neon, NeonSha3};
 
 /// A set of kernels that this processor can run. All sets give the same verdicts, bit for bit.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +17,14 @@ pub struct Backend(Level);
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    #[cfg(target_arch = "aarch64")]
+    NeonSha3(Neon, NeonSha3),
 }
 
 /// Calls the kernel of this backend.
@@ -20,6 +32,14 @@ macro_rules! dispatch {
     ($self:ident, $noun:ident::$kernel:ident($($argument:expr),*)) => {
         match $self.0 {
             Level::Portable => $noun::portable::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(token) => $noun::avx2::$kernel(token, $($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(token) => $noun::avx512::$kernel(token, $($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(token) | Level::NeonSha3(token, _) => {
+                $noun::neon::$kernel(token, $($argument),*)
+            }
         }
     };
 }
@@ -36,7 +56,19 @@ impl Backend {
 
     /// Every backend that this processor has and `SORDINO_CPU` admits, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
-        let levels = [Some(Level::Portable)];
+        let levels = [
+            Some(Level::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Avx2::detect().map(Level::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Avx512::detect().map(Level::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Neon::detect().map(Level::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Neon::detect()
+                .zip(NeonSha3::detect())
+                .map(|(neon, sha3)| Level::NeonSha3(neon, sha3)),
+        ];
         levels.into_iter().flatten().map(Self)
     }
 
@@ -45,11 +77,23 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self.0 {
             Level::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => "neon",
+            #[cfg(target_arch = "aarch64")]
+            Level::NeonSha3(..) => "neon-sha3",
         }
     }
 
     /// Permutes the lanes in `mask`; the others may change or not.
     pub(crate) fn permute(self, lanes: &mut Lanes, mask: Mask) {
+        #[cfg(target_arch = "aarch64")]
+        if let Level::NeonSha3(_, sha3) = self.0 {
+            return keccak::neon::permute_lanes_sha3(sha3, lanes, mask);
+        }
         dispatch!(self, keccak::permute_lanes(lanes, mask));
     }
 

@@ -1,5 +1,11 @@
 //! Bytes to coefficients and back: z, t1, the hint, w1, and the sampling of A.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 pub(crate) mod portable;
 
 use crate::params::Set;
@@ -75,3 +81,6 @@ impl InBall {
         self.next < 256
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,11 +90,11 @@ pub(crate) fn check_length<P: Params>(public_key: &[u8]) -> Result<(), Error> {
 /// Expands each encoded key of `work` into the key of `keys` that is named beside it.
 ///
 /// FIPS 204, Algorithms 23 (`pkDecode`) and 32 (`ExpandA`), and step 2 of 8.
-pub(crate) fn expand<'a>(
+pub(crate) fn expand(
     backend: Backend,
     set: &Set,
     lanes: &mut Lanes,
-    work: &[(&'a [u8], usize)],
+    work: &[(&[u8], usize)],
     keys: &mut [RawKey],
 ) {
     let mut tasks = Expansion {
