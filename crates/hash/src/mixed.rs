@@ -1,0 +1,209 @@
+//! Messages of any mix of lengths: chunks of all of them share the lanes, then their parents do.
+//!
+//! The tree of a message joins neighbours level by level, and a chaining value without a neighbour
+//! moves up as it is; this gives the specification's tree (section 2.1), whose left subtrees are full.
+
+use zeroize::Zeroize;
+
+use crate::lanes::{Kernel, run};
+use crate::mode::Mode;
+use crate::node::{CHUNK, Node};
+
+/// Messages of more chunks than this fill the official crate's lanes by themselves.
+pub(crate) const LONG: usize = 64;
+
+/// Chunks of longer messages that are under way together: enough that the lanes which idle at the
+/// end of a group cost a few per cent, small enough for the stack.
+const SLOTS: usize = 512;
+
+/// From this length on, a message is worth several threads of its own.
+const VERY_LONG: usize = 1 << 20;
+
+/// Where a node's chaining value goes.
+#[derive(Clone, Copy)]
+enum Target {
+    /// It is the digest of this message.
+    Digest(usize),
+    /// It is a child at this place of the level above.
+    Slot(usize),
+}
+
+pub(crate) fn hash<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
+    kernel: impl Kernel<N>,
+    mode: &Mode,
+    mut messages: &[M],
+    mut digests: &mut [D],
+    threads: bool,
+) {
+    while !messages.is_empty() {
+        let (len, slots) = group(messages);
+        let (group, others) = messages.split_at(len);
+        let (group_digests, other_digests) = digests.split_at_mut(len);
+        let nodes = Chunks {
+            messages: group,
+            i: 0,
+            rest: &[],
+            counter: 0,
+            slot: 0,
+        };
+        if slots == 0 {
+            run(kernel, mode, nodes, |target, bytes| {
+                if let Target::Digest(i) = target {
+                    group_digests[i] = bytes.into();
+                }
+            });
+        } else {
+            trees(kernel, mode, nodes, group, group_digests);
+        }
+        for (message, digest) in group.iter().zip(group_digests) {
+            let message = message.as_ref();
+            if chunks(message) > LONG {
+                let threads = threads && message.len() >= VERY_LONG;
+                *digest = mode.official(message, threads).into();
+            }
+        }
+        (messages, digests) = (others, other_digests);
+    }
+}
+
+/// Chunks of a message.
+#[inline]
+fn chunks(message: &[u8]) -> usize {
+    message.len().div_ceil(CHUNK).max(1)
+}
+
+/// Chaining values that a message needs a place for.
+#[inline]
+fn slots(message: &[u8]) -> usize {
+    match chunks(message) {
+        chunks @ 2..=LONG => chunks,
+        _ => 0,
+    }
+}
+
+/// How many of the messages fit into a group, and the places they take.
+fn group<M: AsRef<[u8]>>(messages: &[M]) -> (usize, usize) {
+    let mut taken = 0;
+    for (i, message) in messages.iter().enumerate() {
+        let slots = slots(message.as_ref());
+        if taken + slots > SLOTS {
+            return (i, taken);
+        }
+        taken += slots;
+    }
+    (messages.len(), taken)
+}
+
+/// The chunks of a group, in order, without those of messages for the official crate.
+struct Chunks<'a, M> {
+    messages: &'a [M],
+    /// The next message.
+    i: usize,
+    /// What is left of a message of several chunks.
+    rest: &'a [u8],
+    /// Index of its next chunk.
+    counter: u64,
+    /// Place of its next chaining value.
+    slot: usize,
+}
+
+impl<'a, M: AsRef<[u8]>> Iterator for Chunks<'a, M> {
+    type Item = (Node<'a>, Target);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.rest.is_empty() {
+            let message = self.messages.get(self.i)?.as_ref();
+            self.i += 1;
+            if message.len() <= CHUNK {
+                return Some((Node::chunk(message, 0, true), Target::Digest(self.i - 1)));
+            }
+            if chunks(message) <= LONG {
+                (self.rest, self.counter) = (message, 0);
+            }
+        }
+        let (chunk, rest) = self.rest.split_at(self.rest.len().min(CHUNK));
+        let item = (
+            Node::chunk(chunk, self.counter, false),
+            Target::Slot(self.slot),
+        );
+        self.rest = rest;
+        self.counter += 1;
+        self.slot += 1;
+        Some(item)
+    }
+}
+
+/// A group with messages of several chunks.
+fn trees<'a, const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
+    kernel: impl Kernel<N>,
+    mode: &Mode,
+    nodes: Chunks<'a, M>,
+    messages: &'a [M],
+    digests: &mut [D],
+) {
+    let mut places = [[[0; 32]; SLOTS]; 2];
+    let [level, above] = &mut places;
+    let (mut level, mut above) = (level, above);
+    run(kernel, mode, nodes, |target, bytes| match target {
+        Target::Digest(i) => digests[i] = bytes.into(),
+        Target::Slot(slot) => level[slot] = bytes,
+    });
+    let mut height = 0;
+    while rows(messages, height).next().is_some() {
+        let parents = rows(messages, height).flat_map(|row| {
+            let (pairs, _) = level[row.from..][..row.width].as_chunks::<2>();
+            pairs
+                .iter()
+                .enumerate()
+                .map(move |(k, pair)| match row.width {
+                    2 => (Node::parent(pair, true), Target::Digest(row.message)),
+                    _ => (Node::parent(pair, false), Target::Slot(row.to + k)),
+                })
+        });
+        run(kernel, mode, parents, |target, bytes| match target {
+            Target::Digest(i) => digests[i] = bytes.into(),
+            Target::Slot(slot) => above[slot] = bytes,
+        });
+        for row in rows(messages, height).filter(|row| !row.width.is_multiple_of(2)) {
+            above[row.to + row.width / 2] = level[row.from + row.width - 1];
+        }
+        core::mem::swap(&mut level, &mut above);
+        height += 1;
+    }
+    if mode.is_secret() {
+        places.zeroize();
+    }
+}
+
+/// One message's chaining values at one height of its tree.
+#[derive(Clone, Copy)]
+struct Row {
+    message: usize,
+    width: usize,
+    /// Its first place at this height.
+    from: usize,
+    /// Its first place at the height above.
+    to: usize,
+}
+
+/// The rows at a height that still have at least two chaining values.
+fn rows<M: AsRef<[u8]>>(messages: &[M], height: u32) -> impl Iterator<Item = Row> {
+    let (mut from, mut to) = (0, 0);
+    messages
+        .iter()
+        .enumerate()
+        .filter_map(move |(message, bytes)| {
+            let width = slots(bytes.as_ref()).div_ceil(1 << height);
+            let row = (width > 1).then_some(Row {
+                message,
+                width,
+                from,
+                to,
+            })?;
+            from += width;
+            // A pair makes the root, which takes no place.
+            to += if width == 2 { 0 } else { width.div_ceil(2) };
+            Some(row)
+        })
+}
