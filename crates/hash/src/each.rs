@@ -144,8 +144,8 @@ fn uniform<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     let (full, rest) = messages.as_chunks::<N>();
     let (full_digests, rest_digests) = digests.as_chunks_mut::<N>();
     for (messages, digests) in full.iter().zip(full_digests) {
-        let nodes = from_fn(|lane| Node::chunk(messages[lane].as_ref(), 0, true));
-        kernel.uniform(&nodes, mode, &mut batch);
+        let messages = from_fn(|lane| messages[lane].as_ref());
+        kernel.uniform(&messages, mode, &mut batch);
         for (digest, bytes) in digests.iter_mut().zip(batch) {
             *digest = bytes.into();
         }

@@ -4,6 +4,8 @@
 //! A kernel advances all lanes together for as many blocks as the lane closest to its end has left,
 //! so the work between two kernel calls is per node, not per block.
 
+#[macro_use]
+mod rounds;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -15,60 +17,63 @@ pub(crate) mod portable;
 use zeroize::Zeroize;
 
 use crate::mode::Mode;
-use crate::node::{BLOCK, Node, halves};
+use crate::node::{BLOCK, CHUNK, Node, halves};
 
 /// A backend's kernels over `N` lanes.
 pub(crate) trait Kernel<const N: usize>: Copy {
-    /// Compresses the next `n` blocks of every lane, where no lane has fewer than `n` left. A lane
-    /// that has exactly `n` left ends with its tail.
-    fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode, n: usize);
+    /// Compresses `n` blocks in every lane, `n` being the fewest that any lane has left, and returns
+    /// a bit for every lane that is done.
+    fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
-    /// Hashes `N` nodes that have the same number of blocks and the same flags.
-    fn uniform(self, nodes: &[Node<'_>; N], mode: &Mode, digests: &mut [[u8; 32]; N]);
+    /// Hashes `N` messages of at most a chunk that have the same number of blocks.
+    fn uniform(self, messages: &[&[u8]; N], mode: &Mode, digests: &mut [[u8; 32]; N]);
 }
 
-/// Blocks that an idle lane chews on: as many as a node can have.
-static IDLE: [[u8; BLOCK]; 16] = [[0; BLOCK]; 16];
+/// What an idle lane chews on: as many blocks as a node can have, and one more.
+static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
 /// `N` nodes under way. Arrays are indexed by lane, `cv` by word and then lane.
+///
+/// Every lane obeys `at + BLOCK * (left - 1) <= bytes.len() <= at + BLOCK * left`, or `left` is 1 and
+/// `bytes` is empty.
 #[repr(C, align(64))]
 pub(crate) struct Lanes<'a, const N: usize> {
     /// Chaining values; those of fresh lanes are not yet the key.
-    pub(crate) cv: [[u32; N]; 8],
+    cv: [[u32; N]; 8],
     /// All ones for a lane at its first block, else 0.
-    pub(crate) fresh: [u32; N],
+    fresh: [u32; N],
     /// Flags of the first block.
-    pub(crate) start: [u32; N],
+    start: [u32; N],
     /// Flags of the last block.
-    pub(crate) end: [u32; N],
-    /// Blocks left, the tail counted.
-    pub(crate) left: [u32; N],
+    end: [u32; N],
+    /// Blocks left.
+    left: [u32; N],
     /// Bytes of the last block.
-    pub(crate) tail_len: [u32; N],
+    tail_len: [u32; N],
     /// Low words of the chunk counters.
-    pub(crate) counter_low: [u32; N],
+    counter_low: [u32; N],
     /// High words of the chunk counters.
-    pub(crate) counter_high: [u32; N],
-    /// The last blocks, padded with zeros.
-    pub(crate) tail: [[u8; BLOCK]; N],
-    /// The blocks before the last.
-    pub(crate) blocks: [&'a [[u8; BLOCK]]; N],
+    counter_high: [u32; N],
+    /// Where in `bytes` the next block starts.
+    at: [u32; N],
+    /// The node's bytes.
+    bytes: [&'a [u8]; N],
 }
 
 impl<'a, const N: usize> Lanes<'a, N> {
     /// Lanes that all wait for a node.
-    pub(crate) fn idle() -> Self {
+    fn idle() -> Self {
         Self {
             cv: [[0; N]; 8],
             fresh: [0; N],
             start: [0; N],
             end: [0; N],
-            left: [u32::MAX; N],
+            left: [IDLE_BLOCKS; N],
             tail_len: [0; N],
             counter_low: [0; N],
             counter_high: [0; N],
-            tail: [[0; BLOCK]; N],
-            blocks: [&IDLE; N],
+            at: [0; N],
+            bytes: [&IDLE; N],
         }
     }
 
@@ -76,32 +81,31 @@ impl<'a, const N: usize> Lanes<'a, N> {
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a node has at most 16 blocks of 64 bytes"
+        reason = "a node has at most 1024 bytes"
     )]
-    pub(crate) fn load(&mut self, lane: usize, node: &Node<'a>) {
+    fn load(&mut self, lane: usize, node: &Node<'a>) {
+        assert!(
+            node.bytes.len() <= CHUNK,
+            "a node has at most a chunk's bytes"
+        );
+        let len = node.bytes.len() as u32;
+        let full = len.saturating_sub(1) / 64;
         self.fresh[lane] = u32::MAX;
         self.start[lane] = node.start;
         self.end[lane] = node.end;
-        self.left[lane] = node.blocks.len() as u32 + 1;
-        self.tail_len[lane] = node.tail.len() as u32;
+        self.left[lane] = full + 1;
+        self.tail_len[lane] = len - 64 * full;
         (self.counter_low[lane], self.counter_high[lane]) = halves(node.counter);
-        self.tail[lane] = padded(node.tail);
-        self.blocks[lane] = node.blocks;
+        self.at[lane] = 0;
+        self.bytes[lane] = node.bytes;
     }
 
     /// Lets a lane wait.
     #[inline]
     fn unload(&mut self, lane: usize) {
-        self.left[lane] = u32::MAX;
-        self.blocks[lane] = &IDLE;
-    }
-
-    /// The fewest blocks that any lane has left; at most 16 unless all lanes wait.
-    #[inline]
-    fn shortest(&self) -> u32 {
-        self.left
-            .iter()
-            .fold(u32::MAX, |least, &left| least.min(left))
+        self.left[lane] = IDLE_BLOCKS;
+        self.at[lane] = 0;
+        self.bytes[lane] = &IDLE;
     }
 
     /// The chaining value of a lane.
@@ -113,23 +117,10 @@ impl<'a, const N: usize> Lanes<'a, N> {
         }
         bytes
     }
-
-    fn zeroize(&mut self) {
-        self.cv.zeroize();
-        self.tail.zeroize();
-    }
 }
 
-/// A last block, padded with zeros.
-#[inline]
-pub(crate) fn padded(tail: &[u8]) -> [u8; BLOCK] {
-    if let Ok(full) = tail.try_into() {
-        return full;
-    }
-    let mut block = [0; BLOCK];
-    block[..tail.len()].copy_from_slice(tail);
-    block
-}
+/// Blocks of [`IDLE`]: more than a node has, so an idle lane is never done.
+const IDLE_BLOCKS: u32 = 17;
 
 /// Hashes every node, in any order, and hands each digest to `emit` with the node's tag.
 pub(crate) fn run<'a, const N: usize, T: Copy>(
@@ -143,38 +134,57 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
     };
     let mut lanes = Lanes::<N>::idle();
     let mut tags = [tag; N];
+    const ALL: u32 = u32::MAX;
+    let mut idle = 0;
     lanes.load(0, &node);
     for (lane, tag) in tags.iter_mut().enumerate().skip(1) {
-        let Some((node, its_tag)) = nodes.next() else {
-            break;
-        };
-        lanes.load(lane, &node);
-        *tag = its_tag;
-    }
-    loop {
-        let n = lanes.shortest();
-        if n == u32::MAX {
-            break;
+        if let Some((node, its_tag)) = nodes.next() {
+            lanes.load(lane, &node);
+            *tag = its_tag;
+        } else {
+            idle |= 1 << lane;
         }
-        kernel.advance(&mut lanes, mode, n as usize);
-        for (lane, tag) in tags.iter_mut().enumerate() {
-            if lanes.left[lane] == n {
-                emit(*tag, lanes.digest(lane));
-                match nodes.next() {
-                    Some((node, its_tag)) => {
-                        lanes.load(lane, &node);
-                        *tag = its_tag;
-                    }
-                    None => lanes.unload(lane),
-                }
-            } else if lanes.left[lane] != u32::MAX {
-                lanes.fresh[lane] = 0;
-                lanes.left[lane] -= n;
-                lanes.blocks[lane] = &lanes.blocks[lane][n as usize..];
+    }
+    while idle != ALL >> (32 - N) {
+        let done = kernel.advance(&mut lanes, mode);
+        for lane in bits(done) {
+            emit(tags[lane], lanes.digest(lane));
+            if let Some((node, tag)) = nodes.next() {
+                lanes.load(lane, &node);
+                tags[lane] = tag;
+            } else {
+                idle |= 1 << lane;
             }
+        }
+        for lane in bits(idle) {
+            lanes.unload(lane);
         }
     }
     if mode.is_secret() {
-        lanes.zeroize();
+        lanes.cv.zeroize();
     }
+}
+
+/// What follows `full` blocks of a message: its last block.
+///
+/// # Panics
+/// If more than a block follows.
+#[inline]
+fn tail(message: &[u8], full: usize) -> &[u8] {
+    let tail = &message[BLOCK * full..];
+    assert!(
+        tail.len() <= BLOCK,
+        "messages of one call have the same number of blocks"
+    );
+    tail
+}
+
+/// The places of the ones.
+#[inline]
+fn bits(mut word: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        place
+    })
 }

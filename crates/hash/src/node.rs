@@ -62,10 +62,8 @@ pub(crate) const SCHEDULE: [[usize; 16]; 7] = {
 /// One node of a message's tree, still to be hashed.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'a> {
-    /// Every block but the last.
-    pub(crate) blocks: &'a [[u8; BLOCK]],
-    /// The last block, 0 to 64 bytes; 0 only for the empty message.
-    pub(crate) tail: &'a [u8],
+    /// At most [`CHUNK`] bytes.
+    pub(crate) bytes: &'a [u8],
     /// Index of the chunk in its message; 0 for parents.
     pub(crate) counter: u64,
     /// Flags of the first block, beside the mode's.
@@ -78,26 +76,24 @@ impl<'a> Node<'a> {
     /// Chunk `counter` of a message; `root` if it is the whole message.
     #[inline]
     pub(crate) fn chunk(bytes: &'a [u8], counter: u64, root: bool) -> Self {
-        debug_assert!(bytes.len() <= CHUNK);
-        let (blocks, tail) = bytes.split_at(bytes.len().saturating_sub(1) & !(BLOCK - 1));
+        let end = flag::CHUNK_END | if root { flag::ROOT } else { 0 };
         Self {
-            blocks: blocks.as_chunks().0,
-            tail,
+            bytes,
             counter,
             start: flag::CHUNK_START,
-            end: flag::CHUNK_END | if root { flag::ROOT } else { 0 },
+            end,
         }
     }
 
     /// The parent of two chaining values.
     #[inline]
     pub(crate) fn parent(children: &'a [[u8; 32]; 2], root: bool) -> Self {
+        let end = flag::PARENT | if root { flag::ROOT } else { 0 };
         Self {
-            blocks: &[],
-            tail: children.as_flattened(),
+            bytes: children.as_flattened(),
             counter: 0,
             start: 0,
-            end: flag::PARENT | if root { flag::ROOT } else { 0 },
+            end,
         }
     }
 
@@ -105,20 +101,32 @@ impl<'a> Node<'a> {
     pub(crate) fn hash(&self, mode: &Mode) -> [u8; 32] {
         let mut cv = mode.key;
         let mut flags = mode.flags | self.start;
-        for block in self.blocks {
+        let (blocks, tail) = split_tail(self.bytes);
+        for block in blocks {
             compress(&mut cv, block, self.counter, 64, flags);
             flags = mode.flags;
         }
         let mut last = [0; BLOCK];
-        last[..self.tail.len()].copy_from_slice(self.tail);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a tail is at most 64 bytes"
-        )]
-        let tail_len = self.tail.len() as u32;
-        compress(&mut cv, &last, self.counter, tail_len, flags | self.end);
+        last[..tail.len()].copy_from_slice(tail);
+        compress(&mut cv, &last, self.counter, len_of(tail), flags | self.end);
         bytes_of(&cv)
     }
+}
+
+/// Every block but the last, and the last: 1 to 64 bytes, or none for the empty message.
+pub(crate) fn split_tail(bytes: &[u8]) -> (&[[u8; BLOCK]], &[u8]) {
+    let (blocks, tail) = bytes.split_at(bytes.len().saturating_sub(1) & !(BLOCK - 1));
+    (blocks.as_chunks().0, tail)
+}
+
+/// A block's length as the compression function takes it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a block has at most 64 bytes"
+)]
+#[inline]
+pub(crate) fn len_of(block: &[u8]) -> u32 {
+    block.len() as u32
 }
 
 /// Little-endian bytes of a chaining value.
@@ -157,9 +165,13 @@ pub(crate) fn compress(
     v[8..12].copy_from_slice(&IV[..4]);
     (v[12], v[13]) = halves(counter);
     (v[14], v[15]) = (block_len, flags);
-    for s in &SCHEDULE {
-        round(&mut v, &m, s);
-    }
+    round::<0>(&mut v, &m);
+    round::<1>(&mut v, &m);
+    round::<2>(&mut v, &m);
+    round::<3>(&mut v, &m);
+    round::<4>(&mut v, &m);
+    round::<5>(&mut v, &m);
+    round::<6>(&mut v, &m);
     for i in 0..8 {
         cv[i] = v[i] ^ v[i + 8];
     }
@@ -176,7 +188,9 @@ pub(crate) fn halves(counter: u64) -> (u32, u32) {
 }
 
 /// One round: G on the columns, then on the diagonals.
-fn round(v: &mut [u32; 16], m: &[u32; 16], s: &[usize; 16]) {
+#[inline(always)]
+fn round<const R: usize>(v: &mut [u32; 16], m: &[u32; 16]) {
+    let s = const { &SCHEDULE[R] };
     g(v, [0, 4, 8, 12], m[s[0]], m[s[1]]);
     g(v, [1, 5, 9, 13], m[s[2]], m[s[3]]);
     g(v, [2, 6, 10, 14], m[s[4]], m[s[5]]);
@@ -188,7 +202,7 @@ fn round(v: &mut [u32; 16], m: &[u32; 16], s: &[usize; 16]) {
 }
 
 /// The quarter-round G.
-#[inline]
+#[inline(always)]
 fn g(v: &mut [u32; 16], [a, b, c, d]: [usize; 4], x: u32, y: u32) {
     v[a] = v[a].wrapping_add(v[b]).wrapping_add(x);
     v[d] = (v[d] ^ v[a]).rotate_right(16);

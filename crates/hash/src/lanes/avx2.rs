@@ -5,89 +5,121 @@
 )]
 
 use core::arch::x86_64::*;
-use core::array::from_fn;
+use core::slice::from_raw_parts;
 
 use sordino_cpu::Avx2;
 
-use super::{Kernel, Lanes, padded};
+use super::{Kernel, Lanes, bits, tail};
 use crate::mode::Mode;
-use crate::node::{BLOCK, IV, Node, SCHEDULE, halves};
+use crate::node::{BLOCK, IV, SCHEDULE, flag, len_of};
 
 impl Kernel<8> for Avx2 {
-    fn advance(self, lanes: &mut Lanes<'_, 8>, mode: &Mode, n: usize) {
+    fn advance(self, lanes: &mut Lanes<'_, 8>, mode: &Mode) -> u32 {
         // SAFETY: the token proves AVX2.
-        unsafe { advance(lanes, mode, n) }
+        unsafe { advance(lanes, mode) }
     }
 
-    fn uniform(self, nodes: &[Node<'_>; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
+    fn uniform(self, messages: &[&[u8]; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
         // SAFETY: the token proves AVX2.
-        unsafe { uniform(nodes, mode, digests) }
+        unsafe { uniform(messages, mode, digests) }
     }
 }
 
 #[target_feature(enable = "avx2")]
-fn advance(lanes: &mut Lanes<'_, 8>, mode: &Mode, n: usize) {
+fn advance(lanes: &mut Lanes<'_, 8>, mode: &Mode) -> u32 {
     let fresh = load(&lanes.fresh);
-    let mut cv: [__m256i; 8] =
-        from_fn(|i| _mm256_blendv_epi8(load(&lanes.cv[i]), splat(mode.key[i]), fresh));
+    let mut cv = [_mm256_setzero_si256(); 8];
+    for ((vector, words), key) in cv.iter_mut().zip(&lanes.cv).zip(mode.key) {
+        *vector = _mm256_blendv_epi8(load(words), splat(key), fresh);
+    }
     let counter = [load(&lanes.counter_low), load(&lanes.counter_high)];
     let base = splat(mode.flags);
     let mut flags = _mm256_or_si256(base, _mm256_and_si256(fresh, load(&lanes.start)));
-    for k in 0..n - 1 {
-        let m = transpose(&from_fn(|lane| &lanes.blocks[lane][k]));
-        compress(&mut cv, &m, counter, splat(64), flags);
-        flags = base;
+    let left = load(&lanes.left);
+    let n = lanes
+        .left
+        .iter()
+        .fold(u32::MAX, |least, &left| least.min(left));
+    let mut blocks = [core::ptr::null(); 8];
+    for (block, (bytes, at)) in blocks.iter_mut().zip(lanes.bytes.iter().zip(&mut lanes.at)) {
+        *block = bytes.as_ptr().wrapping_add(*at as usize);
+        *at += 64 * n;
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a node has at most 16 blocks"
-    )]
-    let n_left = n as u32;
-    let last = _mm256_cmpeq_epi32(load(&lanes.left), splat(n_left));
-    let m = transpose(&from_fn(|lane| {
-        if lanes.left[lane] == n_left {
-            &lanes.tail[lane]
-        } else {
-            &lanes.blocks[lane][n - 1]
+    for _ in 1..n {
+        // SAFETY: every lane has `n` blocks left, all but the last of them whole.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), flags) };
+        flags = base;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
         }
-    }));
+    }
+    let last = _mm256_cmpeq_epi32(left, splat(n));
+    let done = _mm256_movemask_ps(_mm256_castsi256_ps(last)).cast_unsigned();
+    let mut tails = [[0; BLOCK]; 8];
+    for lane in bits(done) {
+        // SAFETY: the lane is at its last block, of `tail_len` bytes.
+        let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
+        blocks[lane] = pad(bytes, &mut tails[lane]);
+    }
     let len = _mm256_blendv_epi8(splat(64), load(&lanes.tail_len), last);
     flags = _mm256_or_si256(flags, _mm256_and_si256(last, load(&lanes.end)));
-    compress(&mut cv, &m, counter, len, flags);
+    // SAFETY: lanes that are not done have a whole block here, the others a padded one.
+    unsafe { compress(&mut cv, &blocks, counter, len, flags) };
+    store(&mut lanes.left, _mm256_sub_epi32(left, splat(n)));
+    lanes.fresh = [0; 8];
     for (words, vector) in lanes.cv.iter_mut().zip(cv) {
         store(words, vector);
     }
+    done
 }
 
 #[target_feature(enable = "avx2")]
-fn uniform(nodes: &[Node<'_>; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
-    let mut cv: [__m256i; 8] = from_fn(|i| splat(mode.key[i]));
-    let (low, high): ([u32; 8], [u32; 8]) = (
-        from_fn(|lane| halves(nodes[lane].counter).0),
-        from_fn(|lane| halves(nodes[lane].counter).1),
-    );
-    let counter = [load(&low), load(&high)];
-    let mut flags = mode.flags | nodes[0].start;
-    for k in 0..nodes[0].blocks.len() {
-        let m = transpose(&from_fn(|lane| &nodes[lane].blocks[k]));
-        compress(&mut cv, &m, counter, splat(64), splat(flags));
-        flags = mode.flags;
+fn uniform(messages: &[&[u8]; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
+    let mut cv = [_mm256_setzero_si256(); 8];
+    for (vector, word) in cv.iter_mut().zip(mode.key) {
+        *vector = splat(word);
     }
-    let tails: [[u8; BLOCK]; 8] = from_fn(|lane| padded(nodes[lane].tail));
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a tail is at most 64 bytes"
-    )]
-    let lens: [u32; 8] = from_fn(|lane| nodes[lane].tail.len() as u32);
-    let m = transpose(&from_fn(|lane| &tails[lane]));
-    compress(
-        &mut cv,
-        &m,
-        counter,
-        load(&lens),
-        splat(flags | nodes[0].end),
-    );
+    let counter = [splat(0), splat(0)];
+    let mut flags = mode.flags | flag::CHUNK_START;
+    let full = messages[0].len().saturating_sub(1) / BLOCK;
+    let mut blocks = [core::ptr::null(); 8];
+    let mut lens = [0; 8];
+    for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
+        *block = message.as_ptr();
+        *len = len_of(tail(message, full));
+    }
+    for _ in 0..full {
+        // SAFETY: `tail` checked that every message has this many whole blocks.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
+        flags = mode.flags;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
+        }
+    }
+    let mut tails = [[0; BLOCK]; 8];
+    if lens != [64; 8] {
+        for ((block, space), message) in blocks.iter_mut().zip(&mut tails).zip(messages) {
+            *block = pad(tail(message, full), space);
+        }
+    }
+    // SAFETY: every last block is whole, or a padded copy.
+    unsafe {
+        compress(
+            &mut cv,
+            &blocks,
+            counter,
+            load(&lens),
+            splat(flags | flag::CHUNK_END | flag::ROOT),
+        );
+    }
     untranspose(&cv, digests);
+}
+
+/// Copies a last block into `space`, which holds zeros, and returns `space`.
+#[inline]
+fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
+    space[..tail.len()].copy_from_slice(tail);
+    space.as_ptr()
 }
 
 #[inline]
@@ -111,15 +143,19 @@ fn store(words: &mut [u32; 8], vector: __m256i) {
 }
 
 /// The compression function on eight lanes.
-#[inline]
+///
+/// # Safety
+/// 64 bytes must be readable at every pointer.
 #[target_feature(enable = "avx2")]
-fn compress(
+unsafe fn compress(
     cv: &mut [__m256i; 8],
-    m: &[__m256i; 16],
+    blocks: &[*const u8; 8],
     counter: [__m256i; 2],
     block_len: __m256i,
     flags: __m256i,
 ) {
+    // SAFETY: the caller's.
+    let m = unsafe { transpose(blocks) };
     let mut v = [
         cv[0],
         cv[1],
@@ -138,63 +174,34 @@ fn compress(
         block_len,
         flags,
     ];
-    round::<0>(&mut v, m);
-    round::<1>(&mut v, m);
-    round::<2>(&mut v, m);
-    round::<3>(&mut v, m);
-    round::<4>(&mut v, m);
-    round::<5>(&mut v, m);
-    round::<6>(&mut v, m);
+    rounds!(v, m, 0 1 2 3 4 5 6);
     for i in 0..8 {
-        cv[i] = _mm256_xor_si256(v[i], v[i + 8]);
+        cv[i] = xor(v[i], v[i + 8]);
     }
 }
 
-/// Round `R`, the four G of a half round together.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn round<const R: usize>(v: &mut [__m256i; 16], m: &[__m256i; 16]) {
-    let s = const { &SCHEDULE[R] };
-    g4(
-        v,
-        [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]],
-        from_fn(|i| m[s[i]]),
-    );
-    g4(
-        v,
-        [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]],
-        from_fn(|i| m[s[8 + i]]),
-    );
+fn add(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_add_epi32(a, b)
 }
 
-/// Four independent G: `x[2 i]` and `x[2 i + 1]` go into the `i`-th.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn g4(v: &mut [__m256i; 16], at: [[usize; 4]; 4], x: [__m256i; 8]) {
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = _mm256_add_epi32(_mm256_add_epi32(v[a], x[2 * i]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = rotate_16(_mm256_xor_si256(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = _mm256_add_epi32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = rotate::<12, 20>(_mm256_xor_si256(v[b], v[c]));
-    }
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = _mm256_add_epi32(_mm256_add_epi32(v[a], x[2 * i + 1]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = rotate_8(_mm256_xor_si256(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = _mm256_add_epi32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = rotate::<7, 25>(_mm256_xor_si256(v[b], v[c]));
-    }
+fn xor(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_xor_si256(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_12(x: __m256i) -> __m256i {
+    rotate::<12, 20>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_7(x: __m256i) -> __m256i {
+    rotate::<7, 25>(x)
 }
 
 /// Rotates right by `RIGHT`, where `LEFT` is 32 - `RIGHT`.
@@ -223,17 +230,17 @@ fn rotate_8(x: __m256i) -> __m256i {
 /// Word `i` of every lane's block in vector `i`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn transpose(blocks: &[&[u8; BLOCK]; 8]) -> [__m256i; 16] {
+unsafe fn transpose(blocks: &[*const u8; 8]) -> [__m256i; 16] {
     let mut m = [_mm256_setzero_si256(); 16];
     for quarter in 0..4 {
-        let rows: [__m256i; 4] = from_fn(|j| {
-            let part = |lane: usize| {
-                // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
-                unsafe { _mm_loadu_si128(blocks[lane].as_ptr().add(16 * quarter).cast()) }
-            };
-            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(part(j)), part(j + 4))
-        });
-        m[4 * quarter..][..4].copy_from_slice(&transpose_parts(&rows));
+        let part = |lane: usize| {
+            // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
+            unsafe { _mm_loadu_si128(blocks[lane].add(16 * quarter).cast()) }
+        };
+        let row =
+            |j: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(part(j)), part(j + 4));
+        let words = transpose_parts([row(0), row(1), row(2), row(3)]);
+        m[4 * quarter..][..4].copy_from_slice(&words);
     }
     m
 }
@@ -241,7 +248,7 @@ fn transpose(blocks: &[&[u8; BLOCK]; 8]) -> [__m256i; 16] {
 /// 4 x 4 transpose of the words within each 128-bit part.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn transpose_parts(rows: &[__m256i; 4]) -> [__m256i; 4] {
+fn transpose_parts(rows: [__m256i; 4]) -> [__m256i; 4] {
     let low = [
         _mm256_unpacklo_epi32(rows[0], rows[1]),
         _mm256_unpacklo_epi32(rows[2], rows[3]),
@@ -262,8 +269,8 @@ fn transpose_parts(rows: &[__m256i; 4]) -> [__m256i; 4] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn untranspose(cv: &[__m256i; 8], digests: &mut [[u8; 32]; 8]) {
-    let left = transpose_parts(&[cv[0], cv[1], cv[2], cv[3]]);
-    let right = transpose_parts(&[cv[4], cv[5], cv[6], cv[7]]);
+    let left = transpose_parts([cv[0], cv[1], cv[2], cv[3]]);
+    let right = transpose_parts([cv[4], cv[5], cv[6], cv[7]]);
     for j in 0..4 {
         // Part p of `left[j]` and `right[j]` are the halves of lane 4 p + j.
         let lanes = [

@@ -5,97 +5,124 @@
 )]
 
 use core::arch::x86_64::*;
-use core::array::from_fn;
+use core::slice::from_raw_parts;
 
 use sordino_cpu::Avx512;
 
-use super::{Kernel, Lanes, padded};
+use super::{Kernel, Lanes, bits, tail};
 use crate::mode::Mode;
-use crate::node::{BLOCK, IV, Node, SCHEDULE, halves};
+use crate::node::{BLOCK, IV, SCHEDULE, flag, len_of};
 
 impl Kernel<16> for Avx512 {
-    fn advance(self, lanes: &mut Lanes<'_, 16>, mode: &Mode, n: usize) {
+    fn advance(self, lanes: &mut Lanes<'_, 16>, mode: &Mode) -> u32 {
         // SAFETY: the token proves AVX-512 F, BW, DQ and VL.
-        unsafe { advance(lanes, mode, n) }
+        unsafe { advance(lanes, mode) }
     }
 
-    fn uniform(self, nodes: &[Node<'_>; 16], mode: &Mode, digests: &mut [[u8; 32]; 16]) {
+    fn uniform(self, messages: &[&[u8]; 16], mode: &Mode, digests: &mut [[u8; 32]; 16]) {
         // SAFETY: the token proves AVX-512 F, BW, DQ and VL.
-        unsafe { uniform(nodes, mode, digests) }
+        unsafe { uniform(messages, mode, digests) }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn advance(lanes: &mut Lanes<'_, 16>, mode: &Mode, n: usize) {
+fn advance(lanes: &mut Lanes<'_, 16>, mode: &Mode) -> u32 {
     let fresh = _mm512_movepi32_mask(load(&lanes.fresh));
-    let mut cv: [__m512i; 8] =
-        from_fn(|i| _mm512_mask_mov_epi32(load(&lanes.cv[i]), fresh, splat(mode.key[i])));
+    let mut cv = [_mm512_setzero_si512(); 8];
+    for ((vector, words), key) in cv.iter_mut().zip(&lanes.cv).zip(mode.key) {
+        *vector = _mm512_mask_mov_epi32(load(words), fresh, splat(key));
+    }
     let counter = [load(&lanes.counter_low), load(&lanes.counter_high)];
     let base = splat(mode.flags);
     let mut flags = _mm512_mask_or_epi32(base, fresh, base, load(&lanes.start));
-    for k in 0..n - 1 {
-        let m = transpose(&from_fn(|lane| &lanes.blocks[lane][k]));
-        compress(&mut cv, &m, counter, splat(64), flags);
-        flags = base;
+    let left = load(&lanes.left);
+    let n = _mm512_reduce_min_epu32(left);
+    let mut blocks = [core::ptr::null(); 16];
+    for (block, (bytes, at)) in blocks.iter_mut().zip(lanes.bytes.iter().zip(&mut lanes.at)) {
+        *block = bytes.as_ptr().wrapping_add(*at as usize);
+        *at += 64 * n;
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a node has at most 16 blocks"
-    )]
-    let last = _mm512_cmpeq_epi32_mask(load(&lanes.left), splat(n as u32));
-    let m = transpose(&from_fn(|lane| {
-        if last >> lane & 1 == 1 {
-            &lanes.tail[lane]
-        } else {
-            &lanes.blocks[lane][n - 1]
+    for _ in 1..n {
+        // SAFETY: every lane has `n` blocks left, all but the last of them whole.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), flags) };
+        flags = base;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
         }
-    }));
+    }
+    let last = _mm512_cmpeq_epi32_mask(left, splat(n));
+    let done = u32::from(last);
+    let mut tails = [[0; BLOCK]; 16];
+    for lane in bits(done) {
+        // SAFETY: the lane is at its last block, of `tail_len` bytes.
+        let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
+        blocks[lane] = pad(bytes, &mut tails[lane]);
+    }
     let len = _mm512_mask_mov_epi32(splat(64), last, load(&lanes.tail_len));
     flags = _mm512_mask_or_epi32(flags, last, flags, load(&lanes.end));
-    compress(&mut cv, &m, counter, len, flags);
+    // SAFETY: lanes that are not done have a whole block here, the others a padded one.
+    unsafe { compress(&mut cv, &blocks, counter, len, flags) };
+    store(&mut lanes.left, _mm512_sub_epi32(left, splat(n)));
+    lanes.fresh = [0; 16];
     for (words, vector) in lanes.cv.iter_mut().zip(cv) {
         store(words, vector);
     }
+    done
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn uniform(nodes: &[Node<'_>; 16], mode: &Mode, digests: &mut [[u8; 32]; 16]) {
-    let mut cv: [__m512i; 8] = from_fn(|i| splat(mode.key[i]));
-    let (low, high): ([u32; 16], [u32; 16]) = (
-        from_fn(|lane| halves(nodes[lane].counter).0),
-        from_fn(|lane| halves(nodes[lane].counter).1),
-    );
-    let counter = [load(&low), load(&high)];
-    let mut flags = mode.flags | nodes[0].start;
-    for k in 0..nodes[0].blocks.len() {
-        let m = transpose(&from_fn(|lane| &nodes[lane].blocks[k]));
-        compress(&mut cv, &m, counter, splat(64), splat(flags));
-        flags = mode.flags;
+fn uniform(messages: &[&[u8]; 16], mode: &Mode, digests: &mut [[u8; 32]; 16]) {
+    let mut cv = [_mm512_setzero_si512(); 8];
+    for (vector, word) in cv.iter_mut().zip(mode.key) {
+        *vector = splat(word);
     }
-    let (m, len) = if let Some(tails) = whole(nodes) {
-        (transpose(&tails), splat(64))
-    } else {
-        let tails: [[u8; BLOCK]; 16] = from_fn(|lane| padded(nodes[lane].tail));
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a tail is at most 64 bytes"
-        )]
-        let lens: [u32; 16] = from_fn(|lane| nodes[lane].tail.len() as u32);
-        (transpose(&from_fn(|lane| &tails[lane])), load(&lens))
-    };
-    compress(&mut cv, &m, counter, len, splat(flags | nodes[0].end));
+    let counter = [splat(0), splat(0)];
+    let mut flags = mode.flags | flag::CHUNK_START;
+    let full = messages[0].len().saturating_sub(1) / BLOCK;
+    let mut blocks = [core::ptr::null(); 16];
+    let mut lens = [0; 16];
+    for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
+        *block = message.as_ptr();
+        *len = len_of(tail(message, full));
+    }
+    for _ in 0..full {
+        // SAFETY: `tail` checked that every message has this many whole blocks.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
+        flags = mode.flags;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
+        }
+    }
+    let mut tails = [[0; BLOCK]; 16];
+    if lens != [64; 16] {
+        for ((block, space), message) in blocks.iter_mut().zip(&mut tails).zip(messages) {
+            *block = pad(tail(message, full), space);
+        }
+    }
+    // SAFETY: every last block is whole, or a padded copy.
+    unsafe {
+        compress(
+            &mut cv,
+            &blocks,
+            counter,
+            load(&lens),
+            splat(flags | flag::CHUNK_END | flag::ROOT),
+        );
+    }
     untranspose(&cv, digests);
 }
 
-/// The tails, if all are whole blocks.
+/// Copies a last block into `space`, which holds zeros, and returns `space`.
 #[inline]
-fn whole<'a>(nodes: &[Node<'a>; 16]) -> Option<[&'a [u8; BLOCK]; 16]> {
-    static NONE: [u8; BLOCK] = [0; BLOCK];
-    let mut tails = [&NONE; 16];
-    for (tail, node) in tails.iter_mut().zip(nodes) {
-        *tail = node.tail.try_into().ok()?;
+#[target_feature(enable = "avx512f,avx512bw")]
+fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
+    let bytes = u64::MAX.checked_shr(64 - len_of(tail)).unwrap_or(0);
+    // SAFETY: the mask admits the bytes of the tail only; `space` is 64 bytes.
+    unsafe {
+        let block = _mm512_maskz_loadu_epi8(bytes, tail.as_ptr().cast());
+        _mm512_storeu_si512(space.as_mut_ptr().cast(), block);
     }
-    Some(tails)
+    space.as_ptr()
 }
 
 #[inline]
@@ -119,15 +146,19 @@ fn store(words: &mut [u32; 16], vector: __m512i) {
 }
 
 /// The compression function on sixteen lanes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn compress(
+///
+/// # Safety
+/// 64 bytes must be readable at every pointer.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn compress(
     cv: &mut [__m512i; 8],
-    m: &[__m512i; 16],
+    blocks: &[*const u8; 16],
     counter: [__m512i; 2],
     block_len: __m512i,
     flags: __m512i,
 ) {
+    // SAFETY: the caller's.
+    let m = unsafe { transpose(blocks) };
     let mut v = [
         cv[0],
         cv[1],
@@ -146,121 +177,98 @@ fn compress(
         block_len,
         flags,
     ];
-    round::<0>(&mut v, m);
-    round::<1>(&mut v, m);
-    round::<2>(&mut v, m);
-    round::<3>(&mut v, m);
-    round::<4>(&mut v, m);
-    round::<5>(&mut v, m);
-    round::<6>(&mut v, m);
+    rounds!(v, m, 0 1 2 3 4 5 6);
     for i in 0..8 {
-        cv[i] = _mm512_xor_si512(v[i], v[i + 8]);
+        cv[i] = xor(v[i], v[i + 8]);
     }
 }
 
-/// Round `R`. The four G of a half round go step by step together, so that four independent chains
-/// are in flight.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn round<const R: usize>(v: &mut [__m512i; 16], m: &[__m512i; 16]) {
-    let s = const { &SCHEDULE[R] };
-    g4(
-        v,
-        [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]],
-        from_fn(|i| m[s[i]]),
-    );
-    g4(
-        v,
-        [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]],
-        from_fn(|i| m[s[8 + i]]),
-    );
+fn add(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_add_epi32(a, b)
 }
 
-/// Four independent G: `x[2 i]` and `x[2 i + 1]` go into the `i`-th.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn g4(v: &mut [__m512i; 16], at: [[usize; 4]; 4], x: [__m512i; 8]) {
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = _mm512_add_epi32(_mm512_add_epi32(v[a], x[2 * i]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = _mm512_ror_epi32::<16>(_mm512_xor_si512(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = _mm512_add_epi32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = _mm512_ror_epi32::<12>(_mm512_xor_si512(v[b], v[c]));
-    }
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = _mm512_add_epi32(_mm512_add_epi32(v[a], x[2 * i + 1]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = _mm512_ror_epi32::<8>(_mm512_xor_si512(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = _mm512_add_epi32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = _mm512_ror_epi32::<7>(_mm512_xor_si512(v[b], v[c]));
-    }
+fn xor(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_xor_si512(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_16(x: __m512i) -> __m512i {
+    _mm512_ror_epi32::<16>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_12(x: __m512i) -> __m512i {
+    _mm512_ror_epi32::<12>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_8(x: __m512i) -> __m512i {
+    _mm512_ror_epi32::<8>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_7(x: __m512i) -> __m512i {
+    _mm512_ror_epi32::<7>(x)
 }
 
 /// Word `i` of every lane's block in vector `i`. Quarters of four blocks are put side by side by the
 /// loads, then a 4 x 4 transpose within each 128-bit part finishes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-fn transpose(blocks: &[&[u8; BLOCK]; 16]) -> [__m512i; 16] {
+unsafe fn transpose(blocks: &[*const u8; 16]) -> [__m512i; 16] {
     let mut m = [_mm512_setzero_si512(); 16];
     for quarter in 0..4 {
-        let rows: [__m512i; 4] = from_fn(|j| {
-            let part = |lane: usize| {
-                // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
-                unsafe { _mm_loadu_si128(blocks[lane].as_ptr().add(16 * quarter).cast()) }
-            };
+        let part = |lane: usize| {
+            // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
+            unsafe { _mm_loadu_si128(blocks[lane].add(16 * quarter).cast()) }
+        };
+        let row = |j: usize| {
             let row = _mm512_castsi128_si512(part(j));
             let row = _mm512_inserti32x4::<1>(row, part(j + 4));
             let row = _mm512_inserti32x4::<2>(row, part(j + 8));
             _mm512_inserti32x4::<3>(row, part(j + 12))
-        });
-        let low = [
-            _mm512_unpacklo_epi32(rows[0], rows[1]),
-            _mm512_unpacklo_epi32(rows[2], rows[3]),
-        ];
-        let high = [
-            _mm512_unpackhi_epi32(rows[0], rows[1]),
-            _mm512_unpackhi_epi32(rows[2], rows[3]),
-        ];
-        m[4 * quarter] = _mm512_unpacklo_epi64(low[0], low[1]);
-        m[4 * quarter + 1] = _mm512_unpackhi_epi64(low[0], low[1]);
-        m[4 * quarter + 2] = _mm512_unpacklo_epi64(high[0], high[1]);
-        m[4 * quarter + 3] = _mm512_unpackhi_epi64(high[0], high[1]);
+        };
+        let words = transpose_parts([row(0), row(1), row(2), row(3)]);
+        m[4 * quarter..][..4].copy_from_slice(&words);
     }
     m
+}
+
+/// 4 x 4 transpose of the words within each 128-bit part.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transpose_parts(rows: [__m512i; 4]) -> [__m512i; 4] {
+    let low = [
+        _mm512_unpacklo_epi32(rows[0], rows[1]),
+        _mm512_unpacklo_epi32(rows[2], rows[3]),
+    ];
+    let high = [
+        _mm512_unpackhi_epi32(rows[0], rows[1]),
+        _mm512_unpackhi_epi32(rows[2], rows[3]),
+    ];
+    [
+        _mm512_unpacklo_epi64(low[0], low[1]),
+        _mm512_unpackhi_epi64(low[0], low[1]),
+        _mm512_unpacklo_epi64(high[0], high[1]),
+        _mm512_unpackhi_epi64(high[0], high[1]),
+    ]
 }
 
 /// The inverse for chaining values: lane `i`'s 32 bytes in row `i`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn untranspose(cv: &[__m512i; 8], digests: &mut [[u8; 32]; 16]) {
-    let half = |w: usize| {
-        let low = [
-            _mm512_unpacklo_epi32(cv[w], cv[w + 1]),
-            _mm512_unpacklo_epi32(cv[w + 2], cv[w + 3]),
-        ];
-        let high = [
-            _mm512_unpackhi_epi32(cv[w], cv[w + 1]),
-            _mm512_unpackhi_epi32(cv[w + 2], cv[w + 3]),
-        ];
-        // Part p of row j: four words of lane 4 p + j.
-        [
-            _mm512_unpacklo_epi64(low[0], low[1]),
-            _mm512_unpackhi_epi64(low[0], low[1]),
-            _mm512_unpacklo_epi64(high[0], high[1]),
-            _mm512_unpackhi_epi64(high[0], high[1]),
-        ]
-    };
-    let (left, right) = (half(0), half(4));
+    // Part p of row j: four words of lane 4 p + j.
+    let left = transpose_parts([cv[0], cv[1], cv[2], cv[3]]);
+    let right = transpose_parts([cv[4], cv[5], cv[6], cv[7]]);
     for j in 0..4 {
         // Parts 0, 1 and parts 2, 3 with the two halves of each lane side by side.
         let pairs = [

@@ -5,89 +5,118 @@
 )]
 
 use core::arch::aarch64::*;
-use core::array::from_fn;
+use core::slice::from_raw_parts;
 
 use sordino_cpu::Neon;
 
-use super::{Kernel, Lanes, padded};
+use super::{Kernel, Lanes, bits, tail};
 use crate::mode::Mode;
-use crate::node::{BLOCK, IV, Node, SCHEDULE, halves};
+use crate::node::{BLOCK, IV, SCHEDULE, flag, len_of};
 
 impl Kernel<4> for Neon {
-    fn advance(self, lanes: &mut Lanes<'_, 4>, mode: &Mode, n: usize) {
+    fn advance(self, lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
         // SAFETY: the token proves NEON.
-        unsafe { advance(lanes, mode, n) }
+        unsafe { advance(lanes, mode) }
     }
 
-    fn uniform(self, nodes: &[Node<'_>; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
+    fn uniform(self, messages: &[&[u8]; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
         // SAFETY: the token proves NEON.
-        unsafe { uniform(nodes, mode, digests) }
+        unsafe { uniform(messages, mode, digests) }
     }
 }
 
 #[target_feature(enable = "neon")]
-fn advance(lanes: &mut Lanes<'_, 4>, mode: &Mode, n: usize) {
+fn advance(lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
     let fresh = load(&lanes.fresh);
-    let mut cv: [uint32x4_t; 8] =
-        from_fn(|i| vbslq_u32(fresh, splat(mode.key[i]), load(&lanes.cv[i])));
+    let mut cv = [vdupq_n_u32(0); 8];
+    for ((vector, words), key) in cv.iter_mut().zip(&lanes.cv).zip(mode.key) {
+        *vector = vbslq_u32(fresh, splat(key), load(words));
+    }
     let counter = [load(&lanes.counter_low), load(&lanes.counter_high)];
     let base = splat(mode.flags);
     let mut flags = vorrq_u32(base, vandq_u32(fresh, load(&lanes.start)));
-    for k in 0..n - 1 {
-        let m = transpose(&from_fn(|lane| &lanes.blocks[lane][k]));
-        compress(&mut cv, &m, counter, splat(64), flags);
-        flags = base;
+    let left = load(&lanes.left);
+    let n = vminvq_u32(left);
+    let mut blocks = [core::ptr::null(); 4];
+    for (block, (bytes, at)) in blocks.iter_mut().zip(lanes.bytes.iter().zip(&mut lanes.at)) {
+        *block = bytes.as_ptr().wrapping_add(*at as usize);
+        *at += 64 * n;
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a node has at most 16 blocks"
-    )]
-    let n_left = n as u32;
-    let last = vceqq_u32(load(&lanes.left), splat(n_left));
-    let m = transpose(&from_fn(|lane| {
-        if lanes.left[lane] == n_left {
-            &lanes.tail[lane]
-        } else {
-            &lanes.blocks[lane][n - 1]
+    for _ in 1..n {
+        // SAFETY: every lane has `n` blocks left, all but the last of them whole.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), flags) };
+        flags = base;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
         }
-    }));
+    }
+    let last = vceqq_u32(left, splat(n));
+    let done = vaddvq_u32(vandq_u32(last, load(&[1, 2, 4, 8])));
+    let mut tails = [[0; BLOCK]; 4];
+    for lane in bits(done) {
+        // SAFETY: the lane is at its last block, of `tail_len` bytes.
+        let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
+        blocks[lane] = pad(bytes, &mut tails[lane]);
+    }
     let len = vbslq_u32(last, load(&lanes.tail_len), splat(64));
     flags = vorrq_u32(flags, vandq_u32(last, load(&lanes.end)));
-    compress(&mut cv, &m, counter, len, flags);
+    // SAFETY: lanes that are not done have a whole block here, the others a padded one.
+    unsafe { compress(&mut cv, &blocks, counter, len, flags) };
+    store(&mut lanes.left, vsubq_u32(left, splat(n)));
+    lanes.fresh = [0; 4];
     for (words, vector) in lanes.cv.iter_mut().zip(cv) {
         store(words, vector);
     }
+    done
 }
 
 #[target_feature(enable = "neon")]
-fn uniform(nodes: &[Node<'_>; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
-    let mut cv: [uint32x4_t; 8] = from_fn(|i| splat(mode.key[i]));
-    let (low, high): ([u32; 4], [u32; 4]) = (
-        from_fn(|lane| halves(nodes[lane].counter).0),
-        from_fn(|lane| halves(nodes[lane].counter).1),
-    );
-    let counter = [load(&low), load(&high)];
-    let mut flags = mode.flags | nodes[0].start;
-    for k in 0..nodes[0].blocks.len() {
-        let m = transpose(&from_fn(|lane| &nodes[lane].blocks[k]));
-        compress(&mut cv, &m, counter, splat(64), splat(flags));
-        flags = mode.flags;
+fn uniform(messages: &[&[u8]; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
+    let mut cv = [vdupq_n_u32(0); 8];
+    for (vector, word) in cv.iter_mut().zip(mode.key) {
+        *vector = splat(word);
     }
-    let tails: [[u8; BLOCK]; 4] = from_fn(|lane| padded(nodes[lane].tail));
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a tail is at most 64 bytes"
-    )]
-    let lens: [u32; 4] = from_fn(|lane| nodes[lane].tail.len() as u32);
-    let m = transpose(&from_fn(|lane| &tails[lane]));
-    compress(
-        &mut cv,
-        &m,
-        counter,
-        load(&lens),
-        splat(flags | nodes[0].end),
-    );
+    let counter = [splat(0), splat(0)];
+    let mut flags = mode.flags | flag::CHUNK_START;
+    let full = messages[0].len().saturating_sub(1) / BLOCK;
+    let mut blocks = [core::ptr::null(); 4];
+    let mut lens = [0; 4];
+    for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
+        *block = message.as_ptr();
+        *len = len_of(tail(message, full));
+    }
+    for _ in 0..full {
+        // SAFETY: `tail` checked that every message has this many whole blocks.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
+        flags = mode.flags;
+        for block in &mut blocks {
+            *block = block.wrapping_add(BLOCK);
+        }
+    }
+    let mut tails = [[0; BLOCK]; 4];
+    if lens != [64; 4] {
+        for ((block, space), message) in blocks.iter_mut().zip(&mut tails).zip(messages) {
+            *block = pad(tail(message, full), space);
+        }
+    }
+    // SAFETY: every last block is whole, or a padded copy.
+    unsafe {
+        compress(
+            &mut cv,
+            &blocks,
+            counter,
+            load(&lens),
+            splat(flags | flag::CHUNK_END | flag::ROOT),
+        );
+    }
     untranspose(&cv, digests);
+}
+
+/// Copies a last block into `space`, which holds zeros, and returns `space`.
+#[inline]
+fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
+    space[..tail.len()].copy_from_slice(tail);
+    space.as_ptr()
 }
 
 #[inline]
@@ -111,15 +140,19 @@ fn store(words: &mut [u32; 4], vector: uint32x4_t) {
 }
 
 /// The compression function on four lanes.
-#[inline]
+///
+/// # Safety
+/// 64 bytes must be readable at every pointer.
 #[target_feature(enable = "neon")]
-fn compress(
+unsafe fn compress(
     cv: &mut [uint32x4_t; 8],
-    m: &[uint32x4_t; 16],
+    blocks: &[*const u8; 4],
     counter: [uint32x4_t; 2],
     block_len: uint32x4_t,
     flags: uint32x4_t,
 ) {
+    // SAFETY: the caller's.
+    let m = unsafe { transpose(blocks) };
     let mut v = [
         cv[0],
         cv[1],
@@ -138,63 +171,34 @@ fn compress(
         block_len,
         flags,
     ];
-    round::<0>(&mut v, m);
-    round::<1>(&mut v, m);
-    round::<2>(&mut v, m);
-    round::<3>(&mut v, m);
-    round::<4>(&mut v, m);
-    round::<5>(&mut v, m);
-    round::<6>(&mut v, m);
+    rounds!(v, m, 0 1 2 3 4 5 6);
     for i in 0..8 {
-        cv[i] = veorq_u32(v[i], v[i + 8]);
+        cv[i] = xor(v[i], v[i + 8]);
     }
 }
 
-/// Round `R`, the four G of a half round together.
 #[inline]
 #[target_feature(enable = "neon")]
-fn round<const R: usize>(v: &mut [uint32x4_t; 16], m: &[uint32x4_t; 16]) {
-    let s = const { &SCHEDULE[R] };
-    g4(
-        v,
-        [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]],
-        from_fn(|i| m[s[i]]),
-    );
-    g4(
-        v,
-        [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]],
-        from_fn(|i| m[s[8 + i]]),
-    );
+fn add(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t {
+    vaddq_u32(a, b)
 }
 
-/// Four independent G: `x[2 i]` and `x[2 i + 1]` go into the `i`-th.
 #[inline]
 #[target_feature(enable = "neon")]
-fn g4(v: &mut [uint32x4_t; 16], at: [[usize; 4]; 4], x: [uint32x4_t; 8]) {
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = vaddq_u32(vaddq_u32(v[a], x[2 * i]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = rotate_16(veorq_u32(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = vaddq_u32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = rotate::<12, 20>(veorq_u32(v[b], v[c]));
-    }
-    for (i, [a, b, _, _]) in at.into_iter().enumerate() {
-        v[a] = vaddq_u32(vaddq_u32(v[a], x[2 * i + 1]), v[b]);
-    }
-    for [a, _, _, d] in at {
-        v[d] = rotate_8(veorq_u32(v[d], v[a]));
-    }
-    for [_, _, c, d] in at {
-        v[c] = vaddq_u32(v[c], v[d]);
-    }
-    for [_, b, c, _] in at {
-        v[b] = rotate::<7, 25>(veorq_u32(v[b], v[c]));
-    }
+fn xor(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t {
+    veorq_u32(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn rotate_12(x: uint32x4_t) -> uint32x4_t {
+    rotate::<12, 20>(x)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn rotate_7(x: uint32x4_t) -> uint32x4_t {
+    rotate::<7, 25>(x)
 }
 
 /// Rotates right by `RIGHT`, where `LEFT` is 32 - `RIGHT`: a shift, and a shift that inserts.
@@ -224,14 +228,15 @@ fn rotate_8(x: uint32x4_t) -> uint32x4_t {
 /// Word `i` of every lane's block in vector `i`.
 #[inline]
 #[target_feature(enable = "neon")]
-fn transpose(blocks: &[&[u8; BLOCK]; 4]) -> [uint32x4_t; 16] {
+unsafe fn transpose(blocks: &[*const u8; 4]) -> [uint32x4_t; 16] {
     let mut m = [splat(0); 16];
     for quarter in 0..4 {
-        let rows: [uint32x4_t; 4] = from_fn(|lane| {
+        let row = |lane: usize| {
             // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
-            vreinterpretq_u32_u8(unsafe { vld1q_u8(blocks[lane].as_ptr().add(16 * quarter)) })
-        });
-        m[4 * quarter..][..4].copy_from_slice(&transpose_4(&rows));
+            vreinterpretq_u32_u8(unsafe { vld1q_u8(blocks[lane].add(16 * quarter)) })
+        };
+        let words = transpose_4([row(0), row(1), row(2), row(3)]);
+        m[4 * quarter..][..4].copy_from_slice(&words);
     }
     m
 }
@@ -239,7 +244,7 @@ fn transpose(blocks: &[&[u8; BLOCK]; 4]) -> [uint32x4_t; 16] {
 /// 4 x 4 transpose of words.
 #[inline]
 #[target_feature(enable = "neon")]
-fn transpose_4(rows: &[uint32x4_t; 4]) -> [uint32x4_t; 4] {
+fn transpose_4(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
     let pair = |a, b| {
         let (even, odd) = (vtrn1q_u32(a, b), vtrn2q_u32(a, b));
         (vreinterpretq_u64_u32(even), vreinterpretq_u64_u32(odd))
@@ -257,8 +262,8 @@ fn transpose_4(rows: &[uint32x4_t; 4]) -> [uint32x4_t; 4] {
 #[inline]
 #[target_feature(enable = "neon")]
 fn untranspose(cv: &[uint32x4_t; 8], digests: &mut [[u8; 32]; 4]) {
-    let left = transpose_4(&[cv[0], cv[1], cv[2], cv[3]]);
-    let right = transpose_4(&[cv[4], cv[5], cv[6], cv[7]]);
+    let left = transpose_4([cv[0], cv[1], cv[2], cv[3]]);
+    let right = transpose_4([cv[4], cv[5], cv[6], cv[7]]);
     for (lane, digest) in digests.iter_mut().enumerate() {
         // SAFETY: a row is 32 bytes.
         unsafe {
