@@ -7,8 +7,6 @@
 //! | up to [`mixed::LONG`] chunks, any mix | every chunk is a node in the lanes, then every pair of chaining values, level by level |
 //! | longer | the official crate, which fills its lanes from the message's own chunks |
 
-use core::array::from_fn;
-
 use blake3::Hash;
 use zeroize::Zeroize;
 
@@ -143,9 +141,9 @@ fn uniform<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     let mut batch = [[0; 32]; N];
     let (full, rest) = messages.as_chunks::<N>();
     let (full_digests, rest_digests) = digests.as_chunks_mut::<N>();
-    for (messages, digests) in full.iter().zip(full_digests) {
-        let messages = from_fn(|lane| messages[lane].as_ref());
-        kernel.uniform(&messages, mode, &mut batch);
+    for (i, (messages, digests)) in full.iter().zip(full_digests).enumerate() {
+        let next = full.get(i + 1).unwrap_or(messages);
+        kernel.uniform(messages, next, mode, &mut batch);
         for (digest, bytes) in digests.iter_mut().zip(batch) {
             *digest = bytes.into();
         }

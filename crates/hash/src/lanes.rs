@@ -14,6 +14,8 @@ pub(crate) mod avx512;
 pub(crate) mod neon;
 pub(crate) mod portable;
 
+use core::array::from_fn;
+
 use zeroize::Zeroize;
 
 use crate::mode::Mode;
@@ -25,8 +27,18 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     /// a bit for every lane that is done.
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
-    /// Hashes `N` messages of at most a chunk that have the same number of blocks.
-    fn uniform(self, messages: &[&[u8]; N], mode: &Mode, digests: &mut [[u8; 32]; N]);
+    /// Hashes `N` messages of at most a chunk that have the same number of blocks, and meanwhile
+    /// fetches the messages of the next call into the cache.
+    fn uniform<M: AsRef<[u8]>>(
+        self,
+        messages: &[M; N],
+        next: &[M; N],
+        mode: &Mode,
+        digests: &mut [[u8; 32]; N],
+    );
+
+    /// Fetches the beginning of a node into the cache.
+    fn prefetch(self, bytes: &[u8]);
 }
 
 /// What an idle lane chews on: as many blocks as a node can have, and one more.
@@ -126,9 +138,10 @@ const IDLE_BLOCKS: u32 = 17;
 pub(crate) fn run<'a, const N: usize, T: Copy>(
     kernel: impl Kernel<N>,
     mode: &Mode,
-    mut nodes: impl Iterator<Item = (Node<'a>, T)>,
+    nodes: impl Iterator<Item = (Node<'a>, T)>,
     mut emit: impl FnMut(T, [u8; 32]),
 ) {
+    let mut nodes = ahead(kernel, nodes);
     let Some((node, tag)) = nodes.next() else {
         return;
     };
@@ -165,18 +178,24 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
     }
 }
 
-/// What follows `full` blocks of a message: its last block.
-///
-/// # Panics
-/// If more than a block follows.
-#[inline]
-fn tail(message: &[u8], full: usize) -> &[u8] {
-    let tail = &message[BLOCK * full..];
-    assert!(
-        tail.len() <= BLOCK,
-        "messages of one call have the same number of blocks"
-    );
-    tail
+/// Nodes taken from the iterator before they are needed, so that their first bytes are in the cache
+/// by then.
+const AHEAD: usize = 16;
+
+/// The same nodes in the same order, [`AHEAD`] of them being fetched.
+fn ahead<'a, const N: usize, T: Copy>(
+    kernel: impl Kernel<N>,
+    nodes: impl Iterator<Item = (Node<'a>, T)>,
+) -> impl Iterator<Item = (Node<'a>, T)> {
+    let mut nodes = nodes
+        .fuse()
+        .inspect(move |(node, _)| kernel.prefetch(node.bytes));
+    let mut ring: [_; AHEAD] = from_fn(|_| nodes.next());
+    let mut at = AHEAD - 1;
+    core::iter::from_fn(move || {
+        at = (at + 1) % AHEAD;
+        core::mem::replace(&mut ring[at], nodes.next())
+    })
 }
 
 /// The places of the ones.

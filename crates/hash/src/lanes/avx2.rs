@@ -9,9 +9,9 @@ use core::slice::from_raw_parts;
 
 use sordino_cpu::Avx2;
 
-use super::{Kernel, Lanes, bits, tail};
+use super::{Kernel, Lanes, bits};
 use crate::mode::Mode;
-use crate::node::{BLOCK, IV, SCHEDULE, flag, len_of};
+use crate::node::{BLOCK, CHUNK, IV, SCHEDULE, flag, len_of};
 
 impl Kernel<8> for Avx2 {
     fn advance(self, lanes: &mut Lanes<'_, 8>, mode: &Mode) -> u32 {
@@ -19,9 +19,23 @@ impl Kernel<8> for Avx2 {
         unsafe { advance(lanes, mode) }
     }
 
-    fn uniform(self, messages: &[&[u8]; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
+    fn uniform<M: AsRef<[u8]>>(
+        self,
+        messages: &[M; 8],
+        next: &[M; 8],
+        mode: &Mode,
+        digests: &mut [[u8; 32]; 8],
+    ) {
         // SAFETY: the token proves AVX2.
-        unsafe { uniform(messages, mode, digests) }
+        unsafe { uniform(messages, next, mode, digests) }
+    }
+
+    #[inline]
+    fn prefetch(self, bytes: &[u8]) {
+        for k in 0..bytes.len().div_ceil(64) {
+            // SAFETY: every x86-64 processor has SSE; fetching any address is allowed.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(BLOCK * k).cast()) };
+        }
     }
 }
 
@@ -74,45 +88,67 @@ fn advance(lanes: &mut Lanes<'_, 8>, mode: &Mode) -> u32 {
 }
 
 #[target_feature(enable = "avx2")]
-fn uniform(messages: &[&[u8]; 8], mode: &Mode, digests: &mut [[u8; 32]; 8]) {
+fn uniform<M: AsRef<[u8]>>(
+    messages: &[M; 8],
+    next: &[M; 8],
+    mode: &Mode,
+    digests: &mut [[u8; 32]; 8],
+) {
     let mut cv = [_mm256_setzero_si256(); 8];
     for (vector, word) in cv.iter_mut().zip(mode.key) {
         *vector = splat(word);
     }
     let counter = [splat(0), splat(0)];
     let mut flags = mode.flags | flag::CHUNK_START;
-    let full = messages[0].len().saturating_sub(1) / BLOCK;
     let mut blocks = [core::ptr::null(); 8];
-    let mut lens = [0; 8];
+    let (mut lens, mut any) = ([0; 8], 0);
     for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
+        let message = message.as_ref();
         *block = message.as_ptr();
-        *len = len_of(tail(message, full));
+        *len = len_of(message);
+        any |= message.len();
     }
-    for _ in 0..full {
-        // SAFETY: `tail` checked that every message has this many whole blocks.
+    let full = lens[0].saturating_sub(1) / 64;
+    let tail_len = _mm256_sub_epi32(load(&lens), splat(64 * full));
+    let same = _mm256_movemask_epi8(_mm256_cmpgt_epi32(tail_len, splat(64))) == 0;
+    assert!(
+        any < 2 * CHUNK && same,
+        "messages of the same number of blocks, at most a chunk"
+    );
+    prefetch(next, 0);
+    for k in 1..=full as usize {
+        prefetch(next, k);
+        // SAFETY: every message has this many blocks and at most a block more.
         unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
         flags = mode.flags;
         for block in &mut blocks {
             *block = block.wrapping_add(BLOCK);
         }
     }
-    let mut tails = [[0; BLOCK]; 8];
-    if lens != [64; 8] {
-        for ((block, space), message) in blocks.iter_mut().zip(&mut tails).zip(messages) {
-            *block = pad(tail(message, full), space);
+    flags |= flag::CHUNK_END | flag::ROOT;
+    if _mm256_movemask_epi8(_mm256_cmpeq_epi32(tail_len, splat(64))) == -1 {
+        // SAFETY: every last block is whole.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
+    } else {
+        let mut tails = [[0; BLOCK]; 8];
+        for (lane, space) in tails.iter_mut().enumerate() {
+            // SAFETY: this many bytes of the message are left, at most 64.
+            let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
+            blocks[lane] = pad(tail, space);
         }
-    }
-    // SAFETY: every last block is whole, or a padded copy.
-    unsafe {
-        compress(
-            &mut cv,
-            &blocks,
-            counter,
-            load(&lens),
-            splat(flags | flag::CHUNK_END | flag::ROOT),
-        );
+        // SAFETY: every block is a padded copy.
+        unsafe { compress(&mut cv, &blocks, counter, tail_len, splat(flags)) };
     }
     untranspose(&cv, digests);
+}
+
+/// Fetches block `k` of every message.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn prefetch<M: AsRef<[u8]>>(messages: &[M; 8], k: usize) {
+    for message in messages {
+        _mm_prefetch::<_MM_HINT_T0>(message.as_ref().as_ptr().wrapping_add(BLOCK * k).cast());
+    }
 }
 
 /// Copies a last block into `space`, which holds zeros, and returns `space`.

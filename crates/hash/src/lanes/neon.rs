@@ -9,9 +9,9 @@ use core::slice::from_raw_parts;
 
 use sordino_cpu::Neon;
 
-use super::{Kernel, Lanes, bits, tail};
+use super::{Kernel, Lanes, bits};
 use crate::mode::Mode;
-use crate::node::{BLOCK, IV, SCHEDULE, flag, len_of};
+use crate::node::{BLOCK, CHUNK, IV, SCHEDULE, flag, len_of};
 
 impl Kernel<4> for Neon {
     fn advance(self, lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
@@ -19,10 +19,19 @@ impl Kernel<4> for Neon {
         unsafe { advance(lanes, mode) }
     }
 
-    fn uniform(self, messages: &[&[u8]; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
+    fn uniform<M: AsRef<[u8]>>(
+        self,
+        messages: &[M; 4],
+        _next: &[M; 4],
+        mode: &Mode,
+        digests: &mut [[u8; 32]; 4],
+    ) {
         // SAFETY: the token proves NEON.
         unsafe { uniform(messages, mode, digests) }
     }
+
+    #[inline]
+    fn prefetch(self, _bytes: &[u8]) {}
 }
 
 #[target_feature(enable = "neon")]
@@ -71,43 +80,49 @@ fn advance(lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
 }
 
 #[target_feature(enable = "neon")]
-fn uniform(messages: &[&[u8]; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
+fn uniform<M: AsRef<[u8]>>(messages: &[M; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
     let mut cv = [vdupq_n_u32(0); 8];
     for (vector, word) in cv.iter_mut().zip(mode.key) {
         *vector = splat(word);
     }
     let counter = [splat(0), splat(0)];
     let mut flags = mode.flags | flag::CHUNK_START;
-    let full = messages[0].len().saturating_sub(1) / BLOCK;
     let mut blocks = [core::ptr::null(); 4];
-    let mut lens = [0; 4];
+    let (mut lens, mut any) = ([0; 4], 0);
     for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
+        let message = message.as_ref();
         *block = message.as_ptr();
-        *len = len_of(tail(message, full));
+        *len = len_of(message);
+        any |= message.len();
     }
+    let full = lens[0].saturating_sub(1) / 64;
+    let tail_len = vsubq_u32(load(&lens), splat(64 * full));
+    let same = vmaxvq_u32(tail_len) <= 64;
+    assert!(
+        any < 2 * CHUNK && same,
+        "messages of the same number of blocks, at most a chunk"
+    );
     for _ in 0..full {
-        // SAFETY: `tail` checked that every message has this many whole blocks.
+        // SAFETY: every message has this many blocks and at most a block more.
         unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
         flags = mode.flags;
         for block in &mut blocks {
             *block = block.wrapping_add(BLOCK);
         }
     }
-    let mut tails = [[0; BLOCK]; 4];
-    if lens != [64; 4] {
-        for ((block, space), message) in blocks.iter_mut().zip(&mut tails).zip(messages) {
-            *block = pad(tail(message, full), space);
+    flags |= flag::CHUNK_END | flag::ROOT;
+    if vminvq_u32(tail_len) == 64 {
+        // SAFETY: every last block is whole.
+        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
+    } else {
+        let mut tails = [[0; BLOCK]; 4];
+        for (lane, space) in tails.iter_mut().enumerate() {
+            // SAFETY: this many bytes of the message are left, at most 64.
+            let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
+            blocks[lane] = pad(tail, space);
         }
-    }
-    // SAFETY: every last block is whole, or a padded copy.
-    unsafe {
-        compress(
-            &mut cv,
-            &blocks,
-            counter,
-            load(&lens),
-            splat(flags | flag::CHUNK_END | flag::ROOT),
-        );
+        // SAFETY: every block is a padded copy.
+        unsafe { compress(&mut cv, &blocks, counter, tail_len, splat(flags)) };
     }
     untranspose(&cv, digests);
 }

@@ -23,7 +23,16 @@ impl Kernel<1> for Portable {
         1
     }
 
-    fn uniform(self, messages: &[&[u8]; 1], mode: &Mode, digests: &mut [[u8; 32]; 1]) {
-        digests[0] = Node::chunk(messages[0], 0, true).hash(mode);
+    fn uniform<M: AsRef<[u8]>>(
+        self,
+        messages: &[M; 1],
+        _next: &[M; 1],
+        mode: &Mode,
+        digests: &mut [[u8; 32]; 1],
+    ) {
+        digests[0] = Node::chunk(messages[0].as_ref(), 0, true).hash(mode);
     }
+
+    #[inline]
+    fn prefetch(self, _bytes: &[u8]) {}
 }
