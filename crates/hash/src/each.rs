@@ -4,10 +4,12 @@
 //! | messages | way |
 //! |---|---|
 //! | at most a chunk each, all with the same number of blocks | [`Kernel::uniform`], `N` at a time |
-//! | up to [`mixed::LONG`] chunks, any mix | every chunk is a node in the lanes, then every pair of chaining values, level by level |
-//! | longer | the official crate, which fills its lanes from the message's own chunks |
+//! | any mix, most lengths up to 64 chunks ([`mixed`]) | every chunk is a node in the lanes, then every pair of chaining values, level by level |
+//! | longer, or as many chunks as there are lanes | the official crate, which fills its lanes from the message's own chunks |
 
 use blake3::Hash;
+#[cfg(target_arch = "x86_64")]
+use sordino_cpu::Avx2;
 use zeroize::Zeroize;
 
 use crate::Backend;
@@ -97,7 +99,13 @@ pub(crate) fn each<M: AsRef<[u8]>, D: From<[u8; 32]>>(
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2(kernel) => on_lanes(kernel, mode, messages, digests, threads),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512(kernel) => on_lanes(kernel, mode, messages, digests, threads),
+        Backend::Avx512(wide) => match Avx2::detect() {
+            // Half of the lanes would idle: half as many take less time.
+            Some(kernel) if messages.len() <= 8 => {
+                on_lanes(kernel, mode, messages, digests, threads);
+            }
+            _ => on_lanes(wide, mode, messages, digests, threads),
+        },
         #[cfg(target_arch = "aarch64")]
         Backend::Neon(kernel) => on_lanes(kernel, mode, messages, digests, threads),
     }
