@@ -4,8 +4,8 @@
 //! | messages | way |
 //! |---|---|
 //! | at most a chunk each, all with the same number of blocks | [`Kernel::uniform`], `N` at a time |
-//! | any mix, most lengths up to 64 chunks ([`mixed`]) | every chunk is a node in the lanes, then every pair of chaining values, level by level |
-//! | longer, or as many chunks as there are lanes | the official crate, which fills its lanes from the message's own chunks |
+//! | any mix, lengths that do not fill the lanes ([`mixed`]) | every chunk is a node in the lanes, then every pair of chaining values, level by level |
+//! | longer messages | the official crate, which fills its lanes from the message's own chunks |
 
 use blake3::Hash;
 #[cfg(target_arch = "x86_64")]
