@@ -150,17 +150,19 @@ fn uniform<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     messages: &[M],
     digests: &mut [D],
 ) {
+    let mut tails = [[0; BLOCK]; N];
     let mut batch = [[0; 32]; N];
     let (full, rest) = messages.as_chunks::<N>();
     let (full_digests, rest_digests) = digests.as_chunks_mut::<N>();
     for (i, (messages, digests)) in full.iter().zip(full_digests).enumerate() {
         let next = full.get(i + 1).unwrap_or(messages);
-        kernel.uniform(messages, next, mode, &mut batch);
+        kernel.uniform(messages, next, mode, &mut tails, &mut batch);
         for (digest, bytes) in digests.iter_mut().zip(batch) {
             *digest = bytes.into();
         }
     }
     if mode.is_secret() {
+        tails.zeroize();
         batch.zeroize();
     }
     if !rest.is_empty() {

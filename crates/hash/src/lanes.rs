@@ -28,12 +28,13 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
     /// Hashes `N` messages of at most a chunk that have the same number of blocks, and meanwhile
-    /// fetches the messages of the next call into the cache.
+    /// fetches the messages of the next call into the cache. `tails` is room for last blocks.
     fn uniform<M: AsRef<[u8]>>(
         self,
         messages: &[M; N],
         next: &[M; N],
         mode: &Mode,
+        tails: &mut [[u8; BLOCK]; N],
         digests: &mut [[u8; 32]; N],
     );
 
@@ -70,6 +71,8 @@ pub(crate) struct Lanes<'a, const N: usize> {
     at: [u32; N],
     /// The node's bytes.
     bytes: [&'a [u8]; N],
+    /// Room for padded last blocks.
+    tails: [[u8; BLOCK]; N],
 }
 
 impl<'a, const N: usize> Lanes<'a, N> {
@@ -86,6 +89,7 @@ impl<'a, const N: usize> Lanes<'a, N> {
             counter_high: [0; N],
             at: [0; N],
             bytes: [&IDLE; N],
+            tails: [[0; BLOCK]; N],
         }
     }
 
@@ -175,6 +179,7 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
     }
     if mode.is_secret() {
         lanes.cv.zeroize();
+        lanes.tails.zeroize();
     }
 }
 

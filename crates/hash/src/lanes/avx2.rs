@@ -24,10 +24,11 @@ impl Kernel<8> for Avx2 {
         messages: &[M; 8],
         next: &[M; 8],
         mode: &Mode,
+        tails: &mut [[u8; BLOCK]; 8],
         digests: &mut [[u8; 32]; 8],
     ) {
         // SAFETY: the token proves AVX2.
-        unsafe { uniform(messages, next, mode, digests) }
+        unsafe { uniform(messages, next, mode, tails, digests) }
     }
 
     #[inline]
@@ -69,11 +70,10 @@ fn advance(lanes: &mut Lanes<'_, 8>, mode: &Mode) -> u32 {
     }
     let last = _mm256_cmpeq_epi32(left, splat(n));
     let done = _mm256_movemask_ps(_mm256_castsi256_ps(last)).cast_unsigned();
-    let mut tails = [[0; BLOCK]; 8];
     for lane in bits(done) {
         // SAFETY: the lane is at its last block, of `tail_len` bytes.
         let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
-        blocks[lane] = pad(bytes, &mut tails[lane]);
+        blocks[lane] = pad(bytes, &mut lanes.tails[lane]);
     }
     let len = _mm256_blendv_epi8(splat(64), load(&lanes.tail_len), last);
     flags = _mm256_or_si256(flags, _mm256_and_si256(last, load(&lanes.end)));
@@ -92,6 +92,7 @@ fn uniform<M: AsRef<[u8]>>(
     messages: &[M; 8],
     next: &[M; 8],
     mode: &Mode,
+    tails: &mut [[u8; BLOCK]; 8],
     digests: &mut [[u8; 32]; 8],
 ) {
     let mut cv = [_mm256_setzero_si256(); 8];
@@ -130,7 +131,6 @@ fn uniform<M: AsRef<[u8]>>(
         // SAFETY: every last block is whole.
         unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
     } else {
-        let mut tails = [[0; BLOCK]; 8];
         for (lane, space) in tails.iter_mut().enumerate() {
             // SAFETY: this many bytes of the message are left, at most 64.
             let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
@@ -151,9 +151,10 @@ fn prefetch<M: AsRef<[u8]>>(messages: &[M; 8], k: usize) {
     }
 }
 
-/// Copies a last block into `space`, which holds zeros, and returns `space`.
+/// Copies a last block into `space`, zeros after it, and returns `space`.
 #[inline]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
+    *space = [0; BLOCK];
     space[..tail.len()].copy_from_slice(tail);
     space.as_ptr()
 }

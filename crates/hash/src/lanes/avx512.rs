@@ -24,10 +24,11 @@ impl Kernel<16> for Avx512 {
         messages: &[M; 16],
         next: &[M; 16],
         mode: &Mode,
+        tails: &mut [[u8; BLOCK]; 16],
         digests: &mut [[u8; 32]; 16],
     ) {
         // SAFETY: the token proves AVX-512 F, BW, DQ and VL.
-        unsafe { uniform(messages, next, mode, digests) }
+        unsafe { uniform(messages, next, mode, tails, digests) }
     }
 
     #[inline]
@@ -66,11 +67,10 @@ fn advance(lanes: &mut Lanes<'_, 16>, mode: &Mode) -> u32 {
     }
     let last = _mm512_cmpeq_epi32_mask(left, splat(n));
     let done = u32::from(last);
-    let mut tails = [[0; BLOCK]; 16];
     for lane in bits(done) {
         // SAFETY: the lane is at its last block, of `tail_len` bytes.
         let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
-        blocks[lane] = pad(bytes, &mut tails[lane]);
+        blocks[lane] = pad(bytes, &mut lanes.tails[lane]);
     }
     let len = _mm512_mask_mov_epi32(splat(64), last, load(&lanes.tail_len));
     flags = _mm512_mask_or_epi32(flags, last, flags, load(&lanes.end));
@@ -89,6 +89,7 @@ fn uniform<M: AsRef<[u8]>>(
     messages: &[M; 16],
     next: &[M; 16],
     mode: &Mode,
+    tails: &mut [[u8; BLOCK]; 16],
     digests: &mut [[u8; 32]; 16],
 ) {
     let mut cv = [_mm512_setzero_si512(); 8];
@@ -127,7 +128,6 @@ fn uniform<M: AsRef<[u8]>>(
         // SAFETY: every last block is whole.
         unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
     } else {
-        let mut tails = [[0; BLOCK]; 16];
         for (lane, space) in tails.iter_mut().enumerate() {
             // SAFETY: this many bytes of the message are left, at most 64.
             let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
@@ -148,7 +148,7 @@ fn prefetch<M: AsRef<[u8]>>(messages: &[M; 16], k: usize) {
     }
 }
 
-/// Copies a last block into `space`, which holds zeros, and returns `space`.
+/// Copies a last block into `space`, zeros after it, and returns `space`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {

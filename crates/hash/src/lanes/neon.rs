@@ -24,10 +24,11 @@ impl Kernel<4> for Neon {
         messages: &[M; 4],
         _next: &[M; 4],
         mode: &Mode,
+        tails: &mut [[u8; BLOCK]; 4],
         digests: &mut [[u8; 32]; 4],
     ) {
         // SAFETY: the token proves NEON.
-        unsafe { uniform(messages, mode, digests) }
+        unsafe { uniform(messages, mode, tails, digests) }
     }
 
     #[inline]
@@ -61,11 +62,10 @@ fn advance(lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
     }
     let last = vceqq_u32(left, splat(n));
     let done = vaddvq_u32(vandq_u32(last, load(&[1, 2, 4, 8])));
-    let mut tails = [[0; BLOCK]; 4];
     for lane in bits(done) {
         // SAFETY: the lane is at its last block, of `tail_len` bytes.
         let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
-        blocks[lane] = pad(bytes, &mut tails[lane]);
+        blocks[lane] = pad(bytes, &mut lanes.tails[lane]);
     }
     let len = vbslq_u32(last, load(&lanes.tail_len), splat(64));
     flags = vorrq_u32(flags, vandq_u32(last, load(&lanes.end)));
@@ -80,7 +80,12 @@ fn advance(lanes: &mut Lanes<'_, 4>, mode: &Mode) -> u32 {
 }
 
 #[target_feature(enable = "neon")]
-fn uniform<M: AsRef<[u8]>>(messages: &[M; 4], mode: &Mode, digests: &mut [[u8; 32]; 4]) {
+fn uniform<M: AsRef<[u8]>>(
+    messages: &[M; 4],
+    mode: &Mode,
+    tails: &mut [[u8; BLOCK]; 4],
+    digests: &mut [[u8; 32]; 4],
+) {
     let mut cv = [vdupq_n_u32(0); 8];
     for (vector, word) in cv.iter_mut().zip(mode.key) {
         *vector = splat(word);
@@ -115,7 +120,6 @@ fn uniform<M: AsRef<[u8]>>(messages: &[M; 4], mode: &Mode, digests: &mut [[u8; 3
         // SAFETY: every last block is whole.
         unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
     } else {
-        let mut tails = [[0; BLOCK]; 4];
         for (lane, space) in tails.iter_mut().enumerate() {
             // SAFETY: this many bytes of the message are left, at most 64.
             let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
@@ -127,9 +131,10 @@ fn uniform<M: AsRef<[u8]>>(messages: &[M; 4], mode: &Mode, digests: &mut [[u8; 3
     untranspose(&cv, digests);
 }
 
-/// Copies a last block into `space`, which holds zeros, and returns `space`.
+/// Copies a last block into `space`, zeros after it, and returns `space`.
 #[inline]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
+    *space = [0; BLOCK];
     space[..tail.len()].copy_from_slice(tail);
     space.as_ptr()
 }
