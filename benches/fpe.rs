@@ -46,7 +46,8 @@ fn both(c: &mut Criterion) {
             let text = text(digits);
             group.bench_function(BenchmarkId::new("ff1-fpe-crate", digits), |b| {
                 b.iter(|| {
-                    let numerals: Vec<u16> = black_box(&text).iter().map(|x| (x - b'0').into()).collect();
+                    let numerals: Vec<u16> =
+                        black_box(&text).iter().map(|x| (x - b'0').into()).collect();
                     let numerals = FlexibleNumeralString::from(numerals);
                     let out = if encrypt {
                         ff1.encrypt(&TWEAK, &numerals)
@@ -54,13 +55,17 @@ fn both(c: &mut Criterion) {
                         ff1.decrypt(&TWEAK, &numerals)
                     };
                     let out: Vec<u16> = out.expect("digits").into();
-                    out.iter().map(|&x| b'0' + x.to_le_bytes()[0]).collect::<Vec<u8>>()
+                    out.iter()
+                        .map(|&x| b'0' + x.to_le_bytes()[0])
+                        .collect::<Vec<u8>>()
                 });
             });
         }
         group.throughput(Throughput::Elements(RECORDS as u64));
         for digits in DIGITS {
-            let plan = Ff1::new(&KEY, 10).and_then(|ff1| ff1.plan(digits, TWEAK.len())).expect("parameters");
+            let plan = Ff1::new(&KEY, 10)
+                .and_then(|ff1| ff1.plan(digits, TWEAK.len()))
+                .expect("parameters");
             let records = text(digits * RECORDS);
             let each = [&TWEAK[..]; RECORDS];
             for (name, tweaks) in [

@@ -78,6 +78,7 @@ macro_rules! set {
                 group.bench_function(BenchmarkId::new("libcrux fresh", set), |b| {
                     b.iter(|| assert!($module::libcrux(black_box(next()))));
                 });
+                #[cfg(feature = "aws-lc")]
                 group.bench_function(BenchmarkId::new("aws-lc-rs fresh", set), |b| {
                     b.iter(|| assert!($module::aws(black_box(next()))));
                 });
@@ -114,6 +115,7 @@ macro_rules! set {
                 group.bench_function(id("libcrux many keys", n), |b| {
                     b.iter(|| assert!(black_box(many).iter().all($module::libcrux)));
                 });
+                #[cfg(feature = "aws-lc")]
                 group.bench_function(id("aws-lc-rs many keys", n), |b| {
                     b.iter(|| assert!(black_box(many).iter().all($module::aws)));
                 });
@@ -130,6 +132,7 @@ macro_rules! set {
                 verify(&key, &signed.message, &[], &signature).is_ok()
             }
 
+            #[cfg(feature = "aws-lc")]
             pub(super) fn aws(signed: &Signed) -> bool {
                 use aws_lc_rs::signature::{UnparsedPublicKey, $aws};
                 let key = UnparsedPublicKey::new(&$aws, &signed.public_key);

@@ -1,7 +1,5 @@
 //! A built index: all that a server needs, in one value and one file.
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::keys::OwnerPublicKey;
 use crate::manifest::{Digest, Mode, Routing, Sealed, SignedManifest};
@@ -153,10 +151,14 @@ pub(crate) fn centroids_len(clusters: usize, dim: usize) -> usize {
 
 /// The digests of buckets of one length, one after the other.
 pub(crate) fn bucket_digests(buckets: &[u8], len: usize) -> Vec<u8> {
-    let digests = buckets
-        .par_chunks_exact(len)
-        .map(|bucket| *blake3::hash(bucket).as_bytes());
-    digests.collect::<Vec<Digest>>().concat()
+    let buckets: Vec<&[u8]> = buckets.chunks_exact(len).collect();
+    let mut digests = vec![sordino_hash::Hash::from_bytes([0; 32]); buckets.len()];
+    sordino_hash::par_hash_each(&buckets, &mut digests);
+    digests
+        .iter()
+        .flat_map(sordino_hash::Hash::as_bytes)
+        .copied()
+        .collect()
 }
 
 /// Refuses a part that is not the one that the manifest names.

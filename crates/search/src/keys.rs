@@ -1,12 +1,13 @@
 //! The owner's and the readers' keys. The server has none.
 
 use std::fmt;
+use std::sync::Arc;
 
-use aes::Aes256;
-use fpe::ff1::{FF1, FlexibleNumeralString};
-use ml_dsa::signature::Keypair;
-use ml_dsa::{EncodedVerifyingKey, MlDsa87, Signature, SigningKey, VerifyingKey};
 use rand_core::CryptoRng;
+use sordino_fpe::{Ff1, Ff1Range};
+use sordino_mldsa::ml_dsa::signature::Keypair;
+use sordino_mldsa::ml_dsa::{self, SigningKey};
+use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
@@ -53,7 +54,8 @@ impl OwnerKeys {
     /// The key that manifests are checked with; anyone may have it.
     #[must_use]
     pub fn public(&self) -> OwnerPublicKey {
-        OwnerPublicKey(self.signing().verifying_key().clone())
+        let bytes = self.signing().verifying_key().encode();
+        OwnerPublicKey::from_bytes(&bytes).expect("an encoded key has the length of one")
     }
 
     /// Signs a manifest.
@@ -68,7 +70,7 @@ impl OwnerKeys {
             .to_vec()
     }
 
-    fn signing(&self) -> SigningKey<MlDsa87> {
+    fn signing(&self) -> SigningKey<ml_dsa::MlDsa87> {
         let mut seed = self.derive("sordino 2026 manifest signing key");
         let key = SigningKey::from_seed(&seed.into());
         seed.zeroize();
@@ -105,9 +107,7 @@ impl ReaderKeys {
     /// The cipher of an index's record ids.
     pub(crate) fn ids(&self, index: &[u8; 16]) -> RecordIds {
         let mut key = self.subkey("record ids", index);
-        let ids = RecordIds {
-            cipher: FF1::new(&key, RADIX).expect("a radix below 2^16 + 1"),
-        };
+        let ids = RecordIds::new(&key);
         key.zeroize();
         ids
     }
@@ -144,14 +144,17 @@ impl fmt::Debug for ReaderKeys {
 }
 
 /// The owner's ML-DSA-87 public key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OwnerPublicKey(VerifyingKey<MlDsa87>);
+#[derive(Clone)]
+pub struct OwnerPublicKey {
+    bytes: Vec<u8>,
+    expanded: Arc<ExpandedKey<MlDsa87>>,
+}
 
 impl OwnerPublicKey {
     /// The key's FIPS 204 encoding, 2,592 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.0.encode().to_vec()
+        self.bytes.clone()
     }
 
     /// Reads a key.
@@ -159,60 +162,75 @@ impl OwnerPublicKey {
     /// # Errors
     /// If it is not 2,592 bytes long.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let key =
-            EncodedVerifyingKey::<MlDsa87>::try_from(bytes).map_err(|_| Error::Malformed {
+        let expanded = ExpandedKey::from_bytes(bytes).map_err(|_| {
+            let why = format!(
+                "{} bytes, expected {}",
+                bytes.len(),
+                MlDsa87::PUBLIC_KEY_LEN
+            );
+            Error::Malformed {
                 what: "public key",
-                why: format!("{} bytes, expected 2592", bytes.len()),
-            })?;
-        Ok(Self(VerifyingKey::decode(&key)))
+                why,
+            }
+        })?;
+        Ok(Self {
+            bytes: bytes.to_vec(),
+            expanded: Arc::new(expanded),
+        })
     }
 
     /// Whether the owner signed `message` as a manifest.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
-        let signature = Signature::try_from(signature).map_err(|_| Error::Signature)?;
-        let good = self.0.verify_with_context(message, CONTEXT, &signature);
-        good.then_some(()).ok_or(Error::Signature)
+        let message = Message::Pure {
+            message,
+            context: CONTEXT,
+        };
+        self.expanded
+            .verify(message, signature)
+            .map_err(|_| Error::Signature)
     }
 }
 
-/// Numerals of 16 bits: two of them are a record id.
-const RADIX: u32 = 1 << 16;
-
-/// Record ids as the index stores them: FF1 (SP 800-38G) over 32-bit numbers, so that they look
-/// random, keep their size, and say nothing about the order of insertion.
-pub(crate) struct RecordIds {
-    cipher: FF1<Aes256>,
+impl PartialEq for OwnerPublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
 }
 
+impl fmt::Debug for OwnerPublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = blake3::hash(&self.bytes);
+        f.debug_tuple("OwnerPublicKey")
+            .field(&digest.to_hex().as_str())
+            .finish()
+    }
+}
+
+/// Record ids as the index stores them: FF1 (SP 800-38G) over all 32-bit numbers, so that they
+/// look random, keep their size, and say nothing about the order of insertion.
+pub(crate) struct RecordIds(Ff1Range);
+
 impl RecordIds {
+    fn new(key: &[u8; 32]) -> Self {
+        let ids = Ff1::new(key, 2).and_then(|ff1| ff1.range(0..=u128::from(u32::MAX)));
+        Self(ids.expect("a 256-bit key and a domain of 2^32"))
+    }
+
     /// The stored form of row `id`.
     pub(crate) fn hide(&self, id: u32) -> u32 {
-        join(
-            self.cipher
-                .encrypt(&[], &split(id))
-                .expect("two numerals of the radix"),
-        )
+        narrow(self.0.encrypt_u64(&[], id.into()))
     }
 
     /// The row that a stored id stands for.
     pub(crate) fn reveal(&self, hidden: u32) -> u32 {
-        join(
-            self.cipher
-                .decrypt(&[], &split(hidden))
-                .expect("two numerals of the radix"),
-        )
+        narrow(self.0.decrypt_u64(&[], hidden.into()))
     }
 }
 
-fn split(id: u32) -> FlexibleNumeralString {
-    let [a, b, c, d] = id.to_be_bytes();
-    vec![u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])].into()
-}
-
-fn join(numerals: FlexibleNumeralString) -> u32 {
-    Vec::from(numerals)
-        .iter()
-        .fold(0, |id, &numeral: &u16| id << 16 | u32::from(numeral))
+fn narrow(id: Result<u64, sordino_fpe::Error>) -> u32 {
+    id.ok()
+        .and_then(|id| u32::try_from(id).ok())
+        .expect("a permutation of the 32-bit numbers")
 }
 
 #[cfg(test)]

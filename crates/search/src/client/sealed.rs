@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
+use sordino_hash::Hash;
 use sordino_pir::{Seed, simple};
 
 use super::Stages;
@@ -103,9 +104,11 @@ impl Client {
             .map_err(|_| Error::Search)?;
         let start = Instant::now();
         let mut opened = Opened::default();
+        let mut digests = vec![Hash::from_bytes([0; 32]); fetched.len()];
+        sordino_hash::hash_each(&fetched, &mut digests);
         let mut good = true;
-        for (&bucket, sealed) in buckets.iter().zip(&fetched) {
-            good &= *blake3::hash(sealed).as_bytes() == self.digests[bucket];
+        for ((&bucket, sealed), digest) in buckets.iter().zip(&fetched).zip(&digests) {
+            good &= *digest == self.digests[bucket];
             let open = self
                 .mode
                 .layout
