@@ -81,6 +81,10 @@ impl Step {
 ///
 /// # Errors
 /// If the vectors are not those that were planned for, or one of them is zero.
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "a bucket just written reads back"
+)]
 pub fn sealed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

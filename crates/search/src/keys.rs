@@ -53,6 +53,7 @@ impl OwnerKeys {
 
     /// The key that manifests are checked with; anyone may have it.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "an encoded key has its length")]
     pub fn public(&self) -> OwnerPublicKey {
         let bytes = self.signing().verifying_key().encode();
         OwnerPublicKey::from_bytes(&bytes).expect("an encoded key has the length of one")

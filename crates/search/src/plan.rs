@@ -192,6 +192,7 @@ impl Plan {
 
     /// What a client transfers with the number of probes that the builder measured.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the chosen candidate has a cost")]
     pub fn cost(&self, probes: usize) -> Cost {
         let Candidate {
             clusters,

@@ -46,18 +46,18 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         queries: 10,
         routing: Some(routing),
     };
-    let plan = Plan::new(N, DIM, wish).unwrap();
+    let plan = Plan::new(N, DIM, wish).expect("a plan");
     let mut steps = Vec::new();
     let built = build::sealed(&mut rng(1), &keys(), &set.base, &plan, &mut |step| {
-        steps.push(step)
+        steps.push(step);
     })
-    .unwrap();
+    .expect("an index");
     assert_eq!(steps, Step::ALL);
     built.index
 }
 
 fn local(set: &Set) -> Index {
-    build::local(&mut rng(1), &keys(), &set.base, K, &mut |_| ()).unwrap()
+    build::local(&mut rng(1), &keys(), &set.base, K, &mut |_| ()).expect("an index")
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn sealed(routing: Routing) -> Index {
         queries: 10,
         routing: Some(routing),
     };
-    let plan = Plan::new(600, DIM, wish).unwrap();
+    let plan = Plan::new(600, DIM, wish).expect("a plan");
     build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
-        .unwrap()
+        .expect("an index")
         .index
 }
 
 fn local() -> Index {
-    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).unwrap()
+    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).expect("an index")
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_damaged_index_file_is_refused() {
         assert!(read(&bytes).is_ok());
         // Checking a signature takes a fraction of a millisecond, so every byte cannot be tried;
         // a stride without common factors with any field's size reaches all of them.
-        let stride = bytes.len() / 400 | 1;
+        let stride = (bytes.len() / 400) | 1;
         for at in (0..bytes.len()).step_by(stride).chain(0..64) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
@@ -101,6 +101,9 @@ const GET_SETUP: u16 = 103;
 const SCORE: u16 = 105;
 const FETCH: u16 = 107;
 
+/// What is done to a reply.
+type Change = Box<dyn Fn(&mut Vec<u8>)>;
+
 /// One search against a server whose replies to `kind` are changed, and the messages it took.
 fn tampered(
     server: &Server,
@@ -132,7 +135,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
             Routing::Encrypted => &[SCORE, FETCH],
         };
         for &kind in kinds {
-            let mut replies: Vec<Box<dyn Fn(&mut Vec<u8>)>> = vec![
+            let mut replies: Vec<Change> = vec![
                 Box::new(|reply| reply.clear()),
                 Box::new(|reply| reply.truncate(reply.len() - 1)),
                 Box::new(|reply| reply.push(0)),
