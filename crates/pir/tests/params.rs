@@ -91,3 +91,15 @@ fn the_planner_counts_the_bytes_that_messages_have_and_puts_download_first_when_
     );
     assert!(matches!(Plan::new(0, 3, 1), Err(Error::Empty { .. })));
 }
+
+#[test]
+fn the_readme_names_the_right_limits() {
+    let set = |columns| Params::for_columns(columns, 10_000).unwrap().set();
+    assert_eq!(set(45_000), Set::N1024S32);
+    assert_eq!(set(50_000), Set::N1024S16);
+    assert_eq!(set(190_000), Set::N1024S16);
+    assert!(Params::for_columns(200_000, 10_000).is_err());
+    // One byte a column entry: the hint is n * 21 / 8 bytes a row.
+    let smaller = |m: usize| Params::for_columns(m, 1000).unwrap().hint_len() < 1000 * m;
+    assert!(smaller(2_700) && !smaller(2_650));
+}
