@@ -181,6 +181,30 @@ impl Plan {
         }
     }
 
+    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
+    /// [`inverse_strided`](Self::inverse_strided) of the product would; the rest of `out` is left
+    /// undefined. Constant-time.
+    ///
+    /// # Panics
+    /// If a length is not `n` or `2^k > n`.
+    pub fn inverse_product(&self, a: &[u64], b: &[u64], out: &mut [u64], k: u32) {
+        assert_eq!(
+            (a.len(), b.len(), out.len()),
+            (self.n, self.n, self.n),
+            "transform length"
+        );
+        assert!(
+            k <= self.n.ilog2(),
+            "stride 2^{k} exceeds the length {}",
+            self.n
+        );
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::inverse_product(token, self, (a, b), out, k),
+            Backend::Portable => portable::inverse_product(self, (a, b), out, k),
+        }
+    }
+
     /// `a = a b` value by value, both in NTT form, in constant time.
     ///
     /// # Panics

@@ -153,6 +153,28 @@ fn a_strided_inverse_is_part_of_the_whole() {
 }
 
 #[test]
+fn a_fused_product_equals_its_parts() {
+    for plan in plans() {
+        let (a, b) = (random(7, &plan), random(8, &plan));
+        for k in 0..=plan.len().ilog2() {
+            let mut expected = a.clone();
+            plan.multiply(&mut expected, &b);
+            plan.inverse_strided(&mut expected, k);
+            for portable in [true, false] {
+                let mut found = vec![9; plan.len()];
+                if portable {
+                    portable::inverse_product(&plan, (&a, &b), &mut found, k);
+                } else {
+                    plan.inverse_product(&a, &b, &mut found, k);
+                }
+                let len = plan.len() >> k;
+                assert_eq!(found[..len], expected[..len], "n = {}, k = {k}", plan.len());
+            }
+        }
+    }
+}
+
+#[test]
 fn lengths_and_moduli_are_checked() {
     let modulus = Modulus::new(Q50).unwrap();
     for n in [0, 8, 24, 1 << 17] {
