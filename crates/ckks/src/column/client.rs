@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
-use sordino_lattice::ring::{Coefficient, Ntt, Poly};
+use sordino_lattice::ring::{Coefficient, Ntt, Poly, add_signed};
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::Zeroizing;
@@ -191,10 +191,10 @@ impl Client {
                 *residue = modulus.add(*residue, modulus.from_signed(message(i)));
             }
             cbd::fill(&mut errors, &mut e);
-            for (residue, &e) in b.iter_mut().zip(e.iter()) {
-                let sum = modulus.add(*residue, modulus.from_signed(i64::from(e)));
+            add_signed(modulus, &mut b, &e);
+            for residue in b.iter_mut() {
                 // q - 1 is a multiple of 2^r, so rounding up ends at q - 1 at most.
-                *residue = (sum + half) >> dropped;
+                *residue = (*residue + half) >> dropped;
             }
             query.set(l, &b);
         }

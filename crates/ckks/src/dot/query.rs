@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
-use sordino_lattice::ring::Poly;
+use sordino_lattice::ring::{Poly, add_signed};
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -91,10 +91,12 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
             *residue = modulus.add(*residue, modulus.from_signed(params.query_code(x)));
         }
         cbd::fill(&mut errors, &mut e);
-        b.extend(sample.iter().zip(e.iter()).map(|(&residue, &e)| {
-            let sum = modulus.add(residue, modulus.from_signed(i64::from(e)));
-            (sum + (1 << (DROPPED - 1))) >> DROPPED
-        }));
+        add_signed(modulus, &mut sample, &e);
+        b.extend(
+            sample
+                .iter()
+                .map(|&x| (x + (1 << (DROPPED - 1))) >> DROPPED),
+        );
     }
     let query = Query {
         params: *params,
