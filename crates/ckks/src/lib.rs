@@ -7,6 +7,7 @@ mod error;
 mod pages;
 mod planes;
 mod rounding;
+pub mod slot;
 mod wire;
 
 pub use error::Error;

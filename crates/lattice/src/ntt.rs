@@ -205,6 +205,24 @@ impl Plan {
         }
     }
 
+    /// Where the values of `a(X^g)` come from, for odd `g`: value `i` of it is value `permutation[i]` of `a`.
+    ///
+    /// # Panics
+    /// If `g` is even.
+    #[must_use]
+    pub fn permutation(&self, g: usize) -> Vec<u32> {
+        assert!(g % 2 == 1, "an automorphism takes X to an odd power");
+        let unused = usize::BITS - self.n.ilog2();
+        let brv = |i: usize| i.reverse_bits() >> unused;
+        (0..self.n)
+            .map(|i| {
+                // The value at psi^e of a(X^g) is the value of a at psi^(g e).
+                let exponent = (2 * brv(i) + 1) * g % (2 * self.n);
+                u32::try_from(brv(exponent / 2)).expect("n is at most 2^16")
+            })
+            .collect()
+    }
+
     /// `a = a b` value by value, both in NTT form, in constant time.
     ///
     /// # Panics

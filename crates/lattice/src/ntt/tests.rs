@@ -175,6 +175,29 @@ fn a_fused_product_equals_its_parts() {
 }
 
 #[test]
+fn automorphisms_permute_values() {
+    let plan = Plan::new(64, Modulus::new(Q50).unwrap()).unwrap();
+    let (n, modulus) = (plan.len(), plan.modulus());
+    let a = random(9, &plan);
+    for g in [1, 3, 5, 127] {
+        let mut image = vec![0; n];
+        for (i, &x) in a.iter().enumerate() {
+            let at = i * g % (2 * n);
+            image[at % n] = if at < n { x } else { modulus.sub(0, x) };
+        }
+        let mut values = a.clone();
+        plan.forward(&mut values);
+        plan.forward(&mut image);
+        let permuted: Vec<u64> = plan
+            .permutation(g)
+            .iter()
+            .map(|&i| values[i as usize])
+            .collect();
+        assert_eq!(permuted, image, "g = {g}");
+    }
+}
+
+#[test]
 fn lengths_and_moduli_are_checked() {
     let modulus = Modulus::new(Q50).unwrap();
     for n in [0, 8, 24, 1 << 17] {
