@@ -4,7 +4,6 @@ mod bits;
 pub mod column;
 pub mod dot;
 mod error;
-mod pages;
 mod planes;
 mod rounding;
 pub mod slot;

@@ -1,0 +1,97 @@
+//! Whole private searches in one process, client and server, beside a plain scan.
+//!
+//! The default size keeps this short; `SORDINO_BENCH_N=100000` is the size of the reference.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::{
+    Client, InProcess, Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, recall,
+    synthetic,
+};
+
+const DIM: usize = 128;
+const K: usize = 10;
+
+fn n() -> usize {
+    let n = std::env::var("SORDINO_BENCH_N").ok();
+    n.map_or(20_000, |n| {
+        n.parse().expect("SORDINO_BENCH_N is a number of vectors")
+    })
+}
+
+fn rng() -> StdRng {
+    StdRng::seed_from_u64(1)
+}
+
+fn sealed(base: &Vectors, keys: &OwnerKeys, routing: Routing) -> Index {
+    let wish = Wish {
+        k: K,
+        recall: 0.95,
+        queries: 100,
+        routing: Some(routing),
+    };
+    let plan = Plan::new(base.len(), DIM, wish).expect("a size that can be planned");
+    build::sealed(&mut rng(), keys, base, &plan, &mut |_| ())
+        .expect("an index")
+        .index
+}
+
+fn search(c: &mut Criterion) {
+    let (base, queries) = synthetic::clustered(n(), 64, DIM, 42);
+    let keys = OwnerKeys::generate(&mut rng());
+    let size = format!("{}x{DIM}", base.len());
+
+    let mut group = c.benchmark_group("search/build");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(base.len() as u64));
+    group.bench_function(BenchmarkId::new("sealed", &size), |b| {
+        b.iter(|| sealed(&base, &keys, Routing::Downloaded));
+    });
+    group.bench_function(BenchmarkId::new("local", &size), |b| {
+        b.iter(|| build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"));
+    });
+    group.finish();
+
+    let indexes = [
+        (
+            "sealed-downloaded",
+            sealed(&base, &keys, Routing::Downloaded),
+        ),
+        ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
+        (
+            "local",
+            build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"),
+        ),
+    ];
+    let mut group = c.benchmark_group("search/query");
+    group.throughput(Throughput::Elements(1));
+    for (name, index) in indexes {
+        let server = Server::new(index).expect("a server");
+        let mut transport = InProcess::new(&server);
+        let reader = keys.reader();
+        let client = Client::connect(&mut transport, &reader, 0).expect("a client");
+        let (mut rng, mut at) = (rng(), 0);
+        group.bench_function(BenchmarkId::new(name, &size), |b| {
+            b.iter(|| {
+                at = (at + 1) % queries.len();
+                let found = client.search(&mut rng, &mut transport, queries.row(at));
+                black_box(found.expect("a search"))
+            });
+        });
+    }
+    let first = queries.clone().truncated(1).expect("a query");
+    group.bench_function(BenchmarkId::new("plain-scan", &size), |b| {
+        b.iter(|| black_box(recall::exact(&base, black_box(&first), K)));
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20);
+    targets = search
+}
+criterion_main!(benches);

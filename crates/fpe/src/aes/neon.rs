@@ -1,0 +1,120 @@
+//! ARMv8 AES: one round in two instructions, eight blocks interleaved.
+#![expect(unsafe_code, reason = "calls of the processor's AES instructions")]
+
+use super::{Aes, LANES, Operation, Schedule};
+use core::arch::aarch64::{
+    uint8x16_t, vaeseq_u8, vaesmcq_u8, vdupq_n_u8, veorq_u8, vgetq_lane_u32, vgetq_lane_u64,
+    vld1q_u8, vreinterpretq_u8_u32, vreinterpretq_u8_u64, vreinterpretq_u32_u8,
+    vreinterpretq_u64_u8, vrev64q_u8,
+};
+
+/// A scheduled key, and with its token the proof that the processor has the AES instructions.
+#[derive(Clone)]
+pub(crate) struct Key {
+    schedule: Schedule,
+    token: sordino_cpu::NeonAes,
+}
+
+impl Key {
+    pub(super) fn new(token: sordino_cpu::NeonAes, key: &[u8]) -> Self {
+        // With the word in all four columns, ShiftRows moves nothing.
+        #[target_feature(enable = "neon,aes")]
+        fn sub_word(x: u32) -> u32 {
+            use core::arch::aarch64::vdupq_n_u32;
+            let state = vreinterpretq_u8_u32(vdupq_n_u32(x));
+            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vaeseq_u8(state, vdupq_n_u8(0))))
+        }
+        // SAFETY: `token` proves the instructions.
+        let schedule = Schedule::expand(key, |x| unsafe { sub_word(x) });
+        Self { schedule, token }
+    }
+
+    #[inline]
+    pub(super) fn run<O: Operation>(&self, operation: O) -> O::Output {
+        #[target_feature(enable = "neon,aes")]
+        fn run<O: Operation>(key: &Key, operation: O) -> O::Output {
+            operation.run(key)
+        }
+        let _ = self.token;
+        // SAFETY: `token` proves the instructions.
+        unsafe { run(self, operation) }
+    }
+}
+
+/// The two halves of a register, first half first, each big-endian in the block.
+#[inline(always)]
+fn pack(high: u64, low: u64) -> uint8x16_t {
+    let halves = [high, low];
+    // SAFETY: baseline instructions on a local array of 16 bytes.
+    unsafe {
+        use core::arch::aarch64::vld1q_u64;
+        vrev64q_u8(vreinterpretq_u8_u64(vld1q_u64(halves.as_ptr())))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "halves of a register")]
+impl Aes for &Key {
+    type Block = uint8x16_t;
+
+    #[inline(always)]
+    fn load(self, x: u128) -> uint8x16_t {
+        pack((x >> 64) as u64, x as u64)
+    }
+    #[inline(always)]
+    fn store(self, x: uint8x16_t) -> u128 {
+        // SAFETY: baseline instructions.
+        unsafe {
+            let x = vreinterpretq_u64_u8(vrev64q_u8(x));
+            (u128::from(vgetq_lane_u64::<0>(x)) << 64) | u128::from(vgetq_lane_u64::<1>(x))
+        }
+    }
+    #[inline(always)]
+    fn high(self, x: uint8x16_t) -> u64 {
+        // SAFETY: baseline instructions.
+        unsafe { vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vrev64q_u8(x))) }
+    }
+    #[inline(always)]
+    fn xor(self, x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
+        // SAFETY: a baseline instruction.
+        unsafe { veorq_u8(x, y) }
+    }
+    #[inline(always)]
+    fn xor_low(self, x: uint8x16_t, low: u64) -> uint8x16_t {
+        self.xor(x, pack(0, low))
+    }
+    #[inline(always)]
+    fn encrypt(self, x: uint8x16_t) -> uint8x16_t {
+        let [x] = rounds(&self.schedule, [x]);
+        x
+    }
+    #[inline(always)]
+    fn encrypt8(self, x: [uint8x16_t; LANES]) -> [uint8x16_t; LANES] {
+        rounds(&self.schedule, x)
+    }
+}
+
+#[inline(always)]
+fn round_key(schedule: &Schedule, r: usize) -> uint8x16_t {
+    // SAFETY: a round key is 16 bytes.
+    unsafe { vld1q_u8(schedule.keys[r].as_ptr()) }
+}
+
+/// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step. `vaese` adds the round key first, so
+/// the last round key is added by itself.
+#[inline(always)]
+fn rounds<const N: usize>(schedule: &Schedule, mut x: [uint8x16_t; N]) -> [uint8x16_t; N] {
+    for r in 0..schedule.rounds - 1 {
+        let key = round_key(schedule, r);
+        for block in &mut x {
+            // SAFETY: only a `Key`, which holds the token, reaches this.
+            *block = unsafe { vaesmcq_u8(vaeseq_u8(*block, key)) };
+        }
+    }
+    let last = round_key(schedule, schedule.rounds - 1);
+    let white = round_key(schedule, schedule.rounds);
+    for block in &mut x {
+        // SAFETY: as above.
+        *block = unsafe { veorq_u8(vaeseq_u8(*block, last), white) };
+    }
+    x
+}

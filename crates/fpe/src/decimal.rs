@@ -1,0 +1,191 @@
+//! Decimal digits in ASCII from and to integers, eight at a time within a 64-bit register.
+
+use crate::reciprocal::Divisor64;
+
+/// Digits that fit in 64 bits, whatever they are.
+pub(crate) const MAX_LEN: usize = 19;
+
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+const E8: u64 = 100_000_000;
+
+/// Index of the first byte that is no decimal digit.
+pub(crate) fn check(x: &[u8]) -> Result<(), usize> {
+    let bad = |x: u8| x.wrapping_sub(b'0') > 9;
+    if x.iter().fold(false, |any, &x| any | bad(x)) {
+        return Err(x.iter().position(|&x| bad(x)).unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The number that at most [`MAX_LEN`] digits write, and whether all were digits.
+#[inline(always)]
+pub(crate) fn parse(x: &[u8]) -> (u64, bool) {
+    let (head, rest) = x.split_at(x.len() % 8);
+    let (mut number, mut good) = if head.is_empty() {
+        (0, true)
+    } else {
+        // Zeros in front, which little-endian is below.
+        let shift = 64 - 8 * head.len();
+        eight((load(head) << shift) | (ZEROS & !(u64::MAX << shift)))
+    };
+    for chunk in rest.as_chunks::<8>().0 {
+        let (next, all) = eight(u64::from_le_bytes(*chunk));
+        number = number.wrapping_mul(E8).wrapping_add(next);
+        good &= all;
+    }
+    (number, good)
+}
+
+/// Writes `number < 10^n` as `n = out.len() <= MAX_LEN` digits.
+#[inline(always)]
+pub(crate) fn format(mut number: u64, out: &mut [u8]) {
+    const BY: Divisor64 = Divisor64::new(E8);
+    let (head, rest) = out.split_at_mut(out.len() % 8);
+    for chunk in rest.as_chunks_mut::<8>().0.iter_mut().rev() {
+        let (q, r) = BY.div_rem(number);
+        *chunk = digits(r).to_le_bytes();
+        number = q;
+    }
+    if !head.is_empty() {
+        store(digits(number) >> (64 - 8 * head.len()), head);
+    }
+}
+
+/// [`parse`] of the digits in the opposite order.
+#[cfg(feature = "legacy-ff3")]
+#[inline(always)]
+pub(crate) fn parse_reversed(x: &[u8]) -> (u64, bool) {
+    let (rest, head) = x.split_at(x.len() - x.len() % 8);
+    let (mut number, mut good) = if head.is_empty() {
+        (0, true)
+    } else {
+        eight((load(head) | (ZEROS << (8 * head.len()))).swap_bytes())
+    };
+    for chunk in rest.as_chunks::<8>().0.iter().rev() {
+        let (next, all) = eight(u64::from_be_bytes(*chunk));
+        number = number.wrapping_mul(E8).wrapping_add(next);
+        good &= all;
+    }
+    (number, good)
+}
+
+/// [`format`] with the digits in the opposite order.
+#[cfg(feature = "legacy-ff3")]
+#[inline(always)]
+pub(crate) fn format_reversed(mut number: u64, out: &mut [u8]) {
+    const BY: Divisor64 = Divisor64::new(E8);
+    let (rest, head) = out.split_at_mut(out.len() - out.len() % 8);
+    for chunk in rest.as_chunks_mut::<8>().0 {
+        let (q, r) = BY.div_rem(number);
+        *chunk = digits(r).to_be_bytes();
+        number = q;
+    }
+    if !head.is_empty() {
+        store(digits(number).swap_bytes(), head);
+    }
+}
+
+/// Fewer than eight bytes, the first lowest, in loads of four, two and one.
+#[inline(always)]
+fn load(x: &[u8]) -> u64 {
+    let (mut number, mut at) = (0, 0);
+    for width in [4, 2, 1] {
+        if x.len() & width != 0 {
+            let part = match *x[at..at + width].as_ref() {
+                [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+                [a, b] => u16::from_le_bytes([a, b]).into(),
+                [a] => a.into(),
+                _ => 0u64,
+            };
+            number |= part << (8 * at);
+            at += width;
+        }
+    }
+    number
+}
+
+/// The lowest bytes of `number`, of which `out` has fewer than eight.
+#[inline(always)]
+fn store(mut number: u64, mut out: &mut [u8]) {
+    for width in [4, 2, 1] {
+        if out.len() & width != 0 {
+            let (part, rest) = out.split_at_mut(width);
+            part.copy_from_slice(&number.to_le_bytes()[..width]);
+            number >>= 8 * width;
+            out = rest;
+        }
+    }
+}
+
+/// The number that eight digits write, the first digit lowest, and whether all were digits.
+/// Neighbours are joined to pairs, the pairs to fours, the fours to the number.
+#[inline(always)]
+fn eight(x: u64) -> (u64, bool) {
+    let x = x ^ ZEROS;
+    let over = (x.wrapping_add(0x7676_7676_7676_7676) | x) & 0x8080_8080_8080_8080;
+    let pairs = (x.wrapping_mul(10).wrapping_add(x >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let number = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
+    (number, over == 0)
+}
+
+/// The eight digits of `x < 10^8`, the first lowest: the inverse of [`eight`]. The products are
+/// exact for their operands: `floor(x / 10000)`, then `/ 100` below 10000, `/ 10` below 100.
+#[inline(always)]
+fn digits(x: u64) -> u64 {
+    let high = (x * 109_951_163) >> 40;
+    let fours = high | ((x - 10_000 * high) << 32);
+    let high = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = high | ((fours - 100 * high) << 16);
+    let high = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    (high | ((pairs - 10 * high) << 8)) + ZEROS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_eight_digits_are_exact_where_products_round() {
+        // All that the three divisions depend on: each pair of four digits.
+        for four in 0..10_000u64 {
+            for x in [
+                four,
+                four * 10_000,
+                four * 10_000 + 9_999,
+                99_990_000 + four,
+            ] {
+                let text = std::format!("{x:08}");
+                assert_eq!(&digits(x).to_le_bytes(), text.as_bytes());
+                assert_eq!(parse(text.as_bytes()), (x, true));
+            }
+        }
+        for x in (0..E8).step_by(997) {
+            assert_eq!((x * 109_951_163) >> 40, x / 10_000);
+        }
+    }
+
+    #[test]
+    fn all_lengths() {
+        for len in 0..=MAX_LEN {
+            let max = 10u64.checked_pow(u32::try_from(len).unwrap()).unwrap() - 1;
+            for x in [0, 1, max / 3, max / 7, max - max / 9, max] {
+                let x = x.min(max);
+                let mut out = std::vec![0; len];
+                format(x, &mut out);
+                if len > 0 {
+                    assert_eq!(out, std::format!("{x:0len$}").as_bytes());
+                }
+                assert_eq!(parse(&out), (x, true));
+                for i in 0..len {
+                    for bad in [b'0' - 1, b'9' + 1, 0, 0xff, b'a', 0x80 | b'5'] {
+                        let mut text = out.clone();
+                        text[i] = bad;
+                        assert!(!parse(&text).1);
+                        assert_eq!(check(&text), Err(i));
+                    }
+                }
+            }
+        }
+    }
+}

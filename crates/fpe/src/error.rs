@@ -1,0 +1,107 @@
+//! Why a call was refused. No message holds a plaintext, a ciphertext or a key.
+
+/// Why a key, a parameter or an input was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The key is not an AES key.
+    #[error("key of {found} bytes: expected 16, 24 or 32")]
+    KeyLength {
+        /// Bytes given.
+        found: usize,
+    },
+    /// The radix is outside the range of the algorithm.
+    #[error("radix {found}: expected {min} to {max}")]
+    Radix {
+        /// Radix given.
+        found: u32,
+        /// Smallest radix of the algorithm.
+        min: u32,
+        /// Largest radix of the algorithm.
+        max: u32,
+    },
+    /// The numeral string is too short or too long for the algorithm and the radix.
+    #[error("input of {found} symbols: expected {min} to {max}")]
+    Length {
+        /// Symbols given.
+        found: usize,
+        /// Fewest symbols allowed.
+        min: usize,
+        /// Most symbols allowed.
+        max: usize,
+    },
+    /// A numeral is not below the radix.
+    #[error("numeral {index} is not below the radix")]
+    Numeral {
+        /// Position of the first such numeral.
+        index: usize,
+    },
+    /// A symbol is not in the alphabet, or not what the format has at this place.
+    #[error("symbol {index} does not belong to the alphabet or format")]
+    Symbol {
+        /// Position of the first such symbol.
+        index: usize,
+    },
+    /// The tweak is longer than the algorithm allows, or not of the length it fixes.
+    #[error("tweak of {found} bytes: expected {expected}")]
+    TweakLength {
+        /// Bytes given.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+    },
+    /// The integer is outside the range of the cipher.
+    #[error("integer outside the range of the cipher")]
+    OutOfRange,
+    /// The range, the product of a format's segments, or the list of bases is not one that
+    /// the algorithm can permute.
+    #[error("domain of {found} values: expected {min} to {max}")]
+    Domain {
+        /// Values in the domain (saturated).
+        found: u128,
+        /// Fewest values.
+        min: u128,
+        /// Most values.
+        max: u128,
+    },
+    /// An alphabet has too few or too many symbols.
+    #[error("alphabet of {found} symbols: expected 2 to 65536")]
+    AlphabetLength {
+        /// Symbols given.
+        found: usize,
+    },
+    /// An alphabet has a symbol twice.
+    #[error("symbol {index} of the alphabet occurs before")]
+    AlphabetDuplicate {
+        /// Position of the second occurrence.
+        index: usize,
+    },
+    /// The alphabet has symbols outside ASCII, where bytes are to be its symbols.
+    #[error("the alphabet is not of ASCII")]
+    Alphabet,
+    /// Riffpe's label width is zero or above the limit.
+    #[error("{found} bytes per value: expected 1 to {max}")]
+    BytesPerValue {
+        /// Width given.
+        found: usize,
+        /// Largest width.
+        max: usize,
+    },
+    /// The batch is not a whole number of records, or not one tweak per record was given.
+    #[error("{found} items in the batch: expected {expected}")]
+    Batch {
+        /// Items given.
+        found: usize,
+        /// Items expected.
+        expected: usize,
+    },
+    /// A check digit does not match.
+    #[error("the check digit does not match")]
+    CheckDigit,
+    /// A format is not well formed.
+    #[error("format: {what}")]
+    Format {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,260 @@
+//! Integers of a range, by cycle walking over FF1.
+//!
+//! The integer's distance from the start of the range is written as the fewest numerals that
+//! hold every such distance (and that FF1 takes), most significant first, and encrypted until
+//! the result is again a distance of the range. This is the wire format: another implementation
+//! of FF1 that does the same gets the same integers.
+//!
+//! Cycle walking keeps the permutation's security (Black and Rogaway, "Ciphers with arbitrary
+//! finite domains", CT-RSA 2002). The number of steps is geometric, and is independent of
+//! everything but the intermediate values that the key makes. On average it is the number of
+//! numeral strings over the length of the range: below two for radix 2, one where the length is a
+//! power of the radix, and at worst the radix itself. Large radices are for numerals, not for
+//! this.
+
+use crate::{
+    Error, Ff1, Fpe,
+    aes::LANES,
+    ff1::{
+        Ff1Plan, Halves, check_tweak,
+        half::{DECRYPT, Direction, ENCRYPT, Feistel, Feistel8, Half},
+    },
+    reciprocal::{Divisor64, Divisor128},
+};
+use core::ops::RangeInclusive;
+
+/// FF1 over the integers of a range. Made by [`Ff1::range`].
+///
+/// ```
+/// use sordino_fpe::Ff1;
+///
+/// let ids = Ff1::new(&[7; 16], 2)?.range(1..=2_500_000)?;
+/// let hidden = ids.encrypt_u64(b"rows", 1_234_567)?;
+/// assert!((1..=2_500_000).contains(&hidden));
+/// assert_eq!(ids.decrypt_u64(b"rows", hidden)?, 1_234_567);
+/// # Ok::<(), sordino_fpe::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ff1Range {
+    plan: Ff1Plan,
+    start: u128,
+    /// The largest distance from `start`.
+    last: u128,
+    divisor: Divisor128,
+    /// The divisor again, where two halves below `2^32` allow it.
+    narrow: Option<Divisor64>,
+}
+
+impl Ff1 {
+    /// The integers of `range`, in the wire format of this radix: radix 2 is the quickest for a
+    /// length that is near a power of two, radix 10 for one that is a power of ten.
+    ///
+    /// # Errors
+    /// [`Error::Domain`] if the range has fewer values than [`crate::MIN_DOMAIN`] (or, with
+    /// [`Ff1::allow_small_domain`], than [`crate::LEGACY_MIN_DOMAIN`]).
+    pub fn range(&self, range: RangeInclusive<u128>) -> Result<Ff1Range, Error> {
+        let (start, end) = range.into_inner();
+        let min = self.min_domain();
+        let last = match end.checked_sub(start) {
+            Some(last) if last >= min - 1 => last,
+            other => {
+                return Err(Error::Domain {
+                    found: other.map_or(0, |last| last + 1),
+                    min,
+                    max: u128::MAX,
+                });
+            }
+        };
+        // The fewest numerals that write `last`.
+        let (mut len, mut rest) = (0, last);
+        while rest > 0 {
+            rest /= u128::from(self.radix());
+            len += 1;
+        }
+        let plan = self.plan(len.max(self.min_len()), 0)?;
+        let power = u128::from(self.radix())
+            .pow(u32::try_from(plan.len().div_ceil(2)).map_err(|_| Error::OutOfRange)?);
+        let narrow = match (&plan.halves, u64::try_from(power), u64::try_from(last)) {
+            (Halves::Narrow(_), Ok(power), Ok(_)) => Some(Divisor64::new(power)),
+            _ => None,
+        };
+        Ok(Ff1Range {
+            plan,
+            start,
+            last,
+            divisor: Divisor128::new(power),
+            narrow,
+        })
+    }
+}
+
+impl Ff1Range {
+    /// Encrypts an integer of the range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::TweakLength`].
+    pub fn encrypt(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
+        self.permute::<ENCRYPT>(tweak, x)
+    }
+
+    /// Decrypts an integer of the range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::TweakLength`].
+    pub fn decrypt(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
+        self.permute::<DECRYPT>(tweak, x)
+    }
+
+    /// Encrypts an integer of a range that ends below `2^64`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], also if the range does not end below `2^64`;
+    /// [`Error::TweakLength`].
+    #[inline]
+    pub fn encrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
+        u64::try_from(self.permute::<ENCRYPT>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
+    }
+
+    /// Decrypts an integer of a range that ends below `2^64`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], also if the range does not end below `2^64`;
+    /// [`Error::TweakLength`].
+    #[inline]
+    pub fn decrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
+        u64::try_from(self.permute::<DECRYPT>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
+    }
+
+    /// Encrypts integers in place under one tweak, many at once. On an error none is changed.
+    ///
+    /// # Errors
+    /// [`Error::Numeral`] with the index of the first integer outside the range;
+    /// [`Error::OutOfRange`] if the range does not end below `2^64`; [`Error::TweakLength`].
+    pub fn encrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
+        self.batch::<ENCRYPT>(tweak, x)
+    }
+
+    /// Decrypts integers in place under one tweak, many at once. On an error none is changed.
+    ///
+    /// # Errors
+    /// As [`Ff1Range::encrypt_batch`].
+    pub fn decrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
+        self.batch::<DECRYPT>(tweak, x)
+    }
+
+    fn distance(&self, x: u128) -> Result<u128, Error> {
+        match x.checked_sub(self.start) {
+            Some(x) if x <= self.last => Ok(x),
+            _ => Err(Error::OutOfRange),
+        }
+    }
+
+    fn permute<const D: Direction>(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
+        let x = self.distance(x)?;
+        check_tweak(tweak)?;
+        let x = match (&self.plan.halves, self.narrow) {
+            (Halves::Narrow(halves), Some(divisor)) => {
+                // Both fit: `narrow` is there for `last < 2^64` only.
+                let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
+                let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
+                let (a, b) = self.walk::<_, D>(halves, tweak, x, last);
+                u128::from(a * halves[1].m + b)
+            }
+            (Halves::Narrow(halves), None) => {
+                let (a, b) = self.walk::<_, D>(halves, tweak, self.word(x), self.word(self.last));
+                u128::from(a) * u128::from(halves[1].m) + u128::from(b)
+            }
+            (Halves::Word(halves), _) => {
+                let (a, b) = self.walk::<_, D>(halves, tweak, self.word(x), self.word(self.last));
+                u128::from(a) * u128::from(halves[1].modulus.m) + u128::from(b)
+            }
+            (Halves::Double(halves), _) => {
+                let (x, last) = (self.divisor.div_rem(x), self.divisor.div_rem(self.last));
+                let (a, b) = self.walk::<_, D>(halves, tweak, x, last);
+                a * halves[1].modulus.m + b
+            }
+            // A half of an integer below 2^128 is below 2^128.
+            (Halves::Long(_), _) => return Err(Error::OutOfRange),
+        };
+        Ok(self.start + x)
+    }
+
+    /// Both halves of an integer, where they are below `2^64`.
+    #[inline]
+    fn word(&self, x: u128) -> (u64, u64) {
+        let (a, b) = self.divisor.div_rem(x);
+        let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
+        (low(a), low(b))
+    }
+
+    #[inline]
+    fn walk<H: Half, const D: Direction>(
+        &self,
+        halves: &[H; 2],
+        tweak: &[u8],
+        mut x: (H::Int, H::Int),
+        last: (H::Int, H::Int),
+    ) -> (H::Int, H::Int)
+    where
+        H::Int: Ord,
+    {
+        loop {
+            let plan = &self.plan;
+            x = plan
+                .key
+                .run(Feistel::<H, D>::new(&plan.mac, halves, tweak, x));
+            if (x.0 < last.0) | ((x.0 == last.0) & (x.1 <= last.1)) {
+                return x;
+            }
+        }
+    }
+
+    fn batch<const D: Direction>(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
+        if u64::try_from(self.start + self.last).is_err() {
+            return Err(Error::OutOfRange);
+        }
+        check_tweak(tweak)?;
+        let bad = |&x: &u64| self.distance(x.into()).is_err();
+        if let Some(index) = x.iter().position(bad) {
+            return Err(Error::Numeral { index });
+        }
+        let one = |x: u64| -> Result<u64, Error> {
+            u64::try_from(self.permute::<D>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
+        };
+        let (Halves::Narrow(halves), Some(divisor), Ok(start), Ok(last)) = (
+            &self.plan.halves,
+            self.narrow,
+            u64::try_from(self.start),
+            u64::try_from(self.last),
+        ) else {
+            for x in x {
+                *x = one(*x)?;
+            }
+            return Ok(());
+        };
+        for chunk in x.chunks_mut(LANES) {
+            let mut numbers = [(0, 0); LANES];
+            for (number, x) in numbers.iter_mut().zip(&*chunk) {
+                *number = divisor.div_rem(x - start);
+            }
+            self.plan.key.run(Feistel8::<_, D> {
+                mac: &self.plan.mac,
+                halves,
+                tweaks: [tweak; LANES],
+                numbers: &mut numbers,
+            });
+            for (x, (a, b)) in chunk.iter_mut().zip(numbers) {
+                let mut y = a * halves[1].m + b;
+                // Distances outside the range walk on one by one.
+                if y > last {
+                    let mut pair = (a, b);
+                    let last = divisor.div_rem(last);
+                    pair = self.walk::<_, D>(halves, tweak, pair, last);
+                    y = pair.0 * halves[1].m + pair.1;
+                }
+                *x = start + y;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
+
+mod aes; // the block, in every form
+mod alphabet; // symbols and their numerals
+mod batch; // many strings at once
+mod decimal; // digits in ASCII
+mod error; // why a call was refused
+mod ff1; // FF1 (SP 800-38G)
+#[cfg(feature = "legacy-ff3")]
+mod ff3; // FF3 and FF3-1, withdrawn
+mod format; // real fields
+mod integer; // FF1 on integers of a range
+mod limbs; // integers of many limbs
+mod numerals; // the interface of every cipher
+mod reciprocal; // division by public integers in constant time
+mod riffpe; // Riffpe and RiffpeX
+
+pub use alphabet::Alphabet;
+pub use batch::Tweaks;
+pub use error::Error;
+pub use ff1::{Ff1, Ff1Plan, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
+#[cfg(feature = "legacy-ff3")]
+pub use ff3::{Ff3, Ff3_1, Ff3Cipher, Ff3Plan};
+pub use format::{Check, Format, FormatCipher, Segment};
+pub use integer::Ff1Range;
+pub use numerals::Fpe;
+pub use riffpe::{
+    DigitOrder, MAX_BYTES_PER_VALUE, MAX_RIFFPE_RADIX, Riffpe, RiffpeX, find_best_bases,
+};

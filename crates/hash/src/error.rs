@@ -1,0 +1,47 @@
+//! What can go wrong.
+
+use std::path::PathBuf;
+
+/// Errors of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened, mapped or read.
+    #[error("cannot hash {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A proof does not begin as one.
+    #[error("not an inclusion proof: it does not start with the magic bytes")]
+    ProofMagic,
+    /// A proof of another version.
+    #[error("inclusion proof of version {found}, expected {expected}")]
+    ProofVersion {
+        /// Version in the bytes.
+        found: u8,
+        /// Version of this crate.
+        expected: u8,
+    },
+    /// A proof whose number of bytes does not fit its index and list length.
+    #[error("inclusion proof of {found} bytes, expected {expected}")]
+    ProofLength {
+        /// Bytes given.
+        found: usize,
+        /// Bytes that the proof must have.
+        expected: usize,
+    },
+    /// A proof for a place that the list does not have.
+    #[error("inclusion proof for index {index} of a list of {count}")]
+    ProofIndex {
+        /// Index in the proof.
+        index: u64,
+        /// List length in the proof.
+        count: u64,
+    },
+    /// The digest is not at this place of the list with this root.
+    #[error("inclusion proof does not lead from the digest to the root")]
+    ProofMismatch,
+}

@@ -1,0 +1,57 @@
+//! Whole files.
+
+use std::path::Path;
+
+use blake3::{Hash, Hasher};
+
+use crate::Error;
+
+/// Hashes a whole file on one thread, through a memory map where that pays (the official crate's
+/// `update_mmap`).
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be opened, mapped or read.
+///
+/// # Security
+/// The file must not be changed meanwhile. A file that another process shortens while it is mapped
+/// ends this process with a bus error on Unix; read a file of doubtful origin into memory first.
+///
+/// # Examples
+/// ```
+/// let path = std::env::temp_dir().join("sordino-hash-example");
+/// std::fs::write(&path, b"contents")?;
+/// assert_eq!(sordino_hash::hash_file(&path)?, sordino_hash::hash(b"contents"));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
+    finish(path.as_ref(), |hasher, path| {
+        hasher.update_mmap(path).map(|_| ())
+    })
+}
+
+/// [`hash_file`] on all threads of the current rayon pool: faster for files of many megabytes that
+/// are in the page cache, slower on a spinning disk.
+///
+/// # Errors
+/// As [`hash_file`].
+///
+/// # Security
+/// As [`hash_file`].
+pub fn par_hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
+    finish(path.as_ref(), |hasher, path| {
+        hasher.update_mmap_rayon(path).map(|_| ())
+    })
+}
+
+fn finish(
+    path: &Path,
+    update: impl FnOnce(&mut Hasher, &Path) -> std::io::Result<()>,
+) -> Result<Hash, Error> {
+    let mut hasher = Hasher::new();
+    update(&mut hasher, path).map_err(|source| Error::File {
+        path: path.into(),
+        source,
+    })?;
+    Ok(hasher.finalize())
+}

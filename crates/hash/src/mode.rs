@@ -1,0 +1,60 @@
+//! The three modes of BLAKE3 (section 2.3): what every compression of a message shares.
+
+use blake3::Hasher;
+use blake3::hazmat::HasherExt;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::node::{IV, bytes_of, flag, words_of};
+
+/// The key words every node starts from, and the flags every block carries.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Mode {
+    pub(crate) key: [u32; 8],
+    pub(crate) flags: u32,
+}
+
+impl Mode {
+    pub(crate) fn hash() -> Self {
+        Self { key: IV, flags: 0 }
+    }
+
+    pub(crate) fn keyed(key: &[u8; 32]) -> Self {
+        Self {
+            key: words_of(key),
+            flags: flag::KEYED_HASH,
+        }
+    }
+
+    pub(crate) fn derive_key(context: &str) -> Self {
+        let key = blake3::hazmat::hash_derive_key_context(context);
+        Self {
+            key: words_of(&key),
+            flags: flag::DERIVE_KEY_MATERIAL,
+        }
+    }
+
+    /// Whether chaining values of this mode may depend on a secret.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.flags != 0
+    }
+
+    /// One whole message through the official crate, which fills its own lanes from the chunks of a
+    /// long input; `threads` lets it use rayon.
+    pub(crate) fn official(&self, message: &[u8], threads: bool) -> [u8; 32] {
+        if self.flags == 0 && !threads {
+            return blake3::hash(message).into();
+        }
+        let key = Zeroizing::new(bytes_of(&self.key));
+        let mut hasher = Zeroizing::new(match self.flags {
+            0 => Hasher::new(),
+            flag::KEYED_HASH => Hasher::new_keyed(&key),
+            _ => Hasher::new_from_context_key(&key),
+        });
+        if threads {
+            hasher.update_rayon(message);
+        } else {
+            hasher.update(message);
+        }
+        hasher.finalize().into()
+    }
+}

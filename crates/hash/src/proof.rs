@@ -1,0 +1,151 @@
+//! Inclusion proofs: the siblings on the way from a leaf to the top.
+
+use blake3::Hash;
+
+use crate::Error;
+use crate::tree::Joins;
+
+/// First bytes of a proof.
+const MAGIC: &[u8; 7] = b"SRDPRF\0";
+/// Version of the form below.
+const VERSION: u8 = 1;
+/// Magic, version, index, count.
+const HEAD: usize = 7 + 1 + 8 + 8;
+
+/// A proof that a digest is at a place of a list with a known root; [`Tree::prove`](crate::Tree::prove)
+/// makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    index: u64,
+    count: u64,
+    /// From the leaves up; a level at which the way has no sibling has no entry.
+    siblings: Vec<[u8; 32]>,
+}
+
+impl Proof {
+    pub(crate) fn new(index: u64, count: u64, siblings: Vec<[u8; 32]>) -> Self {
+        Self {
+            index,
+            count,
+            siblings,
+        }
+    }
+
+    /// The place in the list that the proof is for.
+    #[must_use]
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The length of the list that the proof is for.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Checks that `digest` is at place [`index`](Self::index) of the list of
+    /// [`count`](Self::count) digests whose root is `root`.
+    ///
+    /// The proof names its own index; a caller who expects a certain place compares it.
+    ///
+    /// # Errors
+    /// [`Error::ProofMismatch`] if it is not.
+    pub fn verify(&self, root: &Hash, digest: &Hash) -> Result<(), Error> {
+        let joins = Joins::new();
+        let mut node = joins.leaf(digest);
+        let mut siblings = self.siblings.iter();
+        for side in way(self.index, self.count) {
+            let sibling = *siblings.next().ok_or(Error::ProofMismatch)?;
+            node = joins.node(&match side {
+                Side::Left => [sibling, node],
+                Side::Right => [node, sibling],
+            });
+        }
+        if siblings.next().is_none() && joins.root(self.count, Some(&node)) == *root {
+            Ok(())
+        } else {
+            Err(Error::ProofMismatch)
+        }
+    }
+
+    /// The proof as bytes: magic, version, index and count (little-endian), then the siblings from
+    /// the leaves up. At most 2072 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD + 32 * self.siblings.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.index.to_le_bytes());
+        bytes.extend_from_slice(&self.count.to_le_bytes());
+        bytes.extend_from_slice(self.siblings.as_flattened());
+        bytes
+    }
+
+    /// Reads a proof. Bytes of any origin are safe to read; what they prove, [`Self::verify`] says.
+    ///
+    /// # Errors
+    /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofIndex`] or
+    /// [`Error::ProofLength`] if the bytes are not exactly what [`Self::to_bytes`] gives.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (head, siblings) = bytes
+            .split_first_chunk::<HEAD>()
+            .ok_or(Error::ProofLength {
+                found: bytes.len(),
+                expected: HEAD,
+            })?;
+        let (magic, head) = head.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(Error::ProofMagic);
+        }
+        if head[0] != VERSION {
+            return Err(Error::ProofVersion {
+                found: head[0],
+                expected: VERSION,
+            });
+        }
+        let [index, count] = [0, 1].map(|i| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&head[1 + 8 * i..][..8]);
+            u64::from_le_bytes(bytes)
+        });
+        if index >= count {
+            return Err(Error::ProofIndex { index, count });
+        }
+        let expected = HEAD + 32 * way(index, count).count();
+        if bytes.len() != expected {
+            return Err(Error::ProofLength {
+                found: bytes.len(),
+                expected,
+            });
+        }
+        Ok(Self {
+            index,
+            count,
+            siblings: siblings.as_chunks().0.to_vec(),
+        })
+    }
+}
+
+/// Which side of a node its sibling is on.
+enum Side {
+    Left,
+    Right,
+}
+
+/// The sides of the siblings on the way from leaf `index` of `count` to the top: at most 64.
+fn way(mut index: u64, mut count: u64) -> impl Iterator<Item = Side> {
+    core::iter::from_fn(move || {
+        while count > 1 {
+            let (at, last) = (index, count - 1);
+            index /= 2;
+            count = count.div_ceil(2);
+            if at % 2 == 1 {
+                return Some(Side::Left);
+            }
+            if at < last {
+                return Some(Side::Right);
+            }
+        }
+        None
+    })
+}

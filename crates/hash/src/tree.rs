@@ -1,0 +1,163 @@
+//! A Merkle tree over a list of digests.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | `n` | number of digests, 0 or more |
+//! | leaf | `derive_key(LEAF, digest)` |
+//! | node | `derive_key(NODE, left \|\| right)` |
+//! | root | `derive_key(ROOT, n as 8 little-endian bytes \|\| top)`, `top` being 32 zeros for `n` = 0 |
+//!
+//! Neighbours are joined level by level; one without a neighbour moves up as it is. The contexts
+//! keep leaves, nodes and roots apart from each other and from any other use of BLAKE3, and the root
+//! fixes `n`, so a list, its prefix and a list of inner nodes all have different roots.
+
+use blake3::Hash;
+
+use crate::Backend;
+use crate::each::each;
+use crate::mode::Mode;
+use crate::proof::Proof;
+
+const LEAF: &str = "sordino-hash v1 tree: leaf";
+const NODE: &str = "sordino-hash v1 tree: node";
+const ROOT: &str = "sordino-hash v1 tree: root";
+
+/// The root of a list of digests. It fixes every digest, their order and their number.
+///
+/// Equal to [`Tree::new`]'s root, with less memory.
+///
+/// # Examples
+/// ```
+/// use sordino_hash::{hash, tree_root};
+///
+/// let digests = [hash(b"first bucket"), hash(b"second bucket")];
+/// assert_ne!(tree_root(&digests), tree_root(&digests[..1]));
+/// ```
+#[must_use]
+pub fn tree_root(digests: &[Hash]) -> Hash {
+    let joins = Joins::new();
+    let mut level = joins.leaves(digests);
+    while level.len() > 1 {
+        level = joins.parents(&level);
+    }
+    joins.root(digests.len() as u64, level.first())
+}
+
+/// A list's whole tree, for inclusion proofs: 64 bytes a digest.
+///
+/// # Examples
+/// ```
+/// use sordino_hash::{Tree, hash};
+///
+/// let digests: Vec<_> = (0..1000_u32).map(|i| hash(&i.to_le_bytes())).collect();
+/// let tree = Tree::new(&digests);
+/// let proof = tree.prove(123).expect("there are 1000");
+/// proof.verify(&tree.root(), &digests[123])?;
+/// # Ok::<(), sordino_hash::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// From the leaves to the top; every level has half as many as the one before, rounded up.
+    levels: Vec<Vec<[u8; 32]>>,
+    root: Hash,
+}
+
+impl Tree {
+    /// Hashes the whole tree.
+    #[must_use]
+    pub fn new(digests: &[Hash]) -> Self {
+        let joins = Joins::new();
+        let mut levels = vec![joins.leaves(digests)];
+        while let Some(level) = levels.last().filter(|level| level.len() > 1) {
+            let parents = joins.parents(level);
+            levels.push(parents);
+        }
+        let top = levels.last().and_then(|level| level.first());
+        let root = joins.root(digests.len() as u64, top);
+        Self { levels, root }
+    }
+
+    /// The root: equal to [`tree_root`] of the digests.
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        self.root
+    }
+
+    /// Number of digests.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.levels[0].len()
+    }
+
+    /// Whether there are no digests.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The proof that digest `index` is in the list at that place; `None` if there is no such place.
+    #[must_use]
+    pub fn prove(&self, index: usize) -> Option<Proof> {
+        if index >= self.len() {
+            return None;
+        }
+        let siblings = self.levels.iter().enumerate();
+        let siblings = siblings.filter_map(|(height, level)| level.get(index >> height ^ 1));
+        let siblings = siblings.copied().collect();
+        Some(Proof::new(index as u64, self.len() as u64, siblings))
+    }
+}
+
+/// The three hashes of the tree, with their contexts hashed.
+pub(crate) struct Joins {
+    backend: Backend,
+    leaf: Mode,
+    node: Mode,
+    root: Mode,
+}
+
+impl Joins {
+    pub(crate) fn new() -> Self {
+        Self {
+            backend: Backend::detect(),
+            leaf: Mode::derive_key(LEAF),
+            node: Mode::derive_key(NODE),
+            root: Mode::derive_key(ROOT),
+        }
+    }
+
+    fn leaves(&self, digests: &[Hash]) -> Vec<[u8; 32]> {
+        let messages: Vec<[u8; 32]> = digests.iter().map(|digest| *digest.as_bytes()).collect();
+        let mut leaves = vec![[0; 32]; messages.len()];
+        each(self.backend, &self.leaf, &messages, &mut leaves, false);
+        leaves
+    }
+
+    fn parents(&self, level: &[[u8; 32]]) -> Vec<[u8; 32]> {
+        let (pairs, single) = level.as_flattened().as_chunks::<64>();
+        let mut parents = vec![[0; 32]; pairs.len()];
+        each(self.backend, &self.node, pairs, &mut parents, false);
+        parents.extend_from_slice(single.as_chunks().0);
+        parents
+    }
+
+    /// The leaf of one digest.
+    pub(crate) fn leaf(&self, digest: &Hash) -> [u8; 32] {
+        self.leaf.official(digest.as_bytes(), false)
+    }
+
+    /// The node above two.
+    pub(crate) fn node(&self, children: &[[u8; 32]; 2]) -> [u8; 32] {
+        self.node.official(children.as_flattened(), false)
+    }
+
+    /// The root of `count` digests under the top node.
+    pub(crate) fn root(&self, count: u64, top: Option<&[u8; 32]>) -> Hash {
+        let mut message = [0; 40];
+        message[..8].copy_from_slice(&count.to_le_bytes());
+        if let Some(top) = top {
+            message[8..].copy_from_slice(top);
+        }
+        self.root.official(&message, false).into()
+    }
+}

@@ -1,0 +1,205 @@
+//! Every way through the crate gives what the official crate gives, on every backend.
+
+use proptest::prelude::*;
+use sordino_hash::{
+    Backend, Hash, derive_key_each, hash, hash_each, hash_each_on, keyed_hash_each,
+    par_derive_key_each, par_hash_each, par_keyed_hash_each,
+};
+
+const NONE: Hash = Hash::from_bytes([0; 32]);
+
+/// The input of the published test vectors: bytes 0, 1, ..., 250, 0, 1, ...
+fn painted(len: usize) -> Vec<u8> {
+    (0..=250).cycle().take(len).collect()
+}
+
+/// Bytes that differ from message to message.
+fn message(seed: usize, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof()
+        .fill(&mut bytes);
+    bytes
+}
+
+fn check_all_backends(messages: &[Vec<u8>]) {
+    for backend in Backend::all() {
+        let mut digests = vec![NONE; messages.len()];
+        hash_each_on(backend, messages, &mut digests);
+        for (i, (message, digest)) in messages.iter().zip(&digests).enumerate() {
+            let (name, len) = (backend.name(), message.len());
+            assert_eq!(
+                *digest,
+                hash(message),
+                "{name}: message {i} of {}, {len} bytes",
+                messages.len()
+            );
+        }
+    }
+}
+
+/// The lengths of the published test vectors.
+const PUBLISHED_LENGTHS: [usize; 35] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2048, 2049, 3072, 3073,
+    4096, 4097, 5120, 5121, 6144, 6145, 7168, 7169, 8192, 8193, 16384, 31744, 102_400,
+];
+
+/// Digests printed in the published test vectors (hash mode, first 32 bytes).
+const PUBLISHED: [(usize, &str); 4] = [
+    (
+        0,
+        "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
+    ),
+    (
+        1,
+        "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213",
+    ),
+    (
+        1024,
+        "42214739f095a406f3fc83deb889744ac00df831c10daa55189b5d121c855af7",
+    ),
+    (
+        1025,
+        "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444",
+    ),
+];
+
+#[test]
+fn published_digests() {
+    let messages: Vec<_> = PUBLISHED.iter().map(|(len, _)| painted(*len)).collect();
+    for backend in Backend::all() {
+        let mut digests = [NONE; 4];
+        hash_each_on(backend, &messages, &mut digests);
+        for (digest, (len, expected)) in digests.iter().zip(PUBLISHED) {
+            assert_eq!(
+                digest.to_hex().as_str(),
+                expected,
+                "{}, {len} bytes",
+                backend.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn published_lengths_in_every_mode() {
+    let messages = PUBLISHED_LENGTHS.map(painted);
+    check_all_backends(&messages);
+
+    let key = b"whats the Elvish word for friend";
+    let mut tags = [NONE; PUBLISHED_LENGTHS.len()];
+    keyed_hash_each(key, &messages, &mut tags);
+    let expected = PUBLISHED_LENGTHS.map(|len| blake3::keyed_hash(key, &painted(len)));
+    assert_eq!(tags, expected);
+    tags.fill(NONE);
+    par_keyed_hash_each(key, &messages, &mut tags);
+    assert_eq!(tags, expected);
+
+    let context = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+    let mut keys = [[0; 32]; PUBLISHED_LENGTHS.len()];
+    derive_key_each(context, &messages, &mut keys);
+    let expected = PUBLISHED_LENGTHS.map(|len| blake3::derive_key(context, &painted(len)));
+    assert_eq!(keys, expected);
+    keys.fill([0; 32]);
+    par_derive_key_each(context, &messages, &mut keys);
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn every_batch_size_of_every_common_length() {
+    for len in [0, 1, 63, 64, 65, 128, 1000, 1024] {
+        for count in 0..=35 {
+            check_all_backends(&(0..count).map(|i| message(i, len)).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn one_odd_message_in_every_place() {
+    for (common, odd) in [(64, 0), (64, 5000), (0, 1025), (300, 100_000), (2048, 1)] {
+        for place in 0..33 {
+            let lens = (0..33).map(|i| if i == place { odd } else { common });
+            check_all_backends(
+                &lens
+                    .enumerate()
+                    .map(|(i, len)| message(i, len))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+}
+
+#[test]
+fn every_number_of_chunks_up_to_the_official_crate() {
+    let lens = (1..=130).flat_map(|chunks| [1024 * chunks, 1024 * chunks + 1, 1024 * chunks - 1]);
+    check_all_backends(
+        &lens
+            .enumerate()
+            .map(|(i, len)| message(i, len))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn messages_that_share_blocks_but_not_lengths() {
+    check_all_backends(
+        &(0..200)
+            .map(|i| message(i, 65 + i % 64))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn threads_change_nothing() {
+    let lens = (0..300).map(|i| if i == 150 { (1 << 20) + 3 } else { i * 7 });
+    let messages: Vec<_> = lens.enumerate().map(|(i, len)| message(i, len)).collect();
+    let mut digests = vec![NONE; messages.len()];
+    par_hash_each(&messages, &mut digests);
+    assert!(
+        messages
+            .iter()
+            .zip(&digests)
+            .all(|(message, digest)| hash(message) == *digest)
+    );
+}
+
+#[test]
+#[should_panic(expected = "one digest per message")]
+fn a_digest_too_few_is_the_callers_fault() {
+    hash_each(&[b"a", b"b"], &mut [NONE]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_mix_of_lengths(
+        lens in prop::collection::vec(
+            prop_oneof![3 => 0..=64_usize, 3 => 0..=2048_usize, 2 => 0..=20_000_usize],
+            0..80,
+        ),
+        seed: u32,
+    ) {
+        let seed = seed as usize;
+        let messages: Vec<_> = lens.iter().enumerate().map(|(i, len)| message(seed + i, *len)).collect();
+        check_all_backends(&messages);
+    }
+
+    #[test]
+    fn any_mix_in_keyed_and_derive_key_mode(
+        lens in prop::collection::vec(0..=9000_usize, 0..40),
+        key: [u8; 32],
+        context in ".{0,100}",
+    ) {
+        let messages: Vec<_> = lens.iter().enumerate().map(|(i, len)| message(i, *len)).collect();
+        let mut tags = vec![NONE; messages.len()];
+        keyed_hash_each(&key, &messages, &mut tags);
+        let mut keys = vec![[0; 32]; messages.len()];
+        derive_key_each(&context, &messages, &mut keys);
+        for ((message, tag), derived) in messages.iter().zip(tags).zip(keys) {
+            prop_assert_eq!(tag, blake3::keyed_hash(&key, message));
+            prop_assert_eq!(derived, blake3::derive_key(&context, message));
+        }
+    }
+}

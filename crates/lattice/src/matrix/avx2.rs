@@ -1,0 +1,216 @@
+//! AVX2. Balanced 16-bit limbs and `vpmaddwd`; whole words and `vpmulld` for panels.
+
+#![expect(
+    unsafe_code,
+    reason = "vector loads, and kernels that need a processor level"
+)]
+#![expect(
+    clippy::cast_sign_loss,
+    reason = "two's complement is the representation mod 2^32"
+)]
+
+use std::arch::x86_64::*;
+
+use sordino_cpu::Avx2;
+
+use super::PANEL;
+
+/// Rows of `D` that [`mul_vec`] and [`mul_panels`] read side by side.
+const STREAMS: usize = 4;
+
+pub(super) fn mul_vec(_: Avx2, d: &[u8], q: &[u32], out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_vec_avx2(d, q, out) }
+}
+
+pub(super) fn mul_panels(_: Avx2, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_panels_avx2(d, b, columns, out) }
+}
+
+pub(super) fn mul_small(_: Avx2, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_small_avx2(w, s, stride, out) }
+}
+
+/// 32 bytes of a slice, from byte `at` on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load<T>(slice: &[T], at: usize) -> __m256i {
+    debug_assert!(at + 32 <= size_of_val(slice));
+    // SAFETY: every caller keeps `at + 32` within the slice: rows are padded to 64 entries.
+    unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
+}
+
+/// 16 digits, from byte `at` on, widened to 16 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_digits(d: &[u8], at: usize) -> __m256i {
+    debug_assert!(at + 16 <= d.len());
+    // SAFETY: every caller keeps `at + 16` within the slice: rows are padded to 64 entries.
+    _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(d.as_ptr().add(at).cast()) })
+}
+
+/// `low + 2^16 high`, summed over the lanes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum_limbs(low: __m256i, high: __m256i) -> u32 {
+    let sum = _mm256_add_epi32(low, _mm256_slli_epi32::<16>(high));
+    let sum = _mm_add_epi32(
+        _mm256_castsi256_si128(sum),
+        _mm256_extracti128_si256::<1>(sum),
+    );
+    let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b01_00_11_10>(sum));
+    let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b10_11_00_01>(sum));
+    _mm_cvtsi128_si32(sum) as u32
+}
+
+#[target_feature(enable = "avx2")]
+fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let mut groups = d.chunks_exact(STREAMS * stride);
+    let mut outs = out.chunks_exact_mut(STREAMS);
+    for (d, out) in groups.by_ref().zip(outs.by_ref()) {
+        dot_rows::<STREAMS>(d, q, out);
+    }
+    let rest = groups.remainder().chunks_exact(stride);
+    for (d, out) in rest.zip(outs.into_remainder().chunks_exact_mut(1)) {
+        dot_rows::<1>(d, q, out);
+    }
+}
+
+/// `R` rows of `D` against the two limb planes of `q`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    let mut low = [_mm256_setzero_si256(); R];
+    let mut high = [_mm256_setzero_si256(); R];
+    for j in (0..stride).step_by(16) {
+        let q_low = load(q, 2 * j);
+        let q_high = load(q, 2 * stride + 2 * j);
+        for r in 0..R {
+            let digits = load_digits(d, r * stride + j);
+            low[r] = _mm256_add_epi32(low[r], _mm256_madd_epi16(digits, q_low));
+            high[r] = _mm256_add_epi32(high[r], _mm256_madd_epi16(digits, q_high));
+        }
+    }
+    for (out, (low, high)) in out.iter_mut().zip(low.into_iter().zip(high)) {
+        *out = sum_limbs(low, high);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn mul_panels_avx2(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    if stride == 0 {
+        return;
+    }
+    for (d, out) in d
+        .chunks(STREAMS * stride)
+        .zip(out.chunks_mut(STREAMS * columns))
+    {
+        for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
+            let first = p * PANEL;
+            let width = PANEL.min(columns - first);
+            if d.len() == STREAMS * stride {
+                panel_rows::<STREAMS>(d, panel, width, columns, &mut out[first..]);
+            } else {
+                for (d, out) in d.chunks_exact(stride).zip(out.chunks_exact_mut(columns)) {
+                    panel_rows::<1>(d, panel, width, columns, &mut out[first..]);
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows of `D` against one panel: `width` sums are added to each row of `out`, `columns` words
+/// apart.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn panel_rows<const R: usize>(
+    d: &[u8],
+    panel: &[u32],
+    width: usize,
+    columns: usize,
+    out: &mut [u32],
+) {
+    let stride = panel.len() / PANEL;
+    let mut acc = [[_mm256_setzero_si256(); 2]; R];
+    for (j, row) in panel.chunks_exact(PANEL).enumerate() {
+        let b = [load(row, 0), load(row, 32)];
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let digit = _mm256_set1_epi32(i32::from(d[r * stride + j].cast_signed()));
+            for (acc, b) in acc.iter_mut().zip(b) {
+                *acc = _mm256_add_epi32(*acc, _mm256_mullo_epi32(digit, b));
+            }
+        }
+    }
+    for (r, acc) in acc.into_iter().enumerate() {
+        let mut sums = [0u32; PANEL];
+        // SAFETY: `sums` has room for two vectors of eight words.
+        unsafe {
+            _mm256_storeu_si256(sums.as_mut_ptr().cast(), acc[0]);
+            _mm256_storeu_si256(sums.as_mut_ptr().add(8).cast(), acc[1]);
+        }
+        let out = &mut out[r * columns..r * columns + width];
+        for (out, sum) in out.iter_mut().zip(sums) {
+            *out = out.wrapping_add(sum);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn mul_small_avx2(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let k = s.len() / stride;
+    for (w, out) in w.chunks(2 * stride).zip(out.chunks_mut(2 * k)) {
+        for (t, s) in s.chunks(2 * stride).enumerate() {
+            let out = &mut out[2 * t..];
+            match (w.len() / stride, s.len() / stride) {
+                (2, 2) => small_tile::<2, 2>(w, s, stride, k, out),
+                (2, _) => small_tile::<2, 1>(w, s, stride, k, out),
+                (_, 2) => small_tile::<1, 2>(w, s, stride, k, out),
+                _ => small_tile::<1, 1>(w, s, stride, k, out),
+            }
+        }
+    }
+}
+
+/// `R` rows of `W` against `C` secrets.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn small_tile<const R: usize, const C: usize>(
+    w: &[u32],
+    s: &[i16],
+    stride: usize,
+    k: usize,
+    out: &mut [u32],
+) {
+    let mut low = [[_mm256_setzero_si256(); C]; R];
+    let mut high = [[_mm256_setzero_si256(); C]; R];
+    for at in (0..2 * stride).step_by(32) {
+        let mut secrets = [_mm256_setzero_si256(); C];
+        for (c, secret) in secrets.iter_mut().enumerate() {
+            *secret = load(s, c * 2 * stride + at);
+        }
+        for r in 0..R {
+            let w_low = load(w, r * 4 * stride + at);
+            let w_high = load(w, r * 4 * stride + 2 * stride + at);
+            for c in 0..C {
+                low[r][c] = _mm256_add_epi32(low[r][c], _mm256_madd_epi16(w_low, secrets[c]));
+                high[r][c] = _mm256_add_epi32(high[r][c], _mm256_madd_epi16(w_high, secrets[c]));
+            }
+        }
+    }
+    for r in 0..R {
+        for c in 0..C {
+            out[r * k + c] = sum_limbs(low[r][c], high[r][c]);
+        }
+    }
+}

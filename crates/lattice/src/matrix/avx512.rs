@@ -1,0 +1,250 @@
+//! AVX-512 VNNI. Products by `vpdpbusd` (unsigned byte plane times signed digit) and `vpdpwssd`
+//! (16-bit limbs); neither saturates, so sums are exact mod 2^32.
+
+#![expect(
+    unsafe_code,
+    reason = "vector loads, and kernels that need a processor level"
+)]
+#![expect(
+    clippy::cast_sign_loss,
+    reason = "two's complement is the representation mod 2^32"
+)]
+
+use std::arch::x86_64::*;
+
+use sordino_cpu::Avx512Vnni;
+
+use super::PANEL;
+
+/// Rows of `D` that [`mul_vec`] reads side by side: four streams keep the prefetcher busy, and
+/// 4 rows x 4 planes fill half of the registers.
+const STREAMS: usize = 4;
+/// Rows of `D` in one register block of [`mul_panels`]: 6 rows x 4 planes leave 8 registers.
+const BLOCK: usize = 6;
+/// Columns of `D` per cache block of [`mul_panels`]: a panel's block takes 128 KiB of the L2 cache.
+const DEPTH: usize = 2048;
+/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at full depth, beside the panel's.
+const HEIGHT: usize = 192;
+
+pub(super) fn mul_vec(_: Avx512Vnni, d: &[u8], q: &[u32], out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_vec_vnni(d, q, out) }
+}
+
+pub(super) fn mul_panels(_: Avx512Vnni, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_panels_vnni(d, b, columns, out) }
+}
+
+pub(super) fn mul_small(_: Avx512Vnni, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_small_vnni(w, s, stride, out) }
+}
+
+/// 64 bytes of a slice, from byte `at` on.
+///
+/// Arrays of these are filled by loops: a closure under `std::array::from_fn` is a call for every
+/// load in a build without link-time optimisation, for the library's function between has no
+/// vector level to inline it at.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load<T>(slice: &[T], at: usize) -> __m512i {
+    debug_assert!(at + 64 <= size_of_val(slice));
+    // SAFETY: every caller keeps `at + 64` within the slice: rows are padded to 64 entries.
+    unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sum_planes(acc: [__m512i; 4]) -> __m512i {
+    let low = _mm512_add_epi32(acc[0], _mm512_slli_epi32::<8>(acc[1]));
+    let high = _mm512_add_epi32(acc[2], _mm512_slli_epi32::<8>(acc[3]));
+    _mm512_add_epi32(low, _mm512_slli_epi32::<16>(high))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn mul_vec_vnni(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let mut groups = d.chunks_exact(STREAMS * stride);
+    let mut outs = out.chunks_exact_mut(STREAMS);
+    for (d, out) in groups.by_ref().zip(outs.by_ref()) {
+        dot_rows::<STREAMS>(d, q, out);
+    }
+    let rest = groups.remainder().chunks_exact(stride);
+    for (d, out) in rest.zip(outs.into_remainder().chunks_exact_mut(1)) {
+        dot_rows::<1>(d, q, out);
+    }
+}
+
+/// `R` rows of `D` against the four byte planes of `q`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    let mut acc = [[_mm512_setzero_si512(); 4]; R];
+    for j in (0..stride).step_by(64) {
+        let mut planes = [_mm512_setzero_si512(); 4];
+        for (k, plane) in planes.iter_mut().enumerate() {
+            *plane = load(q, k * stride + j);
+        }
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let digits = load(d, r * stride + j);
+            for (acc, plane) in acc.iter_mut().zip(planes) {
+                *acc = _mm512_dpbusd_epi32(*acc, plane, digits);
+            }
+        }
+    }
+    for (out, acc) in out.iter_mut().zip(acc) {
+        *out = _mm512_reduce_add_epi32(sum_planes(acc)) as u32;
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn mul_panels_vnni(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    let rows = out.len() / columns;
+    for depth in (0..stride).step_by(DEPTH) {
+        let end = stride.min(depth + DEPTH);
+        for top in (0..rows).step_by(HEIGHT) {
+            let bottom = rows.min(top + HEIGHT);
+            for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
+                let panel = &panel[depth * PANEL..end * PANEL];
+                let first = p * PANEL;
+                let width = PANEL.min(columns - first);
+                let mut i = top;
+                while i + BLOCK <= bottom {
+                    let d = &d[i * stride + depth..(i + BLOCK - 1) * stride + end];
+                    let out = &mut out[i * columns + first..];
+                    panel_rows::<BLOCK>(d, stride, panel, width, columns, out);
+                    i += BLOCK;
+                }
+                while i < bottom {
+                    let d = &d[i * stride + depth..i * stride + end];
+                    let out = &mut out[i * columns + first..];
+                    panel_rows::<1>(d, stride, panel, width, columns, out);
+                    i += 1;
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows of `D`, `stride` bytes apart, against one panel: `width` sums are added to each row of
+/// `out`, `columns` words apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn panel_rows<const R: usize>(
+    d: &[u8],
+    stride: usize,
+    panel: &[u32],
+    width: usize,
+    columns: usize,
+    out: &mut [u32],
+) {
+    let depth = panel.len() / PANEL;
+    assert!(d.len() >= (R - 1) * stride + depth);
+    let mut acc = [[_mm512_setzero_si512(); 4]; R];
+    for j in (0..depth).step_by(4) {
+        let mut planes = [_mm512_setzero_si512(); 4];
+        for (k, plane) in planes.iter_mut().enumerate() {
+            *plane = load(panel, (j + k) * PANEL * 4);
+        }
+        for (r, acc) in acc.iter_mut().enumerate() {
+            // SAFETY: `j + 4 <= depth`, as depth is a multiple of 64; the assertion above.
+            let four = unsafe {
+                d.as_ptr()
+                    .add(r * stride + j)
+                    .cast::<i32>()
+                    .read_unaligned()
+            };
+            let digits = _mm512_set1_epi32(four);
+            for (acc, plane) in acc.iter_mut().zip(planes) {
+                *acc = _mm512_dpbusd_epi32(*acc, plane, digits);
+            }
+        }
+    }
+    let mask = if width == PANEL {
+        0xffff
+    } else {
+        (1 << width) - 1
+    };
+    for (r, acc) in acc.into_iter().enumerate() {
+        let out = &mut out[r * columns..r * columns + width];
+        let sum = sum_planes(acc);
+        // SAFETY: the mask admits the `width` words of `out` alone.
+        unsafe {
+            let old = _mm512_maskz_loadu_epi32(mask, out.as_ptr().cast());
+            _mm512_mask_storeu_epi32(out.as_mut_ptr().cast(), mask, _mm512_add_epi32(old, sum));
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn mul_small_vnni(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let k = s.len() / stride;
+    let mut groups = w.chunks_exact(3 * stride);
+    let mut outs = out.chunks_exact_mut(3 * k);
+    for (w, out) in groups.by_ref().zip(outs.by_ref()) {
+        small_rows::<3>(w, s, stride, out);
+    }
+    let rest = groups.remainder().chunks_exact(stride);
+    for (w, out) in rest.zip(outs.into_remainder().chunks_exact_mut(k)) {
+        small_rows::<1>(w, s, stride, out);
+    }
+}
+
+/// `R` rows of `W` against all of `S`, four secrets at a time: the rows stay in the L1 cache.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn small_rows<const R: usize>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    let k = s.len() / stride;
+    for (t, s) in s.chunks(4 * stride).enumerate() {
+        let out = &mut out[4 * t..];
+        match s.len() / stride {
+            4 => small_tile::<R, 4>(w, s, stride, k, out),
+            3 => small_tile::<R, 3>(w, s, stride, k, out),
+            2 => small_tile::<R, 2>(w, s, stride, k, out),
+            _ => small_tile::<R, 1>(w, s, stride, k, out),
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn small_tile<const R: usize, const C: usize>(
+    w: &[u32],
+    s: &[i16],
+    stride: usize,
+    k: usize,
+    out: &mut [u32],
+) {
+    let mut low = [[_mm512_setzero_si512(); C]; R];
+    let mut high = [[_mm512_setzero_si512(); C]; R];
+    // A row of W is 2 stride bytes of low limbs, then as many of high ones; a row of S as many.
+    for at in (0..2 * stride).step_by(64) {
+        let mut secrets = [_mm512_setzero_si512(); C];
+        for (c, secret) in secrets.iter_mut().enumerate() {
+            *secret = load(s, c * 2 * stride + at);
+        }
+        for r in 0..R {
+            let w_low = load(w, r * 4 * stride + at);
+            let w_high = load(w, r * 4 * stride + 2 * stride + at);
+            for c in 0..C {
+                low[r][c] = _mm512_dpwssd_epi32(low[r][c], w_low, secrets[c]);
+                high[r][c] = _mm512_dpwssd_epi32(high[r][c], w_high, secrets[c]);
+            }
+        }
+    }
+    for r in 0..R {
+        for c in 0..C {
+            let sum = _mm512_add_epi32(low[r][c], _mm512_slli_epi32::<16>(high[r][c]));
+            out[r * k + c] = _mm512_reduce_add_epi32(sum) as u32;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Layouts of the word operands. Words in, words out: a kernel reads them as bytes or limbs in
+//! little-endian order, which is the order of every processor that has the kernel.
+
+use std::ops::{Deref, DerefMut};
+
+use super::PANEL;
+use crate::pages::Pages;
+
+/// Words that start on a cache line.
+#[derive(Debug)]
+pub(super) struct Aligned(Pages);
+
+impl Aligned {
+    pub(super) fn zeroed(len: usize) -> Self {
+        Self(Pages::zeroed(4 * len))
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u32];
+    fn deref(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+/// Four byte planes, one after the other: plane `k` holds byte `k` of every word.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn byte_planes(q: &[u32], out: &mut [u32]) {
+    let plane = out.len() / 4;
+    for (t, four) in q.chunks(4).enumerate() {
+        let mut words = [0; 4];
+        words[..four.len()].copy_from_slice(four);
+        for (k, word) in transpose(words).into_iter().enumerate() {
+            out[k * plane + t] = word;
+        }
+    }
+}
+
+/// Two planes of balanced 16-bit limbs: `q = low + 2^16 high`, both in `[-2^15, 2^15)`.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn limbs(q: &[u32], out: &mut [u32]) {
+    let (low, high) = out.split_at_mut(out.len() / 2);
+    for ((two, low), high) in q.chunks(2).zip(low).zip(high) {
+        let first = two[0];
+        let second = two.get(1).copied().unwrap_or(0);
+        // Adding 2^15 carries into the high limb exactly when the low one will be read as negative.
+        *low = (first & 0xffff) | second << 16;
+        *high = (first.wrapping_add(0x8000) >> 16) | (second.wrapping_add(0x8000) & 0xffff_0000);
+    }
+}
+
+/// The words behind two planes of limbs.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
+    let (low, high) = limbs.split_at(limbs.len() / 2);
+    for ((two, low), high) in out.chunks_mut(2).zip(low).zip(high) {
+        let carry = |low: u32| low >> 15 & 1;
+        two[0] = (low & 0xffff) | (high.wrapping_sub(carry(*low)) << 16);
+        if let Some(second) = two.get_mut(1) {
+            *second = low >> 16 | ((high >> 16).wrapping_sub(low >> 31) << 16);
+        }
+    }
+}
+
+/// Four rows of one panel in byte planes: word `c` of plane `k` holds byte `k` of column `c` of
+/// the four rows, the operand that `vpdpbusd` sums over.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
+    let row = |r: usize| -> &[u32] { &rows[r * width + first..r * width + first + PANEL] };
+    let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+    for c in 0..PANEL {
+        let planes = transpose([r0[c], r1[c], r2[c], r3[c]]);
+        for (k, word) in planes.into_iter().enumerate() {
+            out[k * PANEL + c] = word;
+        }
+    }
+}
+
+/// Four rows of one panel as they are.
+pub(super) fn panel_rows(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
+    for (row, out) in rows.chunks_exact(width).zip(out.chunks_exact_mut(PANEL)) {
+        out.copy_from_slice(&row[first..first + PANEL]);
+    }
+}
+
+/// The transpose of a 4 x 4 matrix of bytes.
+#[cfg(target_arch = "x86_64")]
+fn transpose(w: [u32; 4]) -> [u32; 4] {
+    std::array::from_fn(|k| {
+        let byte = |word: u32| word >> (8 * k) & 0xff;
+        byte(w[0]) | byte(w[1]) << 8 | byte(w[2]) << 16 | byte(w[3]) << 24
+    })
+}

@@ -1,0 +1,194 @@
+//! NEON. Digits are widened to words and meet them in `mla`.
+
+#![expect(
+    unsafe_code,
+    reason = "vector loads, and kernels that need a processor level"
+)]
+
+use std::arch::aarch64::*;
+
+use sordino_cpu::Neon;
+
+use super::PANEL;
+
+/// Rows of `D` or `W` that are read side by side.
+const STREAMS: usize = 4;
+
+pub(super) fn mul_vec(_: Neon, d: &[u8], q: &[u32], out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_vec_neon(d, q, out) }
+}
+
+pub(super) fn mul_panels(_: Neon, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_panels_neon(d, b, columns, out) }
+}
+
+pub(super) fn mul_small(_: Neon, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    // SAFETY: the token proves the processor's level.
+    unsafe { mul_small_neon(w, s, stride, out) }
+}
+
+/// Four words, from word `at` on.
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(words: &[u32], at: usize) -> uint32x4_t {
+    debug_assert!(at + 4 <= words.len());
+    // SAFETY: every caller keeps `at + 4` within the slice: rows are padded to 64 entries.
+    unsafe { vld1q_u32(words.as_ptr().add(at)) }
+}
+
+/// Sixteen digits, from byte `at` on, widened to words mod 2^32.
+#[inline]
+#[target_feature(enable = "neon")]
+fn load_digits(d: &[u8], at: usize) -> [uint32x4_t; 4] {
+    debug_assert!(at + 16 <= d.len());
+    // SAFETY: every caller keeps `at + 16` within the slice: rows are padded to 64 entries.
+    let bytes = vreinterpretq_s8_u8(unsafe { vld1q_u8(d.as_ptr().add(at)) });
+    let low = vmovl_s8(vget_low_s8(bytes));
+    let high = vmovl_s8(vget_high_s8(bytes));
+    [
+        vreinterpretq_u32_s32(vmovl_s16(vget_low_s16(low))),
+        vreinterpretq_u32_s32(vmovl_s16(vget_high_s16(low))),
+        vreinterpretq_u32_s32(vmovl_s16(vget_low_s16(high))),
+        vreinterpretq_u32_s32(vmovl_s16(vget_high_s16(high))),
+    ]
+}
+
+#[target_feature(enable = "neon")]
+fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let mut groups = d.chunks_exact(STREAMS * stride);
+    let mut outs = out.chunks_exact_mut(STREAMS);
+    for (d, out) in groups.by_ref().zip(outs.by_ref()) {
+        dot_rows::<STREAMS>(d, q, out);
+    }
+    let rest = groups.remainder().chunks_exact(stride);
+    for (d, out) in rest.zip(outs.into_remainder().chunks_exact_mut(1)) {
+        dot_rows::<1>(d, q, out);
+    }
+}
+
+/// `R` rows of `D` against `q`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
+    let stride = q.len();
+    let mut acc = [[vdupq_n_u32(0); 2]; R];
+    for j in (0..stride).step_by(16) {
+        let words: [uint32x4_t; 4] = std::array::from_fn(|k| load(q, j + 4 * k));
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let digits = load_digits(d, r * stride + j);
+            for k in 0..4 {
+                acc[k % 2] = vmlaq_u32(acc[k % 2], digits[k], words[k]);
+            }
+        }
+    }
+    for (out, acc) in out.iter_mut().zip(acc) {
+        *out = vaddvq_u32(vaddq_u32(acc[0], acc[1]));
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn mul_panels_neon(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    if stride == 0 {
+        return;
+    }
+    for (d, out) in d
+        .chunks(STREAMS * stride)
+        .zip(out.chunks_mut(STREAMS * columns))
+    {
+        for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
+            let first = p * PANEL;
+            let width = PANEL.min(columns - first);
+            if d.len() == STREAMS * stride {
+                panel_rows::<STREAMS>(d, panel, width, columns, &mut out[first..]);
+            } else {
+                for (d, out) in d.chunks_exact(stride).zip(out.chunks_exact_mut(columns)) {
+                    panel_rows::<1>(d, panel, width, columns, &mut out[first..]);
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows of `D` against one panel: `width` sums are added to each row of `out`, `columns` words
+/// apart.
+#[inline]
+#[target_feature(enable = "neon")]
+fn panel_rows<const R: usize>(
+    d: &[u8],
+    panel: &[u32],
+    width: usize,
+    columns: usize,
+    out: &mut [u32],
+) {
+    let stride = panel.len() / PANEL;
+    let mut acc = [[vdupq_n_u32(0); 4]; R];
+    for (j, row) in panel.chunks_exact(PANEL).enumerate() {
+        let b: [uint32x4_t; 4] = std::array::from_fn(|k| load(row, 4 * k));
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let digit = vdupq_n_s32(i32::from(d[r * stride + j].cast_signed()));
+            let digit = vreinterpretq_u32_s32(digit);
+            for (acc, b) in acc.iter_mut().zip(b) {
+                *acc = vmlaq_u32(*acc, digit, b);
+            }
+        }
+    }
+    for (r, acc) in acc.into_iter().enumerate() {
+        let mut sums = [0u32; PANEL];
+        for (sums, acc) in sums.chunks_exact_mut(4).zip(acc) {
+            // SAFETY: the chunk has room for four words.
+            unsafe { vst1q_u32(sums.as_mut_ptr(), acc) }
+        }
+        let out = &mut out[r * columns..r * columns + width];
+        for (out, sum) in out.iter_mut().zip(sums) {
+            *out = out.wrapping_add(sum);
+        }
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn mul_small_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let k = s.len() / stride;
+    for (w, out) in w.chunks(STREAMS * stride).zip(out.chunks_mut(STREAMS * k)) {
+        for (t, s) in s.chunks_exact(stride).enumerate() {
+            if w.len() == STREAMS * stride {
+                small_rows::<STREAMS>(w, s, k, &mut out[t..]);
+            } else {
+                for (w, out) in w.chunks_exact(stride).zip(out.chunks_exact_mut(k)) {
+                    small_rows::<1>(w, s, k, &mut out[t..]);
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows of `W` against one secret; the sums go to words of `out`, `k` apart.
+#[inline]
+#[target_feature(enable = "neon")]
+fn small_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
+    let stride = s.len();
+    let mut acc = [[vdupq_n_u32(0); 2]; R];
+    for (j, eight) in s.chunks_exact(8).enumerate() {
+        // SAFETY: the chunk holds eight entries.
+        let secrets = unsafe { vld1q_s16(eight.as_ptr()) };
+        let low = vreinterpretq_u32_s32(vmovl_s16(vget_low_s16(secrets)));
+        let high = vreinterpretq_u32_s32(vmovl_s16(vget_high_s16(secrets)));
+        for (r, acc) in acc.iter_mut().enumerate() {
+            let at = r * stride + 8 * j;
+            acc[0] = vmlaq_u32(acc[0], load(w, at), low);
+            acc[1] = vmlaq_u32(acc[1], load(w, at + 4), high);
+        }
+    }
+    for (r, acc) in acc.into_iter().enumerate() {
+        out[r * k] = vaddvq_u32(vaddq_u32(acc[0], acc[1]));
+    }
+}

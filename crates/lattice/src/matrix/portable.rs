@@ -1,0 +1,61 @@
+//! The definition of every product, in plain Rust.
+
+#![expect(
+    clippy::cast_sign_loss,
+    reason = "two's complement is the representation mod 2^32"
+)]
+
+use super::PANEL;
+
+/// A byte of `D` as a word mod 2^32.
+fn digit(byte: u8) -> u32 {
+    i32::from(byte.cast_signed()) as u32
+}
+
+/// `out[i] = sum_j D[i][j] q[j]`.
+pub(super) fn mul_vec(d: &[u8], q: &[u32], out: &mut [u32]) {
+    if q.is_empty() {
+        return out.fill(0);
+    }
+    for (row, out) in d.chunks_exact(q.len()).zip(out) {
+        *out = row.iter().zip(q).fold(0, |sum: u32, (d, q)| {
+            sum.wrapping_add(digit(*d).wrapping_mul(*q))
+        });
+    }
+}
+
+/// `out[i][c] += sum_j D[i][j] B[j][c]`, where `b` holds panels of 16 columns.
+pub(super) fn mul_panels(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    if stride == 0 {
+        return;
+    }
+    for (row, out) in d.chunks_exact(stride).zip(out.chunks_exact_mut(columns)) {
+        for (panel, out) in b.chunks_exact(stride * PANEL).zip(out.chunks_mut(PANEL)) {
+            let mut sums = [0u32; PANEL];
+            for (d, b) in row.iter().zip(panel.chunks_exact(PANEL)) {
+                for (sum, b) in sums.iter_mut().zip(b) {
+                    *sum = sum.wrapping_add(digit(*d).wrapping_mul(*b));
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(sums) {
+                *out = out.wrapping_add(sum);
+            }
+        }
+    }
+}
+
+/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of both `stride` long.
+pub(super) fn mul_small(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let k = s.len() / stride;
+    for (w, out) in w.chunks_exact(stride).zip(out.chunks_exact_mut(k)) {
+        for (s, out) in s.chunks_exact(stride).zip(out) {
+            *out = w.iter().zip(s).fold(0, |sum: u32, (w, s)| {
+                sum.wrapping_add(w.wrapping_mul(i32::from(*s) as u32))
+            });
+        }
+    }
+}

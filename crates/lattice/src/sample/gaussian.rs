@@ -1,0 +1,209 @@
+//! The discrete Gaussian over the integers, centred at 0, by inversion of its cumulative table.
+//!
+//! The probability of `x` is proportional to `rho(x) = exp(-x^2 / (2 sigma^2))`; `sigma` is the
+//! standard deviation, not the width `s = sigma sqrt(2 pi)` of other texts. The table holds
+//! `T[k] = floor(2^128 P(|x| >= k))` for every `k >= 1` for which that is not 0 (beyond 13 `sigma`
+//! nothing is left), so a uniform 128-bit `u` gives `|x| = #{k : u < T[k]}`, and one more bit the
+//! sign. The table is computed with integers only; its entries are within `2^-128` of the truth.
+//!
+//! # Security
+//! A draw finds its block of 32 entries by comparing with the last one of every block, copies that
+//! block out by reading all of them under masks, and compares with its 32 entries; with AVX-512 the
+//! copy is a permutation within registers. Neither branches nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
+//! compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are
+//! secret; the buffers used here are zeroised.
+
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod fixed;
+mod portable;
+
+use fixed::Fixed;
+
+/// Entries of a block of the table.
+const BLOCK: usize = 32;
+/// Samples that share one call of the generator.
+const BATCH: usize = 32;
+
+/// The cumulative table of one `sigma`.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    /// Entries that are not 0.
+    bound: usize,
+    table: Vec<Block>,
+    #[cfg(target_arch = "x86_64")]
+    segments: avx512::Segments,
+}
+
+/// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    high: [u64; BLOCK],
+    low: [u64; BLOCK],
+}
+
+impl Sampler {
+    /// The table for `sigma = numerator / denominator`: about 13 `sigma` entries, computed in about
+    /// a millisecond. Keep it.
+    ///
+    /// # Panics
+    /// If `sigma` is not between 1 and 1024, or its terms are above 32768.
+    #[must_use]
+    pub fn new(numerator: u32, denominator: u32) -> Self {
+        assert!(
+            denominator > 0 && numerator >= denominator && numerator <= 1024 * denominator,
+            "sigma {numerator}/{denominator} is not between 1 and 1024"
+        );
+        assert!(
+            numerator <= 1 << 15 && denominator <= 1 << 15,
+            "sigma in lowest terms"
+        );
+        let densities = densities(numerator, denominator);
+        // tails[k - 1] = rho(k) + rho(k + 1) + ...: summed from the small end.
+        let mut tails = Vec::with_capacity(densities.len());
+        let mut tail = Fixed::ZERO;
+        for density in densities.iter().skip(1).rev() {
+            tail = tail.add(density);
+            tails.push(tail);
+        }
+        tails.reverse();
+        let total = densities[0].add(&tail).add(&tail);
+        let mut sampler = Self {
+            bound: 0,
+            table: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            segments: avx512::Segments::new(&[]),
+        };
+        for tail in tails {
+            let (high, low) = tail.add(&tail).ratio(&total);
+            if (high, low) == (0, 0) {
+                break;
+            }
+            sampler.push(high, low);
+        }
+        // A last entry of 0 ends the search for every `u`.
+        sampler.push(0, 0);
+        sampler.bound -= 1;
+        #[cfg(target_arch = "x86_64")]
+        {
+            let words = |block: &Block| block.high.into_iter().zip(block.low);
+            let table: Vec<_> = sampler.table.iter().flat_map(words).collect();
+            sampler.segments = avx512::Segments::new(&table[..sampler.bound]);
+        }
+        sampler
+    }
+
+    fn push(&mut self, high: u64, low: u64) {
+        let at = self.bound % BLOCK;
+        if at == 0 {
+            self.table.push(Block {
+                high: [0; BLOCK],
+                low: [0; BLOCK],
+            });
+        }
+        if let Some(block) = self.table.last_mut() {
+            block.high[at] = high;
+            block.low[at] = low;
+        }
+        self.bound += 1;
+    }
+
+    /// The largest magnitude that can be drawn.
+    #[must_use]
+    pub const fn bound(&self) -> usize {
+        self.bound
+    }
+
+    /// `T[k] = floor(2^128 P(|x| >= k))`, for `k` from 1 to [`Self::bound`].
+    ///
+    /// # Panics
+    /// If `k` is outside of that range.
+    #[must_use]
+    pub fn tail(&self, k: usize) -> u128 {
+        assert!((1..=self.bound).contains(&k), "no entry {k}");
+        let block = &self.table[(k - 1) / BLOCK];
+        let at = (k - 1) % BLOCK;
+        u128::from(block.high[at]) << 64 | u128::from(block.low[at])
+    }
+
+    /// Fills `out` with independent samples, from 129 random bits each.
+    pub fn fill<R: CryptoRng + ?Sized>(&self, rng: &mut R, out: &mut [i16]) {
+        let mut bytes = [0; BATCH * 16 + BATCH / 8];
+        for out in out.chunks_mut(BATCH) {
+            rng.fill_bytes(&mut bytes);
+            let (words, signs) = bytes.split_at(BATCH * 16);
+            self.draw(words, signs, out);
+        }
+        bytes.zeroize();
+    }
+
+    /// Samples from 16 bytes and one bit each.
+    fn draw(&self, words: &[u8], signs: &[u8], out: &mut [i16]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx512::detect() {
+            return avx512::draw(token, &self.segments, words, signs, out);
+        } else if let Some(token) = sordino_cpu::Avx2::detect() {
+            return avx2::draw(token, &self.table, words, signs, out);
+        }
+        portable::draw(&self.table, words, signs, out);
+    }
+}
+
+/// `rho(0), rho(1), ...` until nothing is left of it.
+fn densities(numerator: u32, denominator: u32) -> Vec<Fixed> {
+    // g = exp(-1 / (2 sigma^2)); rho(k + 1) = rho(k) g^(2 k + 1).
+    let g = Fixed::exp_minus(denominator * denominator, numerator * numerator);
+    let g_squared = g.mul(&g);
+    let mut densities = vec![Fixed::ONE];
+    let (mut density, mut step) = (Fixed::ONE, g);
+    loop {
+        density = density.mul(&step);
+        step = step.mul(&g_squared);
+        if density == Fixed::ZERO {
+            return densities;
+        }
+        densities.push(density);
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// Every backend against the definition, on both sides of every entry of the table.
+    #[test]
+    fn backends_equal_the_definition() {
+        for (numerator, denominator) in [(32, 1), (16, 1), (32, 5), (11, 1), (1, 1), (1000, 1)] {
+            let sampler = Sampler::new(numerator, denominator);
+            let edges = (1..=sampler.bound()).flat_map(|k| {
+                let tail = sampler.tail(k);
+                [tail - 1, tail, tail + 1]
+            });
+            let values: Vec<u128> = edges.chain([0, u128::MAX]).collect();
+            for batch in values.chunks(BATCH) {
+                // The low eight bytes are the high word.
+                let words: Vec<u8> = batch
+                    .iter()
+                    .flat_map(|u| u.rotate_left(64).to_le_bytes())
+                    .collect();
+                let signs = [0xa5, 0x3c, 0x00, 0xff];
+                let mut expected = vec![0; batch.len()];
+                portable::draw(&sampler.table, &words, &signs, &mut expected);
+                let mut found = vec![-1; batch.len()];
+                if let Some(token) = sordino_cpu::Avx512::detect() {
+                    avx512::draw(token, &sampler.segments, &words, &signs, &mut found);
+                    assert_eq!(found, expected, "avx512");
+                }
+                if let Some(token) = sordino_cpu::Avx2::detect() {
+                    avx2::draw(token, &sampler.table, &words, &signs, &mut found);
+                    assert_eq!(found, expected, "avx2");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The definition of a draw.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "words are taken apart; magnitudes are below 14 * 1024"
+)]
+
+use std::hint::black_box;
+
+use super::{BLOCK, Block};
+
+/// Samples from 16 bytes of `words` and one bit of `signs` each.
+#[inline(always)]
+pub(super) fn draw(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+    let (words, _) = words.as_chunks::<16>();
+    for (i, (out, u)) in out.iter_mut().zip(words).enumerate() {
+        let u = u128::from_le_bytes(*u);
+        // The low eight bytes are the high word: as good as the other way, and fixed by tests.
+        let (high, low) = (u as u64, (u >> 64) as u64);
+        let magnitude = magnitude(table, high, low) as i16;
+        let sign = -i16::from(signs[i / 8] >> (i % 8) & 1);
+        *out = (magnitude ^ sign).wrapping_sub(sign);
+    }
+}
+
+/// `#{k : u < T[k]}`.
+#[inline(always)]
+fn magnitude(table: &[Block], high: u64, low: u64) -> u64 {
+    // Entries decrease: the blocks whose last entry is above `u` are counted whole.
+    let whole = table.iter().fold(0u64, |whole, block| {
+        whole.wrapping_add(below(
+            high,
+            low,
+            block.high[BLOCK - 1],
+            block.low[BLOCK - 1],
+        ))
+    });
+    let mut found = Block {
+        high: [0; BLOCK],
+        low: [0; BLOCK],
+    };
+    for (b, block) in table.iter().enumerate() {
+        let difference = b as u64 ^ whole;
+        // All ones for the block behind the whole ones, zeros for the others. Opaque to the
+        // compiler, which would otherwise jump over the blocks under zeros (memcheck found it).
+        let mask = black_box(((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1));
+        for j in 0..BLOCK {
+            found.high[j] |= block.high[j] & mask;
+            found.low[j] |= block.low[j] & mask;
+        }
+    }
+    // Wrapping, though nothing wraps: a check for overflow would be a branch.
+    let mut count = whole.wrapping_mul(BLOCK as u64);
+    for j in 0..BLOCK {
+        count = count.wrapping_add(below(high, low, found.high[j], found.low[j]));
+    }
+    count
+}
+
+/// 1 if the first of two numbers of 128 bits is below the second, else 0: the borrow of their
+/// difference.
+#[inline(always)]
+fn below(high: u64, low: u64, than_high: u64, than_low: u64) -> u64 {
+    let borrow = |x: u64, y: u64, difference: u64| ((!x & y) | ((!x | y) & difference)) >> 63;
+    let carry = borrow(low, than_low, low.wrapping_sub(than_low));
+    borrow(
+        high,
+        than_high,
+        high.wrapping_sub(than_high).wrapping_sub(carry),
+    )
+}

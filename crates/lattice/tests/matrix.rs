@@ -1,0 +1,224 @@
+//! Every backend returns the words of the definition.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use proptest::prelude::*;
+use sordino_lattice::matrix::{Backend, Digits, Panels, Small, Vector, Words, stride};
+
+/// Words that are easy to tell apart, from a seed.
+fn words(seed: u64, len: usize) -> Vec<u32> {
+    let mut state = seed;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        u32::try_from(state >> 32).unwrap()
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+/// Digits with noise in their padding, which must not matter.
+fn digits(seed: u64, rows: usize, columns: usize) -> Vec<u8> {
+    words(seed, rows * stride(columns))
+        .iter()
+        .map(|word| word.to_le_bytes()[3])
+        .collect()
+}
+
+/// Products by the schoolbook, over `i64` and reduced at the end.
+fn schoolbook(d: &[u8], rows: usize, b: &[&[u32]]) -> Vec<u32> {
+    let columns = b[0].len();
+    let mut out = Vec::new();
+    for row in d.chunks_exact(stride(columns)).take(rows) {
+        for column in b {
+            let sum = row.iter().zip(*column).fold(0i128, |sum, (d, q)| {
+                sum + i128::from(d.cast_signed()) * i128::from(*q)
+            });
+            out.push(u32::try_from(sum.rem_euclid(1 << 32)).unwrap());
+        }
+    }
+    out
+}
+
+const AWKWARD: [usize; 12] = [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 127, 300];
+
+#[test]
+fn mul_vec_is_the_schoolbook_product() {
+    for columns in AWKWARD {
+        for rows in [1, 2, 3, 4, 5, 8, 13] {
+            let d = digits(1, rows, columns);
+            let q = words(2, columns);
+            let expected = schoolbook(&d, rows, &[&q]);
+            for backend in Backend::available() {
+                let mut out = vec![7; rows];
+                Digits::new(&d, rows, columns).mul_vec(&Vector::new(backend, &q), &mut out);
+                assert_eq!(out, expected, "{} {rows} x {columns}", backend.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn mul_panels_is_the_schoolbook_product() {
+    for columns in AWKWARD.into_iter().chain([2047, 2049, 4100]) {
+        for (rows, k) in [(1, 1), (6, 16), (7, 17), (13, 5), (199, 3)] {
+            let d = digits(3, rows, columns);
+            let b: Vec<_> = (0..k).map(|t| words(100 + t, columns)).collect();
+            let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
+            let expected = schoolbook(&d, rows, &b);
+            for backend in Backend::available() {
+                let mut out = vec![7; rows * b.len()];
+                let panels = Panels::from_columns(backend, &b);
+                Digits::new(&d, rows, columns).mul_panels(&panels, &mut out);
+                assert_eq!(out, expected, "{} {rows} x {columns} x {k}", backend.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_extremes_of_every_operand_are_exact() {
+    let columns = 4096;
+    for byte in [0x80, 0x7f, 0xff] {
+        let d = vec![byte; 4 * stride(columns)];
+        for word in [
+            u32::MAX,
+            1 << 31,
+            (1 << 31) - 1,
+            0x8000,
+            0x7fff_8000,
+            0xffff_7fff,
+        ] {
+            let q = vec![word; columns];
+            let expected = schoolbook(&d, 4, &[&q]);
+            for backend in Backend::available() {
+                let mut out = vec![0; 4];
+                Digits::new(&d, 4, columns).mul_vec(&Vector::new(backend, &q), &mut out);
+                assert_eq!(out, expected, "{} {byte:#x} {word:#x}", backend.name());
+                for small in [i16::MIN, i16::MAX, -1] {
+                    let mut s = Small::zeroed(1, columns);
+                    s.row_mut(0).fill(small);
+                    let w = Words::from_rows(backend, 1, columns, |_, row| row.fill(word));
+                    w.mul(0..1, &s, &mut out[..1]);
+                    let sum = word.wrapping_mul(i32::from(small).cast_unsigned());
+                    assert_eq!(out[0], sum.wrapping_mul(4096), "{}", backend.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_shapes_give_empty_or_zero_products() {
+    for backend in Backend::available() {
+        let mut out = [7; 3];
+        Digits::new(&[], 3, 0).mul_vec(&Vector::new(backend, &[]), &mut out);
+        assert_eq!(out, [0; 3]);
+        Digits::new(&[], 0, 5).mul_vec(&Vector::new(backend, &[1; 5]), &mut []);
+        Digits::new(&[], 0, 5).mul_panels(&Panels::from_columns(backend, &[&[1; 5]]), &mut []);
+        Words::from_rows(backend, 0, 5, |_, _| ()).mul(0..0, &Small::zeroed(2, 5), &mut []);
+        let mut out = [7; 6];
+        Words::from_rows(backend, 3, 0, |_, _| ()).mul(0..3, &Small::zeroed(2, 0), &mut out);
+        assert_eq!(out, [0; 6]);
+        let mut out = [7; 6];
+        let panels = Panels::from_rows(backend, 0, 2, |_, _| ());
+        Digits::new(&[], 3, 0).mul_panels(&panels, &mut out);
+        assert_eq!(out, [0; 6]);
+    }
+}
+
+#[test]
+fn a_slice_of_rows_gives_a_slice_of_the_product() {
+    let d = digits(9, 10, 70);
+    let q = Vector::new(Backend::detect(), &words(4, 70));
+    let (mut whole, mut part) = (vec![0; 10], vec![0; 4]);
+    Digits::new(&d, 10, 70).mul_vec(&q, &mut whole);
+    Digits::new(&d, 10, 70).slice(3..7).mul_vec(&q, &mut part);
+    assert_eq!(part, whole[3..7]);
+}
+
+#[test]
+fn rows_are_changed_and_appended_as_words() {
+    for columns in [1, 2, 63, 65] {
+        let w = words(5, 4 * columns);
+        let row = |i: usize, out: &mut [u32]| {
+            out.copy_from_slice(&w[i * columns..(i + 1) * columns]);
+        };
+        for backend in Backend::available() {
+            let mut changed = Words::from_rows(backend, 2, columns, row);
+            changed.extend(4, row);
+            changed.update_row(1, |out| {
+                assert_eq!(out, &w[columns..2 * columns]);
+                out.iter_mut().for_each(|word| *word = word.wrapping_mul(3));
+            });
+            let mut s = Small::zeroed(1, columns);
+            s.row_mut(0).copy_from_slice(&vec![7; columns]);
+            let mut out = [0; 4];
+            changed.mul(0..4, &s, &mut out);
+            for (i, sum) in out.into_iter().enumerate() {
+                let row = &w[i * columns..(i + 1) * columns];
+                let factor = if i == 1 { 21 } else { 7 };
+                let expected = row.iter().fold(0u32, |sum, word| sum.wrapping_add(*word));
+                assert_eq!(sum, expected.wrapping_mul(factor), "{}", backend.name());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
+
+    #[test]
+    fn words_times_small_is_the_schoolbook_product(
+        seed: u64, rows in 1usize..9, columns in 1usize..200, k in 1usize..10,
+    ) {
+        let w = words(seed, rows * columns);
+        let mut s = Small::zeroed(k, columns);
+        for t in 0..k {
+            for (small, word) in s.row_mut(t).iter_mut().zip(words(seed ^ t as u64, columns)) {
+                *small = (word >> 16) as i16;
+            }
+        }
+        let mut expected = Vec::new();
+        for row in w.chunks_exact(columns) {
+            for t in 0..k {
+                let sum = row.iter().zip(s.row(t)).fold(0i128, |sum, (w, s)| {
+                    sum + i128::from(*w) * i128::from(*s)
+                });
+                expected.push(u32::try_from(sum.rem_euclid(1 << 32)).unwrap());
+            }
+        }
+        for backend in Backend::available() {
+            let mut out = vec![7; rows * k];
+            let laid_out = Words::from_rows(backend, rows, columns, |i, row| {
+                row.copy_from_slice(&w[i * columns..(i + 1) * columns]);
+            });
+            laid_out.mul(0..rows, &s, &mut out);
+            prop_assert_eq!(&out, &expected, "{}", backend.name());
+            laid_out.mul(rows / 2..rows, &s, &mut out[..(rows - rows / 2) * k]);
+            prop_assert_eq!(&out[..(rows - rows / 2) * k], &expected[rows / 2 * k..]);
+        }
+    }
+
+    #[test]
+    fn products_agree_between_backends(
+        seed: u64, rows in 1usize..20, columns in 1usize..700, k in 1usize..40,
+    ) {
+        let d = digits(seed, rows, columns);
+        let b: Vec<_> = (0..k).map(|t| words(seed ^ t as u64, columns)).collect();
+        let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
+        let expected = schoolbook(&d, rows, &b);
+        let view = Digits::new(&d, rows, columns);
+        for backend in Backend::available() {
+            let mut out = vec![7; rows * k];
+            view.mul_panels(&Panels::from_columns(backend, &b), &mut out);
+            prop_assert_eq!(&out, &expected, "{}", backend.name());
+            for (t, column) in b.iter().enumerate() {
+                let mut one = vec![7; rows];
+                view.mul_vec(&Vector::new(backend, column), &mut one);
+                let column: Vec<_> = expected.iter().skip(t).step_by(k).copied().collect();
+                prop_assert_eq!(&one, &column, "{}", backend.name());
+            }
+        }
+    }
+}

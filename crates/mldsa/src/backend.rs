@@ -1,0 +1,137 @@
+//! Which instructions the kernels use, decided once per operation.
+
+use crate::coding::{self, HintBits};
+use crate::field::Poly;
+use crate::keccak::{self, Lanes, Mask};
+use crate::ntt;
+use crate::params::Gamma2;
+#[cfg(target_arch = "x86_64")]
+use sordino_cpu::{Avx2, Avx512};
+#[cfg(target_arch = "aarch64")]
+use sordino_cpu::{Neon, NeonSha3};
+
+/// A set of kernels that this processor can run. All sets give the same verdicts, bit for bit.
+#[derive(Clone, Copy, Debug)]
+pub struct Backend(Level);
+
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    #[cfg(target_arch = "aarch64")]
+    NeonSha3(Neon, NeonSha3),
+}
+
+/// Calls the kernel of this backend.
+macro_rules! dispatch {
+    ($self:ident, $noun:ident::$kernel:ident($($argument:expr),*)) => {
+        match $self.0 {
+            Level::Portable => $noun::portable::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(token) => $noun::avx2::$kernel(token, $($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(token) => $noun::avx512::$kernel(token, $($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(token) | Level::NeonSha3(token, _) => {
+                $noun::neon::$kernel(token, $($argument),*)
+            }
+        }
+    };
+}
+
+impl Backend {
+    /// The kernels written in plain Rust, which run everywhere and define all others.
+    pub const PORTABLE: Self = Self(Level::Portable);
+
+    /// The fastest backend that this processor has and `SORDINO_CPU` admits.
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self::PORTABLE)
+    }
+
+    /// Every backend that this processor has and `SORDINO_CPU` admits, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let levels = [
+            Some(Level::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Avx2::detect().map(Level::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Avx512::detect().map(Level::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Neon::detect().map(Level::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Neon::detect()
+                .zip(NeonSha3::detect())
+                .map(|(neon, sha3)| Level::NeonSha3(neon, sha3)),
+        ];
+        levels.into_iter().flatten().map(Self)
+    }
+
+    /// `portable`, `avx2`, `avx512`, `neon` or `neon-sha3`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Level::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => "neon",
+            #[cfg(target_arch = "aarch64")]
+            Level::NeonSha3(..) => "neon-sha3",
+        }
+    }
+
+    /// Permutes the lanes in `mask`; the others may change or not.
+    pub(crate) fn permute(self, lanes: &mut Lanes, mask: Mask) {
+        #[cfg(target_arch = "aarch64")]
+        if let Level::NeonSha3(_, sha3) = self.0 {
+            return keccak::neon::permute_lanes_sha3(sha3, lanes, mask);
+        }
+        dispatch!(self, keccak::permute_lanes(lanes, mask));
+    }
+
+    pub(crate) fn ntt(self, poly: &mut Poly) {
+        dispatch!(self, ntt::ntt(poly));
+    }
+
+    pub(crate) fn inverse_ntt(self, poly: &mut Poly) {
+        dispatch!(self, ntt::inverse_ntt(poly));
+    }
+
+    pub(crate) fn transpose(self, poly: &mut Poly) {
+        dispatch!(self, ntt::transpose(poly));
+    }
+
+    pub(crate) fn product(self, out: &mut Poly, row: &[Poly], vector: &[Poly]) {
+        dispatch!(self, ntt::product(out, row, vector));
+    }
+
+    pub(crate) fn unpack_z(
+        self,
+        out: &mut Poly,
+        bytes: &[u8],
+        gamma1_bits: u32,
+        bound: i32,
+    ) -> bool {
+        dispatch!(self, coding::unpack_z(out, bytes, gamma1_bits, bound))
+    }
+
+    pub(crate) fn unpack_t1(self, out: &mut Poly, bytes: &[u8; 320]) {
+        dispatch!(self, coding::unpack_t1(out, bytes));
+    }
+
+    pub(crate) fn rej_ntt_poly(self, out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
+        dispatch!(self, coding::rej_ntt_poly(out, filled, block))
+    }
+
+    pub(crate) fn use_hint_encode(self, out: &mut [u8], w: &Poly, hint: &HintBits, gamma2: Gamma2) {
+        dispatch!(self, coding::use_hint_encode(out, w, hint, gamma2));
+    }
+}

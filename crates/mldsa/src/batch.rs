@@ -1,0 +1,183 @@
+//! Many signatures at once.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::backend::Backend;
+use crate::cache::{Cache, Found};
+use crate::error::{BatchError, Error};
+use crate::item::Item;
+use crate::key::{check_length, expand};
+use crate::params::Params;
+use crate::verify::{Slot, TILE, Work, verify_tile};
+
+/// Verifies batches of signatures; keeps its working memory and recently used keys.
+///
+/// ML-DSA has no algebraic batching: each item is verified exactly as if it were alone, so its
+/// verdict does not depend on the others. What a batch saves is the hashing of eight signatures
+/// at a time, and the expansion of keys that occur more than once.
+///
+/// Once its memory has grown to what a batch needs, verifying allocates nothing.
+pub struct BatchVerifier<P> {
+    backend: Backend,
+    capacity: usize,
+    /// One per thread; the sequential methods use the first.
+    workers: Vec<Worker>,
+    set: PhantomData<P>,
+}
+
+/// Working memory of one thread.
+pub(crate) struct Worker {
+    cache: Cache,
+    slots: Box<[Slot]>,
+    work: Box<Work>,
+}
+
+impl Worker {
+    fn new(capacity: usize) -> Self {
+        let slots = vec![Slot::NEW; TILE].into();
+        Self {
+            cache: Cache::new(capacity),
+            slots,
+            work: Box::new(Work::NEW),
+        }
+    }
+
+    /// Verifies a tile: at most [`TILE`] items, a verdict for each.
+    pub(crate) fn tile<P: Params>(
+        &mut self,
+        backend: Backend,
+        items: &[Item<'_, P>],
+        verdicts: &mut [Result<(), Error>],
+    ) {
+        verify_tile(
+            backend,
+            items,
+            &mut self.cache,
+            &mut self.slots,
+            &mut self.work,
+            verdicts,
+        );
+    }
+
+    /// The first invalid item.
+    pub(crate) fn first_failure<P: Params>(
+        &mut self,
+        backend: Backend,
+        items: &[Item<'_, P>],
+    ) -> Option<(usize, Error)> {
+        items.chunks(TILE).enumerate().find_map(|(tile, items)| {
+            let mut verdicts = [Ok(()); TILE];
+            let verdicts = &mut verdicts[..items.len()];
+            self.tile(backend, items, verdicts);
+            let invalid = verdicts.iter().position(Result::is_err)?;
+            Some((tile * TILE + invalid, verdicts[invalid].err()?))
+        })
+    }
+}
+
+impl<P: Params> BatchVerifier<P> {
+    /// Expanded keys that a new verifier keeps: 64, at most 4 MiB per thread for ML-DSA-87.
+    pub const DEFAULT_KEYS: usize = 64;
+
+    /// Most keys that a verifier may be asked to keep.
+    pub const MAX_KEYS: usize = 4096;
+
+    /// A verifier on the fastest backend, which keeps [`DEFAULT_KEYS`](Self::DEFAULT_KEYS) keys.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_backend(Backend::detect(), Self::DEFAULT_KEYS)
+    }
+
+    /// A verifier on a given backend, which keeps `keys` expanded keys per thread, but not fewer
+    /// than 16 nor more than [`MAX_KEYS`](Self::MAX_KEYS).
+    #[must_use]
+    pub fn with_backend(backend: Backend, keys: usize) -> Self {
+        let capacity = keys.clamp(TILE, Self::MAX_KEYS);
+        Self {
+            backend,
+            capacity,
+            workers: vec![Worker::new(capacity)],
+            set: PhantomData,
+        }
+    }
+
+    /// The backend in use.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Expands keys ahead of their first use by the sequential methods.
+    ///
+    /// # Errors
+    /// [`Error::PublicKeyLength`]; the keys before the wrong one have been expanded.
+    pub fn prepare_keys(&mut self, public_keys: &[&[u8]]) -> Result<(), Error> {
+        let Worker { cache, work, .. } = &mut self.workers[0];
+        for encoded in public_keys {
+            check_length::<P>(encoded)?;
+            if let Found::Vacant(key) = cache.place(&P::SET, encoded) {
+                expand(
+                    self.backend,
+                    &P::SET,
+                    &mut work.lanes,
+                    &[(encoded, key)],
+                    &mut cache.keys,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies every item: `verdicts[i]` tells whether `items[i]` is valid, and if not, why.
+    ///
+    /// # Panics
+    /// If there are not as many verdicts as items.
+    pub fn verify_each(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
+        assert_eq!(items.len(), verdicts.len(), "as many verdicts as items");
+        let worker = &mut self.workers[0];
+        for (items, verdicts) in items.chunks(TILE).zip(verdicts.chunks_mut(TILE)) {
+            worker.tile(self.backend, items, verdicts);
+        }
+    }
+
+    /// Verifies items up to the first invalid one.
+    ///
+    /// # Errors
+    /// [`BatchError::Invalid`] with the first invalid item: all before it are valid, nothing is
+    /// said of those after it. [`BatchError::Empty`] if there are no items.
+    pub fn verify_all(&mut self, items: &[Item<'_, P>]) -> Result<(), BatchError> {
+        if items.is_empty() {
+            return Err(BatchError::Empty);
+        }
+        match self.workers[0].first_failure(self.backend, items) {
+            Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// The backend, and workers for that many threads.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn workers(&mut self, threads: usize) -> (Backend, &mut [Worker]) {
+        while self.workers.len() < threads {
+            self.workers.push(Worker::new(self.capacity));
+        }
+        (self.backend, &mut self.workers[..threads])
+    }
+}
+
+impl<P: Params> Default for BatchVerifier<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Params> fmt::Debug for BatchVerifier<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchVerifier")
+            .field("set", &P::NAME)
+            .field("backend", &self.backend.name())
+            .field("keys", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}

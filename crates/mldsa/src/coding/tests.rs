@@ -1,0 +1,338 @@
+//! The three places where fast verifiers have accepted what they must not: the norm of z, the
+//! hint's encoding, and the hint's use. Exhaustive, in every lane of every backend.
+
+use super::{HintBits, InBall, hint_bit_unpack, portable};
+use crate::backend::Backend;
+use crate::field::{Poly, Q};
+use crate::params::{Gamma2, MlDsa44, MlDsa65, MlDsa87, Sealed, Set};
+
+const SETS: [Set; 3] = [MlDsa44::SET, MlDsa65::SET, MlDsa87::SET];
+
+/// A processor that runs natively takes all values, an emulated one or a run without
+/// optimisation a sample of them.
+const STEP: usize = if cfg!(target_arch = "x86_64") && !cfg!(miri) {
+    1
+} else {
+    61
+};
+
+/// The backends whose lanes are to be tried one by one: the portable one has no lanes.
+fn lanes_of(backend: Backend) -> core::ops::Range<usize> {
+    if backend.name() == "portable" {
+        0..1
+    } else {
+        0..16
+    }
+}
+
+/// Puts a field of `width` bits at coefficient `i`.
+fn put(packed: &mut [u8], i: usize, width: usize, value: u32) {
+    let (at, shift) = (i * width / 8, i * width % 8);
+    let bytes: &mut [u8; 3] = packed[at..].first_chunk_mut().unwrap();
+    let mask = ((1 << width) - 1) << shift;
+    let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]) & !mask | value << shift;
+    bytes.copy_from_slice(&word.to_le_bytes()[..3]);
+}
+
+#[test]
+fn every_value_of_z_in_every_lane() {
+    for set in [MlDsa44::SET, MlDsa87::SET] {
+        let width = 1 + set.gamma1_bits as usize;
+        let bound = set.gamma1() - set.beta;
+        for backend in Backend::available() {
+            let mut packed = vec![0; set.z_len()];
+            // z = 0 everywhere
+            (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
+            let mut out = Poly::ZERO;
+            assert!(backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound));
+            assert_eq!(out, Poly::ZERO);
+            for lane in lanes_of(backend) {
+                for value in (0..1_u32 << width).step_by(STEP) {
+                    // every row of 16 coefficients in turn, beside zeros
+                    let i = lane + 16 * (value as usize % 16);
+                    put(&mut packed, i, width, value);
+                    let short = backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
+                    let z = set.gamma1() - value.cast_signed();
+                    assert_eq!(out.0[i], z, "{} at {i}", backend.name());
+                    assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", backend.name());
+                    put(&mut packed, i, width, 1 << set.gamma1_bits);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_norm_is_checked_at_every_coefficient() {
+    for set in SETS {
+        let width = 1 + set.gamma1_bits as usize;
+        let bound = set.gamma1() - set.beta;
+        for backend in Backend::available() {
+            let mut packed = vec![0; set.z_len()];
+            (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
+            let mut out = Poly::ZERO;
+            for i in 0..256 {
+                for z in [bound - 1, bound, bound + 1, set.gamma1(), 1 - set.gamma1()] {
+                    for z in [z, -z] {
+                        let Ok(value) = u32::try_from(set.gamma1() - z) else {
+                            continue;
+                        };
+                        if value >> width != 0 {
+                            continue;
+                        }
+                        put(&mut packed, i, width, value);
+                        let short = backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
+                        assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", backend.name());
+                    }
+                }
+                put(&mut packed, i, width, 1 << set.gamma1_bits);
+            }
+        }
+    }
+}
+
+#[test]
+fn decompose_as_defined() {
+    for (gamma2, alpha, m) in [(Gamma2::Q88, 190_464, 44), (Gamma2::Q32, 523_776, 16)] {
+        for r in 0..Q {
+            let (r1, r0) = portable::decompose(r, gamma2);
+            assert!((0..m).contains(&r1));
+            assert!(-alpha / 2 <= r0 && r0 <= alpha / 2);
+            assert_eq!((r1 * alpha + r0 - r) % Q, 0);
+            // the lower bound is only for the values that wrap around
+            assert!(r0 > -alpha / 2 || r > Q - 1 - alpha / 2);
+        }
+    }
+}
+
+/// The values packed in a polynomial of w1.
+fn unpack_w1(packed: &[u8], width: usize) -> impl Iterator<Item = i32> {
+    (0..256).map(move |i| {
+        (0..width)
+            .map(|bit| {
+                i32::from(packed[(i * width + bit) / 8] >> ((i * width + bit) % 8) & 1) << bit
+            })
+            .sum()
+    })
+}
+
+#[test]
+fn every_use_of_a_hint_in_every_lane() {
+    for (gamma2, width) in [(Gamma2::Q88, 6), (Gamma2::Q32, 4)] {
+        for hint in [false, true] {
+            // beyond q - 1 follows 0 again, so that shifts bring every r into every lane
+            let r = |i: usize| i32::try_from(i).unwrap() % Q;
+            let blocks = (0..Q.cast_unsigned() as usize).step_by(256 * STEP);
+            let expected: Vec<u8> = (0..Q.cast_unsigned() as usize + 512)
+                .map(|i| portable::use_hint(hint, r(i), gamma2).try_into().unwrap())
+                .collect();
+            let bits: HintBits = [if hint { 0xFFFF } else { 0 }; 16];
+            let (mut defined, mut found) = (vec![0; gamma2.w1_len()], vec![0; gamma2.w1_len()]);
+            for shift in 0..16 {
+                for start in blocks.clone().map(|start| start + shift) {
+                    let r1 = &expected[start..start + 256];
+                    if width == 4 {
+                        for (byte, r1) in defined.iter_mut().zip(r1.as_chunks::<2>().0) {
+                            *byte = r1[0] | r1[1] << 4;
+                        }
+                    } else {
+                        let threes = defined.as_chunks_mut::<3>().0;
+                        for (bytes, r1) in threes.iter_mut().zip(r1.as_chunks::<4>().0) {
+                            *bytes = [
+                                r1[0] | r1[1] << 6,
+                                r1[1] >> 2 | r1[2] << 4,
+                                r1[2] >> 4 | r1[3] << 2,
+                            ];
+                        }
+                    }
+                    // both representatives of r
+                    let w = Poly(core::array::from_fn(|i| {
+                        let r = r(start + i);
+                        if r & 32 == 0 { r } else { r - Q }
+                    }));
+                    for backend in Backend::available() {
+                        if lanes_of(backend).contains(&shift) {
+                            backend.use_hint_encode(&mut found, &w, &bits, gamma2);
+                            assert!(found == defined, "{} {hint} {start}", backend.name());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_hint_bit_acts_on_its_own_coefficient() {
+    for (gamma2, width) in [(Gamma2::Q88, 6), (Gamma2::Q32, 4)] {
+        let w = Poly(core::array::from_fn(|i| {
+            i32::try_from(i * 32_749).unwrap() - Q / 2
+        }));
+        for backend in Backend::available() {
+            for i in 0..256 {
+                let mut hint = [0; 16];
+                hint[i / 16] = 1 << (i % 16);
+                let mut packed = vec![0; gamma2.w1_len()];
+                backend.use_hint_encode(&mut packed, &w, &hint, gamma2);
+                for (j, found) in unpack_w1(&packed, width).enumerate() {
+                    let expected = portable::use_hint(i == j, w.0[j].rem_euclid(Q), gamma2);
+                    assert_eq!(
+                        found,
+                        expected,
+                        "{} hint at {i}, value at {j}",
+                        backend.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Algorithm 21, transcribed: the hint as lists of positions.
+fn algorithm_21(omega: usize, k: usize, y: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut h = vec![vec![]; k];
+    let mut index = 0;
+    for i in 0..k {
+        if usize::from(y[omega + i]) < index || usize::from(y[omega + i]) > omega {
+            return None;
+        }
+        let first = index;
+        while index < usize::from(y[omega + i]) {
+            if index > first && y[index - 1] >= y[index] {
+                return None;
+            }
+            h[i].push(y[index]);
+            index += 1;
+        }
+    }
+    (index..omega).all(|i| y[i] == 0).then_some(h)
+}
+
+fn check_hint(set: &Set, y: &[u8]) {
+    let mut hint = [[0; 16]; 8];
+    let valid = hint_bit_unpack(set, y, &mut hint);
+    let expected = algorithm_21(set.omega, set.k, y);
+    assert_eq!(valid, expected.is_some(), "{y:?}");
+    for (row, positions) in expected.iter().flatten().enumerate() {
+        let found = (0..=255).filter(|i: &u8| hint[row][usize::from(i >> 4)] >> (i & 15) & 1 == 1);
+        assert!(found.eq(positions.iter().copied()), "{y:?}");
+    }
+}
+
+#[test]
+fn every_hint_of_a_small_set() {
+    // three positions of five values, two counts of six: every encoding there is
+    let set = Set {
+        omega: 3,
+        k: 2,
+        ..MlDsa44::SET
+    };
+    let values = [0, 1, 2, 16, 255];
+    for a in values {
+        for b in values {
+            for c in values {
+                for first in 0..=5 {
+                    for second in [0, 1, 2, 3, 4, 255] {
+                        check_hint(&set, &[a, b, c, first, second]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_neighbours_and_every_count() {
+    for set in SETS {
+        for row in 0..set.k {
+            // two hints in this row, none elsewhere
+            let mut y = vec![0; set.omega + set.k];
+            y[set.omega + row..].fill(2);
+            for a in 0..=255 {
+                for b in 0..=255 {
+                    y[0] = a;
+                    y[1] = b;
+                    check_hint(&set, &y);
+                }
+            }
+            (y[0], y[1]) = (3, 200);
+            for count in 0..=255 {
+                let mut y = y.clone();
+                y[set.omega + row] = count;
+                check_hint(&set, &y);
+                // with enough positions for it
+                for (i, y) in y[..set.omega].iter_mut().enumerate() {
+                    *y = u8::try_from(i + 1).unwrap();
+                }
+                check_hint(&set, &y);
+                y[set.omega + row..].fill(count);
+                check_hint(&set, &y);
+            }
+            for rest in 2..set.omega {
+                let mut y = y.clone();
+                y[rest] = 1;
+                check_hint(&set, &y);
+            }
+        }
+    }
+}
+
+#[test]
+fn sampling_on_every_backend() {
+    // bytes in which a quarter, a thousandth and none of the values are refused
+    for top in [0x7F_FFFF, 0x7F_E001, 0x7F_E000, 0xFF_FFFF, 0x80_0000] {
+        for pattern in 0..64_u32 {
+            let mut block = [0; 168];
+            for (i, bytes) in block.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+                let i = u32::try_from(i).unwrap();
+                let refuse = i.wrapping_mul(2_654_435_761).wrapping_add(pattern << 26) >> 30 == 0;
+                let value: u32 = if refuse { top } else { i * 77_777 + pattern };
+                bytes.copy_from_slice(&value.to_le_bytes()[..3]);
+            }
+            for filled in [0, 1, 100, 199, 200, 201, 239, 240, 241, 248, 252, 253, 255] {
+                let mut expected = Poly::ZERO;
+                let count = portable::rej_ntt_poly(&mut expected, filled, &block);
+                for backend in Backend::available() {
+                    let mut found = Poly::ZERO;
+                    assert_eq!(backend.rej_ntt_poly(&mut found, filled, &block), count);
+                    // what lies behind the count has no meaning
+                    assert_eq!(found.0[..count], expected.0[..count], "{}", backend.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn t1_on_every_backend() {
+    let bytes = core::array::from_fn(|i| u8::try_from(i * 167 % 251).unwrap());
+    let mut expected = Poly::ZERO;
+    portable::unpack_t1(&mut expected, &bytes);
+    assert_eq!(
+        expected.0[1] >> 13,
+        (i32::from(bytes[1]) >> 2) + ((i32::from(bytes[2]) & 15) << 6)
+    );
+    for backend in Backend::available() {
+        let mut found = Poly::ZERO;
+        backend.unpack_t1(&mut found, &bytes);
+        assert_eq!(found, expected, "{}", backend.name());
+    }
+}
+
+#[test]
+fn a_ball_may_need_many_blocks() {
+    // bytes that are refused until the last: 255 is above every position but the last
+    for set in SETS {
+        let (mut state, mut c, mut blocks) = (InBall::NEW, Poly::ZERO, 1);
+        while state.block(&set, &[255; 136], &mut c.0) {
+            blocks += 1;
+            if blocks == 5 {
+                while state.block(&set, &[7; 136], &mut c.0) {}
+                break;
+            }
+        }
+        assert_eq!(blocks, 5);
+        assert_eq!(c.0.iter().filter(|c| **c != 0).count(), set.tau);
+        assert!(c.0.iter().all(|c| c.abs() <= 1));
+    }
+}

@@ -1,0 +1,166 @@
+//! Keccak-f\[1600\] (FIPS 202, section 3.3) on up to eight states at once.
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
+pub(crate) mod portable;
+
+/// Number of states in [`Lanes`].
+pub(crate) const LANES: usize = 8;
+
+/// Eight Keccak states, word by word: `self.0[x + 5 y][lane]` is word (x, y) of a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Lanes(pub(crate) [[u64; LANES]; 25]);
+
+/// A set of lanes, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mask(pub(crate) u8);
+
+impl Mask {
+    pub(crate) fn single(self) -> Option<usize> {
+        (self.0.count_ones() == 1).then(|| self.0.trailing_zeros() as usize)
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        (0..LANES).filter(move |lane| self.0 >> lane & 1 == 1)
+    }
+}
+
+/// The round constants of iota.
+pub(crate) const RC: [u64; 24] = [
+    0x0000_0000_0000_0001,
+    0x0000_0000_0000_8082,
+    0x8000_0000_0000_808A,
+    0x8000_0000_8000_8000,
+    0x0000_0000_0000_808B,
+    0x0000_0000_8000_0001,
+    0x8000_0000_8000_8081,
+    0x8000_0000_0000_8009,
+    0x0000_0000_0000_008A,
+    0x0000_0000_0000_0088,
+    0x0000_0000_8000_8009,
+    0x0000_0000_8000_000A,
+    0x0000_0000_8000_808B,
+    0x8000_0000_0000_008B,
+    0x8000_0000_0000_8089,
+    0x8000_0000_0000_8003,
+    0x8000_0000_0000_8002,
+    0x8000_0000_0000_0080,
+    0x0000_0000_0000_800A,
+    0x8000_0000_8000_000A,
+    0x8000_0000_8000_8081,
+    0x8000_0000_0000_8080,
+    0x0000_0000_8000_0001,
+    0x8000_0000_8000_8008,
+];
+
+/// FIPS 202, Algorithm 7, on `$a: [V; 25]` for a vector V of words of several states, one
+/// word (x, y) in `$a[x + 5 y]`. The caller has in scope, for its V and a type D:
+/// `parity`, the sum of five; `theta(c, n) -> D`, which stands for `c + rot(n, 1)`;
+/// `mix(a, d: D)`, the sum; `rho::<R, {64 - R}>(a, d)`, the sum rotated left by R;
+/// `chi(a, b, c)`; `iota(a, rc)`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! permutation {
+    ($a:ident) => {
+        for rc in $crate::keccak::RC {
+            let a = &mut $a;
+            let c0 = parity(a[0], a[5], a[10], a[15], a[20]);
+            let c1 = parity(a[1], a[6], a[11], a[16], a[21]);
+            let c2 = parity(a[2], a[7], a[12], a[17], a[22]);
+            let c3 = parity(a[3], a[8], a[13], a[18], a[23]);
+            let c4 = parity(a[4], a[9], a[14], a[19], a[24]);
+            let d0 = theta(c4, c1);
+            let d1 = theta(c0, c2);
+            let d2 = theta(c1, c3);
+            let d3 = theta(c2, c4);
+            let d4 = theta(c3, c0);
+            let b0 = mix(a[0], d0);
+            let b1 = rho::<44, 20>(a[6], d1);
+            let b2 = rho::<43, 21>(a[12], d2);
+            let b3 = rho::<21, 43>(a[18], d3);
+            let b4 = rho::<14, 50>(a[24], d4);
+            let b5 = rho::<28, 36>(a[3], d3);
+            let b6 = rho::<20, 44>(a[9], d4);
+            let b7 = rho::<3, 61>(a[10], d0);
+            let b8 = rho::<45, 19>(a[16], d1);
+            let b9 = rho::<61, 3>(a[22], d2);
+            let b10 = rho::<1, 63>(a[1], d1);
+            let b11 = rho::<6, 58>(a[7], d2);
+            let b12 = rho::<25, 39>(a[13], d3);
+            let b13 = rho::<8, 56>(a[19], d4);
+            let b14 = rho::<18, 46>(a[20], d0);
+            let b15 = rho::<27, 37>(a[4], d4);
+            let b16 = rho::<36, 28>(a[5], d0);
+            let b17 = rho::<10, 54>(a[11], d1);
+            let b18 = rho::<15, 49>(a[17], d2);
+            let b19 = rho::<56, 8>(a[23], d3);
+            let b20 = rho::<62, 2>(a[2], d2);
+            let b21 = rho::<55, 9>(a[8], d3);
+            let b22 = rho::<39, 25>(a[14], d4);
+            let b23 = rho::<41, 23>(a[15], d0);
+            let b24 = rho::<2, 62>(a[21], d1);
+            a[0] = iota(chi(b0, b1, b2), rc);
+            a[1] = chi(b1, b2, b3);
+            a[2] = chi(b2, b3, b4);
+            a[3] = chi(b3, b4, b0);
+            a[4] = chi(b4, b0, b1);
+            a[5] = chi(b5, b6, b7);
+            a[6] = chi(b6, b7, b8);
+            a[7] = chi(b7, b8, b9);
+            a[8] = chi(b8, b9, b5);
+            a[9] = chi(b9, b5, b6);
+            a[10] = chi(b10, b11, b12);
+            a[11] = chi(b11, b12, b13);
+            a[12] = chi(b12, b13, b14);
+            a[13] = chi(b13, b14, b10);
+            a[14] = chi(b14, b10, b11);
+            a[15] = chi(b15, b16, b17);
+            a[16] = chi(b16, b17, b18);
+            a[17] = chi(b17, b18, b19);
+            a[18] = chi(b18, b19, b15);
+            a[19] = chi(b19, b15, b16);
+            a[20] = chi(b20, b21, b22);
+            a[21] = chi(b21, b22, b23);
+            a[22] = chi(b22, b23, b24);
+            a[23] = chi(b23, b24, b20);
+            a[24] = chi(b24, b20, b21);
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use permutation;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Backend;
+
+    #[test]
+    fn every_backend_permutes_every_set_of_lanes() {
+        let mut word = 1_u64;
+        let mut lanes = Lanes([[0; LANES]; 25]);
+        for value in lanes.0.as_flattened_mut() {
+            word = word
+                .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                .wrapping_add(0x1405_7B7E_F767_814F);
+            *value = word;
+        }
+        let mut all = lanes.clone();
+        portable::permute_lanes(&mut all, Mask(0xFF));
+        for backend in Backend::available() {
+            for mask in (0..=255).map(Mask) {
+                let mut some = lanes.clone();
+                backend.permute(&mut some, mask);
+                for lane in mask.iter() {
+                    for (some, all) in some.0.iter().zip(&all.0) {
+                        assert_eq!(some[lane], all[lane], "{} {mask:?}", backend.name());
+                    }
+                }
+            }
+        }
+    }
+}

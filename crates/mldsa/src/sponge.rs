@@ -1,0 +1,178 @@
+//! SHAKE128 and SHAKE256 (FIPS 202) of many inputs at once, one per lane.
+//!
+//! A lane whose input is finished takes the next one at the next permutation, whatever its length
+//! and rate, so that lanes idle only when the queue is empty.
+
+use crate::backend::Backend;
+use crate::keccak::{LANES, Lanes, Mask};
+
+/// Bytes per block of SHAKE128.
+pub(crate) const RATE_128: usize = 168;
+/// Bytes per block of SHAKE256.
+pub(crate) const RATE_256: usize = 136;
+
+/// What one sponge absorbs: the concatenation of `first`, `own`, `then` and `parts`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input<'a> {
+    /// [`RATE_128`] or [`RATE_256`].
+    pub(crate) rate: usize,
+    pub(crate) first: &'a [u8],
+    /// Up to 34 bytes that nobody else keeps, and how many of them.
+    pub(crate) own: ([u8; 34], usize),
+    pub(crate) then: [&'a [u8]; 3],
+    pub(crate) parts: &'a [&'a [u8]],
+}
+
+impl<'a> Input<'a> {
+    /// One slice to be hashed with SHAKE256.
+    pub(crate) fn shake256(first: &'a [u8]) -> Self {
+        Self {
+            rate: RATE_256,
+            first,
+            own: ([0; 34], 0),
+            then: [&[]; 3],
+            parts: &[],
+        }
+    }
+
+    fn segment(&self, index: usize) -> Option<&[u8]> {
+        match index {
+            0 => Some(self.first),
+            1 => Some(&self.own.0[..self.own.1]),
+            2..5 => Some(self.then[index - 2]),
+            _ => self.parts.get(index - 5).copied(),
+        }
+    }
+}
+
+/// A queue of inputs and what becomes of their outputs.
+pub(crate) trait Tasks<'a> {
+    /// The input of a job; `None` if it has nothing to hash.
+    fn input(&self, job: usize) -> Option<Input<'a>>;
+
+    /// Takes the next `rate` bytes of a job's output; true if the job needs more.
+    fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool;
+}
+
+/// Hashes jobs `0..jobs`, in order of their start.
+pub(crate) fn run<'a>(
+    backend: Backend,
+    lanes: &mut Lanes,
+    jobs: usize,
+    tasks: &mut impl Tasks<'a>,
+) {
+    let mut next = 0..jobs;
+    let mut states: [State<'a>; LANES] = [const { State::Idle }; LANES];
+    loop {
+        let mut mask = 0;
+        for (lane, state) in states.iter_mut().enumerate() {
+            if state.advance(lanes, lane, &mut next, tasks) {
+                mask |= 1 << lane;
+            }
+        }
+        if mask == 0 {
+            return;
+        }
+        backend.permute(lanes, Mask(mask));
+    }
+}
+
+enum State<'a> {
+    Idle,
+    Absorbing(usize, Reader<'a>),
+    Squeezing(usize, usize),
+}
+
+impl<'a> State<'a> {
+    /// Does what the lane does between two permutations; false if it has no more work.
+    fn advance(
+        &mut self,
+        lanes: &mut Lanes,
+        lane: usize,
+        next: &mut impl Iterator<Item = usize>,
+        tasks: &mut impl Tasks<'a>,
+    ) -> bool {
+        loop {
+            match self {
+                Self::Idle => {
+                    let Some(job) = next.next() else { return false };
+                    if let Some(input) = tasks.input(job) {
+                        lanes.0.iter_mut().for_each(|word| word[lane] = 0);
+                        *self = Self::Absorbing(
+                            job,
+                            Reader {
+                                input,
+                                segment: 0,
+                                offset: 0,
+                            },
+                        );
+                    }
+                }
+                Self::Absorbing(job, reader) => {
+                    if reader.absorb(lanes, lane) {
+                        *self = Self::Squeezing(*job, reader.input.rate);
+                    }
+                    return true;
+                }
+                Self::Squeezing(job, rate) => {
+                    let mut block = [0; RATE_128];
+                    let words = block.as_chunks_mut::<8>().0;
+                    for (bytes, word) in words.iter_mut().zip(&lanes.0) {
+                        *bytes = word[lane].to_le_bytes();
+                    }
+                    if tasks.output(*job, lane, &block[..*rate]) {
+                        return true;
+                    }
+                    *self = Self::Idle;
+                }
+            }
+        }
+    }
+}
+
+/// How far an input has been absorbed.
+struct Reader<'a> {
+    input: Input<'a>,
+    segment: usize,
+    offset: usize,
+}
+
+impl Reader<'_> {
+    /// Absorbs one block; true if it was the last, which carries the padding.
+    fn absorb(&mut self, lanes: &mut Lanes, lane: usize) -> bool {
+        let rate = self.input.rate;
+        let mut block = [0; RATE_128];
+        let mut len = 0;
+        while let Some(segment) = self.input.segment(self.segment) {
+            let rest = &segment[self.offset..];
+            if len == 0 && rest.len() >= rate {
+                absorb_words(lanes, lane, &rest[..rate]);
+                self.offset += rate;
+                return false;
+            }
+            let take = rest.len().min(rate - len);
+            block[len..len + take].copy_from_slice(&rest[..take]);
+            len += take;
+            if take < rest.len() {
+                self.offset += take;
+                break;
+            }
+            self.segment += 1;
+            self.offset = 0;
+        }
+        let last = len < rate;
+        if last {
+            // FIPS 202, section 6.2: the suffix 1111 of the XOFs, then pad10*1
+            block[len] = 0x1F;
+            block[rate - 1] |= 0x80;
+        }
+        absorb_words(lanes, lane, &block[..rate]);
+        last
+    }
+}
+
+fn absorb_words(lanes: &mut Lanes, lane: usize, block: &[u8]) {
+    for (word, bytes) in lanes.0.iter_mut().zip(block.as_chunks::<8>().0) {
+        word[lane] ^= u64::from_le_bytes(*bytes);
+    }
+}

@@ -1,0 +1,320 @@
+//! FIPS 204, Algorithm 8 (`ML-DSA.Verify_internal`), for a tile of signatures at a time.
+//!
+//! Hashing goes across the signatures of a tile, one sponge per lane; arithmetic goes along the
+//! coefficients of one polynomial at a time, which stay in the first-level cache.
+
+use crate::backend::Backend;
+use crate::cache::{Cache, Found};
+use crate::coding::{HintBits, InBall, hint_bit_unpack};
+use crate::error::Error;
+use crate::field::Poly;
+use crate::item::{Item, Key};
+use crate::keccak::{LANES, Lanes};
+use crate::key::{ExpandedKey, RawKey, expand};
+use crate::message::Message;
+use crate::params::{Params, Set};
+use crate::sponge::{self, Input, Tasks};
+
+/// Signatures per tile: two rounds of the eight hashing lanes. The tile's data (3 KiB each) and the
+/// expanded key then stay in the second-level cache.
+pub(crate) const TILE: usize = 16;
+
+/// What is kept of one signature between the steps.
+#[derive(Clone)]
+pub(crate) struct Slot {
+    /// mu, then w1 as Algorithm 28 encodes it: what c~ is the hash of.
+    hashed: [u8; 64 + 1024],
+    hint: [HintBits; 8],
+    c: Poly,
+    in_ball: InBall,
+    /// Index in the cache, if the item's key is encoded.
+    key: usize,
+}
+
+impl Slot {
+    pub(crate) const NEW: Self = Self {
+        hashed: [0; 64 + 1024],
+        hint: [[0; 16]; 8],
+        c: Poly::ZERO,
+        in_ball: InBall::NEW,
+        key: 0,
+    };
+}
+
+/// Where the polynomials of one signature are worked on.
+pub(crate) struct Work {
+    pub(crate) lanes: Lanes,
+    /// z, then c.
+    vector: [Poly; 8],
+    w: Poly,
+}
+
+impl Work {
+    pub(crate) const NEW: Self = Self {
+        lanes: Lanes([[0; LANES]; 25]),
+        vector: [Poly::ZERO; 8],
+        w: Poly::ZERO,
+    };
+}
+
+/// Verifies at most [`TILE`] items. There are as many slots as items, or more, and as many
+/// verdicts as items; every verdict is written.
+pub(crate) fn verify_tile<P: Params>(
+    backend: Backend,
+    items: &[Item<'_, P>],
+    cache: &mut Cache,
+    slots: &mut [Slot],
+    work: &mut Work,
+    verdicts: &mut [Result<(), Error>],
+) {
+    let set = &P::SET;
+    let mut live = Live {
+        list: [0; TILE],
+        len: 0,
+    };
+
+    // what can be refused without hashing: lengths, the hint, the norm of z
+    for (index, item) in items.iter().enumerate() {
+        verdicts[index] = item.check().and_then(|()| {
+            check_hint_and_norm(backend, set, item.signature, &mut slots[index], work)
+        });
+        if verdicts[index].is_ok() {
+            live.push(index);
+        }
+    }
+
+    // step 5, ExpandA, for keys not yet known
+    let mut unknown: [(&[u8], usize); TILE] = [(&[], 0); TILE];
+    let mut count = 0;
+    for &index in live.get() {
+        let Key::Encoded(encoded) = items[index].key else {
+            continue;
+        };
+        slots[index].key = match cache.place(set, encoded) {
+            Found::Ready(key) => key,
+            Found::Vacant(key) => {
+                unknown[count] = (encoded, key);
+                count += 1;
+                key
+            }
+        };
+    }
+    expand(
+        backend,
+        set,
+        &mut work.lanes,
+        &unknown[..count],
+        &mut cache.keys,
+    );
+    let keys = &cache.keys;
+
+    // steps 6 to 8: mu and c
+    let live = live.get();
+    for &index in live {
+        slots[index].c = Poly::ZERO;
+        slots[index].in_ball = InBall::NEW;
+        if let Message::Mu(mu) = items[index].message {
+            slots[index].hashed[..64].copy_from_slice(mu);
+        }
+    }
+    let mut commit = MuAndBall {
+        set,
+        items,
+        keys,
+        live,
+        slots,
+    };
+    sponge::run(backend, &mut work.lanes, 2 * live.len(), &mut commit);
+
+    // steps 9 and 10: w1
+    for &index in live {
+        let key = key_of(&items[index], keys, &slots[index]);
+        recompute_w1(
+            backend,
+            set,
+            items[index].signature,
+            key,
+            &mut slots[index],
+            work,
+        );
+    }
+
+    // steps 12 and 13: c~
+    let mut compare = Compare {
+        set,
+        items,
+        live,
+        slots,
+        verdicts,
+    };
+    sponge::run(backend, &mut work.lanes, live.len(), &mut compare);
+}
+
+impl<P: Params> ExpandedKey<P> {
+    /// Verifies one signature, on the stack.
+    ///
+    /// # Errors
+    /// The reason why the signature is not valid.
+    pub fn verify(&self, message: Message<'_>, signature: &[u8]) -> Result<(), Error> {
+        let item = Item {
+            key: Key::Expanded(self),
+            message,
+            signature,
+        };
+        let mut work = Work::NEW;
+        let mut verdict = Err(Error::Mismatch);
+        verify_tile(
+            Backend::detect(),
+            &[item],
+            &mut Cache::new(0),
+            &mut [Slot::NEW],
+            &mut work,
+            core::slice::from_mut(&mut verdict),
+        );
+        verdict
+    }
+}
+
+/// Verifies one signature by a key that is not needed again.
+///
+/// # Errors
+/// The reason why the signature is not valid.
+pub fn verify<P: Params>(
+    public_key: &[u8],
+    message: Message<'_>,
+    signature: &[u8],
+) -> Result<(), Error> {
+    ExpandedKey::<P>::from_bytes(public_key)?.verify(message, signature)
+}
+
+/// The items not yet refused.
+struct Live {
+    list: [usize; TILE],
+    len: usize,
+}
+
+impl Live {
+    fn push(&mut self, index: usize) {
+        self.list[self.len] = index;
+        self.len += 1;
+    }
+
+    fn get(&self) -> &[usize] {
+        &self.list[..self.len]
+    }
+}
+
+fn key_of<'k, P: Params>(item: &Item<'k, P>, keys: &'k [RawKey], slot: &Slot) -> &'k RawKey {
+    match item.key {
+        Key::Expanded(key) => &key.raw,
+        Key::Encoded(_) => &keys[slot.key],
+    }
+}
+
+/// The packed polynomials of z (FIPS 204, Algorithm 27: `sigDecode`).
+fn packed_z<'a>(set: &Set, signature: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    signature[set.c_tilde_len..]
+        .chunks_exact(set.z_len())
+        .take(set.l)
+}
+
+fn check_hint_and_norm(
+    backend: Backend,
+    set: &Set,
+    signature: &[u8],
+    slot: &mut Slot,
+    work: &mut Work,
+) -> Result<(), Error> {
+    let hint = &signature[set.c_tilde_len + set.l * set.z_len()..];
+    if !hint_bit_unpack(set, hint, &mut slot.hint) {
+        return Err(Error::HintEncoding);
+    }
+    let bound = set.gamma1() - set.beta;
+    let short =
+        packed_z(set, signature).all(|z| backend.unpack_z(&mut work.w, z, set.gamma1_bits, bound));
+    if short { Ok(()) } else { Err(Error::ZNorm) }
+}
+
+/// w1 = UseHint(h, A z - c t1 2^d), encoded behind mu.
+fn recompute_w1(
+    backend: Backend,
+    set: &Set,
+    signature: &[u8],
+    key: &RawKey,
+    slot: &mut Slot,
+    work: &mut Work,
+) {
+    let Work { vector, w, .. } = work;
+    let vector = &mut vector[..=set.l];
+    for (poly, z) in vector.iter_mut().zip(packed_z(set, signature)) {
+        backend.unpack_z(poly, z, set.gamma1_bits, set.gamma1());
+        backend.ntt(poly);
+    }
+    vector[set.l] = slot.c;
+    backend.ntt(&mut vector[set.l]);
+    let rows = key.matrix.chunks_exact(set.l + 1);
+    let encoded = slot.hashed[64..].chunks_exact_mut(set.gamma2.w1_len());
+    for ((row, hint), encoded) in rows.zip(&slot.hint).zip(encoded) {
+        backend.product(w, row, vector);
+        backend.inverse_ntt(w);
+        backend.use_hint_encode(encoded, w, hint, set.gamma2);
+    }
+}
+
+/// Jobs below `live.len()`: mu of a message. The others: c of a signature.
+struct MuAndBall<'t, 'a, P: Params> {
+    set: &'t Set,
+    items: &'a [Item<'a, P>],
+    keys: &'a [RawKey],
+    live: &'t [usize],
+    slots: &'t mut [Slot],
+}
+
+impl<'a, P: Params> Tasks<'a> for MuAndBall<'_, 'a, P> {
+    fn input(&self, job: usize) -> Option<Input<'a>> {
+        let Some(job) = job.checked_sub(self.live.len()) else {
+            let index = self.live[job];
+            let item = &self.items[index];
+            return item
+                .message
+                .representative(&key_of(item, self.keys, &self.slots[index]).tr);
+        };
+        let signature = self.items[self.live[job]].signature;
+        Some(Input::shake256(&signature[..self.set.c_tilde_len]))
+    }
+
+    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> bool {
+        let Some(job) = job.checked_sub(self.live.len()) else {
+            self.slots[self.live[job]].hashed[..64].copy_from_slice(&block[..64]);
+            return false;
+        };
+        let slot = &mut self.slots[self.live[job]];
+        slot.in_ball.block(self.set, block, &mut slot.c.0)
+    }
+}
+
+/// c~' = H(mu || w1) against the signature's c~.
+struct Compare<'t, 'a, P: Params> {
+    set: &'t Set,
+    items: &'t [Item<'t, P>],
+    live: &'t [usize],
+    slots: &'a [Slot],
+    verdicts: &'t mut [Result<(), Error>],
+}
+
+impl<'a, P: Params> Tasks<'a> for Compare<'_, 'a, P> {
+    fn input(&self, job: usize) -> Option<Input<'a>> {
+        Some(Input::shake256(
+            &self.slots[self.live[job]].hashed[..64 + self.set.w1_len()],
+        ))
+    }
+
+    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> bool {
+        let index = self.live[job];
+        let len = self.set.c_tilde_len;
+        if block[..len] != self.items[index].signature[..len] {
+            self.verdicts[index] = Err(Error::Mismatch);
+        }
+        false
+    }
+}

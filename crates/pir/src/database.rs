@@ -1,0 +1,193 @@
+//! The database as a matrix of centred digits, ready to be scanned.
+
+use sordino_lattice::matrix::{Digits, LANES, stride};
+use sordino_lattice::pages::Pages;
+
+use crate::{Error, Params};
+
+mod file;
+
+/// What a byte of a record and its digit differ by: the digit of byte `b` is `b - 128`, whose two's
+/// complement is `b ^ 0x80`.
+pub(crate) const CENTRE: u8 = 0x80;
+
+/// `D`: the records as `l x m` digits, row after row.
+#[derive(Debug)]
+pub struct Database {
+    params: Params,
+    matrix: Matrix,
+}
+
+/// Any matrix of digits, with what holds its bytes.
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    rows: usize,
+    columns: usize,
+    store: Store,
+}
+
+impl Matrix {
+    /// A matrix of digits 0.
+    pub(crate) fn zeroed(rows: usize, columns: usize) -> Self {
+        Self {
+            rows,
+            columns,
+            store: Store::Own(Pages::zeroed(rows * stride(columns))),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.store {
+            Store::Own(pages) => pages,
+            Store::File(mapped) => mapped.bytes(),
+        }
+    }
+
+    /// Its bytes, in memory of its own.
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        if let Store::File(mapped) = &self.store {
+            let mut pages = Pages::zeroed(mapped.bytes().len());
+            pages.copy_from_slice(mapped.bytes());
+            self.store = Store::Own(pages);
+        }
+        match &mut self.store {
+            Store::Own(pages) => pages,
+            Store::File(_) => unreachable!("replaced above"),
+        }
+    }
+
+    /// One of its digits.
+    pub(crate) fn digit(&self, row: usize, column: usize) -> i8 {
+        self.bytes()[row * stride(self.columns) + column].cast_signed()
+    }
+
+    /// One of its digits, to be changed.
+    pub(crate) fn digit_mut(&mut self, row: usize, column: usize) -> &mut u8 {
+        let at = row * stride(self.columns) + column;
+        &mut self.bytes_mut()[at]
+    }
+
+    /// The same digits with more columns, of digits 0.
+    pub(crate) fn widen(&mut self, columns: usize) {
+        let (old, new) = (stride(self.columns), stride(columns));
+        if old != new {
+            let mut pages = Pages::zeroed(self.rows * new);
+            let rows = self.bytes().chunks_exact(old);
+            for (to, from) in pages.chunks_exact_mut(new).zip(rows) {
+                to[..old].copy_from_slice(from);
+            }
+            self.store = Store::Own(pages);
+        }
+        let was = std::mem::replace(&mut self.columns, columns);
+        // What the padding held is arbitrary.
+        for row in self.rows_mut() {
+            row[was..columns].fill(0);
+        }
+    }
+
+    /// A view of all of it.
+    pub(crate) fn digits(&self) -> Digits<'_> {
+        Digits::new(self.bytes(), self.rows, self.columns)
+    }
+
+    /// Its rows, [`stride`] bytes each.
+    pub(crate) fn rows_mut(&mut self) -> std::slice::ChunksExactMut<'_, u8> {
+        let stride = stride(self.columns);
+        self.bytes_mut().chunks_exact_mut(stride)
+    }
+}
+
+#[derive(Debug)]
+enum Store {
+    Own(Pages),
+    File(file::Mapped),
+}
+
+impl Database {
+    /// A database of the records that the iterator yields, in order. A record shorter than declared
+    /// is followed by zeros.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
+    pub fn from_records<I>(params: &Params, records: I) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item: AsRef<[u8]>>,
+    {
+        let (rows, columns) = (params.rows(), params.columns());
+        let mut matrix = Matrix::zeroed(rows, columns);
+        let mut records = records.into_iter();
+        let mut taken = 0;
+        // 64 columns at a time, column after column, then transposed line by line: a record's bytes
+        // are a whole row apart in the matrix.
+        let mut block = vec![0; LANES * rows];
+        for first in (0..columns).step_by(LANES) {
+            block.fill(0);
+            let places = block.chunks_exact_mut(params.record_len());
+            let wanted = (params.records() - taken).min(LANES * params.per_column());
+            for (place, record) in places.take(wanted).zip(records.by_ref()) {
+                let record = record.as_ref();
+                if record.len() > place.len() {
+                    return Err(Error::RecordTooLong {
+                        index: taken,
+                        found: record.len(),
+                        expected: place.len(),
+                    });
+                }
+                place[..record.len()].copy_from_slice(record);
+                taken += 1;
+            }
+            for (row, line) in matrix.rows_mut().enumerate() {
+                for (c, digit) in line[first..first + LANES].iter_mut().enumerate() {
+                    *digit = block[c * rows + row] ^ CENTRE;
+                }
+            }
+        }
+        let found = taken + records.take(1).count();
+        if found != params.records() {
+            return Err(Error::RecordCount {
+                found,
+                expected: params.records(),
+            });
+        }
+        Ok(Self {
+            params: *params,
+            matrix,
+        })
+    }
+
+    /// A database of records that lie one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `bytes` is not `records * record_len` long.
+    pub fn from_slice(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != params.database_bytes() {
+            return Err(Error::Length {
+                found: bytes.len(),
+                expected: params.database_bytes(),
+            });
+        }
+        Self::from_records(params, bytes.chunks_exact(params.record_len()))
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The matrix, for one scan.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the file that it is mapped from has changed its length.
+    pub(crate) fn digits(&self) -> Result<Digits<'_>, Error> {
+        if let Store::File(mapped) = &self.matrix.store {
+            mapped.check()?;
+        }
+        Ok(self.matrix.digits())
+    }
+
+    /// The matrix, and the parameters that go with it.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Matrix, &mut Params) {
+        (&mut self.matrix, &mut self.params)
+    }
+}

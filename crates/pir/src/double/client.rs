@@ -1,0 +1,278 @@
+//! The client: two masked unit vectors up, one record of few bytes down.
+
+use rand_core::CryptoRng;
+use sordino_lattice::matrix::{Backend, Small, Words};
+use sordino_lattice::sample::gaussian::Sampler;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::{Answer, Hint, Query};
+use crate::lwe::{self, Domain, add_unit, decode, decode_answer, product};
+use crate::params::{KAPPA, LOG_Q};
+use crate::simple::Record;
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Error, Params, Scheme, Seed};
+
+/// What recovers the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
+///
+/// It is used up by the recovery, because a second query under the same secrets would show the
+/// difference of the two. It does not hold the index: nothing in the recovery depends on it.
+/// Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    s1: Vec<i16>,
+    s2: Vec<i16>,
+    pad: Option<Vec<u32>>,
+    version: u64,
+}
+
+/// A query made before its index is known, with `H2 s2`: what is left for later is a few thousand
+/// additions. Used up by [`Client::query_prepared`]. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Prepared {
+    first: Vec<u32>,
+    second: Vec<u32>,
+    secret: Secret,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
+            .field("version", &self.secret.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `A1`, `A2` and `H2`, laid out for products with secrets: `4 n (m + l + d kappa n)` bytes.
+#[derive(Debug)]
+pub struct Client {
+    params: Params,
+    version: u64,
+    backend: Backend,
+    sampler: Sampler,
+    a1: Words,
+    a2: Words,
+    h2: Words,
+}
+
+impl Client {
+    /// A client of the database whose hint this is.
+    ///
+    /// # Errors
+    /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the hint is for other parameters.
+    pub fn new(params: &Params, seed: &Seed, hint: &Hint) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), params, seed, hint)
+    }
+
+    /// As [`Self::new`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn new_on(
+        backend: Backend,
+        params: &Params,
+        seed: &Seed,
+        hint: &Hint,
+    ) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Double)?;
+        check_params(&hint.params, params)?;
+        let n = params.n();
+        let expand = |domain, rows| {
+            Words::from_rows(backend, rows, n, |j, row| {
+                lwe::row_of_a(seed, domain, j, row);
+            })
+        };
+        Ok(Self {
+            params: *params,
+            version: hint.version,
+            backend,
+            sampler: params.set().sampler(),
+            a1: expand(Domain::First, params.columns()),
+            a2: expand(Domain::Second, params.per_column()),
+            h2: rounded(backend, &hint.words, params),
+        })
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`].
+    ///
+    /// # Security
+    /// Secrets and errors are fresh for every query. Time and memory accesses do not depend on
+    /// `index`, except that an index out of range is refused.
+    pub fn query<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        self.check(index)?;
+        let masked = self.mask(rng, 1).pop();
+        masked
+            .ok_or(Error::Count {
+                found: 0,
+                expected: 1,
+            })
+            .map(|prepared| self.seal(prepared, index))
+    }
+
+    /// `count` queries without their indices: one pass over `A1`, `A2` and `H2` for all of them.
+    pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
+        let mut prepared = self.mask(rng, count);
+        let mut s2 = Small::zeroed(count, self.params.n());
+        for (t, one) in prepared.iter().enumerate() {
+            s2.row_mut(t).copy_from_slice(&one.secret.s2);
+        }
+        let pads = Zeroizing::new(product(&self.h2, &s2));
+        for (t, one) in prepared.iter_mut().enumerate() {
+            one.secret.pad = Some(pads.iter().skip(t).step_by(count).copied().collect());
+        }
+        prepared
+    }
+
+    /// A prepared query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`], [`Error::VersionMismatch`] or [`Error::Length`] if it was prepared
+    /// for another version or database. It is used up either way.
+    ///
+    /// # Security
+    /// As [`Self::query`].
+    pub fn query_prepared(
+        &self,
+        prepared: Prepared,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        self.check(index)?;
+        check_version(prepared.secret.version, self.version)?;
+        let (found, expected) = (
+            prepared.first.len() + prepared.second.len(),
+            self.params.query_words(),
+        );
+        if found != expected {
+            return Err(Error::Length { found, expected });
+        }
+        Ok(self.seal(prepared, index))
+    }
+
+    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    fn check(&self, index: usize) -> Result<(), Error> {
+        let records = self.params.records();
+        if index < records {
+            return Ok(());
+        }
+        Err(Error::IndexOutOfRange { records })
+    }
+
+    /// `A1 s1 + e1` and `A2 s2 + e2`, `count` times.
+    fn mask<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
+        let n = self.params.n();
+        let (s1, first) = lwe::masks(rng, &self.sampler, n, &self.a1, count);
+        let (s2, second) = lwe::masks(rng, &self.sampler, n, &self.a2, count);
+        let masks = first.into_iter().zip(second).enumerate();
+        let prepared = masks.map(|(t, (first, second))| Prepared {
+            first,
+            second,
+            secret: Secret {
+                s1: s1.row(t).to_vec(),
+                s2: s2.row(t).to_vec(),
+                pad: None,
+                version: self.version,
+            },
+        });
+        prepared.collect()
+    }
+
+    /// Adds `Delta u_j` and `Delta u_i` for the column and slot of record `index`.
+    fn seal(&self, mut prepared: Prepared, index: usize) -> (Secret, Query) {
+        let (column, slot) = self.params.locate(index);
+        add_unit(&mut prepared.first, column);
+        add_unit(&mut prepared.second, slot);
+        let query = Query {
+            params: self.params,
+            version: self.version,
+            first: std::mem::take(&mut prepared.first),
+            second: std::mem::take(&mut prepared.second),
+        };
+        let secret = Secret {
+            s1: std::mem::take(&mut prepared.secret.s1),
+            s2: std::mem::take(&mut prepared.secret.s2),
+            pad: prepared.secret.pad.take(),
+            version: self.version,
+        };
+        (secret, query)
+    }
+
+    /// The record that `secret`'s query asked for.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
+    /// or version. A wrong answer of the right shape gives a wrong record.
+    pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
+        check_params(&answer.params, &self.params)?;
+        check_version(secret.version, self.version)?;
+        check_version(answer.version, self.version)?;
+        let (n, d) = (self.params.n(), self.params.record_len());
+        let s2 = row(&secret.s2);
+        let fresh;
+        let pad = match &secret.pad {
+            Some(pad) => pad,
+            None => {
+                fresh = Zeroizing::new(product(&self.h2, &s2));
+                &*fresh
+            }
+        };
+        let (a2, b2) = answer.words.split_at(d * KAPPA * n);
+        let h1 = Zeroizing::new(assemble(a2, pad));
+        let h = rounded(self.backend, &answer.h, &self.params);
+        let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(product(&h, &s2))));
+        let h1 = Words::from_rows(self.backend, d, n, |e, out| {
+            out.copy_from_slice(&h1[e * n..(e + 1) * n]);
+        });
+        let pads = Zeroizing::new(product(&h1, &row(&secret.s1)));
+        let words = a1.iter().zip(pads.iter());
+        Ok(words.map(|(word, pad)| decode(*word, *pad)).collect())
+    }
+}
+
+/// Rows of `n` words that were rounded like hints, laid out for products with secrets.
+fn rounded(backend: Backend, words: &[u32], params: &Params) -> Words {
+    let (n, shift) = (params.n(), LOG_Q - params.hint_bits());
+    Words::from_rows(backend, words.len() / n, n, |i, row| {
+        for (word, rounded) in row.iter_mut().zip(&words[i * n..]) {
+            *word = rounded << shift;
+        }
+    })
+}
+
+/// Words from the `kappa` digits of each, still under their pads.
+fn assemble(digits: &[u16], pads: &[u32]) -> Vec<u32> {
+    let (digits, _) = digits.as_chunks::<KAPPA>();
+    let (pads, _) = pads.as_chunks::<KAPPA>();
+    let words = digits.iter().zip(pads);
+    words
+        .map(|(digits, pads)| {
+            u32::from_le_bytes(std::array::from_fn(|k| decode_answer(digits[k], pads[k])))
+        })
+        .collect()
+}
+
+/// One secret as a matrix of one row.
+fn row(s: &[i16]) -> Small {
+    let mut small = Small::zeroed(1, s.len());
+    small.row_mut(0).copy_from_slice(s);
+    small
+}

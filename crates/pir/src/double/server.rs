@@ -1,0 +1,188 @@
+//! The server: a scan of the database, then two small products over what came out of it.
+
+use sordino_lattice::matrix::{Backend, LANES, Panels, Vector};
+
+use super::{Answer, Hint, Query};
+use crate::database::{CENTRE, Matrix};
+use crate::lwe::{self, Domain, for_row_chunks, round, round_answer};
+use crate::params::KAPPA;
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Database, Error, Params, Scheme, Seed};
+
+/// A database, the digits of its first-level hint, and `A2`. Nothing in it is secret.
+#[derive(Debug)]
+pub struct Server {
+    params: Params,
+    version: u64,
+    backend: Backend,
+    database: Database,
+    /// Row `(e n + c) kappa + k`, column `i`: byte `k` of word `c` of `H1`'s row for byte `e` of the
+    /// records in slot `i`.
+    g: Matrix,
+    a2: Panels,
+}
+
+impl Server {
+    /// Computes both hints of `database` under the `A1` and `A2` of `seed`; the first stays here.
+    ///
+    /// # Errors
+    /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the database was laid out for other
+    /// parameters.
+    pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
+        Self::setup_on(Backend::detect(), database, params, seed)
+    }
+
+    /// As [`Self::setup`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::setup`].
+    pub fn setup_on(
+        backend: Backend,
+        database: Database,
+        params: &Params,
+        seed: &Seed,
+    ) -> Result<(Self, Hint), Error> {
+        check_scheme(params, Scheme::Double)?;
+        check_params(database.params(), params)?;
+        let (n, width) = (params.n(), params.hint_bits());
+        let g = first_hint(backend, &database, seed)?;
+        let a2 = Panels::from_rows(backend, params.per_column(), n, |i, row| {
+            lwe::row_of_a(seed, Domain::Second, i, row);
+        });
+        let mut words = vec![0; params.hint_words()];
+        for_row_chunks(g.digits(), n, &mut words, |digits, out| {
+            digits.mul_panels(&a2, out);
+            for word in out {
+                *word = round(*word, width);
+            }
+        });
+        let server = Self {
+            params: *params,
+            version: 0,
+            backend,
+            database,
+            g,
+            a2,
+        };
+        let hint = Hint {
+            params: *params,
+            version: 0,
+            words,
+        };
+        Ok((server, hint))
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The version of the database.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Answers one query: one pass over the database and one over the digits of its hint.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
+    pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        self.check(query)?;
+        let q1 = Vector::new(self.backend, &query.first);
+        let mut a1 = vec![0; self.params.rows()];
+        let digits = self.database.digits()?;
+        for_row_chunks(digits, 1, &mut a1, |digits, out| digits.mul_vec(&q1, out));
+        self.second_level(&a1, query)
+    }
+
+    /// Answers queries of any clients: one pass over the database for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::answer`], for the first query that is refused; then none is answered.
+    pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
+        queries.iter().try_for_each(|query| self.check(query))?;
+        let k = queries.len();
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();
+        let q1 = Panels::from_columns(self.backend, &columns);
+        let mut a1 = vec![0; self.params.rows() * k];
+        let digits = self.database.digits()?;
+        for_row_chunks(digits, k, &mut a1, |digits, out| {
+            digits.mul_panels(&q1, out);
+        });
+        let answers = queries.iter().enumerate().map(|(t, query)| {
+            let a1: Vec<_> = a1.iter().skip(t).step_by(k).copied().collect();
+            self.second_level(&a1, query)
+        });
+        answers.collect()
+    }
+
+    fn check(&self, query: &Query) -> Result<(), Error> {
+        check_params(&query.params, &self.params)?;
+        check_version(query.version, self.version)
+    }
+
+    /// `h`, `a2` and `b2` for the first level's answer `a1`.
+    fn second_level(&self, a1: &[u32], query: &Query) -> Result<Answer, Error> {
+        let (n, d, l) = (
+            self.params.n(),
+            self.params.record_len(),
+            self.params.per_column(),
+        );
+        // T: row e kappa + k, column i, is byte k of the word for byte e of the records in slot i.
+        let mut t = Matrix::zeroed(d * KAPPA, l);
+        for (row, line) in t.rows_mut().enumerate() {
+            let (e, k) = (row / KAPPA, row % KAPPA);
+            let words = a1.iter().skip(e).step_by(d);
+            for (digit, word) in line.iter_mut().zip(words) {
+                *digit = word.to_le_bytes()[k] ^ CENTRE;
+            }
+        }
+        let q2 = Vector::new(self.backend, &query.second);
+        let mut h = vec![0; d * KAPPA * n];
+        t.digits().mul_panels(&self.a2, &mut h);
+        let mut words = vec![0; d * KAPPA * (n + 1)];
+        let (a2, b2) = words.split_at_mut(d * KAPPA * n);
+        for_row_chunks(self.g.digits(), 1, a2, |digits, out| {
+            digits.mul_vec(&q2, out);
+        });
+        t.digits().mul_vec(&q2, b2);
+        let width = self.params.hint_bits();
+        Ok(Answer {
+            params: self.params,
+            version: self.version,
+            words: words.into_iter().map(round_answer).collect(),
+            h: h.into_iter().map(|word| round(word, width)).collect(),
+        })
+    }
+}
+
+/// `G`: the digits of `H1 = D A1`, transposed.
+fn first_hint(backend: Backend, database: &Database, seed: &Seed) -> Result<Matrix, Error> {
+    let params = database.params();
+    let (n, d, l) = (params.n(), params.record_len(), params.per_column());
+    let a1 = Panels::from_rows(backend, params.columns(), n, |j, row| {
+        lwe::row_of_a(seed, Domain::First, j, row);
+    });
+    let mut g = Matrix::zeroed(d * KAPPA * n, l);
+    // 64 slots at a time: a cache line of every row of G.
+    let mut h1 = vec![0; LANES * d * n];
+    for first in (0..l).step_by(LANES) {
+        let slots = LANES.min(l - first);
+        let h1 = &mut h1[..slots * d * n];
+        let digits = database.digits()?.slice(first * d..(first + slots) * d);
+        for_row_chunks(digits, n, h1, |digits, out| digits.mul_panels(&a1, out));
+        for (row, line) in g.rows_mut().enumerate() {
+            let (e, c, k) = (row / (KAPPA * n), row / KAPPA % n, row % KAPPA);
+            let words = h1[e * n + c..].iter().step_by(d * n);
+            for (digit, word) in line[first..].iter_mut().zip(words) {
+                *digit = word.to_le_bytes()[k] ^ CENTRE;
+            }
+        }
+    }
+    Ok(g)
+}

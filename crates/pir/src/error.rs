@@ -1,0 +1,122 @@
+//! What can go wrong, with the numbers.
+
+/// Why a call was refused.
+///
+/// No variant says anything about a secret: all of them can be told from the public sizes and
+/// headers of the messages.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No records, or records of no bytes.
+    #[error("an empty database: {records} records of {record_len} bytes")]
+    Empty {
+        /// Declared records.
+        records: usize,
+        /// Declared bytes per record.
+        record_len: usize,
+    },
+    /// No named set keeps the failure bound at this size.
+    #[error("no parameter set serves {rows} rows by {columns} columns within the failure bound")]
+    TooLarge {
+        /// Rows of the database matrix.
+        rows: usize,
+        /// Columns of the database matrix.
+        columns: usize,
+    },
+    /// A record does not fit in its place.
+    #[error("record {index} has {found} bytes, more than the declared {expected}")]
+    RecordTooLong {
+        /// The record's position.
+        index: usize,
+        /// Its length.
+        found: usize,
+        /// The declared length.
+        expected: usize,
+    },
+    /// More or fewer records than declared.
+    #[error("{found} records where {expected} were declared")]
+    RecordCount {
+        /// Records given (counting stops one past the declared number).
+        found: usize,
+        /// Records declared.
+        expected: usize,
+    },
+    /// An index past the last record.
+    #[error("index out of range: the database has {records} records")]
+    IndexOutOfRange {
+        /// Records in the database.
+        records: usize,
+    },
+    /// A message made for other parameters.
+    #[error("parameters differ: found {found:?}, expected {expected:?}")]
+    ParamsMismatch {
+        /// Parameters of the message or object.
+        found: Box<crate::Params>,
+        /// Parameters of the receiver.
+        expected: Box<crate::Params>,
+    },
+    /// Parameters for the other scheme.
+    #[error("parameters for {found:?}PIR, expected {expected:?}PIR")]
+    SchemeMismatch {
+        /// Scheme of the parameters.
+        found: crate::Scheme,
+        /// Scheme that was asked to use them.
+        expected: crate::Scheme,
+    },
+    /// A message made for another version of the database.
+    #[error("database version {found}, expected {expected}")]
+    VersionMismatch {
+        /// Version of the message.
+        found: u64,
+        /// Version of the receiver.
+        expected: u64,
+    },
+    /// Two lists that must have one length.
+    #[error("{found} items for {expected}")]
+    Count {
+        /// Items given.
+        found: usize,
+        /// Items expected.
+        expected: usize,
+    },
+    /// Not one of this crate's messages.
+    #[error("not a message of this crate: magic {found:02x?}")]
+    Magic {
+        /// The first bytes.
+        found: [u8; 4],
+    },
+    /// A message in a format of another release.
+    #[error("wire format {found}, expected {expected}")]
+    Format {
+        /// Format of the message.
+        found: u16,
+        /// Format of this release.
+        expected: u16,
+    },
+    /// A message of another kind.
+    #[error("message kind {found}, expected {expected}")]
+    Kind {
+        /// Kind in the header.
+        found: u8,
+        /// Kind asked for.
+        expected: u8,
+    },
+    /// A message of the wrong length.
+    #[error("{found} bytes, expected {expected}")]
+    Length {
+        /// Bytes found.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+    },
+    /// A header that no encoder writes.
+    #[error("malformed header: {0}")]
+    Header(&'static str),
+    /// An answer that an honest server would not have given. Nothing more is said, and nothing more
+    /// may be shown to the server than that the client stopped.
+    #[error("the answer failed verification")]
+    Unverified,
+    /// The operating system refused memory or a file.
+    #[error("input or output: {0}")]
+    Io(#[from] std::io::Error),
+}

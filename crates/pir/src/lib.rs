@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod bits;
+pub mod database;
+pub mod double;
+mod error;
+mod lwe;
+pub mod params;
+pub mod plan;
+pub mod simple;
+pub mod verified;
+mod wire;
+
+pub use database::Database;
+pub use error::Error;
+pub use params::{Params, Scheme, Security, Seed, Set};

@@ -1,0 +1,165 @@
+//! What both schemes do with LWE samples: expand, mask, scan in parallel, round, decode.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "words are cut to digits and flags"
+)]
+
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
+use rayon::prelude::*;
+use sordino_lattice::matrix::{Digits, Small, Words};
+use sordino_lattice::sample::{gaussian::Sampler, uniform};
+use zeroize::Zeroizing;
+
+use crate::Seed;
+use crate::database::CENTRE;
+use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
+
+/// Bytes of digits below which a scan is not worth a second thread.
+const CHUNK_BYTES: usize = 1 << 18;
+/// Words below which a product with secrets is not worth a second thread.
+const CHUNK_WORDS: usize = 1 << 18;
+/// Chunks are a multiple of this many rows, so that every kernel's row blocks are full.
+const CHUNK_ROWS: usize = 24;
+
+/// The matrices that a seed expands to share no randomness.
+#[derive(Clone, Copy)]
+pub(crate) enum Domain {
+    /// SimplePIR's `A`.
+    Simple = 1,
+    /// DoublePIR's `A_1`, of the first level.
+    First = 2,
+    /// DoublePIR's `A_2`, of the second level.
+    Second = 3,
+}
+
+/// Row `j` of the matrix of a domain.
+pub(crate) fn row_of_a(seed: &Seed, domain: Domain, j: usize, out: &mut [u32]) {
+    uniform::fill_row(&seed.0, domain as u8, j as u64, out);
+}
+
+/// `out = product(D)`, `width` words a row, chunk by chunk on all threads.
+pub(crate) fn for_row_chunks(
+    digits: Digits<'_>,
+    width: usize,
+    out: &mut [u32],
+    product: impl Fn(Digits<'_>, &mut [u32]) + Sync,
+) {
+    let row_work = (digits.columns() * width).max(1);
+    let rows = CHUNK_BYTES
+        .div_ceil(row_work)
+        .max(digits.rows().div_ceil(8 * rayon::current_num_threads()))
+        .next_multiple_of(CHUNK_ROWS);
+    if rows >= digits.rows() || rayon::current_num_threads() == 1 {
+        return product(digits, out);
+    }
+    out.par_chunks_mut(rows * width)
+        .enumerate()
+        .for_each(|(chunk, out)| {
+            let first = chunk * rows;
+            product(digits.slice(first..first + out.len() / width), out);
+        });
+}
+
+/// `W S^T`, `k` words for every row of `W`, on all threads.
+pub(crate) fn product(w: &Words, s: &Small) -> Vec<u32> {
+    let k = s.rows();
+    let mut out = vec![0; w.rows() * k];
+    if k == 0 {
+        return out;
+    }
+    let rows = CHUNK_WORDS
+        .div_ceil(k * s.row(0).len())
+        .next_multiple_of(CHUNK_ROWS);
+    if rows >= w.rows() || rayon::current_num_threads() == 1 {
+        w.mul(0..w.rows(), s, &mut out);
+    } else {
+        out.par_chunks_mut(rows * k)
+            .enumerate()
+            .for_each(|(chunk, out)| {
+                let first = chunk * rows;
+                w.mul(first..first + out.len() / k, s, out);
+            });
+    }
+    out
+}
+
+/// `k` fresh secrets, and `A s + e` for each of them.
+pub(crate) fn masks<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    sampler: &Sampler,
+    n: usize,
+    a: &Words,
+    k: usize,
+) -> (Small, Vec<Vec<u32>>) {
+    // A generator for each query, so that threads can share the sampling.
+    let mut seeds = Zeroizing::new(vec![[0; 32]; k]);
+    seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
+    let sampled: Vec<_> = seeds
+        .par_iter()
+        .map(|seed| {
+            let mut rng = ChaCha20Rng::from_seed(*seed);
+            let mut secret = Zeroizing::new(vec![0; n]);
+            let mut errors = Zeroizing::new(vec![0; a.rows()]);
+            sampler.fill(&mut rng, &mut secret);
+            sampler.fill(&mut rng, &mut errors);
+            (secret, errors)
+        })
+        .collect();
+    let mut s = Small::zeroed(k, n);
+    for (t, (secret, _)) in sampled.iter().enumerate() {
+        s.row_mut(t).copy_from_slice(secret);
+    }
+    let products = Zeroizing::new(product(a, &s));
+    let masks = sampled.iter().enumerate().map(|(t, (_, errors))| {
+        let column = products.iter().skip(t).step_by(k);
+        let noisy = column.zip(errors.iter());
+        noisy
+            .map(|(word, e)| word.wrapping_add(i32::from(*e).cast_unsigned()))
+            .collect()
+    });
+    let masks = masks.collect();
+    (s, masks)
+}
+
+/// Adds `Delta` to the word at `position`, touching all of them alike.
+pub(crate) fn add_unit(b: &mut [u32], position: usize) {
+    for (j, word) in b.iter_mut().enumerate() {
+        *word = word.wrapping_add(equal(j, position) << LOG_DELTA);
+    }
+}
+
+/// 1 if two indices are equal, else 0, without a branch.
+pub(crate) fn equal(a: usize, b: usize) -> u32 {
+    let difference = (a ^ b) as u64;
+    let nonzero = (difference | difference.wrapping_neg()) >> 63;
+    (nonzero ^ 1) as u32
+}
+
+/// The nearest multiple of `2^(32 - width)`, as a word of `width` bits.
+pub(crate) fn round(word: u32, width: u32) -> u32 {
+    let shift = LOG_Q - width;
+    if shift == 0 {
+        return word;
+    }
+    word.wrapping_add(1 << (shift - 1)) >> shift
+}
+
+/// As [`round`], to the 12 bits of an answer.
+pub(crate) fn round_answer(word: u32) -> u16 {
+    round(word, ANSWER_BITS) as u16
+}
+
+/// The byte behind a word of an answer and its pad `H_i s`.
+pub(crate) fn decode_answer(word: u16, pad: u32) -> u8 {
+    decode(u32::from(word) << (LOG_Q - ANSWER_BITS), pad)
+}
+
+/// The byte behind a whole word and its pad.
+pub(crate) fn decode(word: u32, pad: u32) -> u8 {
+    let noisy = word.wrapping_sub(pad);
+    let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
+    // Eight bits are left.
+    (rounded as u8) ^ CENTRE
+}

@@ -1,0 +1,20 @@
+//! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; eprint 2022/949, Fig. 3).
+//!
+//! | step | formula mod 2^32 | who |
+//! |---|---|---|
+//! | setup | `H = D A`, rounded to `hint_bits` | server, once |
+//! | query | `b = A s + e + Delta u_j`, `s` and `e` Gaussian | client |
+//! | answer | `D b`, rounded to 12 bits | server, one pass over `D` |
+//! | recover | `round((D b - H s) / Delta)` is column `j` of `D` | client |
+//!
+//! A server of a public database needs no secret; a client needs `H` once for each version.
+
+mod client;
+mod message;
+mod server;
+mod update;
+
+pub use client::{Client, Prepared, Record, Secret};
+pub use message::{Answer, Hint, Query, RawAnswer};
+pub use server::Server;
+pub use update::{Change, Update};

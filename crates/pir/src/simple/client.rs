@@ -1,0 +1,330 @@
+//! The client: queries that hide their index, answers turned back into records.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "words are cut to digits and flags"
+)]
+
+use rand_core::CryptoRng;
+use sordino_lattice::matrix::{Backend, Small, Words};
+use sordino_lattice::sample::gaussian::Sampler;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::{Answer, Hint, Query};
+use crate::lwe::{self, Domain, add_unit, decode_answer, equal, product};
+use crate::params::LOG_Q;
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Error, Params, Scheme, Seed};
+
+/// A record of the database, `record_len` bytes.
+pub type Record = Vec<u8>;
+
+/// What recovers the answer of one query: `s` or `H s`, and which record was asked for.
+///
+/// It is used up by the recovery, because a second query under the same `s` would show the
+/// difference of the two. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    key: Key,
+    index: usize,
+    version: u64,
+}
+
+#[derive(Zeroize, ZeroizeOnDrop)]
+enum Key {
+    /// `s`, `n` entries.
+    Raw(Vec<i16>),
+    /// `H s`, `l` words.
+    Pad(Vec<u32>),
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A query made before its index is known: `A s + e` and `H s`, `4 (m + l)` bytes.
+///
+/// All of the client's arithmetic is in it; what is left for later is one addition and one
+/// subtraction per word. Used up by [`Client::query_prepared`]. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Prepared {
+    mask: Vec<u32>,
+    pad: Vec<u32>,
+    version: u64,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `A` and `H`, laid out for products with secrets: `4 n (m + l)` bytes.
+#[derive(Debug)]
+pub struct Client {
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) seed: Seed,
+    sampler: Sampler,
+    pub(super) a: Words,
+    pub(super) h: Words,
+}
+
+impl Client {
+    /// A client of the database whose hint this is.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] if the hint is for other parameters.
+    pub fn new(params: &Params, seed: &Seed, hint: &Hint) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), params, seed, hint)
+    }
+
+    /// As [`Self::new`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn new_on(
+        backend: Backend,
+        params: &Params,
+        seed: &Seed,
+        hint: &Hint,
+    ) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
+        check_params(&hint.params, params)?;
+        let n = params.n();
+        let shift = LOG_Q - params.hint_bits();
+        Ok(Self {
+            params: *params,
+            version: hint.version,
+            seed: *seed,
+            sampler: params.set().sampler(),
+            a: Words::from_rows(backend, params.columns(), n, |j, row| {
+                lwe::row_of_a(seed, Domain::Simple, j, row);
+            }),
+            h: Words::from_rows(backend, params.rows(), n, |i, row| {
+                for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
+                    *word = rounded << shift;
+                }
+            }),
+        })
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`].
+    ///
+    /// # Security
+    /// Secret and error are fresh for every query. Time and memory accesses do not depend on
+    /// `index`, except that an index out of range is refused.
+    pub fn query<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        let (mut secrets, mut queries) = self.query_batch(rng, &[index])?;
+        match (secrets.pop(), queries.pop()) {
+            (Some(secret), Some(query)) => Ok((secret, query)),
+            _ => unreachable!("one index, one query"),
+        }
+    }
+
+    /// Queries for several records: one pass over `A` for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    ///
+    /// # Security
+    /// As [`Self::query`]. The server sees how many there are.
+    pub fn query_batch<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        indices: &[usize],
+    ) -> Result<(Vec<Secret>, Vec<Query>), Error> {
+        indices.iter().try_for_each(|index| self.check(*index))?;
+        let (s, masks) = self.masks(rng, indices.len());
+        let pairs = masks.into_iter().zip(indices).enumerate();
+        Ok(pairs
+            .map(|(t, (mask, index))| {
+                let key = Key::Raw(s.row(t).to_vec());
+                self.seal(mask, key, *index)
+            })
+            .unzip())
+    }
+
+    /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
+    pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
+        let (s, masks) = self.masks(rng, count);
+        let pads = Zeroizing::new(product(&self.h, &s));
+        let prepared = masks.into_iter().enumerate().map(|(t, mask)| Prepared {
+            mask,
+            pad: pads.iter().skip(t).step_by(count).copied().collect(),
+            version: self.version,
+        });
+        prepared.collect()
+    }
+
+    /// A prepared query for record `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if it was prepared for another
+    /// version. It is used up either way.
+    ///
+    /// # Security
+    /// As [`Self::query`].
+    pub fn query_prepared(
+        &self,
+        mut prepared: Prepared,
+        index: usize,
+    ) -> Result<(Secret, Query), Error> {
+        self.check(index)?;
+        check_version(prepared.version, self.version)?;
+        let mask = std::mem::take(&mut prepared.mask);
+        let key = Key::Pad(std::mem::take(&mut prepared.pad));
+        if mask.len() != self.params.columns() {
+            return Err(Error::Length {
+                found: mask.len(),
+                expected: self.params.columns(),
+            });
+        }
+        Ok(self.seal(mask, key, index))
+    }
+
+    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    fn check(&self, index: usize) -> Result<(), Error> {
+        let records = self.params.records();
+        if index < records {
+            return Ok(());
+        }
+        Err(Error::IndexOutOfRange { records })
+    }
+
+    fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Small, Vec<Vec<u32>>) {
+        lwe::masks(rng, &self.sampler, self.params.n(), &self.a, k)
+    }
+
+    /// `A s + e + Delta u_j`, for the column `j` that holds record `index`.
+    fn seal(&self, mut mask: Vec<u32>, key: Key, index: usize) -> (Secret, Query) {
+        add_unit(&mut mask, self.params.locate(index).0);
+        let secret = Secret {
+            key,
+            index,
+            version: self.version,
+        };
+        let query = Query {
+            params: self.params,
+            version: self.version,
+            b: mask,
+        };
+        (secret, query)
+    }
+
+    /// The record that `secret`'s query asked for.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
+    /// or version. A wrong answer of the right shape gives a wrong record.
+    ///
+    /// # Security
+    /// The whole column is decrypted and the record picked from it without an address that depends
+    /// on the index.
+    pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
+        let mut records = self.recover_batch(vec![secret], std::slice::from_ref(answer))?;
+        records.pop().ok_or(Error::Count {
+            found: 0,
+            expected: 1,
+        })
+    }
+
+    /// The records that the secrets' queries asked for: one pass over the hint for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::recover`], and [`Error::Count`] if there are not as many answers as secrets.
+    ///
+    /// # Security
+    /// As [`Self::recover`].
+    pub fn recover_batch(
+        &self,
+        secrets: Vec<Secret>,
+        answers: &[Answer],
+    ) -> Result<Vec<Record>, Error> {
+        if secrets.len() != answers.len() {
+            return Err(Error::Count {
+                found: answers.len(),
+                expected: secrets.len(),
+            });
+        }
+        for (secret, answer) in secrets.iter().zip(answers) {
+            check_params(&answer.params, &self.params)?;
+            check_version(secret.version, self.version)?;
+            check_version(answer.version, self.version)?;
+        }
+        let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
+        let k = raw.len();
+        let mut s = Small::zeroed(k, self.params.n());
+        for (t, raw) in raw.into_iter().enumerate() {
+            s.row_mut(t).copy_from_slice(raw);
+        }
+        let products = Zeroizing::new(product(&self.h, &s));
+        let mut column = Zeroizing::new(vec![0; self.params.rows()]);
+        let mut records = Vec::with_capacity(secrets.len());
+        let mut t = 0;
+        for (secret, answer) in secrets.iter().zip(answers) {
+            match &secret.key {
+                Key::Raw(_) => {
+                    decode(
+                        &answer.words,
+                        products.iter().skip(t).step_by(k),
+                        &mut column,
+                    );
+                    t += 1;
+                }
+                Key::Pad(pad) => decode(&answer.words, pad.iter(), &mut column),
+            }
+            let (_, slot) = self.params.locate(secret.index);
+            records.push(pick(&column, self.params.record_len(), slot));
+        }
+        Ok(records)
+    }
+}
+
+impl Secret {
+    fn raw(&self) -> Option<&[i16]> {
+        match &self.key {
+            Key::Raw(s) => Some(s),
+            Key::Pad(_) => None,
+        }
+    }
+}
+
+/// The bytes behind the words of an answer and their pads `H s`.
+fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
+    for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
+        *byte = decode_answer(*word, *pad);
+    }
+}
+
+/// Record `slot` of a column, reading all of them alike.
+fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
+    let mut record = vec![0; record_len];
+    for (i, candidate) in column.chunks_exact(record_len).enumerate() {
+        // All ones for the slot, zeros for the others; opaque, so that no jump skips the zeros.
+        let mask = std::hint::black_box((equal(i, slot) as u8).wrapping_neg());
+        for (byte, candidate) in record.iter_mut().zip(candidate) {
+            *byte |= candidate & mask;
+        }
+    }
+    record
+}

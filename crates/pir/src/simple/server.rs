@@ -1,0 +1,164 @@
+//! The server: one pass over the database for a query, or for many.
+
+use sordino_lattice::matrix::{Backend, Panels, Vector};
+
+use super::{Answer, Hint, Query, RawAnswer};
+use crate::lwe::{self, Domain, for_row_chunks, round};
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Database, Error, Params, Scheme, Seed};
+
+/// A database and what is needed to answer queries on it. Nothing in it is secret.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) params: Params,
+    pub(super) version: u64,
+    backend: Backend,
+    seed: Seed,
+    pub(super) database: Database,
+}
+
+impl Server {
+    /// Computes the hint of `database` under the `A` of `seed`.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
+    pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
+        Self::setup_on(Backend::detect(), database, params, seed)
+    }
+
+    /// A server for a database whose hint was computed before, under the same seed.
+    ///
+    /// # Errors
+    /// As [`Self::setup`].
+    pub fn new(database: Database, params: &Params, seed: &Seed) -> Result<Self, Error> {
+        Self::new_on(Backend::detect(), database, params, seed)
+    }
+
+    fn new_on(
+        backend: Backend,
+        database: Database,
+        params: &Params,
+        seed: &Seed,
+    ) -> Result<Self, Error> {
+        check_scheme(params, Scheme::Simple)?;
+        check_params(database.params(), params)?;
+        Ok(Self {
+            params: *params,
+            version: 0,
+            backend,
+            seed: *seed,
+            database,
+        })
+    }
+
+    /// As [`Self::setup`], on a backend of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Self::setup`].
+    pub fn setup_on(
+        backend: Backend,
+        database: Database,
+        params: &Params,
+        seed: &Seed,
+    ) -> Result<(Self, Hint), Error> {
+        let server = Self::new_on(backend, database, params, seed)?;
+        let hint = server.hint()?;
+        Ok((server, hint))
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The version of the database.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// `H = D A`, rounded, for the present version: what a new client needs after updates.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the database is mapped from a file that has changed its length.
+    pub fn hint(&self) -> Result<Hint, Error> {
+        let (n, width) = (self.params.n(), self.params.hint_bits());
+        let a = Panels::from_rows(self.backend, self.params.columns(), n, |j, row| {
+            lwe::row_of_a(&self.seed, Domain::Simple, j, row);
+        });
+        let mut words = vec![0; self.params.rows() * n];
+        for_row_chunks(self.database.digits()?, n, &mut words, |digits, out| {
+            digits.mul_panels(&a, out);
+            for word in out {
+                *word = round(*word, width);
+            }
+        });
+        Ok(Hint {
+            params: self.params,
+            version: self.version,
+            words,
+        })
+    }
+
+    /// Answers one query: one pass over the database.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
+    pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        Ok(self.answer_raw(query)?.round())
+    }
+
+    /// As [`Self::answer`], with all 32 bits of every word, which
+    /// [`verified`](crate::verified) clients need.
+    ///
+    /// # Errors
+    /// As [`Self::answer`].
+    pub fn answer_raw(&self, query: &Query) -> Result<RawAnswer, Error> {
+        self.check(query)?;
+        let b = Vector::new(self.backend, &query.b);
+        let mut words = vec![0; self.params.rows()];
+        for_row_chunks(self.database.digits()?, 1, &mut words, |digits, out| {
+            digits.mul_vec(&b, out);
+        });
+        Ok(self.raw(words))
+    }
+
+    /// Answers queries of any clients: one pass over the database for all of them.
+    ///
+    /// # Errors
+    /// As [`Self::answer`], for the first query that is refused; then none is answered.
+    pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
+        queries.iter().try_for_each(|query| self.check(query))?;
+        if let [query] = queries {
+            return Ok(vec![self.answer(query)?]);
+        }
+        let k = queries.len();
+        let columns: Vec<_> = queries.iter().map(|query| query.b.as_slice()).collect();
+        let b = Panels::from_columns(self.backend, &columns);
+        let mut words = vec![0; self.params.rows() * k];
+        if k > 0 {
+            for_row_chunks(self.database.digits()?, k, &mut words, |digits, out| {
+                digits.mul_panels(&b, out);
+            });
+        }
+        let answer = |t| {
+            let words = words.iter().skip(t).step_by(k).copied().collect();
+            self.raw(words).round()
+        };
+        Ok((0..k).map(answer).collect())
+    }
+
+    fn check(&self, query: &Query) -> Result<(), Error> {
+        check_params(&query.params, &self.params)?;
+        check_version(query.version, self.version)
+    }
+
+    const fn raw(&self, words: Vec<u32>) -> RawAnswer {
+        RawAnswer {
+            params: self.params,
+            version: self.version,
+            words,
+        }
+    }
+}

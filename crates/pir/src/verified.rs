@@ -1,0 +1,203 @@
+//! Answers that are checked before they are decrypted.
+//!
+//! A server that changes one column, or one row of the hint, and watches whether the client
+//! complains, learns something about the index. Here the check comes before decryption and does not
+//! involve the index or the LWE secret, so its outcome can be shown to anyone.
+//!
+//! | symbol | meaning | shape |
+//! |---|---|---|
+//! | `C` | secret random bits | 128 `x l` |
+//! | `Z` | `C D` | 128 `x m` |
+//! | `u`, `v` | a query and the raw answer to it | `m`, `l` |
+//!
+//! An honest `v = D u` has `C v = Z u`. For any other `v` a random row of `C` satisfies its equation
+//! with probability at most 1/2 (fix all bits but that of one word in which `v` is wrong: at most one
+//! of the two values fits), so all 128 do with probability at most `2^-128`, whatever the server
+//! knows except `C`. After the idea of VeriSimplePIR (de Castro and Lee, USENIX Security 2024), in
+//! the form for a checker that is made by someone who knows the database.
+//!
+//! # Limits
+//! `C` must stay secret from the server, so a [`Checker`] belongs to the data owner or to clients
+//! that the owner gives it to; it cannot come from the server. The hint must be authentic as well:
+//! from the owner, or compared with a digest that the owner signed.
+
+use rand_core::CryptoRng;
+use sordino_lattice::matrix::{Backend, Panels, Small, Vector, Words, stride};
+use zeroize::Zeroize;
+
+use crate::database::Matrix;
+use crate::lwe::product;
+use crate::simple::{Answer, Query, RawAnswer, Update};
+use crate::wire::{check_params, check_scheme, check_version};
+use crate::{Database, Error, Params, Scheme};
+
+/// Rows of `C`: a wrong answer passes with probability at most `2^-128`.
+pub const ROWS: usize = 128;
+
+/// `C` and `Z` for one version of a database: `128 (l + 4 m)` bytes, secret from the server.
+pub struct Checker {
+    params: Params,
+    version: u64,
+    backend: Backend,
+    c: Matrix,
+    z: Words,
+}
+
+impl std::fmt::Debug for Checker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checker")
+            .field("params", &self.params)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Checker {
+    fn drop(&mut self) {
+        for row in self.c.rows_mut() {
+            row.zeroize();
+        }
+        for i in 0..ROWS {
+            self.z.update_row(i, <[u32]>::zeroize);
+        }
+    }
+}
+
+impl Checker {
+    /// A fresh `C` and its `Z`, for the database at version 0: `128 l m` byte products.
+    ///
+    /// # Errors
+    /// [`Error::SchemeMismatch`] if the database is laid out for DoublePIR.
+    pub fn new<R: CryptoRng + ?Sized>(rng: &mut R, database: &Database) -> Result<Self, Error> {
+        let params = *database.params();
+        check_scheme(&params, Scheme::Simple)?;
+        let backend = Backend::detect();
+        let (l, m) = (params.rows(), params.columns());
+        let mut c = Matrix::zeroed(ROWS, l);
+        for row in c.rows_mut() {
+            rng.fill_bytes(row);
+            for bit in row {
+                *bit &= 1;
+            }
+        }
+        // Z = C D: the columns of D as words, a few at a time.
+        const BLOCK: usize = 64;
+        let digits = database.digits()?;
+        let mut z = vec![0; ROWS * m];
+        let mut out = vec![0; ROWS * BLOCK];
+        for first in (0..m).step_by(BLOCK) {
+            let width = BLOCK.min(m - first);
+            let columns = Panels::from_rows(backend, l, width, |i, row| {
+                for (word, digit) in row.iter_mut().zip(&digits.row(i)[first..]) {
+                    *word = i32::from(digit.cast_signed()).cast_unsigned();
+                }
+            });
+            let out = &mut out[..ROWS * width];
+            c.digits().mul_panels(&columns, out);
+            for (z, out) in z.chunks_exact_mut(m).zip(out.chunks_exact(width)) {
+                z[first..first + width].copy_from_slice(out);
+            }
+        }
+        let words = Words::from_rows(backend, ROWS, m, |r, row| {
+            row.copy_from_slice(&z[r * m..(r + 1) * m]);
+        });
+        z.zeroize();
+        out.zeroize();
+        Ok(Self {
+            params,
+            version: 0,
+            backend,
+            c,
+            z: words,
+        })
+    }
+
+    /// The answer to `query`, if it is the honest one.
+    ///
+    /// # Errors
+    /// [`Error::Unverified`] if it is not; [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if
+    /// query or answer are not for this database.
+    ///
+    /// # Security
+    /// Takes the same time for every answer of the right shape.
+    pub fn check(&self, query: &Query, answer: &RawAnswer) -> Result<Answer, Error> {
+        for (params, version) in [
+            (&query.params, query.version),
+            (&answer.params, answer.version),
+        ] {
+            check_params(params, &self.params)?;
+            check_version(version, self.version)?;
+        }
+        let mut c_v = vec![0; ROWS];
+        let v = Vector::new(self.backend, &answer.words);
+        self.c.digits().mul_vec(&v, &mut c_v);
+        // Z u by its balanced halves, u = low + 2^16 high, which are small enough for this kernel.
+        let mut halves = Small::zeroed(2, self.params.columns());
+        for (half, word) in halves.row_mut(0).iter_mut().zip(&query.b) {
+            *half = (word & 0xffff) as u16 as i16;
+        }
+        for (half, word) in halves.row_mut(1).iter_mut().zip(&query.b) {
+            *half = (word.wrapping_add(0x8000) >> 16) as u16 as i16;
+        }
+        let z_u = product(&self.z, &halves);
+        let differences = c_v.iter().zip(z_u.chunks_exact(2));
+        let difference = differences.fold(0, |all, (c_v, z_u)| {
+            all | (c_v ^ z_u[0].wrapping_add(z_u[1] << 16))
+        });
+        if difference == 0 {
+            return Ok(answer.round());
+        }
+        Err(Error::Unverified)
+    }
+
+    /// Moves to the next version of the database.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start where
+    /// this checker is. Then nothing is changed.
+    ///
+    /// # Security
+    /// The update must be authentic: it says what the honest database is.
+    pub fn apply(&mut self, update: &Update) -> Result<(), Error> {
+        let (params, version) = update.base();
+        check_params(params, &self.params)?;
+        check_version(version, self.version)?;
+        let (from, to) = (self.params.columns(), update.params().columns());
+        if to > from {
+            let mut wider = Words::from_rows(self.backend, ROWS, to, |_, _| ());
+            for r in 0..ROWS {
+                let mut old = vec![0; from];
+                self.z.update_row(r, |row| old.copy_from_slice(row));
+                wider.update_row(r, |row| row[..from].copy_from_slice(&old));
+                old.zeroize();
+            }
+            for r in 0..ROWS {
+                self.z.update_row(r, <[u32]>::zeroize);
+            }
+            self.z = wider;
+        }
+        for (index, delta) in update.deltas() {
+            let (column, slot) = update.params().locate(index);
+            let start = slot * delta.len();
+            for r in 0..ROWS {
+                let bits = &self.c.digits().row(r)[start..start + delta.len()];
+                let terms = bits.iter().zip(delta);
+                let sum = terms.fold(0, |sum, (bit, delta)| {
+                    sum + i32::from(*bit) * i32::from(*delta)
+                });
+                self.z.update_row(r, |row| {
+                    row[column] = row[column].wrapping_add(sum.cast_unsigned());
+                });
+            }
+        }
+        self.params = *update.params();
+        self.version += 1;
+        Ok(())
+    }
+
+    /// Bytes that this keeps, without padding.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        ROWS * (stride(self.params.rows()) + 4 * stride(self.params.columns()))
+    }
+}

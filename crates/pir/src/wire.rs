@@ -1,0 +1,192 @@
+//! Wire forms: a header of 48 bytes, then a payload whose length the parameters fix.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 4 | magic, `SPIR` |
+//! | 2 | format of this release |
+//! | 1 | kind of message |
+//! | 1 | scheme (upper half), named parameter set (lower half) |
+//! | 8, 8, 8 | records, bytes per record, records per column |
+//! | 8 | version of the database |
+//! | 8 | bytes of the payload |
+//!
+//! Integers are little-endian. Decoding allocates nothing before the length of the message has been
+//! compared with what its parameters ask for.
+
+use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
+use serde::{Deserialize, Serialize};
+
+use crate::params::{Scheme, Set};
+use crate::{Error, Params};
+
+/// Bytes of a header.
+pub(crate) const HEADER_LEN: usize = 48;
+const MAGIC: [u8; 4] = *b"SPIR";
+const FORMAT: u16 = 1;
+const CONFIG: Configuration<LittleEndian, Fixint, Limit<HEADER_LEN>> = bincode::config::standard()
+    .with_little_endian()
+    .with_fixed_int_encoding()
+    .with_limit::<HEADER_LEN>();
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Params = 1,
+    SimpleHint = 2,
+    SimpleQuery = 3,
+    SimpleAnswer = 4,
+    DoubleHint = 5,
+    DoubleQuery = 6,
+    DoubleAnswer = 7,
+    SimpleRawAnswer = 8,
+    SimpleUpdate = 9,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    magic: [u8; 4],
+    format: u16,
+    kind: u8,
+    set: u8,
+    records: u64,
+    record_len: u64,
+    per_column: u64,
+    version: u64,
+    length: u64,
+}
+
+/// A message of `length` payload bytes, which `write` appends.
+pub(crate) fn encode(
+    kind: Kind,
+    params: &Params,
+    version: u64,
+    length: usize,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
+    let header = Header {
+        magic: MAGIC,
+        format: FORMAT,
+        kind: kind as u8,
+        set: params.scheme().code() << 4 | params.set().code(),
+        records: params.records() as u64,
+        record_len: params.record_len() as u64,
+        per_column: params.per_column() as u64,
+        version,
+        length: length as u64,
+    };
+    let mut bytes = vec![0; HEADER_LEN];
+    let written = bincode::serde::encode_into_slice(&header, &mut bytes, CONFIG);
+    debug_assert!(matches!(written, Ok(HEADER_LEN)));
+    bytes.reserve_exact(length);
+    write(&mut bytes);
+    debug_assert_eq!(bytes.len(), HEADER_LEN + length);
+    bytes
+}
+
+/// The parameters, version and payload of a message of `kind`.
+pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), Error> {
+    let (head, payload) = bytes.split_at_checked(HEADER_LEN).ok_or(Error::Length {
+        found: bytes.len(),
+        expected: HEADER_LEN,
+    })?;
+    let (header, _) = bincode::serde::decode_from_slice::<Header, _>(head, CONFIG)
+        .map_err(|_| Error::Header("not a header"))?;
+    if header.magic != MAGIC {
+        let found = header.magic;
+        return Err(Error::Magic { found });
+    }
+    if header.format != FORMAT {
+        let (found, expected) = (header.format, FORMAT);
+        return Err(Error::Format { found, expected });
+    }
+    if header.kind != kind as u8 {
+        let (found, expected) = (header.kind, kind as u8);
+        return Err(Error::Kind { found, expected });
+    }
+    if header.length != payload.len() as u64 {
+        return Err(Error::Length {
+            found: payload.len(),
+            expected: usize::try_from(header.length).unwrap_or(usize::MAX),
+        });
+    }
+    let set = Set::from_code(header.set & 15).ok_or(Error::Header("unknown parameter set"))?;
+    let scheme = match header.set >> 4 {
+        0 => Scheme::Simple,
+        1 => Scheme::Double,
+        _ => return Err(Error::Header("unknown scheme")),
+    };
+    let size = |word: u64| usize::try_from(word).map_err(|_| Error::Header("a size above memory"));
+    let (records, record_len) = (size(header.records)?, size(header.record_len)?);
+    let params = Params::under(scheme, set, records, record_len, size(header.per_column)?)?
+        .ok_or(Error::Header("a layout that the set does not serve"))?;
+    Ok((params, header.version, payload))
+}
+
+/// As [`decode`], for a receiver that knows the parameters: `length` payload bytes.
+pub(crate) fn decode_for<'a>(
+    kind: Kind,
+    params: &Params,
+    length: usize,
+    bytes: &'a [u8],
+) -> Result<(u64, &'a [u8]), Error> {
+    let (found, version, payload) = decode(kind, bytes)?;
+    check_params(&found, params)?;
+    if payload.len() != length {
+        return Err(Error::Length {
+            found: payload.len(),
+            expected: length,
+        });
+    }
+    Ok((version, payload))
+}
+
+/// The parameters are for this scheme.
+pub(crate) fn check_scheme(params: &Params, expected: Scheme) -> Result<(), Error> {
+    let found = params.scheme();
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::SchemeMismatch { found, expected })
+}
+
+/// Both sides use the same parameters.
+pub(crate) fn check_params(found: &Params, expected: &Params) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::ParamsMismatch {
+        found: Box::new(*found),
+        expected: Box::new(*expected),
+    })
+}
+
+/// Both sides use the same version of the database.
+pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::VersionMismatch { found, expected })
+}
+
+impl Params {
+    /// The wire form: a header without payload, 48 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        encode(Kind::Params, self, 0, 0, |_| ())
+    }
+
+    /// Reads a wire form.
+    ///
+    /// # Errors
+    /// If the bytes are no header of this release, or describe what no set serves.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (params, _, payload) = decode(Kind::Params, bytes)?;
+        if !payload.is_empty() {
+            return Err(Error::Length {
+                found: bytes.len(),
+                expected: HEADER_LEN,
+            });
+        }
+        Ok(params)
+    }
+}

@@ -1,0 +1,99 @@
+//! DoublePIR recovers records at its real noise, where both levels' errors are those of the set.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use sordino_lattice::matrix::Backend;
+use sordino_pir::double::{Answer, Client, Hint, Query, Server};
+use sordino_pir::{Database, Error, Params, Scheme, Seed, simple};
+
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}
+
+fn deploy(params: &Params, seed: u8, backend: Backend) -> (Vec<u8>, Server, Hint, Client) {
+    let mut bytes = vec![0; params.database_bytes()];
+    rng(seed).fill_bytes(&mut bytes);
+    let database = Database::from_slice(params, &bytes).unwrap();
+    let seed = Seed([seed; 32]);
+    let (server, hint) = Server::setup_on(backend, database, params, &seed).unwrap();
+    let client = Client::new_on(backend, params, &seed, &hint).unwrap();
+    (bytes, server, hint, client)
+}
+
+#[test]
+fn every_index_is_recovered_on_every_backend() {
+    // Few columns and several slots: both levels are at work, and the dev machine is spared.
+    for (seed, records, record_len, slots) in [(1, 40, 3, 7), (2, 150, 1, 130)] {
+        let params = Params::for_double_with(records, record_len, slots).unwrap();
+        for backend in Backend::available() {
+            let (bytes, server, _, client) = deploy(&params, seed, backend);
+            let mut rng = rng(9);
+            for (index, record) in bytes.chunks_exact(record_len).enumerate() {
+                let (secret, query) = client.query(&mut rng, index).unwrap();
+                let answer = server.answer(&query).unwrap();
+                assert_eq!(client.recover(secret, &answer).unwrap(), record, "{index}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
+    let params = Params::for_double(100_000, 2).unwrap();
+    assert!(params.log2_failure() <= -40.0);
+    let (bytes, server, hint, client) = deploy(&params, 3, Backend::detect());
+    let wire = hint.to_bytes();
+    assert_eq!(wire.len(), params.hint_len());
+    assert_eq!(Hint::from_bytes(&params, &wire).unwrap(), hint);
+    let mut rng = rng(4);
+    let indices = [0, 99_999, 50_000, 7, 16_384, 33_333];
+    let (secrets, queries): (Vec<_>, Vec<_>) = client
+        .prepare(&mut rng, indices.len())
+        .into_iter()
+        .zip(indices)
+        .map(|(prepared, index)| client.query_prepared(prepared, index).unwrap())
+        .unzip();
+    let queries: Vec<_> = queries
+        .iter()
+        .map(|query| {
+            let wire = query.to_bytes();
+            assert_eq!(wire.len(), params.query_len());
+            Query::from_bytes(&params, &wire).unwrap()
+        })
+        .collect();
+    let answers = server.answer_batch(&queries).unwrap();
+    assert_eq!(answers[1], server.answer(&queries[1]).unwrap());
+    for ((secret, answer), index) in secrets.into_iter().zip(answers).zip(indices) {
+        let wire = answer.to_bytes();
+        assert_eq!(wire.len(), params.answer_len());
+        let answer = Answer::from_bytes(&params, &wire).unwrap();
+        let record = client.recover(secret, &answer).unwrap();
+        assert_eq!(record, bytes[2 * index..2 * index + 2]);
+    }
+}
+
+#[test]
+fn the_schemes_do_not_take_each_others_parameters() {
+    let simple_params = Params::for_database(50, 2).unwrap();
+    let double_params = Params::for_double(50, 2).unwrap();
+    let seed = Seed([1; 32]);
+    let database = Database::from_slice(&simple_params, &[0; 100]).unwrap();
+    assert!(matches!(
+        Server::setup(database, &simple_params, &seed),
+        Err(Error::SchemeMismatch {
+            found: Scheme::Simple,
+            expected: Scheme::Double
+        })
+    ));
+    let database = Database::from_slice(&double_params, &[0; 100]).unwrap();
+    assert!(matches!(
+        simple::Server::setup(database, &double_params, &seed),
+        Err(Error::SchemeMismatch {
+            found: Scheme::Double,
+            expected: Scheme::Simple
+        })
+    ));
+    assert!(Query::from_bytes(&simple_params, &[0; 300]).is_err());
+}

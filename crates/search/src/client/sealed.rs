@@ -1,0 +1,266 @@
+//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank.
+
+use std::time::Instant;
+
+use rand_core::CryptoRng;
+use sordino_ckks::dot;
+use sordino_hash::Hash;
+use sordino_pir::{Seed, simple};
+
+use super::Stages;
+use crate::bucket::Opened;
+use crate::keys::ReaderKeys;
+use crate::manifest::{Digest, Manifest, Routing, Sealed};
+use crate::recall::{Scored, TopK, number};
+use crate::seal::Seal;
+use crate::transport::Transport;
+use crate::wire::Message;
+use crate::{Error, code, index, vectors};
+
+pub(super) struct Client {
+    mode: Sealed,
+    dim: usize,
+    seal: Seal,
+    /// The digest of every sealed bucket.
+    digests: Vec<Digest>,
+    /// The decoded centroids, row by row; empty if the server scores them.
+    centroids: Vec<f32>,
+    pir: simple::Client,
+}
+
+impl Client {
+    pub(super) fn new(
+        manifest: &Manifest,
+        mode: &Sealed,
+        keys: &ReaderKeys,
+        setup: &[u8],
+    ) -> Result<Self, Error> {
+        let params = index::pir_params(mode)?;
+        let (clusters, dim) = (mode.clusters as usize, manifest.dim as usize);
+        let digests_len = clusters * size_of::<Digest>();
+        let centroids_len = match mode.routing {
+            Routing::Downloaded => index::centroids_len(clusters, dim),
+            Routing::Encrypted => 0,
+        };
+        let len = digests_len + centroids_len + params.hint_len();
+        let body = Message::Setup.expect(setup, Some(len))?;
+        let (digests, rest) = body.split_at(digests_len);
+        let (sealed_centroids, hint) = rest.split_at(centroids_len);
+        index::check_digest("bucket digests", digests, &mode.buckets)?;
+        index::check_digest("PIR hint", hint, &mode.hint)?;
+
+        let mut centroids = Vec::new();
+        if mode.routing == Routing::Downloaded {
+            index::check_digest("centroids", sealed_centroids, &mode.centroids)?;
+            let seal = keys.seal("centroids", &manifest.index, manifest.version);
+            let plain = seal.open(0, &[], sealed_centroids).ok_or(Error::Search)?;
+            centroids = plain
+                .chunks_exact(dim)
+                .flat_map(code::unit_from_int8)
+                .collect();
+        }
+        let hint = simple::Hint::from_bytes(&params, hint)?;
+        Ok(Self {
+            mode: mode.clone(),
+            dim,
+            seal: keys.seal("bucket", &manifest.index, manifest.version),
+            digests: digests.as_chunks().0.to_vec(),
+            centroids,
+            pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
+        })
+    }
+
+    /// Whatever the server sends, every step that sends something is taken: what is wrong shows
+    /// only after the last message, and then as one error.
+    pub(super) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        query: &[f32],
+        k: usize,
+    ) -> Result<(Vec<Scored>, Stages), Error> {
+        let mut stages = Stages::default();
+        let scores = match self.mode.routing {
+            Routing::Downloaded => {
+                let start = Instant::now();
+                let rows = self.centroids.chunks_exact(self.dim);
+                let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
+                stages.centroid_scores = start.elapsed();
+                Ok(scores)
+            }
+            Routing::Encrypted => self.encrypted_scores(rng, transport, query, &mut stages)?,
+        };
+
+        let start = Instant::now();
+        let buckets = self.route(scores.as_deref().unwrap_or(&[]));
+        let (secrets, queries) = self.pir.query_batch(rng, &buckets)?;
+        let body: Vec<u8> = queries.iter().flat_map(simple::Query::to_bytes).collect();
+        let reply = transport.call(&Message::Fetch.with(&body))?;
+        let fetched = self.recover(secrets, &reply);
+        stages.fetch = start.elapsed();
+
+        let (fetched, _) = fetched
+            .and_then(|f| scores.map(|s| (f, s)))
+            .map_err(|_| Error::Search)?;
+        let start = Instant::now();
+        let mut opened = Opened::default();
+        let mut digests = vec![Hash::from_bytes([0; 32]); fetched.len()];
+        sordino_hash::hash_each(&fetched, &mut digests);
+        let mut good = true;
+        for ((&bucket, sealed), digest) in buckets.iter().zip(&fetched).zip(&digests) {
+            good &= *digest == self.digests[bucket];
+            let open = self
+                .mode
+                .layout
+                .open(&self.seal, number(bucket), sealed, &mut opened);
+            good &= open.is_ok();
+        }
+        stages.open = start.elapsed();
+        if !good {
+            return Err(Error::Search);
+        }
+
+        let start = Instant::now();
+        let hits = opened.nearest(query, k);
+        stages.rank = start.elapsed();
+        Ok((hits, stages))
+    }
+
+    /// The centroids' scores from the server. The outer error is the transport's or our own;
+    /// the inner one says that the reply was wrong, and must not change what is sent next.
+    fn encrypted_scores<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        query: &[f32],
+        stages: &mut Stages,
+    ) -> Result<Result<Vec<f32>, Error>, Error> {
+        let params = dot::Params::rlwe_2048_50();
+        let start = Instant::now();
+        let (secret, query) = dot::encrypt(rng, &params, query)?;
+        stages.encrypt = start.elapsed();
+
+        let start = Instant::now();
+        let reply = transport.call(&Message::Score.with(&query.to_bytes()))?;
+        stages.centroid_scores = start.elapsed();
+
+        let start = Instant::now();
+        let clusters = self.mode.clusters as usize;
+        let scores = Message::Scored
+            .expect(&reply, None)
+            .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
+            .and_then(|reply| Ok(secret.decrypt(clusters, &reply)?));
+        stages.decrypt = start.elapsed();
+        Ok(scores)
+    }
+
+    /// The manifest's number of buckets: those of the best centroids, or, where a wrong reply
+    /// left no scores, any.
+    fn route(&self, scores: &[f32]) -> Vec<usize> {
+        let probes = self.mode.probes as usize;
+        let mut best = TopK::new(probes);
+        for (bucket, &score) in scores.iter().enumerate() {
+            best.offer(Scored {
+                id: number(bucket),
+                score,
+            });
+        }
+        let mut buckets: Vec<usize> = best
+            .into_ranked()
+            .iter()
+            .map(|hit| hit.id as usize)
+            .collect();
+        // Distinct as long as there are no scores at all.
+        buckets.extend(buckets.len()..probes);
+        buckets
+    }
+
+    /// The sealed buckets in the server's reply.
+    fn recover(&self, secrets: Vec<simple::Secret>, reply: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let params = self.pir.params();
+        let len = secrets.len() * params.answer_len();
+        let body = Message::Fetched.expect(reply, Some(len))?;
+        let answers = body.chunks_exact(params.answer_len());
+        let answers: Result<Vec<_>, _> = answers
+            .map(|bytes| simple::Answer::from_bytes(params, bytes))
+            .collect();
+        Ok(self.pir.recover_batch(secrets, &answers?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Content;
+    use crate::manifest::Mode;
+    use crate::rotation::Rotation;
+    use crate::{InProcess, OwnerKeys, Plan, Server, Wish, build, synthetic};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    /// What the whole protocol returns is what scoring the same buckets in the clear returns:
+    /// same rows, same order, same scores.
+    #[test]
+    fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
+        let (base, queries) = synthetic::clustered(2000, 12, 40, 21);
+        let keys = OwnerKeys::from_master([1; 32]);
+        let wish = Wish {
+            k: 7,
+            recall: 0.9,
+            queries: 10,
+            routing: Some(Routing::Downloaded),
+        };
+        let plan = Plan::new(2000, 40, wish).unwrap();
+        let rng = &mut StdRng::seed_from_u64(1);
+        let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())
+            .unwrap()
+            .index;
+        let (manifest, content) = (index.manifest.clone(), index.content.clone());
+        let (
+            Mode::Sealed(mode),
+            Content::Sealed {
+                buckets, centroids, ..
+            },
+        ) = (&manifest.mode, content)
+        else {
+            unreachable!("a sealed index");
+        };
+        let reader = keys.reader();
+        let server = Server::new(index).unwrap();
+        let mut transport = InProcess::new(&server);
+        let client = crate::Client::connect(&mut transport, &reader, 0).unwrap();
+
+        let seal = |kind| reader.seal(kind, &manifest.index, manifest.version);
+        let centroids = seal("centroids").open(0, &[], &centroids).unwrap();
+        let centroids: Vec<Vec<f32>> = centroids
+            .chunks_exact(40)
+            .map(code::unit_from_int8)
+            .collect();
+        let rotation = Rotation::new(40, manifest.rotation);
+        for query in queries.rows() {
+            let rotated = rotation.apply(query);
+            let mut order: Vec<usize> = (0..centroids.len()).collect();
+            let score = |bucket: &usize| vectors::dot(&centroids[*bucket], &rotated);
+            order.sort_by(|a, b| score(b).total_cmp(&score(a)));
+            let mut opened = Opened::default();
+            for &bucket in &order[..mode.probes as usize] {
+                let len = mode.layout.sealed_len();
+                let sealed = &buckets[bucket * len..][..len];
+                mode.layout
+                    .open(&seal("bucket"), number(bucket), sealed, &mut opened)
+                    .unwrap();
+            }
+            let ids = reader.ids(&manifest.index);
+            let expected: Vec<Scored> = opened
+                .nearest(&rotated, 7)
+                .into_iter()
+                .map(|hit| Scored {
+                    id: ids.reveal(hit.id),
+                    ..hit
+                })
+                .collect();
+            let found = client.search(rng, &mut transport, query).unwrap();
+            assert_eq!(found.hits, expected);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What can be wrong with an input, a file or a message.
+
+use std::path::PathBuf;
+
+/// What was wrong, and what was expected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file's extension is not that of a format that can be read.
+    #[error(
+        "unknown format .{extension}: expected .npy, .fvecs or .bvecs (.npy or .ivecs for neighbours)"
+    )]
+    UnknownFormat {
+        /// The extension, without its dot.
+        extension: String,
+    },
+    /// A `.npy` header is damaged.
+    #[error("damaged .npy header: {what}")]
+    NpyHeader {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A `.npy` file holds another element type.
+    #[error(
+        "unsupported .npy element type {descr}: expected <f4, <f2, |u1 or |i1 (<i4 for neighbours)"
+    )]
+    NpyType {
+        /// NumPy's name of the type.
+        descr: String,
+    },
+    /// A `.npy` file is not a matrix.
+    #[error("a .npy file of {dimensions} dimension(s): expected 2, a row for each vector")]
+    NpyShape {
+        /// How many dimensions it has.
+        dimensions: usize,
+    },
+    /// A `.npy` file's length is not what its header says.
+    #[error(
+        "a .npy file of shape ({rows}, {columns}) with another length: found {found} bytes of values"
+    )]
+    NpyLength {
+        /// Rows in the header.
+        rows: usize,
+        /// Columns in the header.
+        columns: usize,
+        /// Bytes after the header.
+        found: usize,
+    },
+    /// A `.fvecs`, `.bvecs` or `.ivecs` file's length is no multiple of its record.
+    #[error(
+        "vectors of dimension {dim} do not fill a file of {found} bytes: it is truncated or another format"
+    )]
+    TexmexLength {
+        /// The first vector's dimension.
+        dim: u32,
+        /// The file's length.
+        found: usize,
+    },
+    /// A `.fvecs`, `.bvecs` or `.ivecs` file's vectors differ in dimension.
+    #[error("vector {row} has dimension {found}: expected {expected}, like the first")]
+    TexmexDimension {
+        /// The first that differs.
+        row: usize,
+        /// Its dimension.
+        found: u32,
+        /// The first vector's.
+        expected: u32,
+    },
+    /// A neighbour's row number is negative.
+    #[error("a negative row number among the neighbours")]
+    NegativeNeighbour,
+    /// A set of vectors is empty.
+    #[error("no vectors: expected at least one, of at least one dimension")]
+    NoVectors,
+    /// A matrix has a part of a row.
+    #[error("{values} values do not make whole vectors of dimension {dim}")]
+    RaggedMatrix {
+        /// Values in all.
+        values: usize,
+        /// Values of one vector.
+        dim: usize,
+    },
+    /// A coordinate is NaN or infinite.
+    #[error("row {row}, column {column} is not a finite number")]
+    NotFinite {
+        /// The vector.
+        row: usize,
+        /// The coordinate.
+        column: usize,
+    },
+    /// A vector has no direction.
+    #[error("row {row} is the zero vector: cosine similarity needs a direction")]
+    ZeroVector {
+        /// The vector.
+        row: usize,
+    },
+    /// Known neighbours do not fit the queries.
+    #[error("known neighbours for {} queries of {} each: expected at least {} of {}", found.0, found.1, expected.0, expected.1)]
+    TruthShape {
+        /// Queries and neighbours of each in the file.
+        found: (usize, usize),
+        /// Queries and neighbours of each that are needed.
+        expected: (usize, usize),
+    },
+    /// A known neighbour is not a row of the set.
+    #[error("row {id} among the known neighbours of a set of {n} rows")]
+    TruthRow {
+        /// The row's number.
+        id: u32,
+        /// The set's size.
+        n: usize,
+    },
+    /// A dimension differs from the index's.
+    #[error("a vector of {found} dimensions: expected {expected}")]
+    Dimension {
+        /// The vector's.
+        found: usize,
+        /// The index's.
+        expected: usize,
+    },
+    /// Another number of vectors than was planned for.
+    #[error("{found} vectors: the plan is for {expected}")]
+    Count {
+        /// The matrix's.
+        found: usize,
+        /// The plan's.
+        expected: usize,
+    },
+    /// A build was asked for a number of results that no search can give.
+    #[error("k = {k} of {n} vectors: expected 1 to {}", n.min(&1024))]
+    K {
+        /// The number of results wanted.
+        k: usize,
+        /// The set's size.
+        n: usize,
+    },
+    /// A build was asked for a recall that is no share.
+    #[error("a recall of {0}: expected more than 0 and less than 1")]
+    Recall(f64),
+    /// More vectors, or longer ones, than an index can hold.
+    #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 4096")]
+    TooLarge {
+        /// Vectors.
+        n: usize,
+        /// Their dimension.
+        dim: usize,
+    },
+    /// A message, manifest or index does not have the form it should have.
+    #[error("malformed {what}: {why}")]
+    Malformed {
+        /// What was read.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A message, manifest or index is of a version that this program does not read.
+    #[error("{what} of format version {found}: expected {expected}")]
+    FormatVersion {
+        /// What was read.
+        what: &'static str,
+        /// Its version.
+        found: u16,
+        /// The version that can be read.
+        expected: u16,
+    },
+    /// A part of an index is not the one that the signed manifest names.
+    #[error("the {what} do not match the digest in the manifest")]
+    Digest {
+        /// The part.
+        what: &'static str,
+    },
+    /// The manifest's signature is not the owner's.
+    #[error("the manifest is not signed by the owner's key")]
+    Signature,
+    /// The server offers an older version of the index than the client has seen.
+    #[error("version {found} of the index: this client has already seen version {pinned}")]
+    Rollback {
+        /// The version offered.
+        found: u64,
+        /// The newest version seen.
+        pinned: u64,
+    },
+    /// The index is of another mode than the call.
+    #[error("an index in {found} mode: expected {expected}")]
+    Mode {
+        /// The manifest's.
+        found: &'static str,
+        /// The call's.
+        expected: &'static str,
+    },
+    /// A search failed. It does not say how: whatever a bucket contained, the messages were the
+    /// same, and a reason that reached the server would tell it about the query.
+    #[error("the search failed: the server's answers do not belong to this index")]
+    Search,
+    /// PIR parameters, query or answer.
+    #[error(transparent)]
+    Pir(#[from] sordino_pir::Error),
+    /// Homomorphic scores.
+    #[error(transparent)]
+    Ckks(#[from] sordino_ckks::Error),
+}

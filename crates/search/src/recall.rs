@@ -1,0 +1,236 @@
+//! Exact search, and how much of its answer an approximate search found.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::vectors::{self, npy, texmex};
+use crate::{Error, Vectors};
+
+/// A vector's number and its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// The vector's row.
+    pub id: u32,
+    /// Its inner product with the query.
+    pub score: f32,
+}
+
+impl Scored {
+    /// Best first; equal scores in the order of rows, so that a ranking is unique.
+    pub(crate) fn rank(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
+    }
+}
+
+/// For each query its true nearest rows, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth(Vec<Vec<u32>>);
+
+/// Rows and queries of one block of the matrix product: its scores stay in cache.
+const ROWS: usize = 512;
+const QUERIES: usize = 32;
+
+/// The `k` rows of `base` with the largest inner product with each query, best first.
+///
+/// # Panics
+/// If the dimensions differ.
+#[must_use]
+pub fn exact(base: &Vectors, queries: &Vectors, k: usize) -> Truth {
+    assert_eq!(
+        base.dim(),
+        queries.dim(),
+        "base and queries differ in dimension"
+    );
+    let blocks: Vec<usize> = (0..queries.len()).step_by(QUERIES).collect();
+    let nearest = blocks.into_par_iter().flat_map_iter(|first| {
+        let block = first..queries.len().min(first + QUERIES);
+        let transposed = queries.view(block.clone()).reversed_axes();
+        let mut best = vec![TopK::new(k); block.len()];
+        for start in (0..base.len()).step_by(ROWS) {
+            let rows = start..base.len().min(start + ROWS);
+            let scores = base.view(rows.clone()).dot(&transposed);
+            for (id, scores) in rows.zip(scores.outer_iter()) {
+                for (best, &score) in best.iter_mut().zip(scores) {
+                    best.offer(Scored {
+                        id: number(id),
+                        score,
+                    });
+                }
+            }
+        }
+        best.into_iter()
+            .map(|best| best.into_ranked().iter().map(|hit| hit.id).collect())
+    });
+    Truth(nearest.collect())
+}
+
+impl Truth {
+    /// Reads known neighbours: `.npy` of 32-bit integers, or `.ivecs`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not one of the two.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = vectors::read(path)?;
+        match vectors::extension(path) {
+            "npy" => npy::neighbours(&bytes).map(Self),
+            "ivecs" => texmex::ivecs(&bytes).map(Self),
+            other => Err(Error::UnknownFormat {
+                extension: other.to_owned(),
+            }),
+        }
+    }
+
+    /// Checks that this truth has an answer of at least `k` of `n` rows for each of `queries`.
+    ///
+    /// # Errors
+    /// If it has too few queries, too few neighbours, or names a row that is not there.
+    pub fn check(&self, queries: usize, k: usize, n: usize) -> Result<(), Error> {
+        let neighbours = self.0.iter().map(Vec::len).min().unwrap_or(0);
+        if self.0.len() < queries || neighbours < k {
+            let (found, expected) = ((self.0.len(), neighbours), (queries, k));
+            return Err(Error::TruthShape { found, expected });
+        }
+        match self.0.iter().flatten().find(|&&id| id as usize >= n) {
+            Some(&id) => Err(Error::TruthRow { id, n }),
+            None => Ok(()),
+        }
+    }
+
+    /// The true neighbours of query `index`.
+    ///
+    /// # Panics
+    /// If there is no such query.
+    #[must_use]
+    pub fn of(&self, index: usize) -> &[u32] {
+        &self.0[index]
+    }
+
+    /// Recall@k of one answer: the part of the query's true `k` nearest that `found` holds.
+    ///
+    /// # Panics
+    /// If there is no such query, or fewer than `k` true neighbours are known.
+    #[must_use]
+    pub fn recall(&self, index: usize, k: usize, found: &[Scored]) -> f64 {
+        let hits = self.0[index][..k]
+            .iter()
+            .filter(|&&id| found.iter().any(|hit| hit.id == id));
+        hits.count() as f64 / k as f64
+    }
+}
+
+/// The best `k` of what it is offered.
+#[derive(Clone, Debug)]
+pub(crate) struct TopK {
+    k: usize,
+    /// Unordered until it is full; then the worst is first.
+    kept: Vec<Scored>,
+}
+
+impl TopK {
+    pub(crate) fn new(k: usize) -> Self {
+        Self {
+            k,
+            kept: Vec::with_capacity(k.min(4096)),
+        }
+    }
+
+    /// Keeps `new` if it is among the best `k` so far. For public data and the client's own
+    /// plaintext: its time depends on the scores.
+    pub(crate) fn offer(&mut self, new: Scored) {
+        if self.kept.len() < self.k {
+            self.kept.push(new);
+            if self.kept.len() == self.k {
+                self.kept.sort_by(|a, b| Scored::rank(b, a));
+            }
+        } else if self
+            .kept
+            .first()
+            .is_some_and(|worst| Scored::rank(&new, worst).is_lt())
+        {
+            let better = self
+                .kept
+                .partition_point(|kept| Scored::rank(&new, kept).is_lt());
+            self.kept.copy_within(1..better, 0);
+            self.kept[better - 1] = new;
+        }
+    }
+
+    /// What was kept, best first.
+    pub(crate) fn into_ranked(mut self) -> Vec<Scored> {
+        self.kept.sort_by(Scored::rank);
+        self.kept
+    }
+}
+
+/// A row's number as it is stored. Builders refuse more than 2^32 rows.
+pub(crate) fn number(row: usize) -> u32 {
+    u32::try_from(row).expect("at most 2^32 rows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn top_k_is_a_sorted_prefix(scores in prop::collection::vec(-3i8..4, 0..60), k in 1usize..20) {
+            let all: Vec<Scored> = (0u32..)
+                .zip(&scores)
+                .map(|(id, &score)| Scored { id, score: f32::from(score) })
+                .collect();
+            let mut top = TopK::new(k);
+            all.iter().for_each(|&hit| top.offer(hit));
+            let mut sorted = all;
+            sorted.sort_by(Scored::rank);
+            sorted.truncate(k);
+            prop_assert_eq!(top.into_ranked(), sorted);
+        }
+    }
+
+    #[test]
+    fn exact_search_ranks_by_inner_product() {
+        let base =
+            Vectors::new(1, (0..1000u16).map(|i| f32::from(i * 7 % 1000)).collect()).unwrap();
+        let queries = Vectors::new(1, vec![1.0, -1.0]).unwrap();
+        let truth = exact(&base, &queries, 3);
+        assert_eq!(
+            truth
+                .of(0)
+                .iter()
+                .map(|&id| id * 7 % 1000)
+                .collect::<Vec<_>>(),
+            [999, 998, 997]
+        );
+        assert_eq!(
+            truth
+                .of(1)
+                .iter()
+                .map(|&id| id * 7 % 1000)
+                .collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+        let found = [0, 999 * 143 % 1000].map(|id| Scored { id, score: 0.0 });
+        assert_eq!(truth.recall(0, 3, &found), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn a_truth_of_the_wrong_shape_is_refused() {
+        let truth = Truth(vec![vec![1, 2, 3], vec![4, 5, 6]]);
+        assert!(truth.check(2, 3, 7).is_ok());
+        assert!(matches!(
+            truth.check(3, 3, 7),
+            Err(Error::TruthShape { .. })
+        ));
+        assert!(matches!(
+            truth.check(2, 4, 7),
+            Err(Error::TruthShape { .. })
+        ));
+        assert!(matches!(
+            truth.check(2, 3, 6),
+            Err(Error::TruthRow { id: 6, n: 6 })
+        ));
+    }
+}

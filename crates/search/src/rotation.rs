@@ -1,0 +1,163 @@
+//! A public random rotation, applied before quantising.
+//!
+//! Rounding errors are independent of the data only if no coordinate is special. Raw descriptors
+//! are small integers over a common norm, and that breaks every error model; rotated they behave.
+//! The rotation keeps all inner products, so searching is unchanged by it.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use crate::Vectors;
+
+/// Rounds of {signs, Hadamard, permutation}. One round leaves blocks unmixed when `dim` is no
+/// power of two; three mix every coordinate into every other.
+const ROUNDS: usize = 3;
+
+/// An orthogonal map of `dim` coordinates, made from a seed.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    rounds: Vec<Round>,
+}
+
+#[derive(Clone, Debug)]
+struct Round {
+    /// `1.0` or `-1.0` for each coordinate.
+    signs: Vec<f32>,
+    /// Coordinate `i` of the result is coordinate `order[i]` before.
+    order: Vec<u32>,
+}
+
+impl Rotation {
+    /// The rotation that `seed` stands for. The seed is public.
+    ///
+    /// # Panics
+    /// If `dim` does not fit 32 bits.
+    #[must_use]
+    pub fn new(dim: usize, seed: [u8; 32]) -> Self {
+        let mut rng = ChaCha20Rng::from_seed(seed);
+        let dim = u32::try_from(dim).expect("a dimension below 2^32");
+        let rounds = (0..ROUNDS)
+            .map(|_| {
+                let signs = (0..dim).map(|_| if rng.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
+                let signs = signs.collect();
+                let mut order: Vec<u32> = (0..dim).collect();
+                for last in (1..order.len()).rev() {
+                    order.swap(last, below(&mut rng, last + 1));
+                }
+                Round { signs, order }
+            })
+            .collect();
+        Self { rounds }
+    }
+
+    /// Rotates every vector.
+    ///
+    /// # Panics
+    /// If their dimension is not the rotation's.
+    #[must_use]
+    pub fn apply_all(&self, vectors: &Vectors) -> Vectors {
+        let dim = vectors.dim();
+        let data = vectors
+            .as_slice()
+            .par_chunks(dim)
+            .flat_map_iter(|row| self.apply(row))
+            .collect();
+        Vectors::new(dim, data).expect("a rotation keeps a matrix's shape and finiteness")
+    }
+
+    /// Rotates one vector.
+    ///
+    /// # Panics
+    /// If its length is not the rotation's dimension.
+    #[must_use]
+    pub fn apply(&self, vector: &[f32]) -> Vec<f32> {
+        let mut x = vector.to_vec();
+        for round in &self.rounds {
+            assert_eq!(
+                x.len(),
+                round.signs.len(),
+                "vector and rotation differ in dimension"
+            );
+            for (x, sign) in x.iter_mut().zip(&round.signs) {
+                *x *= sign;
+            }
+            let mut rest = x.as_mut_slice();
+            while !rest.is_empty() {
+                // The largest power of two that fits: 384 = 256 + 128.
+                let (block, after) = rest.split_at_mut(1 << rest.len().ilog2());
+                hadamard(block);
+                rest = after;
+            }
+            x = round.order.iter().map(|&from| x[from as usize]).collect();
+        }
+        x
+    }
+}
+
+/// The orthonormal Walsh-Hadamard transform of a power-of-two length, in place.
+fn hadamard(x: &mut [f32]) {
+    let mut half = 1;
+    while half < x.len() {
+        for pair in x.chunks_exact_mut(2 * half) {
+            let (low, high) = pair.split_at_mut(half);
+            for (a, b) in low.iter_mut().zip(high) {
+                (*a, *b) = (*a + *b, *a - *b);
+            }
+        }
+        half *= 2;
+    }
+    let scale = 1.0 / crate::vectors::narrow((x.len() as f64).sqrt());
+    for x in x {
+        *x *= scale;
+    }
+}
+
+/// A uniform number below `bound`, of public randomness: rejection sampling.
+pub(crate) fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
+    let bound = bound as u64;
+    let zone = u64::MAX - u64::MAX % bound;
+    loop {
+        let x = rng.next_u64();
+        if x < zone {
+            return usize::try_from(x % bound).expect("below a usize");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::dot;
+
+    #[test]
+    fn inner_products_survive_in_every_dimension() {
+        for dim in [1, 2, 3, 5, 96, 100, 127, 128, 384] {
+            let rotation = Rotation::new(dim, [7; 32]);
+            let a: Vec<f32> = (0..dim).map(|i| ((i * 37 % 11) as f32) - 4.0).collect();
+            let b: Vec<f32> = (0..dim).map(|i| ((i * 53 % 7) as f32) - 3.0).collect();
+            let (ra, rb) = (rotation.apply(&a), rotation.apply(&b));
+            let tolerance = 1e-4 * dot(&a, &a).max(dot(&b, &b)).max(1.0);
+            assert!((dot(&a, &b) - dot(&ra, &rb)).abs() < tolerance, "dim {dim}");
+        }
+    }
+
+    #[test]
+    fn one_coordinate_spreads_over_all() {
+        for dim in [128, 384] {
+            let mut unit = vec![0.0; dim];
+            unit[dim - 1] = 1.0;
+            let spread = Rotation::new(dim, [1; 32]).apply(&unit);
+            let largest = spread.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+            assert!(largest < 0.45, "dim {dim}: {largest}");
+        }
+    }
+
+    #[test]
+    fn seeds_differ_and_repeat() {
+        let x = vec![1.0f32; 64];
+        let [a, b, c] = [[1; 32], [1; 32], [2; 32]].map(|seed| Rotation::new(64, seed).apply(&x));
+        assert_eq!(a, b);
+        assert_ne!(a, c);
+    }
+}

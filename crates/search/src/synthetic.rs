@@ -1,0 +1,150 @@
+//! The two built-in sets: generated, so that the example needs no file.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+use crate::Vectors;
+use crate::vectors::narrow;
+
+/// `len` vectors drawn uniformly from the unit sphere.
+///
+/// It has no cluster structure: a query's true neighbours are spread over all clusters, so a
+/// search that reads a part of them cannot find most of them.
+///
+/// # Panics
+/// If `len` or `dim` is 0.
+#[must_use]
+pub fn uniform(len: usize, dim: usize, seed: u64) -> Vectors {
+    let mut normal = Normal::new(seed);
+    let data = (0..len * dim).map(|_| normal.draw()).collect();
+    unit(dim, data)
+}
+
+/// `len` vectors in clusters of power-law sizes, each cluster of low intrinsic dimension, as
+/// embeddings of real things are: `base` vectors and `queries` drawn from the same clusters.
+///
+/// A cluster is a centre, an orthonormal-ish frame of 12 directions with falling weights, and a
+/// little isotropic noise. Cluster `i` holds a share of the vectors proportional to 1/(i + 10).
+///
+/// # Panics
+/// If `len`, `queries` or `dim` is 0.
+#[must_use]
+pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors, Vectors) {
+    const CLUSTERS: usize = 400;
+    const DIRECTIONS: usize = 12;
+    let mut normal = Normal::new(seed);
+    let scale = 1.0 / narrow((dim as f64).sqrt());
+    let mut directions = |count: usize, length: f32| -> Vec<f32> {
+        (0..count * dim)
+            .map(|_| normal.draw() * scale * length)
+            .collect()
+    };
+    // Centres share half their direction, as embeddings do: a corpus has a mean.
+    let mean = directions(1, 0.7);
+    let clusters: Vec<(Vec<f32>, Vec<f32>)> = (0..CLUSTERS)
+        .map(|_| {
+            let centre = directions(1, 0.7)
+                .iter()
+                .zip(&mean)
+                .map(|(x, m)| x + m)
+                .collect();
+            let frame =
+                (1..=DIRECTIONS).flat_map(|i| directions(1, 0.45 / narrow((i as f64).sqrt())));
+            (centre, frame.collect())
+        })
+        .collect();
+    let weights: Vec<f64> = (0..CLUSTERS).map(|i| 1.0 / (i as f64 + 10.0)).collect();
+    let total: f64 = weights.iter().sum();
+
+    let mut draw = |count: usize| {
+        let mut data = Vec::with_capacity(count * dim);
+        for _ in 0..count {
+            let mut at = normal.uniform() * total;
+            let cluster = weights.iter().position(|w| {
+                at -= w;
+                at < 0.0
+            });
+            let (centre, frame) = &clusters[cluster.unwrap_or(CLUSTERS - 1)];
+            let mut x: Vec<f32> = centre
+                .iter()
+                .map(|c| c + normal.draw() * scale * 0.12)
+                .collect();
+            for direction in frame.chunks_exact(dim) {
+                let along = normal.draw();
+                x.iter_mut()
+                    .zip(direction)
+                    .for_each(|(x, d)| *x += along * d);
+            }
+            data.extend(x);
+        }
+        unit(dim, data)
+    };
+    let base = draw(len);
+    (base, draw(queries))
+}
+
+fn unit(dim: usize, data: Vec<f32>) -> Vectors {
+    let vectors = Vectors::new(dim, data).and_then(Vectors::normalised);
+    vectors.expect("finite vectors, none of them zero")
+}
+
+/// Standard normal numbers by the Box-Muller transform, from a fixed seed.
+struct Normal {
+    rng: ChaCha20Rng,
+    spare: Option<f32>,
+}
+
+impl Normal {
+    fn new(seed: u64) -> Self {
+        Self {
+            rng: ChaCha20Rng::seed_from_u64(seed),
+            spare: None,
+        }
+    }
+
+    /// Uniform in (0, 1).
+    fn uniform(&mut self) -> f64 {
+        ((self.rng.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+    }
+
+    fn draw(&mut self) -> f32 {
+        self.spare.take().unwrap_or_else(|| {
+            let radius = (-2.0 * self.uniform().ln()).sqrt();
+            let (sin, cos) = (std::f64::consts::TAU * self.uniform()).sin_cos();
+            self.spare = Some(narrow(radius * sin));
+            narrow(radius * cos)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recall;
+    use crate::vectors::dot;
+
+    #[test]
+    fn sets_are_unit_length_and_repeatable() {
+        let a = uniform(50, 24, 1);
+        assert_eq!(a, uniform(50, 24, 1));
+        assert_ne!(a, uniform(50, 24, 2));
+        let (base, queries) = clustered(50, 7, 24, 1);
+        assert_eq!((base.len(), queries.len()), (50, 7));
+        for vector in a.rows().chain(base.rows()).chain(queries.rows()) {
+            assert!((dot(vector, vector) - 1.0).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn the_clustered_set_has_near_neighbours_and_the_uniform_one_has_not() {
+        let nearest = |base: &Vectors, queries: &Vectors| {
+            let truth = recall::exact(base, queries, 1);
+            let cosines =
+                (0..queries.len()).map(|q| dot(queries.row(q), base.row(truth.of(q)[0] as usize)));
+            cosines.sum::<f32>() / queries.len() as f32
+        };
+        let (base, queries) = clustered(4000, 20, 128, 3);
+        assert!(nearest(&base, &queries) > 0.75);
+        assert!(nearest(&uniform(4000, 128, 3), &uniform(20, 128, 4)) < 0.5);
+    }
+}

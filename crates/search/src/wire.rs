@@ -1,0 +1,195 @@
+//! The heads of messages and files: a magic, a version, a kind, a length.
+//!
+//! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader
+//! knows how long a body must be before it looks at it.
+
+use crate::Error;
+
+/// Begins everything that this crate writes.
+const MAGIC: [u8; 4] = *b"SRDN";
+
+/// The version of messages and files.
+const VERSION: u16 = 1;
+
+/// A kind of file.
+pub(crate) type Kind = (u16, &'static str);
+
+/// A signed manifest.
+pub(crate) const MANIFEST: Kind = (1, "manifest");
+/// A whole index.
+pub(crate) const INDEX: Kind = (2, "index");
+
+/// Magic, version, kind.
+const FILE_HEAD_LEN: usize = 8;
+
+/// The head of a file.
+pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
+    [&MAGIC[..], &VERSION.to_le_bytes(), &kind.to_le_bytes()].concat()
+}
+
+/// What follows the head of a file.
+pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8], Error> {
+    let malformed = |why: String| Error::Malformed { what, why };
+    let Some((head, body)) = bytes.split_first_chunk::<FILE_HEAD_LEN>() else {
+        return Err(malformed(format!(
+            "{} bytes, expected {FILE_HEAD_LEN} and more",
+            bytes.len()
+        )));
+    };
+    let &[m0, m1, m2, m3, v0, v1, k0, k1] = head;
+    if [m0, m1, m2, m3] != MAGIC {
+        return Err(malformed("it does not begin with SRDN".to_owned()));
+    }
+    let found = u16::from_le_bytes([v0, v1]);
+    if found != VERSION {
+        return Err(Error::FormatVersion {
+            what,
+            found,
+            expected: VERSION,
+        });
+    }
+    let found = u16::from_le_bytes([k0, k1]);
+    if found != kind {
+        return Err(malformed(format!("kind {found}, expected {kind}")));
+    }
+    Ok(body)
+}
+
+/// A message of the search protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Message {
+    /// Asks for the manifest; no body.
+    GetManifest = 101,
+    /// The signed manifest.
+    Manifest = 102,
+    /// Asks for what is downloaded once; no body.
+    GetSetup = 103,
+    /// Sealed mode: bucket digests, sealed centroids if they are downloaded, the hint. Local
+    /// mode: all sealed chunks.
+    Setup = 104,
+    /// An encrypted query for the centroids' scores.
+    Score = 105,
+    /// The encrypted scores.
+    Scored = 106,
+    /// As many PIR queries as the manifest says.
+    Fetch = 107,
+    /// As many PIR answers, in the same order.
+    Fetched = 108,
+}
+
+impl Message {
+    const ALL: [Self; 8] = [
+        Self::GetManifest,
+        Self::Manifest,
+        Self::GetSetup,
+        Self::Setup,
+        Self::Score,
+        Self::Scored,
+        Self::Fetch,
+        Self::Fetched,
+    ];
+
+    /// The message with this body.
+    pub(crate) fn with(self, body: &[u8]) -> Vec<u8> {
+        let len = (body.len() as u64).to_le_bytes();
+        [&file_head((self as u16, "message"))[..], &len, body].concat()
+    }
+
+    /// Splits a message into kind and body.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let malformed = |why: String| Error::Malformed {
+            what: "message",
+            why,
+        };
+        let Some((head, rest)) = bytes.split_at_checked(FILE_HEAD_LEN) else {
+            return Err(malformed(format!("{} bytes", bytes.len())));
+        };
+        let kind = u16::from_le_bytes([head[6], head[7]]);
+        let message = Self::ALL
+            .into_iter()
+            .find(|message| *message as u16 == kind);
+        let message = message.ok_or_else(|| malformed(format!("unknown kind {kind}")))?;
+        strip_file_head((kind, "message"), bytes)?;
+        let Some((len, body)) = rest.split_first_chunk() else {
+            return Err(malformed(format!("{} bytes", bytes.len())));
+        };
+        let len = u64::from_le_bytes(*len);
+        if len != body.len() as u64 {
+            return Err(malformed(format!(
+                "a body of {} bytes, expected {len}",
+                body.len()
+            )));
+        }
+        Ok((message, body))
+    }
+
+    /// The body of a message that must be of this kind and, if known, of this length.
+    pub(crate) fn expect(self, bytes: &[u8], len: Option<usize>) -> Result<&[u8], Error> {
+        let (found, body) = Self::read(bytes)?;
+        if found != self {
+            let why = format!("{found:?}, expected {self:?}");
+            return Err(Error::Malformed {
+                what: "message",
+                why,
+            });
+        }
+        match len {
+            Some(len) if len != body.len() => {
+                let why = format!("{self:?} of {} bytes, expected {len}", body.len());
+                Err(Error::Malformed {
+                    what: "message",
+                    why,
+                })
+            }
+            _ => Ok(body),
+        }
+    }
+}
+
+/// The length of a message with a body of `len` bytes.
+#[must_use]
+pub(crate) fn message_len(len: usize) -> usize {
+    FILE_HEAD_LEN + 8 + len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_read_back_and_damaged_ones_do_not() {
+        let bytes = Message::Fetch.with(b"body");
+        assert_eq!(bytes.len(), message_len(4));
+        assert_eq!(
+            Message::read(&bytes).unwrap(),
+            (Message::Fetch, &b"body"[..])
+        );
+        assert_eq!(Message::Fetch.expect(&bytes, Some(4)).unwrap(), b"body");
+        assert!(Message::Fetch.expect(&bytes, Some(5)).is_err());
+        assert!(Message::Fetched.expect(&bytes, None).is_err());
+        for len in 0..bytes.len() {
+            assert!(Message::read(&bytes[..len]).is_err(), "length {len}");
+        }
+        for at in 0..FILE_HEAD_LEN + 8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x40;
+            assert!(Message::read(&changed).is_err(), "byte {at}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Message::read(&longer).is_err());
+    }
+
+    #[test]
+    fn files_of_another_kind_or_version_are_refused_by_name() {
+        let head = file_head(INDEX);
+        assert!(strip_file_head(INDEX, &head).unwrap().is_empty());
+        let error = strip_file_head(MANIFEST, &head).unwrap_err().to_string();
+        assert_eq!(error, "malformed manifest: kind 2, expected 1");
+        let mut old = head;
+        old[4] = 0;
+        let error = strip_file_head(INDEX, &old).unwrap_err().to_string();
+        assert_eq!(error, "index of format version 0: expected 1");
+    }
+}

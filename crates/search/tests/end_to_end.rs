@@ -1,0 +1,280 @@
+//! Whole searches on a small clustered set: what is found, and what an observer sees.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::build::{self, Step};
+use sordino_search::manifest::Mode;
+use sordino_search::recall::{self, Truth};
+use sordino_search::transport::Exchange;
+use sordino_search::{
+    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
+    synthetic,
+};
+
+const N: usize = 3000;
+const DIM: usize = 32;
+const K: usize = 10;
+
+struct Set {
+    base: Vectors,
+    queries: Vectors,
+    truth: Truth,
+}
+
+fn set() -> Set {
+    let (base, queries) = synthetic::clustered(N, 30, DIM, 11);
+    let truth = recall::exact(&base, &queries, K);
+    Set {
+        base,
+        queries,
+        truth,
+    }
+}
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([5; 32])
+}
+
+fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+fn sealed(set: &Set, routing: Routing) -> Index {
+    let wish = Wish {
+        k: K,
+        recall: 0.9,
+        queries: 10,
+        routing: Some(routing),
+    };
+    let plan = Plan::new(N, DIM, wish).expect("a plan");
+    let mut steps = Vec::new();
+    let built = build::sealed(&mut rng(1), &keys(), &set.base, &plan, &mut |step| {
+        steps.push(step);
+    })
+    .expect("an index");
+    assert_eq!(steps, Step::ALL);
+    built.index
+}
+
+fn local(set: &Set) -> Index {
+    build::local(&mut rng(1), &keys(), &set.base, K, &mut |_| ()).expect("an index")
+}
+
+#[test]
+fn every_mode_finds_what_exact_search_finds() {
+    let set = set();
+    let indexes = [
+        (sealed(&set, Routing::Downloaded), 0.85),
+        (sealed(&set, Routing::Encrypted), 0.85),
+        (local(&set), 0.97),
+    ];
+    for (index, least) in indexes {
+        let name = index.manifest().mode.name();
+        let server = Server::new(index).unwrap();
+        let mut transport = InProcess::new(&server);
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let mut recall = 0.0;
+        for (at, query) in set.queries.rows().enumerate() {
+            let found = client
+                .search(&mut rng(at as u64), &mut transport, query)
+                .unwrap();
+            assert_eq!(found.hits.len(), K);
+            assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score));
+            for hit in &found.hits {
+                let row = set.base.row(hit.id as usize);
+                let cosine: f32 = row.iter().zip(query).map(|(a, b)| a * b).sum();
+                assert!(
+                    (hit.score - cosine).abs() < 0.06,
+                    "{name}: {} for {cosine}",
+                    hit.score
+                );
+            }
+            recall += set.truth.recall(at, K, &found.hits) / set.queries.len() as f64;
+        }
+        assert!(recall > least, "{name}: recall {recall}");
+    }
+}
+
+#[test]
+fn an_observer_sees_the_same_for_every_query() {
+    let set = set();
+    for index in [
+        sealed(&set, Routing::Downloaded),
+        sealed(&set, Routing::Encrypted),
+        local(&set),
+    ] {
+        let messages = match &index.manifest().mode {
+            Mode::Sealed(mode) => {
+                if mode.routing == Routing::Encrypted {
+                    2
+                } else {
+                    1
+                }
+            }
+            Mode::Local(_) => 0,
+        };
+        let server = Server::new(index).unwrap();
+        let mut transport = InProcess::new(&server);
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        assert_eq!(transport.take_exchanges().len(), 2);
+        let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
+        let extremes = [vec![1e30; DIM], vec![-1e-30; DIM], {
+            let mut one = vec![0.0; DIM];
+            one[DIM - 1] = 1.0;
+            one
+        }];
+        let queries = set.queries.rows().map(<[f32]>::to_vec).chain(extremes);
+        for query in queries {
+            client.search(&mut rng(2), &mut transport, &query).unwrap();
+            transcripts.push(transport.take_exchanges());
+        }
+        assert_eq!(transcripts[0].len(), messages);
+        assert!(
+            transcripts
+                .iter()
+                .all(|transcript| *transcript == transcripts[0])
+        );
+    }
+}
+
+/// Records requests as bytes.
+struct Recorder<'a> {
+    server: &'a Server,
+    requests: Vec<Vec<u8>>,
+}
+
+impl Transport for Recorder<'_> {
+    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
+        self.requests.push(request.to_vec());
+        self.server.handle(request)
+    }
+}
+
+#[test]
+fn the_same_query_twice_shares_nothing_on_the_wire() {
+    let set = set();
+    let server = Server::new(sealed(&set, Routing::Encrypted)).unwrap();
+    let mut transport = Recorder {
+        server: &server,
+        requests: Vec::new(),
+    };
+    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    transport.requests.clear();
+    let mut rng = rng(3);
+    for _ in 0..2 {
+        client
+            .search(&mut rng, &mut transport, set.queries.row(0))
+            .unwrap();
+    }
+    // Score, Fetch, Score, Fetch: fresh secrets make equal plaintexts look unrelated.
+    assert_eq!(transport.requests.len(), 4);
+    for (first, second) in [(0, 2), (1, 3)] {
+        let (first, second) = (&transport.requests[first], &transport.requests[second]);
+        assert_eq!(first.len(), second.len());
+        let equal = first.iter().zip(second).filter(|(a, b)| a == b).count();
+        // Equal bytes by chance, 1 in 256, and the heads.
+        assert!(
+            equal < first.len() / 30,
+            "{equal} of {} bytes equal",
+            first.len()
+        );
+    }
+}
+
+#[test]
+fn an_index_survives_its_file() {
+    let set = set();
+    for index in [
+        sealed(&set, Routing::Downloaded),
+        sealed(&set, Routing::Encrypted),
+        local(&set),
+    ] {
+        let bytes = index.to_bytes();
+        let read = Index::from_bytes(&bytes, &keys().public()).unwrap();
+        assert_eq!(read, index);
+        let [a, b] = [index, read].map(|index| {
+            let server = Server::new(index).unwrap();
+            let mut transport = InProcess::new(&server);
+            let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+            client
+                .search(&mut rng(4), &mut transport, set.queries.row(3))
+                .unwrap()
+                .hits
+        });
+        assert_eq!(a, b);
+    }
+}
+
+#[test]
+fn builds_repeat_only_in_what_they_should() {
+    let set = set();
+    let build = |seed| build::local(&mut rng(seed), &keys(), &set.base, K, &mut |_| ()).unwrap();
+    let (a, b, c) = (
+        build(1).to_bytes(),
+        build(1).to_bytes(),
+        build(2).to_bytes(),
+    );
+    assert_eq!(a, b);
+    // Another index id: other keys, so nothing but the heads agrees.
+    let equal = a.iter().zip(&c).filter(|(a, c)| a == c).count();
+    assert!(equal < a.len() / 100, "{equal} of {}", a.len());
+}
+
+#[test]
+fn callers_mistakes_are_named_and_send_nothing() {
+    let set = set();
+    let server = Server::new(sealed(&set, Routing::Downloaded)).unwrap();
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    transport.take_exchanges();
+    let mut search = |query: &[f32]| {
+        client
+            .search(&mut rng(1), &mut transport, query)
+            .unwrap_err()
+    };
+    assert!(matches!(
+        search(&[1.0; DIM - 1]),
+        Error::Dimension {
+            found: 31,
+            expected: 32
+        }
+    ));
+    assert!(matches!(search(&[0.0; DIM]), Error::ZeroVector { .. }));
+    let mut nan = [1.0; DIM];
+    nan[7] = f32::NAN;
+    assert!(matches!(search(&nan), Error::NotFinite { column: 7, .. }));
+    assert!(transport.take_exchanges().is_empty());
+
+    let build = |k| build::local(&mut rng(1), &keys(), &set.base, k, &mut |_| ());
+    assert!(matches!(build(0), Err(Error::K { k: 0, n: N })));
+    assert!(matches!(build(N + 1), Err(Error::K { .. })));
+    let plan = Plan::new(N + 1, DIM, Wish::default()).unwrap();
+    let other = build::sealed(&mut rng(1), &keys(), &set.base, &plan, &mut |_| ());
+    assert!(matches!(other, Err(Error::Count { found: N, .. })));
+}
+
+#[test]
+fn a_tiny_set_works_too() {
+    for n in [1usize, 2, 5] {
+        let base = synthetic::uniform(n, 3, 1);
+        let plan = Plan::new(
+            n,
+            3,
+            Wish {
+                k: n,
+                recall: 0.9,
+                queries: 1,
+                routing: None,
+            },
+        )
+        .unwrap();
+        let built = build::sealed(&mut rng(1), &keys(), &base, &plan, &mut |_| ()).unwrap();
+        let server = Server::new(built.index).unwrap();
+        let mut transport = InProcess::new(&server);
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let found = client
+            .search(&mut rng(1), &mut transport, base.row(0))
+            .unwrap();
+        assert_eq!(found.hits[0].id, 0);
+    }
+}

@@ -1,0 +1,251 @@
+//! Damaged files, a hostile server, a hostile client: typed errors, no panic, the same messages.
+
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::transport::Exchange;
+use sordino_search::{
+    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
+    build, recall::Scored, synthetic,
+};
+
+const DIM: usize = 16;
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([6; 32])
+}
+
+fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+fn base() -> Vectors {
+    synthetic::clustered(600, 1, DIM, 4).0
+}
+
+fn sealed(routing: Routing) -> Index {
+    let wish = Wish {
+        k: 5,
+        recall: 0.9,
+        queries: 10,
+        routing: Some(routing),
+    };
+    let plan = Plan::new(600, DIM, wish).expect("a plan");
+    build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
+        .expect("an index")
+        .index
+}
+
+fn local() -> Index {
+    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).expect("an index")
+}
+
+#[test]
+fn a_damaged_index_file_is_refused() {
+    for index in [
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+        local(),
+    ] {
+        let bytes = index.to_bytes();
+        let read = |bytes: &[u8]| Index::from_bytes(bytes, &keys().public());
+        assert!(read(&bytes).is_ok());
+        // Checking a signature takes a fraction of a millisecond, so every byte cannot be tried;
+        // a stride without common factors with any field's size reaches all of them.
+        let stride = (bytes.len() / 400) | 1;
+        for at in (0..bytes.len()).step_by(stride).chain(0..64) {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            assert!(read(&flipped).is_err(), "byte {at} of {}", bytes.len());
+        }
+        for len in (0..bytes.len())
+            .step_by(stride)
+            .chain(0..64)
+            .chain([bytes.len() - 1])
+        {
+            assert!(
+                read(&bytes[..len]).is_err(),
+                "length {len} of {}",
+                bytes.len()
+            );
+        }
+        assert!(read(&[&bytes[..], &[0]].concat()).is_err());
+        let other = OwnerKeys::from_master([7; 32]).public();
+        assert!(matches!(
+            Index::from_bytes(&bytes, &other),
+            Err(Error::Signature)
+        ));
+    }
+}
+
+/// A server that changes the replies to one kind of message.
+struct Tampering<'a, F> {
+    inner: InProcess<'a>,
+    kind: u16,
+    change: F,
+}
+
+impl<F: FnMut(&mut Vec<u8>)> Transport for Tampering<'_, F> {
+    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut reply = self.inner.call(request)?;
+        if u16::from_le_bytes([request[6], request[7]]) == self.kind {
+            (self.change)(&mut reply);
+        }
+        Ok(reply)
+    }
+}
+
+/// Kinds of requests, as on the wire.
+const GET_MANIFEST: u16 = 101;
+const GET_SETUP: u16 = 103;
+const SCORE: u16 = 105;
+const FETCH: u16 = 107;
+
+/// What is done to a reply.
+type Change = Box<dyn Fn(&mut Vec<u8>)>;
+
+/// One search against a server whose replies to `kind` are changed, and the messages it took.
+fn tampered(
+    server: &Server,
+    client: &Client,
+    kind: u16,
+    change: impl FnMut(&mut Vec<u8>),
+) -> (Result<Vec<Scored>, Error>, Vec<Exchange>) {
+    let mut transport = Tampering {
+        inner: InProcess::new(server),
+        kind,
+        change,
+    };
+    let found = client.search(&mut rng(9), &mut transport, base().row(17));
+    (
+        found.map(|found| found.hits),
+        transport.inner.take_exchanges(),
+    )
+}
+
+#[test]
+fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_nothing() {
+    for routing in [Routing::Downloaded, Routing::Encrypted] {
+        let server = Server::new(sealed(routing)).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let (honest, messages) = tampered(&server, &client, 0, |_| ());
+        let honest = honest.unwrap();
+        let kinds = match routing {
+            Routing::Downloaded => &[FETCH][..],
+            Routing::Encrypted => &[SCORE, FETCH],
+        };
+        for &kind in kinds {
+            let mut replies: Vec<Change> = vec![
+                Box::new(|reply| reply.clear()),
+                Box::new(|reply| reply.truncate(reply.len() - 1)),
+                Box::new(|reply| reply.push(0)),
+                Box::new(|reply| reply[4] = 9),
+                Box::new(|reply| reply[6] ^= 1),
+                Box::new(|reply| reply[16..].fill(0xff)),
+                Box::new(|reply| reply[16..].fill(0)),
+                Box::new(|reply| *reply = vec![0xa5; 1 << 16]),
+            ];
+            for at in (0..4000).step_by(61) {
+                replies.push(Box::new(move |reply| {
+                    let at = at % reply.len();
+                    reply[at] ^= 0x80;
+                }));
+            }
+            for (case, change) in replies.iter().enumerate() {
+                let (found, seen) = tampered(&server, &client, kind, change);
+                assert_eq!(seen, messages, "kind {kind}, case {case}");
+                match found {
+                    Err(Error::Search) => {}
+                    Err(other) => panic!("kind {kind}, case {case}: {other}"),
+                    // A changed score may route elsewhere, and the lowest bits of an answer are
+                    // noise: nothing but the owner's vectors can come of it.
+                    Ok(hits) if kind == FETCH => assert_eq!(hits, honest, "case {case}"),
+                    Ok(hits) => assert!(hits.iter().all(|hit| hit.id < 600)),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_manifest_or_setup_is_refused_before_any_query() {
+    for index in [
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+        local(),
+    ] {
+        let server = Server::new(index).unwrap();
+        for kind in [GET_MANIFEST, GET_SETUP] {
+            for at in [
+                0usize, 4, 6, 8, 17, 40, 100, 900, 2000, 4000, 5500, 20_000, 100_000,
+            ] {
+                let change = |reply: &mut Vec<u8>| {
+                    let at = at % reply.len();
+                    reply[at] ^= 4;
+                };
+                let mut transport = Tampering {
+                    inner: InProcess::new(&server),
+                    kind,
+                    change,
+                };
+                let connected = Client::connect(&mut transport, &keys().reader(), 0);
+                assert!(connected.is_err(), "kind {kind}, byte {at}");
+            }
+            for len in [0, 3, 15, 16, 17, 1000] {
+                let change = |reply: &mut Vec<u8>| reply.truncate(len);
+                let mut transport = Tampering {
+                    inner: InProcess::new(&server),
+                    kind,
+                    change,
+                };
+                assert!(Client::connect(&mut transport, &keys().reader(), 0).is_err());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_older_version_and_another_owner_are_refused() {
+    let server = Server::new(local()).unwrap();
+    let mut transport = InProcess::new(&server);
+    let older = Client::connect(&mut transport, &keys().reader(), 2);
+    assert!(matches!(
+        older,
+        Err(Error::Rollback {
+            found: 1,
+            pinned: 2
+        })
+    ));
+    let stranger = OwnerKeys::from_master([8; 32]).reader();
+    assert!(matches!(
+        Client::connect(&mut transport, &stranger, 0),
+        Err(Error::Signature)
+    ));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_server_survives_any_message(
+        kind in 99u16..111,
+        body in prop::collection::vec(any::<u8>(), 0..3000),
+        honest_len in any::<bool>(),
+        raw in any::<bool>(),
+    ) {
+        thread_local! {
+            static SERVERS: [Server; 3] =
+                [sealed(Routing::Downloaded), sealed(Routing::Encrypted), local()]
+                    .map(|index| Server::new(index).unwrap());
+        }
+        let len = if honest_len { body.len() as u64 } else { u64::MAX };
+        let message = if raw {
+            body
+        } else {
+            [b"SRDN\x01\x00", &kind.to_le_bytes()[..], &len.to_le_bytes(), &body].concat()
+        };
+        SERVERS.with(|servers| for server in servers {
+            let _ = server.handle(&message);
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! Builds an index, serves it in this process, searches it, and measures.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rand::rngs::SysRng;
+use rand::{SeedableRng, rngs::StdRng};
+use sordino_search::build::{self, Step};
+use sordino_search::client::Stages;
+use sordino_search::manifest::Mode;
+use sordino_search::plan::Cost;
+use sordino_search::transport::Exchange;
+use sordino_search::{Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Wish};
+
+use crate::Set;
+
+/// What was measured in one mode. Times are medians over the queries.
+pub(crate) struct Measured {
+    pub mode: &'static str,
+    pub centroids: &'static str,
+    pub k: usize,
+    pub queries: usize,
+    pub recall: f64,
+    /// What the builder measured on held-out vectors; sealed mode only.
+    pub expected_recall: Option<f64>,
+    /// Whether the builder found a number of probes for the recall that was wished for.
+    pub reached: bool,
+    pub clusters: u32,
+    pub probes: u32,
+    pub code: String,
+    pub bytes: Cost,
+    pub download_all: u64,
+    pub stages: Stages,
+    pub server: Duration,
+    pub total: Duration,
+    pub build: Duration,
+    pub connect: Duration,
+    /// Whether all queries made the same exchanges: number, order, kinds and sizes.
+    pub identical: bool,
+}
+
+/// Plans, builds, serves and searches a sealed index.
+pub(crate) fn sealed(set: &Set, wish: Wish, quiet: bool) -> Result<Measured, Error> {
+    let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
+    if !quiet && wish.routing == Some(Routing::Downloaded) {
+        println!("\n{} {plan}\n", set.name);
+    }
+    let (keys, mut rng) = (keys(), rng());
+    let start = Instant::now();
+    let bar = progress(Step::ALL.len());
+    let built = build::sealed(&mut rng, &keys, &set.base, &plan, &mut |step| {
+        bar.set_message(format!("{}: {}", set.name, step.name()));
+        bar.inc(1);
+    })?;
+    bar.finish_and_clear();
+    let mut measured = search(set, &keys, built.index, start.elapsed())?;
+    measured.expected_recall = Some(built.expected_recall);
+    measured.reached = built.reached;
+    measured.download_all = plan.download().once;
+    Ok(measured)
+}
+
+/// Builds, serves and searches a local index.
+pub(crate) fn local(set: &Set, k: usize) -> Result<Measured, Error> {
+    let keys = keys();
+    let start = Instant::now();
+    let index = build::local(&mut rng(), &keys, &set.base, k, &mut |_| ())?;
+    let mut measured = search(set, &keys, index, start.elapsed())?;
+    measured.download_all = measured.bytes.once;
+    Ok(measured)
+}
+
+/// Connects a client and makes every query of the set.
+fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<Measured, Error> {
+    let server = Server::new(index)?;
+    let mut transport = InProcess::new(&server);
+    let start = Instant::now();
+    let client = Client::connect(&mut transport, &keys.reader(), 0)?;
+    let connect = start.elapsed();
+    transport.take_exchanges();
+    transport.take_server_time();
+
+    let (mut rng, bar) = (rng(), progress(set.queries.len()));
+    let mut recall = 0.0;
+    let (mut stages, mut servers, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
+    let k = client.manifest().k as usize;
+    for (at, query) in set.queries.rows().enumerate() {
+        bar.set_message(format!("{}: searching", set.name));
+        let start = Instant::now();
+        let found = client.search(&mut rng, &mut transport, query)?;
+        totals.push(start.elapsed());
+        servers.push(transport.take_server_time());
+        stages.push(found.stages);
+        transcripts.push(transport.take_exchanges());
+        recall += set.truth.recall(at, k, &found.hits);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+
+    let stage = |of: fn(&Stages) -> Duration| median(stages.iter().map(of).collect());
+    let manifest = client.manifest();
+    let (clusters, probes, centroids, code) = match &manifest.mode {
+        Mode::Sealed(mode) => {
+            let code = format!("{:?}", mode.layout.codec);
+            (mode.clusters, mode.probes, mode.routing.name(), code)
+        }
+        Mode::Local(mode) => (0, 0, "none", format!("{:?}", mode.layout.codec)),
+    };
+    Ok(Measured {
+        mode: manifest.mode.name(),
+        centroids,
+        k,
+        queries: set.queries.len(),
+        recall: recall / set.queries.len() as f64,
+        expected_recall: None,
+        reached: true,
+        clusters,
+        probes,
+        code,
+        bytes: Cost {
+            once: client.bytes_once() as u64,
+            up: transcripts[0]
+                .iter()
+                .map(|exchange| exchange.up as u64)
+                .sum(),
+            down: transcripts[0]
+                .iter()
+                .map(|exchange| exchange.down as u64)
+                .sum(),
+        },
+        download_all: 0,
+        stages: Stages {
+            encrypt: stage(|s| s.encrypt),
+            centroid_scores: stage(|s| s.centroid_scores),
+            decrypt: stage(|s| s.decrypt),
+            fetch: stage(|s| s.fetch),
+            open: stage(|s| s.open),
+            rank: stage(|s| s.rank),
+        },
+        server: median(servers),
+        total: median(totals),
+        build,
+        connect,
+        identical: transcripts
+            .iter()
+            .all(|transcript| *transcript == transcripts[0]),
+    })
+}
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::generate(&mut rng())
+}
+
+fn rng() -> StdRng {
+    StdRng::try_from_rng(&mut SysRng).expect("the system has a source of randomness")
+}
+
+/// A bar on stderr; nothing is drawn where that is no terminal.
+fn progress(len: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg} [{elapsed}]");
+    let bar = ProgressBar::new(len as u64).with_style(style.expect("a valid template"));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,13 @@
+//! Reading an inclusion proof and checking it: never a panic, never a proof of anything.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sordino_hash::{Proof, hash};
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(proof) = Proof::from_bytes(data) {
+        assert_eq!(proof.to_bytes(), data);
+        assert!(proof.index() < proof.count());
+        assert!(proof.verify(&hash(b"root"), &hash(b"digest")).is_err());
+    }
+});
