@@ -2,7 +2,7 @@
 
 use crate::coding::{self, HintBits};
 use crate::field::Poly;
-use crate::keccak::{self, Lanes, Mask};
+use crate::keccak::{self, Blocks, Lanes, Mask};
 use crate::ntt;
 use crate::params::Gamma2;
 #[cfg(target_arch = "x86_64")]
@@ -97,6 +97,10 @@ impl Backend {
         dispatch!(self, keccak::permute_lanes(lanes, mask));
     }
 
+    pub(crate) fn blocks(self, lanes: &Lanes, blocks: &mut Blocks) {
+        dispatch!(self, keccak::blocks(lanes, blocks));
+    }
+
     pub(crate) fn ntt(self, poly: &mut Poly) {
         dispatch!(self, ntt::ntt(poly));
     }
@@ -129,6 +133,10 @@ impl Backend {
 
     pub(crate) fn rej_ntt_poly(self, out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
         dispatch!(self, coding::rej_ntt_poly(out, filled, block))
+    }
+
+    pub(crate) fn rej_ntt_poly_in_columns(self, out: &mut Poly, blocks: &[u8; 840]) -> bool {
+        dispatch!(self, coding::rej_ntt_poly_in_columns(out, blocks))
     }
 
     pub(crate) fn use_hint_encode(self, out: &mut [u8], w: &Poly, hint: &HintBits, gamma2: Gamma2) {

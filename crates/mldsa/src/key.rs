@@ -102,7 +102,7 @@ pub(crate) fn expand(
         set,
         work,
         keys,
-        filled: [0; LANES],
+        sampling: [Sampling::NEW; LANES],
     };
     sponge::run(backend, lanes, work.len() * (1 + set.k * set.l), &mut tasks);
     for &(encoded, key) in work {
@@ -125,8 +125,51 @@ struct Expansion<'w, 'a> {
     set: &'w Set,
     work: &'w [(&'a [u8], usize)],
     keys: &'w mut [RawKey],
-    /// Coefficients that each lane has sampled.
-    filled: [usize; LANES],
+    sampling: [Sampling; LANES],
+}
+
+/// What a lane has of the output that an entry of A is sampled from.
+#[derive(Clone, Copy)]
+struct Sampling {
+    /// The first five blocks, which suffice as good as always.
+    blocks: [u8; 5 * RATE_128],
+    count: usize,
+    /// Coefficients sampled from six blocks and more.
+    filled: usize,
+}
+
+impl Sampling {
+    const NEW: Self = Self {
+        blocks: [0; 5 * RATE_128],
+        count: 0,
+        filled: 0,
+    };
+
+    /// Takes one block; true if another is needed. In the end `poly` is in column order.
+    fn block(&mut self, backend: Backend, poly: &mut Poly, block: &[u8; RATE_128]) -> bool {
+        if let Some(place) = self.blocks.as_chunks_mut().0.get_mut(self.count) {
+            *place = *block;
+            self.count += 1;
+            if self.count < 5 {
+                return true;
+            }
+            if !backend.rej_ntt_poly_in_columns(poly, &self.blocks) {
+                let first = self.blocks.as_chunks().0;
+                self.filled = first
+                    .iter()
+                    .fold(0, |filled, block| backend.rej_ntt_poly(poly, filled, block));
+                return true;
+            }
+        } else {
+            self.filled = backend.rej_ntt_poly(poly, self.filled, block);
+            if self.filled < 256 {
+                return true;
+            }
+            backend.transpose(poly);
+        }
+        self.count = 0;
+        false
+    }
 }
 
 impl Expansion<'_, '_> {
@@ -173,12 +216,45 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
         let block = block
             .try_into()
             .expect("SHAKE128 gives blocks of 168 bytes");
-        self.filled[lane] = self.backend.rej_ntt_poly(poly, self.filled[lane], block);
-        if self.filled[lane] < 256 {
-            return true;
+        self.sampling[lane].block(self.backend, poly, block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::portable;
+    use crate::ntt::portable::transpose;
+
+    /// Sampling block by block, as the standard has it.
+    #[test]
+    fn samples_from_any_number_of_blocks() {
+        for backend in Backend::available() {
+            let mut sampling = Sampling::NEW;
+            // so many values in 64 are refused
+            for refused in [0, 1, 5, 6, 7, 16, 32, 60] {
+                let (mut poly, mut expected, mut filled) = (Poly::ZERO, Poly::ZERO, 0);
+                for number in 0_u32.. {
+                    let mut block = [0; RATE_128];
+                    for (i, bytes) in (0_u32..).zip(block.as_chunks_mut::<3>().0) {
+                        let value = (number * 56 + i).wrapping_mul(2_654_435_761) >> 8;
+                        let value = if value & 63 < refused {
+                            0x7F_E001
+                        } else {
+                            value & 0x3F_FFFF
+                        };
+                        bytes.copy_from_slice(&value.to_le_bytes()[..3]);
+                    }
+                    filled = portable::rej_ntt_poly(&mut expected, filled, &block);
+                    let more = sampling.block(backend, &mut poly, &block);
+                    assert_eq!(more, filled < 256 || number < 4, "{refused}");
+                    if !more {
+                        break;
+                    }
+                }
+                transpose(&mut expected);
+                assert!(poly == expected, "{} with {refused}", backend.name());
+            }
         }
-        self.filled[lane] = 0;
-        self.backend.transpose(poly);
-        false
     }
 }

@@ -4,7 +4,7 @@
 //! and rate, so that lanes idle only when the queue is empty.
 
 use crate::backend::Backend;
-use crate::keccak::{LANES, Lanes, Mask};
+use crate::keccak::{Blocks, LANES, Lanes, Mask};
 
 /// Bytes per block of SHAKE128.
 pub(crate) const RATE_128: usize = 168;
@@ -63,10 +63,17 @@ pub(crate) fn run<'a>(
 ) {
     let mut next = 0..jobs;
     let mut states: [State<'a>; LANES] = [const { State::Idle }; LANES];
+    let mut blocks = Blocks([[0; 192]; LANES]);
     loop {
+        if states
+            .iter()
+            .any(|state| matches!(state, State::Squeezing(..)))
+        {
+            backend.blocks(lanes, &mut blocks);
+        }
         let mut mask = 0;
         for (lane, state) in states.iter_mut().enumerate() {
-            if state.advance(lanes, lane, &mut next, tasks) {
+            if state.advance(lanes, &blocks, lane, &mut next, tasks) {
                 mask |= 1 << lane;
             }
         }
@@ -88,6 +95,7 @@ impl<'a> State<'a> {
     fn advance(
         &mut self,
         lanes: &mut Lanes,
+        blocks: &Blocks,
         lane: usize,
         next: &mut impl Iterator<Item = usize>,
         tasks: &mut impl Tasks<'a>,
@@ -115,12 +123,7 @@ impl<'a> State<'a> {
                     return true;
                 }
                 Self::Squeezing(job, rate) => {
-                    let mut block = [0; RATE_128];
-                    let words = block.as_chunks_mut::<8>().0;
-                    for (bytes, word) in words.iter_mut().zip(&lanes.0) {
-                        *bytes = word[lane].to_le_bytes();
-                    }
-                    if tasks.output(*job, lane, &block[..*rate]) {
+                    if tasks.output(*job, lane, &blocks.0[lane][..*rate]) {
                         return true;
                     }
                     *self = Self::Idle;

@@ -16,6 +16,7 @@ use core::arch::x86_64::{
 
 use super::HintBits;
 use crate::field::{Poly, Q};
+use crate::ntt::avx512::{store, transpose, transpose_registers};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
@@ -177,6 +178,40 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     }
     let rest: &[u8; 24] = rest.try_into().expect("168 = 3 * 48 + 24");
     sixteen(out, filled, rest, 0x00FF)
+}
+
+/// As [`super::portable::rej_ntt_poly_in_columns`].
+pub(crate) fn rej_ntt_poly_in_columns(token: Avx512, out: &mut Poly, blocks: &[u8; 840]) -> bool {
+    // three quarters of all polynomials are the first 256 values
+    // SAFETY: the token is proof of AVX-512F and BW.
+    if unsafe { first_256_in_columns(out, blocks) } {
+        return true;
+    }
+    let mut filled = 0;
+    for block in blocks.as_chunks().0 {
+        filled = rej_ntt_poly(token, out, filled, block);
+    }
+    transpose(token, out);
+    filled == 256
+}
+
+/// The first 256 values, if none of them is refused.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn first_256_in_columns(out: &mut Poly, blocks: &[u8; 840]) -> bool {
+    let threes = blocks.as_chunks::<48>().0;
+    let mut greatest = _mm512_setzero_si512();
+    let mut v = core::array::from_fn(|i| {
+        _mm512_and_si512(unpack(&A, &threes[i]), _mm512_set1_epi32(0x7F_FFFF))
+    });
+    for v in &v {
+        greatest = _mm512_max_epi32(greatest, *v);
+    }
+    if _mm512_cmplt_epi32_mask(greatest, _mm512_set1_epi32(Q)) != 0xFFFF {
+        return false;
+    }
+    transpose_registers(&mut v);
+    store(out, &v);
+    true
 }
 
 /// As [`super::portable::use_hint_encode`].

@@ -8,6 +8,7 @@
 
 use super::HintBits;
 use crate::field::{Poly, Q, canonical};
+use crate::ntt::portable::transpose;
 use crate::params::Gamma2;
 
 /// FIPS 204, Algorithm 19 (`BitUnpack`) of one polynomial of z: `gamma1 - value` per coefficient.
@@ -59,6 +60,18 @@ pub(crate) fn rej_ntt_poly(out: &mut Poly, filled: usize, block: &[u8; 168]) -> 
         }
     }
     filled
+}
+
+/// FIPS 204, Algorithm 30 (`RejNTTPoly`) on the first five blocks of SHAKE128 output, into column
+/// order. False if they do not suffice, which happens less than once in 2^100 polynomials: `out`
+/// has then no meaning.
+pub(crate) fn rej_ntt_poly_in_columns(out: &mut Poly, blocks: &[u8; 840]) -> bool {
+    let mut filled = 0;
+    for block in blocks.as_chunks().0 {
+        filled = rej_ntt_poly(out, filled, block);
+    }
+    transpose(out);
+    filled == 256
 }
 
 /// FIPS 204, Algorithm 36: `Decompose`, `r` in [0, q) into (r1, r0).
