@@ -135,10 +135,6 @@ impl Backend {
         dispatch!(self, coding::rej_ntt_poly(out, filled, block))
     }
 
-    pub(crate) fn rej_ntt_poly_in_columns(self, out: &mut Poly, blocks: &[u8; 840]) -> bool {
-        dispatch!(self, coding::rej_ntt_poly_in_columns(out, blocks))
-    }
-
     pub(crate) fn use_hint_encode(self, out: &mut [u8], w: &Poly, hint: &HintBits, gamma2: Gamma2) {
         dispatch!(self, coding::use_hint_encode(out, w, hint, gamma2));
     }

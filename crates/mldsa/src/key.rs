@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::field::{Poly, reduce};
+use crate::field::Poly;
 use crate::keccak::{LANES, Lanes};
 use crate::params::{Params, Set};
 use crate::sponge::{self, Input, RATE_128, RATE_256, Tasks};
@@ -102,19 +102,15 @@ pub(crate) fn expand(
         set,
         work,
         keys,
-        sampling: [Sampling::NEW; LANES],
+        lanes: [Lane::default(); LANES],
     };
     sponge::run(backend, lanes, work.len() * (1 + set.k * set.l), &mut tasks);
     for &(encoded, key) in work {
         let rows = keys[key].matrix.chunks_exact_mut(set.l + 1);
         let (t1, _) = encoded[32..].as_chunks();
         for (row, t1) in rows.zip(t1) {
-            let t = &mut row[set.l];
-            backend.unpack_t1(t, t1);
-            backend.ntt(t);
-            for value in &mut t.0 {
-                *value = reduce(-*value);
-            }
+            backend.unpack_t1(&mut row[set.l], t1);
+            backend.ntt(&mut row[set.l]);
         }
     }
 }
@@ -125,64 +121,17 @@ struct Expansion<'w, 'a> {
     set: &'w Set,
     work: &'w [(&'a [u8], usize)],
     keys: &'w mut [RawKey],
-    sampling: [Sampling; LANES],
+    lanes: [Lane; LANES],
 }
 
-/// What a lane has of the output that an entry of A is sampled from.
-#[derive(Clone, Copy)]
-struct Sampling {
-    /// The first five blocks, which suffice as good as always.
-    blocks: [u8; 5 * RATE_128],
-    count: usize,
-    /// Coefficients sampled from six blocks and more.
+/// The entry of A that a lane samples.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    key: usize,
+    /// Index in the key's matrix.
+    entry: usize,
+    /// Coefficients sampled so far.
     filled: usize,
-}
-
-impl Sampling {
-    const NEW: Self = Self {
-        blocks: [0; 5 * RATE_128],
-        count: 0,
-        filled: 0,
-    };
-
-    /// Takes one block; true if another is needed. In the end `poly` is in column order.
-    fn block(&mut self, backend: Backend, poly: &mut Poly, block: &[u8; RATE_128]) -> bool {
-        if let Some(place) = self.blocks.as_chunks_mut().0.get_mut(self.count) {
-            *place = *block;
-            self.count += 1;
-            if self.count < 5 {
-                return true;
-            }
-            if !backend.rej_ntt_poly_in_columns(poly, &self.blocks) {
-                let first = self.blocks.as_chunks().0;
-                self.filled = first
-                    .iter()
-                    .fold(0, |filled, block| backend.rej_ntt_poly(poly, filled, block));
-                return true;
-            }
-        } else {
-            self.filled = backend.rej_ntt_poly(poly, self.filled, block);
-            if self.filled < 256 {
-                return true;
-            }
-            backend.transpose(poly);
-        }
-        self.count = 0;
-        false
-    }
-}
-
-impl Expansion<'_, '_> {
-    /// Key (as an index of `work`), row and column of a job that is an entry of A.
-    #[expect(clippy::integer_division_remainder_used, reason = "indices are public")]
-    fn entry(&self, job: usize) -> Option<(usize, usize, usize)> {
-        let entry = job.checked_sub(self.work.len())?;
-        let (key, entry) = (
-            entry / (self.set.k * self.set.l),
-            entry % (self.set.k * self.set.l),
-        );
-        Some((key, entry / self.set.l, entry % self.set.l))
-    }
 }
 
 impl<'a> Tasks<'a> for Expansion<'_, 'a> {
@@ -190,13 +139,21 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
         clippy::cast_possible_truncation,
         reason = "rows and columns are at most 8"
     )]
-    fn input(&self, job: usize) -> Option<Input<'a>> {
-        let Some((key, row, column)) = self.entry(job) else {
+    fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>> {
+        let Some(entry) = job.checked_sub(self.work.len()) else {
             return Some(Input::shake256(self.work[job].0));
+        };
+        let Set { k, l, .. } = *self.set;
+        let (encoded, key) = self.work[entry / (k * l)];
+        let (row, column) = (entry / l % k, entry % l);
+        self.lanes[lane] = Lane {
+            key,
+            entry: row * (l + 1) + column,
+            filled: 0,
         };
         // Algorithm 32: rho || column || row
         let mut seed = [0; 34];
-        seed[..32].copy_from_slice(&self.work[key].0[..32]);
+        seed[..32].copy_from_slice(&encoded[..32]);
         seed[32] = column as u8;
         seed[33] = row as u8;
         Some(Input {
@@ -207,54 +164,21 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
     }
 
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool {
-        let Some((key, row, column)) = self.entry(job) else {
+        if let Some((_, key)) = self.work.get(job) {
             debug_assert_eq!(block.len(), RATE_256);
-            self.keys[self.work[job].1].tr.copy_from_slice(&block[..64]);
+            self.keys[*key].tr.copy_from_slice(&block[..64]);
             return false;
-        };
-        let poly = &mut self.keys[self.work[key].1].matrix[row * (self.set.l + 1) + column];
+        }
+        let lane = &mut self.lanes[lane];
+        let poly = &mut self.keys[lane.key].matrix[lane.entry];
         let block = block
             .try_into()
             .expect("SHAKE128 gives blocks of 168 bytes");
-        self.sampling[lane].block(self.backend, poly, block)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::coding::portable;
-    use crate::ntt::portable::transpose;
-
-    /// Sampling block by block, as the standard has it.
-    #[test]
-    fn samples_from_any_number_of_blocks() {
-        for backend in Backend::available() {
-            let mut sampling = Sampling::NEW;
-            // so many values in 64 are refused
-            for refused in [0, 1, 5, 6, 7, 16, 32, 60] {
-                let (mut poly, mut expected, mut filled) = (Poly::ZERO, Poly::ZERO, 0);
-                for number in 0_u32.. {
-                    let mut block = [0; RATE_128];
-                    for (i, bytes) in (0_u32..).zip(block.as_chunks_mut::<3>().0) {
-                        let value = (number * 56 + i).wrapping_mul(2_654_435_761) >> 8;
-                        let value = if value & 63 < refused {
-                            0x7F_E001
-                        } else {
-                            value & 0x3F_FFFF
-                        };
-                        bytes.copy_from_slice(&value.to_le_bytes()[..3]);
-                    }
-                    filled = portable::rej_ntt_poly(&mut expected, filled, &block);
-                    let more = sampling.block(backend, &mut poly, &block);
-                    assert_eq!(more, filled < 256 || number < 4, "{refused}");
-                    if !more {
-                        break;
-                    }
-                }
-                transpose(&mut expected);
-                assert!(poly == expected, "{} with {refused}", backend.name());
-            }
+        lane.filled = self.backend.rej_ntt_poly(poly, lane.filled, block);
+        if lane.filled < 256 {
+            return true;
         }
+        self.backend.transpose(poly);
+        false
     }
 }

@@ -47,8 +47,8 @@ impl<'a> Input<'a> {
 
 /// A queue of inputs and what becomes of their outputs.
 pub(crate) trait Tasks<'a> {
-    /// The input of a job; `None` if it has nothing to hash.
-    fn input(&self, job: usize) -> Option<Input<'a>>;
+    /// The input of a job, which will be hashed in `lane`; `None` if it has nothing to hash.
+    fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>>;
 
     /// Takes the next `rate` bytes of a job's output; true if the job needs more.
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool;
@@ -104,7 +104,7 @@ impl<'a> State<'a> {
             match self {
                 Self::Idle => {
                     let Some(job) = next.next() else { return false };
-                    if let Some(input) = tasks.input(job) {
+                    if let Some(input) = tasks.input(job, lane) {
                         lanes.0.iter_mut().for_each(|word| word[lane] = 0);
                         *self = Self::Absorbing(
                             job,

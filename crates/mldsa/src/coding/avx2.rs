@@ -16,7 +16,6 @@ use core::arch::x86_64::{
 
 use super::{HintBits, portable};
 use crate::field::{Poly, Q};
-use crate::ntt::avx2::transpose;
 use crate::params::Gamma2;
 use sordino_cpu::Avx2;
 
@@ -177,16 +176,6 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
         filled = 256.min(filled + accepted.count_ones() as usize);
     }
     filled
-}
-
-/// As [`super::portable::rej_ntt_poly_in_columns`].
-pub(crate) fn rej_ntt_poly_in_columns(token: Avx2, out: &mut Poly, blocks: &[u8; 840]) -> bool {
-    let mut filled = 0;
-    for block in blocks.as_chunks().0 {
-        filled = rej_ntt_poly(token, out, filled, block);
-    }
-    transpose(token, out);
-    filled == 256
 }
 
 /// As [`super::portable::use_hint_encode`].

@@ -17,7 +17,6 @@ use core::arch::aarch64::{
 
 use super::{HintBits, portable};
 use crate::field::{Poly, Q};
-use crate::ntt::neon::transpose;
 use crate::params::Gamma2;
 use sordino_cpu::Neon;
 
@@ -159,16 +158,6 @@ pub(crate) fn rej_ntt_poly(_: Neon, out: &mut Poly, filled: usize, block: &[u8; 
         }
     }
     filled
-}
-
-/// As [`super::portable::rej_ntt_poly_in_columns`].
-pub(crate) fn rej_ntt_poly_in_columns(token: Neon, out: &mut Poly, blocks: &[u8; 840]) -> bool {
-    let mut filled = 0;
-    for block in blocks.as_chunks().0 {
-        filled = rej_ntt_poly(token, out, filled, block);
-    }
-    transpose(token, out);
-    filled == 256
 }
 
 /// As [`super::portable::use_hint_encode`].

@@ -8,7 +8,6 @@
 
 use super::HintBits;
 use crate::field::{Poly, Q, canonical};
-use crate::ntt::portable::transpose;
 use crate::params::Gamma2;
 
 /// FIPS 204, Algorithm 19 (`BitUnpack`) of one polynomial of z: `gamma1 - value` per coefficient.
@@ -30,15 +29,15 @@ pub(crate) fn unpack_z(out: &mut Poly, bytes: &[u8], gamma1_bits: u32, bound: i3
     greatest < bound
 }
 
-/// FIPS 204, Algorithm 18 (`SimpleBitUnpack`) of one polynomial of t1, times 2^d with d = 13:
-/// coefficients in [0, q).
+/// FIPS 204, Algorithm 18 (`SimpleBitUnpack`) of one polynomial of t1, times -2^d with d = 13:
+/// coefficients in (-q, 0].
 pub(crate) fn unpack_t1(out: &mut Poly, bytes: &[u8; 320]) {
     let (fives, _) = bytes.as_chunks::<5>();
     let (fours, _) = out.0.as_chunks_mut::<4>();
     for (out, b) in fours.iter_mut().zip(fives) {
         let word = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], 0, 0, 0]);
         for (i, out) in out.iter_mut().enumerate() {
-            *out = ((word >> (10 * i) & 0x3FF) << 13) as i32;
+            *out = -(((word >> (10 * i) & 0x3FF) << 13) as i32);
         }
     }
 }
@@ -60,18 +59,6 @@ pub(crate) fn rej_ntt_poly(out: &mut Poly, filled: usize, block: &[u8; 168]) -> 
         }
     }
     filled
-}
-
-/// FIPS 204, Algorithm 30 (`RejNTTPoly`) on the first five blocks of SHAKE128 output, into column
-/// order. False if they do not suffice, which happens less than once in 2^100 polynomials: `out`
-/// has then no meaning.
-pub(crate) fn rej_ntt_poly_in_columns(out: &mut Poly, blocks: &[u8; 840]) -> bool {
-    let mut filled = 0;
-    for block in blocks.as_chunks().0 {
-        filled = rej_ntt_poly(out, filled, block);
-    }
-    transpose(out);
-    filled == 256
 }
 
 /// FIPS 204, Algorithm 36: `Decompose`, `r` in [0, q) into (r1, r0).
