@@ -165,7 +165,7 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
 
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool {
         if let Some((_, key)) = self.work.get(job) {
-            debug_assert_eq!(block.len(), RATE_256);
+            debug_assert_eq!(block.len(), usize::from(RATE_256));
             self.keys[*key].tr.copy_from_slice(&block[..64]);
             return false;
         }

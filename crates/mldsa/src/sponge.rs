@@ -7,40 +7,42 @@ use crate::backend::Backend;
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
 
 /// Bytes per block of SHAKE128.
-pub(crate) const RATE_128: usize = 168;
+pub(crate) const RATE_128: u8 = 168;
 /// Bytes per block of SHAKE256.
-pub(crate) const RATE_256: usize = 136;
+pub(crate) const RATE_256: u8 = 136;
 
 /// What one sponge absorbs: the concatenation of `first`, `own`, `then` and `parts`.
+///
+/// Kept below 128 bytes, since lanes move it and the compiler calls `memcpy` for more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
-    /// [`RATE_128`] or [`RATE_256`].
-    pub(crate) rate: usize,
     pub(crate) first: &'a [u8],
-    /// Up to 34 bytes that nobody else keeps, and how many of them.
-    pub(crate) own: ([u8; 34], usize),
-    pub(crate) then: [&'a [u8]; 3],
+    pub(crate) then: [&'a [u8]; 2],
     pub(crate) parts: &'a [&'a [u8]],
+    /// Up to 34 bytes that nobody else keeps, and how many of them.
+    pub(crate) own: ([u8; 34], u8),
+    /// [`RATE_128`] or [`RATE_256`].
+    pub(crate) rate: u8,
 }
 
 impl<'a> Input<'a> {
     /// One slice to be hashed with SHAKE256.
     pub(crate) fn shake256(first: &'a [u8]) -> Self {
         Self {
-            rate: RATE_256,
             first,
-            own: ([0; 34], 0),
-            then: [&[]; 3],
+            then: [&[]; 2],
             parts: &[],
+            own: ([0; 34], 0),
+            rate: RATE_256,
         }
     }
 
     fn segment(&self, index: usize) -> Option<&[u8]> {
         match index {
             0 => Some(self.first),
-            1 => Some(&self.own.0[..self.own.1]),
-            2..5 => Some(self.then[index - 2]),
-            _ => self.parts.get(index - 5).copied(),
+            1 => Some(&self.own.0[..usize::from(self.own.1)]),
+            2..4 => Some(self.then[index - 2]),
+            _ => self.parts.get(index - 4).copied(),
         }
     }
 }
@@ -87,7 +89,7 @@ pub(crate) fn run<'a>(
 enum State<'a> {
     Idle,
     Absorbing(usize, Reader<'a>),
-    Squeezing(usize, usize),
+    Squeezing(usize, u8),
 }
 
 impl<'a> State<'a> {
@@ -123,7 +125,7 @@ impl<'a> State<'a> {
                     return true;
                 }
                 Self::Squeezing(job, rate) => {
-                    if tasks.output(*job, lane, &blocks.0[lane][..*rate]) {
+                    if tasks.output(*job, lane, &blocks.0[lane][..usize::from(*rate)]) {
                         return true;
                     }
                     *self = Self::Idle;
@@ -143,8 +145,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Absorbs one block; true if it was the last, which carries the padding.
     fn absorb(&mut self, lanes: &mut Lanes, lane: usize) -> bool {
-        let rate = self.input.rate;
-        let mut block = [0; RATE_128];
+        let rate = usize::from(self.input.rate);
+        let mut block = [0; RATE_128 as usize];
         let mut len = 0;
         while let Some(segment) = self.input.segment(self.segment) {
             let rest = &segment[self.offset..];
