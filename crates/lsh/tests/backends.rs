@@ -1,4 +1,5 @@
 //! Every backend gives the portable definition's bits.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
 use sordino_lsh::{Backend, Codes, Kind, Nearest, Neighbour, Scratch, Seed, SimHash};

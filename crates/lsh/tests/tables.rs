@@ -1,4 +1,5 @@
 //! Tables find exactly the vectors whose keys are probed; saved forms survive hostile bytes.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
 use sordino_lsh::{
