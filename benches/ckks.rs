@@ -149,12 +149,12 @@ fn slot_mode(c: &mut Criterion) {
     let sums = score(&encrypted);
     c.benchmark_group("ckks/encrypt")
         .bench_function(BenchmarkId::new("slot", SLOT_SHAPE), |b| {
-            b.iter(|| encrypt(&mut rng))
+            b.iter(|| encrypt(&mut rng));
         });
     c.benchmark_group("ckks/score")
         .throughput(Throughput::Elements(64))
         .bench_function(BenchmarkId::new("slot", SLOT_SHAPE), |b| {
-            b.iter(|| score(black_box(&encrypted)))
+            b.iter(|| score(black_box(&encrypted)));
         });
     c.benchmark_group("ckks/decrypt")
         .throughput(Throughput::Elements(64))
@@ -238,7 +238,7 @@ fn peer(c: &mut Criterion) {
     );
     c.benchmark_group("ckks/encrypt")
         .bench_function(BenchmarkId::new("fhe", SLOT_SHAPE), |b| {
-            b.iter(&mut encrypt)
+            b.iter(&mut encrypt);
         });
     c.benchmark_group("ckks/score")
         .throughput(Throughput::Elements(64))
