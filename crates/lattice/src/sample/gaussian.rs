@@ -16,6 +16,8 @@
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod fixed;
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -34,6 +36,8 @@ pub struct Sampler {
     /// Entries that are not 0.
     bound: usize,
     table: Vec<Block>,
+    #[cfg(target_arch = "x86_64")]
+    columns: Option<Box<[avx512::Column; BLOCK]>>,
 }
 
 /// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
@@ -72,6 +76,8 @@ impl Sampler {
         let mut sampler = Self {
             bound: 0,
             table: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            columns: None,
         };
         for tail in tails {
             let (high, low) = tail.add(&tail).ratio(&total);
@@ -83,6 +89,10 @@ impl Sampler {
         // A last entry of 0 ends the search for every `u`.
         sampler.push(0, 0);
         sampler.bound -= 1;
+        #[cfg(target_arch = "x86_64")]
+        {
+            sampler.columns = avx512::columns(&sampler.table);
+        }
         sampler
     }
 
@@ -133,8 +143,8 @@ impl Sampler {
     /// Samples from 16 bytes and one bit each.
     fn draw(&self, words: &[u8], signs: &[u8], out: &mut [i16]) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(token) = sordino_cpu::Avx512::detect() {
-            return wide::draw_avx512(token, &self.table, words, signs, out);
+        if let (Some(token), Some(columns)) = (sordino_cpu::Avx512::detect(), &self.columns) {
+            return avx512::draw(token, columns, self.table.len(), words, signs, out);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
             return wide::draw_avx2(token, &self.table, words, signs, out);
         }
@@ -156,5 +166,47 @@ fn densities(numerator: u32, denominator: u32) -> Vec<Fixed> {
             return densities;
         }
         densities.push(density);
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Values at, just below and just above entries, where a comparison can go wrong.
+    fn edges(sampler: &Sampler, picks: &[(usize, i8)]) -> Vec<u8> {
+        let values = picks.iter().map(|(k, offset)| {
+            let entry = sampler.tail(1 + k % sampler.bound());
+            let u = entry.wrapping_add_signed(i128::from(*offset % 2));
+            let bytes = u.to_le_bytes();
+            [&bytes[8..], &bytes[..8]].concat()
+        });
+        values.collect::<Vec<_>>().concat()
+    }
+
+    proptest! {
+        #[test]
+        fn wide_draws_are_the_portable_ones(
+            words in prop::collection::vec(any::<u8>(), BATCH * 16),
+            signs in prop::collection::vec(any::<u8>(), BATCH / 8),
+            picks in prop::collection::vec(any::<(usize, i8)>(), BATCH),
+            len in 0..=BATCH,
+        ) {
+            for sigma in [(32, 1), (16, 1), (32, 5), (1, 1), (40, 1)] {
+                let sampler = Sampler::new(sigma.0, sigma.1);
+                for words in [&words, &edges(&sampler, &picks)] {
+                    let (mut expected, mut found) = (vec![0; len], vec![0; len]);
+                    portable::draw(&sampler.table, words, &signs, &mut expected);
+                    if let Some(token) = sordino_cpu::Avx2::detect() {
+                        wide::draw_avx2(token, &sampler.table, words, &signs, &mut found);
+                        prop_assert_eq!(&found, &expected);
+                    }
+                    found.fill(0);
+                    sampler.draw(words, &signs, &mut found);
+                    prop_assert_eq!(&found, &expected);
+                }
+            }
+        }
     }
 }
