@@ -42,10 +42,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("a batch of 100,000 account numbers of 16 digits");
     let plan = Ff1::new(&key, 10)?.plan(16, 8)?;
-    let mut records: Vec<u8> = (0..100_000).flat_map(|i| format!("{i:016}").into_bytes()).collect();
+    let mut records: Vec<u8> = (0..100_000)
+        .flat_map(|i| format!("{i:016}").into_bytes())
+        .collect();
     let start = std::time::Instant::now();
     plan.encrypt_ascii_batch(&Alphabet::DECIMAL, Tweaks::One(b"accounts"), &mut records)?;
     let each = start.elapsed() / 100_000;
-    println!("  {each:?} each; the first: {}", String::from_utf8_lossy(&records[..16]));
+    println!(
+        "  {each:?} each; the first: {}",
+        String::from_utf8_lossy(&records[..16])
+    );
     Ok(())
 }
