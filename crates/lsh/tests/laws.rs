@@ -44,9 +44,9 @@ fn pair(seed: u64, dims: usize, theta: f64) -> [Vec<f32>; 2] {
 #[test]
 fn simhash_bits_differ_with_probability_theta_over_pi() {
     for kind in [Kind::Rotation, Kind::Hyperplanes] {
-        for dims in [2, 20, 128, 300] {
+        for dims in [2, 20, 100] {
             for theta in [0.1, 0.5, PI / 2.0, 2.5] {
-                let (mut differ, trials) = (0, 60);
+                let (mut differ, trials) = (0, 20);
                 for trial in 0..trials {
                     let mut seed = [trial as u8; 32];
                     seed[31] = dims as u8;
