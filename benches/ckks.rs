@@ -2,7 +2,11 @@
 //!
 //! Groups are operations, functions implementations, parameters sizes (`KxD`: vectors times
 //! dimensions). The bench runs on one thread unless `RAYON_NUM_THREADS` says otherwise.
-//! `SORDINO_CKKS_LONG=1` adds the databases of 100,000 vectors in 128 and 384 dimensions.
+//! `SORDINO_CKKS_LONG=1` takes databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions.
+//!
+//! The peer `fhe` is BFV with `N = 8192` and a modulus of 150 bits on tfhe-ntt's transforms, the way of
+//! slots and rotations: 64 vectors fill its 8,192 slots, and seven rotations add up the products. Its
+//! results are integers mod 65537.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -10,7 +14,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sordino_ckks::{column, dot};
+use sordino_ckks::{column, dot, slot};
 use sordino_lattice::{Modulus, ntt};
 
 /// The largest 50-bit prime that is 1 mod 2^15.
@@ -110,6 +114,140 @@ fn row_packing(c: &mut Criterion) {
     }
 }
 
+/// The shape that slot mode and its peer are measured at.
+const SLOT_SHAPE: &str = "64x128";
+const SLOT_DIM: usize = 128;
+
+fn slot_mode(c: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(4);
+    let params = slot::Params::slots_4096();
+    let encoder = slot::Encoder::new(&params);
+    let secret = slot::SecretKey::generate(&mut rng, &params);
+    let keys = (0..SLOT_DIM.ilog2())
+        .map(|k| secret.galois_key(&mut rng, 1 << k))
+        .collect();
+    let evaluator = slot::Evaluator::new(&params, keys).expect("keys of the set");
+    let doubles = |values: Vec<f32>| -> Vec<f64> { values.into_iter().map(f64::from).collect() };
+    let query = doubles(unit_vectors(&mut rng, 1, SLOT_DIM));
+    let query: Vec<f64> = query.into_iter().cycle().take(params.slots()).collect();
+    let packs = [(); 2].map(|()| {
+        let base = doubles(unit_vectors(&mut rng, params.slots() / SLOT_DIM, SLOT_DIM));
+        encoder.encode(&base).expect("as many values as slots")
+    });
+    let encrypt = |rng: &mut StdRng| {
+        let plaintext = encoder.encode(&query).expect("as many values as slots");
+        secret.encrypt(rng, &plaintext).expect("one set")
+    };
+    let encrypted = encrypt(&mut rng);
+    let score = |query: &slot::Ciphertext| {
+        packs.each_ref().map(|pack| {
+            let product = evaluator.mul_plain(query, pack).expect("one set");
+            let product = evaluator.rescale(&product).expect("level 1");
+            evaluator.inner_sum(&product, SLOT_DIM).expect("all keys")
+        })
+    };
+    let sums = score(&encrypted);
+    c.benchmark_group("ckks/encrypt")
+        .bench_function(BenchmarkId::new("slot", SLOT_SHAPE), |b| {
+            b.iter(|| encrypt(&mut rng));
+        });
+    c.benchmark_group("ckks/score")
+        .throughput(Throughput::Elements(64))
+        .bench_function(BenchmarkId::new("slot", SLOT_SHAPE), |b| {
+            b.iter(|| score(black_box(&encrypted)));
+        });
+    c.benchmark_group("ckks/decrypt")
+        .throughput(Throughput::Elements(64))
+        .bench_function(BenchmarkId::new("slot", SLOT_SHAPE), |b| {
+            b.iter(|| {
+                sums.each_ref()
+                    .map(|sums| encoder.decode(&secret.decrypt(sums).expect("one set")))
+            });
+        });
+    let mut group = c.benchmark_group("ckks/slot");
+    group.bench_function(BenchmarkId::new("multiply", params.degree()), |b| {
+        b.iter(|| evaluator.mul_plain(black_box(&encrypted), &packs[0]));
+    });
+    group.bench_function(BenchmarkId::new("rescale", params.degree()), |b| {
+        b.iter(|| evaluator.rescale(black_box(&encrypted)));
+    });
+    group.bench_function(BenchmarkId::new("rotate", params.degree()), |b| {
+        b.iter(|| evaluator.rotate(black_box(&encrypted), 1));
+    });
+    group.bench_function(
+        BenchmarkId::new("rotate at level 0", params.degree()),
+        |b| {
+            b.iter(|| evaluator.rotate(black_box(&sums[0]), 1));
+        },
+    );
+    group.finish();
+}
+
+fn peer(c: &mut Criterion) {
+    use fhe::bfv;
+    use fhe_traits::{FheDecoder, FheDecrypter, FheEncoder, FheEncrypter};
+    const DEGREE: usize = 8192;
+    let mut rng = rand_09::rng();
+    let params = bfv::BfvParametersBuilder::new()
+        .set_degree(DEGREE)
+        .set_plaintext_modulus(65537)
+        .set_moduli_sizes(&[50, 50, 50])
+        .build_arc()
+        .expect("parameters");
+    let secret = bfv::SecretKey::random(&params, &mut rng);
+    let mut keys = bfv::EvaluationKeyBuilder::new(&secret).expect("a key");
+    for k in 0..SLOT_DIM.ilog2() {
+        keys.enable_column_rotation(1 << k).expect("a rotation");
+    }
+    let keys = keys.build(&mut rng).expect("keys");
+    let simd = bfv::Encoding::simd();
+    let query: Vec<i64> = (0..DEGREE).map(|i| (i % SLOT_DIM) as i64 - 64).collect();
+    let base: Vec<i64> = (0..DEGREE).map(|i| (i * 7 % 31) as i64 - 15).collect();
+    let pack = bfv::Plaintext::try_encode(&base, simd.clone(), &params).expect("a plaintext");
+    let mut encrypt = || -> bfv::Ciphertext {
+        let plaintext =
+            bfv::Plaintext::try_encode(&query, simd.clone(), &params).expect("a plaintext");
+        secret
+            .try_encrypt(&plaintext, &mut rng)
+            .expect("a ciphertext")
+    };
+    let encrypted = encrypt();
+    let score = || {
+        let mut sum = &encrypted * &pack;
+        for k in 0..SLOT_DIM.ilog2() {
+            let rotated = keys.rotates_columns_by(&sum, 1 << k).expect("a key");
+            sum += &rotated;
+        }
+        sum
+    };
+    let sums = score();
+    let decrypt = || -> Vec<i64> {
+        let plaintext = secret.try_decrypt(&sums).expect("a plaintext");
+        Vec::<i64>::try_decode(&plaintext, simd.clone()).expect("slots")
+    };
+    let exact: i64 = base
+        .iter()
+        .zip(&query)
+        .take(SLOT_DIM)
+        .map(|(x, y)| x * y)
+        .sum();
+    assert_eq!(
+        (decrypt()[0] - exact).rem_euclid(65537),
+        0,
+        "the peer's dot product"
+    );
+    c.benchmark_group("ckks/encrypt")
+        .bench_function(BenchmarkId::new("fhe", SLOT_SHAPE), |b| {
+            b.iter(&mut encrypt);
+        });
+    c.benchmark_group("ckks/score")
+        .throughput(Throughput::Elements(64))
+        .bench_function(BenchmarkId::new("fhe", SLOT_SHAPE), |b| b.iter(score));
+    c.benchmark_group("ckks/decrypt")
+        .throughput(Throughput::Elements(64))
+        .bench_function(BenchmarkId::new("fhe", SLOT_SHAPE), |b| b.iter(decrypt));
+}
+
 fn column_packing(c: &mut Criterion) {
     let long = std::env::var_os("SORDINO_CKKS_LONG").is_some();
     let shapes: &[(usize, usize)] = match long {
@@ -201,6 +339,6 @@ fn short() -> Criterion {
 criterion_group! {
     name = benches;
     config = short();
-    targets = transforms, row_packing, column_packing
+    targets = transforms, row_packing, slot_mode, peer, column_packing
 }
 criterion_main!(benches);

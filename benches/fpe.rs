@@ -1,11 +1,15 @@
 //! Format-preserving encryption: AES-128, 8-byte tweak, digits in and digits out.
 //!
-//! Group: the operation. Function: algorithm and implementation; `-batch` is the time of one
-//! record of a batch of 1,024, `-fpe-crate` is crates.io's `fpe`. Parameter: decimal digits.
+//! Group: the operation. Function: algorithm and implementation; `-batch` is a batch of 1,024
+//! records (divide, or read the throughput), `-fpe-crate` is crates.io's `fpe`. Parameter:
+//! decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
+//! what is missing for a number of digits cannot be written so.
 
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fpe::ff1::{FF1, FlexibleNumeralString};
-use sordino_fpe::{Alphabet, Ff1, Fpe, Tweaks};
+use sordino_fpe::{
+    Alphabet, DigitOrder, Ff1, Ff3, Ff3_1, Fpe, Riffpe, RiffpeX, Tweaks, find_best_bases,
+};
 use std::{hint::black_box, time::Duration};
 
 const KEY: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
@@ -23,9 +27,9 @@ fn both(c: &mut Criterion) {
     for (direction, encrypt) in [("encrypt", true), ("decrypt", false)] {
         let mut group = c.benchmark_group(format!("fpe/{direction}"));
         group
-            .warm_up_time(Duration::from_millis(200))
-            .measurement_time(Duration::from_millis(600))
-            .sample_size(20)
+            .warm_up_time(Duration::from_millis(100))
+            .measurement_time(Duration::from_millis(400))
+            .sample_size(15)
             .throughput(Throughput::Elements(1));
         for digits in DIGITS.into_iter().chain([1000]) {
             let ff1 = Ff1::new(&KEY, 10).expect("parameters");
@@ -61,6 +65,77 @@ fn both(c: &mut Criterion) {
                 });
             });
         }
+        for digits in DIGITS {
+            let mut x = text(digits);
+            let decimal = Alphabet::DECIMAL;
+            let ff3_1 = Ff3_1::new(&KEY, 10)
+                .and_then(|ff3| ff3.plan(digits))
+                .expect("parameters");
+            group.bench_function(BenchmarkId::new("ff3-1", digits), |b| {
+                b.iter(|| {
+                    let x = black_box(&mut x[..]);
+                    if encrypt {
+                        ff3_1.encrypt_ascii(&decimal, &TWEAK[..7], x)
+                    } else {
+                        ff3_1.decrypt_ascii(&decimal, &TWEAK[..7], x)
+                    }
+                });
+            });
+            let ff3 = Ff3::new(&KEY, 10)
+                .and_then(|ff3| ff3.plan(digits))
+                .expect("parameters");
+            group.bench_function(BenchmarkId::new("ff3", digits), |b| {
+                b.iter(|| {
+                    let x = black_box(&mut x[..]);
+                    if encrypt {
+                        ff3.encrypt_ascii(&decimal, &TWEAK, x)
+                    } else {
+                        ff3.decrypt_ascii(&decimal, &TWEAK, x)
+                    }
+                });
+            });
+            // The reference's table has integers in and out.
+            let size = 10u128.pow(u32::try_from(digits).expect("small"));
+            let mut x = size / 7;
+            for power in 1..=4 {
+                let radix = 10u32.pow(power);
+                // 10^4 for 16 digits takes about a millisecond.
+                let len = digits / power as usize;
+                let uneven = digits % power as usize != 0;
+                let absent = power == 4 && digits != 16;
+                if uneven || absent {
+                    continue;
+                }
+                let riffpe = Riffpe::new(&KEY, radix, len).expect("parameters");
+                group.bench_function(BenchmarkId::new(format!("riffpe-{radix}"), digits), |b| {
+                    b.iter(|| {
+                        let y = if encrypt {
+                            riffpe.encrypt_integer(&TWEAK, x, DigitOrder::Big)
+                        } else {
+                            riffpe.decrypt_integer(&TWEAK, x, DigitOrder::Big)
+                        };
+                        x = y.expect("in range");
+                    });
+                });
+            }
+            for threshold in [16, 25, 50] {
+                let bases = find_best_bases(size, threshold).expect("a power of ten");
+                let riffpe = RiffpeX::new(&KEY, &bases).expect("parameters");
+                group.bench_function(
+                    BenchmarkId::new(format!("riffpex-{threshold}"), digits),
+                    |b| {
+                        b.iter(|| {
+                            let y = if encrypt {
+                                riffpe.encrypt_integer(&TWEAK, x, DigitOrder::Big)
+                            } else {
+                                riffpe.decrypt_integer(&TWEAK, x, DigitOrder::Big)
+                            };
+                            x = y.expect("in range");
+                        });
+                    },
+                );
+            }
+        }
         group.throughput(Throughput::Elements(RECORDS as u64));
         for digits in DIGITS {
             let plan = Ff1::new(&KEY, 10)
@@ -87,7 +162,6 @@ fn both(c: &mut Criterion) {
         }
         group.finish();
     }
-    let _ = BatchSize::SmallInput;
 }
 
 criterion_group!(benches, both);

@@ -222,7 +222,7 @@ fn verify(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("sordino expanded", P::NAME), |b| {
             b.iter(|| {
                 key.verify(black_box(message), &many[0].signature)
-                    .expect("valid")
+                    .expect("valid");
             });
         });
         P::peers(group, &many);

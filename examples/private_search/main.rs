@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use sordino_search::manifest::Packing;
 use sordino_search::recall::{self, Truth};
-use sordino_search::{Error, Vectors, Wish, synthetic};
+use sordino_search::{Error, Plan, Routing, Vectors, Wish, synthetic};
 
 /// Private nearest-neighbour search, measured.
 #[derive(Parser)]
@@ -29,6 +30,10 @@ struct Args {
     /// Only this mode.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
+    /// Open and masked mode: coordinates that share a polynomial, 4 or 8 (more: shorter queries, a
+    /// longer hint). Without it, what --session makes cheaper.
+    #[arg(long, value_parser = packing)]
+    t: Option<Packing>,
     /// Results of a search.
     #[arg(long, default_value_t = 10)]
     k: usize,
@@ -52,6 +57,10 @@ enum Mode {
     Sealed,
     /// The whole index downloaded once.
     Local,
+    /// Encrypted scores of all vectors, which the server holds in the clear.
+    Open,
+    /// Encrypted scores of all vectors, which the server holds under pads.
+    Masked,
 }
 
 /// A set to search.
@@ -148,21 +157,36 @@ fn search_all(args: &Args) -> Result<(), Error> {
 
 /// Searches one set in every mode asked for, and reports.
 fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
+    let wanted = |mode| args.mode.is_none_or(|only| only == mode);
+    let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
+    if !args.json {
+        println!("\n{} {plan}\n", set.name);
+    }
     let mut measured = Vec::new();
-    if args.mode != Some(Mode::Local) {
-        for routing in [
-            sordino_search::Routing::Downloaded,
-            sordino_search::Routing::Encrypted,
-        ] {
+    if wanted(Mode::Masked) {
+        let planned = plan.masked().map(|scoring| scoring.packing);
+        let packing = args.t.or(planned).unwrap_or(Packing::T4);
+        measured.push(run::masked(set, wish.k, packing)?);
+    }
+    if wanted(Mode::Open) {
+        let planned = plan.open().map(|scoring| scoring.packing);
+        let packing = args.t.or(planned).unwrap_or(Packing::T4);
+        measured.push(run::open(set, wish.k, packing)?);
+    }
+    if wanted(Mode::Sealed) {
+        for routing in [Routing::Downloaded, Routing::Encrypted] {
             let wish = Wish {
                 routing: Some(routing),
                 ..wish
             };
-            measured.push(run::sealed(set, wish, args.json)?);
+            measured.push(run::sealed(set, wish)?);
         }
     }
-    if args.mode != Some(Mode::Sealed) {
+    if wanted(Mode::Local) {
         measured.push(run::local(set, wish.k)?);
+    }
+    for measured in &mut measured {
+        measured.download_all = plan.download().once;
     }
     if args.json {
         measured
@@ -172,4 +196,12 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
         report::print(set, &measured);
     }
     Ok(())
+}
+
+fn packing(t: &str) -> Result<Packing, &'static str> {
+    match t {
+        "4" => Ok(Packing::T4),
+        "8" => Ok(Packing::T8),
+        _ => Err("expected 4 or 8"),
+    }
 }

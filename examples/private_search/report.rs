@@ -45,7 +45,7 @@ pub(crate) fn json(set: &Set, measured: &Measured) -> serde_json::Value {
         "client_ms": ms(measured.total.saturating_sub(measured.server)),
         "total_ms": ms(measured.total),
         "encrypt_ms": ms(stages.encrypt),
-        "centroid_scores_ms": ms(stages.centroid_scores),
+        "centroid_scores_ms": ms(stages.scores),
         "decrypt_ms": ms(stages.decrypt),
         "fetch_ms": ms(stages.fetch),
         "open_ms": ms(stages.open),
@@ -76,7 +76,7 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
     row("centroids", "plaintext", &|m| m.centroids.to_owned());
     let stages: [fn(&Measured) -> Duration; 7] = [
         |m| m.stages.encrypt,
-        |m| m.stages.centroid_scores,
+        |m| m.stages.scores,
         |m| m.stages.decrypt,
         |m| m.stages.fetch,
         |m| m.stages.open,
@@ -148,6 +148,14 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             ("sealed", _) => (
                 "that a search happened, and when; the centroids (cluster means, quantised)",
                 "the query, its scores, which buckets, any vector",
+            ),
+            ("open", _) => (
+                "that a search happened, and when; all vectors (it holds them)",
+                "the query, any score, what was found",
+            ),
+            ("masked", _) => (
+                "that a search happened, and when; versions of rows",
+                "the query, any vector, any score, what was found",
             ),
             _ => ("one download", "that any search happened; any vector"),
         };

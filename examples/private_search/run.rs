@@ -7,10 +7,10 @@ use rand::rngs::SysRng;
 use rand::{SeedableRng, rngs::StdRng};
 use sordino_search::build::{self, Step};
 use sordino_search::client::Stages;
-use sordino_search::manifest::Mode;
+use sordino_search::manifest::{Mode, Packing};
 use sordino_search::plan::Cost;
 use sordino_search::transport::Exchange;
-use sordino_search::{Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Wish};
+use sordino_search::{Client, Error, InProcess, Index, OwnerKeys, Plan, Server, Wish};
 
 use crate::Set;
 
@@ -40,11 +40,8 @@ pub(crate) struct Measured {
 }
 
 /// Plans, builds, serves and searches a sealed index.
-pub(crate) fn sealed(set: &Set, wish: Wish, quiet: bool) -> Result<Measured, Error> {
+pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
-    if !quiet && wish.routing == Some(Routing::Downloaded) {
-        println!("\n{} {plan}\n", set.name);
-    }
     let (keys, mut rng) = (keys(), rng());
     let start = Instant::now();
     let bar = progress(Step::ALL.len());
@@ -56,7 +53,6 @@ pub(crate) fn sealed(set: &Set, wish: Wish, quiet: bool) -> Result<Measured, Err
     let mut measured = search(set, &keys, built.index, start.elapsed())?;
     measured.expected_recall = Some(built.expected_recall);
     measured.reached = built.reached;
-    measured.download_all = plan.download().once;
     Ok(measured)
 }
 
@@ -65,9 +61,23 @@ pub(crate) fn local(set: &Set, k: usize) -> Result<Measured, Error> {
     let keys = keys();
     let start = Instant::now();
     let index = build::local(&mut rng(), &keys, &set.base, k, &mut |_| ())?;
-    let mut measured = search(set, &keys, index, start.elapsed())?;
-    measured.download_all = measured.bytes.once;
-    Ok(measured)
+    search(set, &keys, index, start.elapsed())
+}
+
+/// Builds, serves and searches an open index.
+pub(crate) fn open(set: &Set, k: usize, packing: Packing) -> Result<Measured, Error> {
+    let keys = keys();
+    let start = Instant::now();
+    let index = build::open(&mut rng(), &keys, &set.base, k, packing, &mut |_| ())?;
+    search(set, &keys, index, start.elapsed())
+}
+
+/// Builds, serves and searches a masked index.
+pub(crate) fn masked(set: &Set, k: usize, packing: Packing) -> Result<Measured, Error> {
+    let keys = keys();
+    let start = Instant::now();
+    let index = build::masked(&mut rng(), &keys, &set.base, k, packing, &mut |_| ())?;
+    search(set, &keys, index, start.elapsed())
 }
 
 /// Connects a client and makes every query of the set.
@@ -106,6 +116,8 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
             (mode.clusters, mode.probes, mode.routing.name(), code)
         }
         Mode::Local(mode) => (0, 0, "none", format!("{:?}", mode.layout.codec)),
+        Mode::Open(mode) => (0, 0, "none", mode.packing.name().to_owned()),
+        Mode::Masked(mode) => (0, 0, "none", mode.columns.packing.name().to_owned()),
     };
     Ok(Measured {
         mode: manifest.mode.name(),
@@ -132,7 +144,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
         download_all: 0,
         stages: Stages {
             encrypt: stage(|s| s.encrypt),
-            centroid_scores: stage(|s| s.centroid_scores),
+            scores: stage(|s| s.scores),
             decrypt: stage(|s| s.decrypt),
             fetch: stage(|s| s.fetch),
             open: stage(|s| s.open),

@@ -72,6 +72,39 @@ pub enum Error {
         /// On the receiver.
         expected: usize,
     },
+    /// A modulus above what is secure for the ring degree.
+    #[error("log2 QP of {found} is above {most}, the cap for N = {n}")]
+    Security {
+        /// The ring degree.
+        n: usize,
+        /// `log2 QP`, rounded up.
+        found: u32,
+        /// The largest with 128 bits of security; 0 if the degree has no entry.
+        most: u32,
+    },
+    /// A modulus that is not a prime of 20 to 50 bits, 1 mod 2N, different from the others.
+    #[error("modulus {found} does not serve the ring")]
+    Modulus {
+        /// The modulus given.
+        found: u64,
+    },
+    /// Operands of different levels, or a level that does not exist.
+    #[error("level {found}, expected {most}")]
+    Level {
+        /// The level found.
+        found: usize,
+        /// The level expected, or the highest.
+        most: usize,
+    },
+    /// Scales that differ, or that the modulus has no room for.
+    #[error("scales differ, or the modulus has no room for the scale")]
+    Scale,
+    /// A rotation for which the evaluator has no key.
+    #[error("no key for a rotation by {rotation}")]
+    MissingKey {
+        /// The rotation asked for.
+        rotation: usize,
+    },
     /// Bytes that do not begin with this crate's magic and the expected kind of message.
     #[error("not a message of the expected kind")]
     Kind,

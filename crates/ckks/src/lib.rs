@@ -4,9 +4,9 @@ mod bits;
 pub mod column;
 pub mod dot;
 mod error;
-mod pages;
 mod planes;
 mod rounding;
+pub mod slot;
 mod wire;
 
 pub use error::Error;

@@ -1,6 +1,9 @@
 //! Many strings of one length under one key: eight in step, so that the latency of the AES
 //! rounds of one hides behind the others, or with VAES 32 in step in registers of four blocks.
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod avx512;
+
 use crate::{
     Alphabet, Error, Fpe,
     aes::LANES,
@@ -9,6 +12,11 @@ use crate::{
         Ff1Plan, Halves, check_tweak,
         half::{self, DECRYPT, Direction, ENCRYPT, Feistel8, Half},
     },
+};
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use crate::{
+    aes::{Aes, Operation},
+    ff1::half::{Half32, Mac},
 };
 use zeroize::Zeroize;
 
@@ -171,6 +179,8 @@ impl Ff1Plan {
             let format = |_, n, x: &mut [u8]| decimal::format(n, x);
             match &self.halves {
                 Halves::Narrow(halves) => {
+                    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+                    let (tweaks, records) = self.wide::<D>(halves, tweaks, records);
                     self.eights::<_, _, D>(halves, tweaks, records, parse, format);
                     return Ok(());
                 }
@@ -194,6 +204,56 @@ impl Ff1Plan {
             }
         }
         Ok(())
+    }
+
+    /// As many decimal records as go in whole steps of AVX-512, where there is VAES; returns the
+    /// others with their tweaks.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    fn wide<'t, 'r, const D: Direction>(
+        &self,
+        halves: &[Half32; 2],
+        tweaks: Tweaks<'t>,
+        records: &'r mut [u8],
+    ) -> (Tweaks<'t>, &'r mut [u8]) {
+        use crate::aes::Key;
+        let (Some(token), Key::AesNi(key)) = (avx512::Token::detect(), &self.key) else {
+            return (tweaks, records);
+        };
+        if self.len() > 16 {
+            return (tweaks, records);
+        }
+        let kernel = avx512::Decimal::new(key, halves, self.mac.b, self.len());
+        let step = self.len() * avx512::STRINGS;
+        let whole = records.len() / step;
+        let (wide, rest) = records.split_at_mut(whole * step);
+        let block = |tweak: &[u8]| {
+            self.key.run(TweakBlock {
+                mac: &self.mac,
+                tweak,
+            })
+        };
+        match tweaks {
+            Tweaks::One(tweak) => {
+                let block = block(tweak);
+                let blocks = avx512::Blocks::new(|_| block);
+                for records in wide.chunks_mut(step) {
+                    kernel.run::<D>(token, &blocks, records);
+                }
+                (tweaks, rest)
+            }
+            Tweaks::Each(tweaks) => {
+                let (now, later) = tweaks.split_at(whole * avx512::STRINGS);
+                let steps = wide.chunks_mut(step).zip(now.chunks(avx512::STRINGS));
+                for (records, tweaks) in steps {
+                    let blocks = self.key.run(TweakBlocks {
+                        mac: &self.mac,
+                        tweaks,
+                    });
+                    kernel.run::<D>(token, &avx512::Blocks::new(|i| blocks[i]), records);
+                }
+                (Tweaks::Each(later), rest)
+            }
+        }
     }
 
     /// All records, eight at a time; what is missing from the last eight is zero. `number` reads
@@ -229,5 +289,43 @@ impl Ff1Plan {
             a.zeroize();
             b.zeroize();
         }
+    }
+}
+
+/// The block of a tweak, as an integer.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+struct TweakBlock<'a> {
+    mac: &'a Mac,
+    tweak: &'a [u8],
+}
+
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+impl Operation for TweakBlock<'_> {
+    type Output = u128;
+
+    #[inline(always)]
+    fn run<A: Aes>(self, aes: A) -> u128 {
+        aes.store(self.mac.tweak(aes, self.tweak))
+    }
+}
+
+/// The blocks of the tweaks of one step.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+struct TweakBlocks<'a> {
+    mac: &'a Mac,
+    tweaks: &'a [&'a [u8]],
+}
+
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+impl Operation for TweakBlocks<'_> {
+    type Output = [u128; avx512::STRINGS];
+
+    #[inline(always)]
+    fn run<A: Aes>(self, aes: A) -> [u128; avx512::STRINGS] {
+        let mut blocks = [0; avx512::STRINGS];
+        for (block, tweak) in blocks.iter_mut().zip(self.tweaks) {
+            *block = aes.store(self.mac.tweak(aes, tweak));
+        }
+        blocks
     }
 }

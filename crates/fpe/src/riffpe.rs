@@ -67,7 +67,7 @@ pub struct Riffpe(RiffpeX);
 ///
 /// The tweak of RiffpeX is not separated from its list of radices: use one key for one list.
 ///
-/// Time and memory access do not depend on digits of a radix up to 128; for a larger radix a
+/// Time and memory access do not depend on digits of a radix up to 48; for a larger radix a
 /// digit is selected through a table.
 #[derive(Clone)]
 pub struct RiffpeX {

@@ -10,8 +10,8 @@
 //!
 //! [`Digits::mul_vec`] is `D q`, [`Digits::mul_panels`] is `D B`, [`Words::mul`] is `W S^T`; all of
 //! them are exact mod 2^32. The word operand is laid out once, for the backend that will read it:
-//! for AVX-512 VNNI in four byte planes (`vpdpbusd`) or two balanced 16-bit limbs (`vpdpwssd`), for
-//! AVX2 in limbs (`vpmaddwd`), and as it is for NEON and the portable definition. Every backend
+//! in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`), in panels of byte planes
+//! (`vpdpbusd`), or as it is for NEON and the portable definition. Every backend
 //! returns the same words. None has a branch or an address that depends on a value in an operand.
 
 use std::ops::Range;
@@ -211,9 +211,7 @@ impl Vector {
         let mut padded = layout::Aligned::zeroed(stride(q.len()));
         match backend {
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(_) => layout::byte_planes(q, &mut padded),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(_) => layout::limbs(q, &mut padded),
+            Backend::Avx512(_) | Backend::Avx2(_) => layout::limbs(q, &mut padded),
             _ => padded[..q.len()].copy_from_slice(q),
         }
         Self {

@@ -111,6 +111,24 @@ impl Modulus {
         subtract_once(subtract_once(rest, self.q), self.q)
     }
 
+    /// Any 64-bit `x` reduced, in constant time.
+    #[inline]
+    #[must_use]
+    pub const fn reduce(self, x: u64) -> u64 {
+        subtract_once(mul_lazy(x, 1, self.one_quotient, self.q), self.q)
+    }
+
+    /// The residue of a signed integer, `|x| <= 2^52`, in constant time.
+    #[inline]
+    #[must_use]
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "raised by a multiple of q above 2^52"
+    )]
+    pub const fn reduce_signed(self, x: i64) -> u64 {
+        self.reduce((x + (self.q << (53 - self.bits())).cast_signed()) as u64)
+    }
+
     /// Any `x` reduced, in constant time: the halves are multiplied by `2^64` and by 1 with Shoup's
     /// quotients, which are good for every 64-bit factor.
     #[inline]
@@ -273,11 +291,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_wide_integers(a in 0..Q, b in 0..Q, x: u128) {
+        fn agrees_with_wide_integers(a in 0..Q, b in 0..Q, x: u128, word: u64) {
             let q = Modulus::new(Q).unwrap();
             prop_assert_eq!(q.add(a, b), (a + b) % Q);
             prop_assert_eq!(q.sub(a, b), (a + Q - b) % Q);
             prop_assert_eq!(q.mul(a, b), mul_mod(a, b, Q));
+            prop_assert_eq!(q.reduce(word), word % Q);
+            let signed = word.cast_signed() >> 12;
+            prop_assert_eq!(i64::try_from(q.reduce_signed(signed)).unwrap(), signed.rem_euclid(Q as i64));
             prop_assert_eq!(u128::from(q.reduce_wide(x)), x % u128::from(Q));
             let small = Modulus::new((1 << 21) + 17).unwrap();
             let (a21, b21) = (a % small.q(), b % small.q());

@@ -181,6 +181,48 @@ impl Plan {
         }
     }
 
+    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
+    /// [`inverse_strided`](Self::inverse_strided) of the product would; the rest of `out` is left
+    /// undefined. Constant-time.
+    ///
+    /// # Panics
+    /// If a length is not `n` or `2^k > n`.
+    pub fn inverse_product(&self, a: &[u64], b: &[u64], out: &mut [u64], k: u32) {
+        assert_eq!(
+            (a.len(), b.len(), out.len()),
+            (self.n, self.n, self.n),
+            "transform length"
+        );
+        assert!(
+            k <= self.n.ilog2(),
+            "stride 2^{k} exceeds the length {}",
+            self.n
+        );
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::inverse_product(token, self, (a, b), out, k),
+            Backend::Portable => portable::inverse_product(self, (a, b), out, k),
+        }
+    }
+
+    /// Where the values of `a(X^g)` come from, for odd `g`: value `i` of it is value `permutation[i]` of `a`.
+    ///
+    /// # Panics
+    /// If `g` is even.
+    #[must_use]
+    pub fn permutation(&self, g: usize) -> Vec<u32> {
+        assert!(g % 2 == 1, "an automorphism takes X to an odd power");
+        let unused = usize::BITS - self.n.ilog2();
+        let brv = |i: usize| i.reverse_bits() >> unused;
+        (0..self.n)
+            .map(|i| {
+                // The value at psi^e of a(X^g) is the value of a at psi^(g e).
+                let exponent = (2 * brv(i) + 1) * g % (2 * self.n);
+                u32::try_from(brv(exponent / 2)).expect("n is at most 2^16")
+            })
+            .collect()
+    }
+
     /// `a = a b` value by value, both in NTT form, in constant time.
     ///
     /// # Panics

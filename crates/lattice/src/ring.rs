@@ -1,9 +1,13 @@
 //! Elements of `Z_q[X]/(X^n + 1)`: coefficients and values are two types.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use std::marker::PhantomData;
 
 use zeroize::Zeroize;
 
+use crate::Modulus;
 use crate::aligned::Aligned;
 use crate::ntt::Plan;
 
@@ -39,9 +43,7 @@ impl Poly<Coefficient> {
     #[must_use]
     pub fn from_signed(coefficients: &[i8], plan: &Plan) -> Self {
         let mut poly = Self::zero(coefficients.len());
-        for (residue, &coefficient) in poly.iter_mut().zip(coefficients) {
-            *residue = plan.modulus().from_signed(i64::from(coefficient));
-        }
+        add_signed(plan.modulus(), &mut poly, coefficients);
         poly
     }
 
@@ -82,6 +84,22 @@ impl Poly<Ntt> {
     }
 }
 
+/// Adds small signed numbers to residues, in constant time.
+pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx512::detect() {
+        return avx512::add_signed(token, modulus, residues, small);
+    }
+    add_signed_portable(modulus, residues, small);
+}
+
+#[inline(always)]
+fn add_signed_portable(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
+    for (residue, &x) in residues.iter_mut().zip(small) {
+        *residue = modulus.add(*residue, modulus.from_signed(i64::from(x)));
+    }
+}
+
 impl<F> Clone for Poly<F> {
     fn clone(&self) -> Self {
         Self {
@@ -115,5 +133,33 @@ impl<F> std::fmt::Debug for Poly<F> {
 impl<F> Zeroize for Poly<F> {
     fn zeroize(&mut self) {
         self.residues.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_are_added_mod_q() {
+        let modulus = Modulus::new(2_147_389_441).expect("a prime");
+        let q = modulus.q();
+        for len in [0, 1, 7, 8, 9, 100] {
+            let small: Vec<i8> = (0..len)
+                .map(|i: u8| i.wrapping_mul(37).cast_signed())
+                .collect();
+            let start: Vec<u64> = small
+                .iter()
+                .map(|&x| if x % 2 == 0 { q - 1 } else { 5 })
+                .collect();
+            let (mut found, mut portable) = (start.clone(), start.clone());
+            add_signed(modulus, &mut found, &small);
+            add_signed_portable(modulus, &mut portable, &small);
+            assert_eq!(found, portable);
+            for ((&found, &start), &x) in found.iter().zip(&start).zip(&small) {
+                let sum = i128::from(start) + i128::from(x);
+                assert_eq!(i128::from(found), sum.rem_euclid(i128::from(q)));
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::coding::{self, HintBits};
 use crate::field::Poly;
-use crate::keccak::{self, Lanes, Mask};
+use crate::keccak::{self, Blocks, Lanes, Mask};
 use crate::ntt;
 use crate::params::Gamma2;
 #[cfg(target_arch = "x86_64")]
@@ -95,6 +95,10 @@ impl Backend {
             return keccak::neon::permute_lanes_sha3(sha3, lanes, mask);
         }
         dispatch!(self, keccak::permute_lanes(lanes, mask));
+    }
+
+    pub(crate) fn blocks(self, lanes: &Lanes, blocks: &mut Blocks) {
+        dispatch!(self, keccak::blocks(lanes, blocks));
     }
 
     pub(crate) fn ntt(self, poly: &mut Poly) {

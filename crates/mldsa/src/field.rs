@@ -38,12 +38,6 @@ pub(crate) const fn montgomery_mul(a: i32, b: i32) -> i32 {
     montgomery_reduce(a as i64 * b as i64)
 }
 
-/// A value congruent to `a`, of absolute value at most 6,283,008, for |a| < 2^31 - 2^22.
-#[inline]
-pub(crate) const fn reduce(a: i32) -> i32 {
-    a - ((a + (1 << 22)) >> 23) * Q
-}
-
 /// The value in [0, q) congruent to `a`, for `a` in (-q, q).
 #[inline]
 pub(crate) const fn canonical(a: i32) -> i32 {
@@ -80,16 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn reduce_and_canonical_at_their_bounds() {
-        let limit = i32::MAX - (1 << 22);
-        for a in (-limit..limit)
-            .step_by(10_007)
-            .chain([limit, -limit, Q, -Q, Q / 2])
-        {
-            let r = reduce(a);
-            assert!(r.abs() <= 6_283_008);
-            assert_eq!((i64::from(r) - i64::from(a)).rem_euclid(i64::from(Q)), 0);
-        }
+    fn canonical_at_its_bounds() {
         for a in [1 - Q, -1, 0, 1, Q - 1] {
             assert_eq!(canonical(a), a.rem_euclid(Q));
         }

@@ -16,6 +16,11 @@ pub(crate) const LANES: usize = 8;
 #[repr(C, align(64))]
 pub(crate) struct Lanes(pub(crate) [[u64; LANES]; 25]);
 
+/// The first 24 words of each state, in bytes: the lanes turned around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Blocks(pub(crate) [[u8; 192]; LANES]);
+
 /// A set of lanes, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mask(pub(crate) u8);
@@ -58,11 +63,13 @@ pub(crate) const RC: [u64; 24] = [
     0x8000_0000_8000_8008,
 ];
 
-/// FIPS 202, Algorithm 7, on `$a: [V; 25]` for a vector V of words of several states, one
-/// word (x, y) in `$a[x + 5 y]`. The caller has in scope, for its V and a type D:
-/// `parity`, the sum of five; `theta(c, n) -> D`, which stands for `c + rot(n, 1)`;
-/// `mix(a, d: D)`, the sum; `rho::<R, {64 - R}>(a, d)`, the sum rotated left by R;
-/// `chi(a, b, c)`; `iota(a, rc)`.
+/// FIPS 202, Algorithm 7, on `$a: [V; 25]` for a vector V of words of several states, word (x, y)
+/// in `$a[x + 5 y]`. The caller has in scope, for its V: `parity`, the sum of five; `mix`, the sum
+/// of two; `theta(c, n)`, which is `c + rot(n, 1)`; `rho::<R, {64 - R}>(a, d)`, the sum rotated
+/// left by R; `chi(a, b, c)`; `iota(a, rc)`.
+///
+/// Rows are finished one by one: doing all of rho and pi first costs an eighth more (eight states
+/// with AVX-512 on Zen 4: 442 ns against 387 ns), since rotations then hold up everything else.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! permutation {
     ($a:ident) => {
@@ -78,56 +85,47 @@ macro_rules! permutation {
             let d2 = theta(c1, c3);
             let d3 = theta(c2, c4);
             let d4 = theta(c3, c0);
-            let b0 = mix(a[0], d0);
-            let b1 = rho::<44, 20>(a[6], d1);
-            let b2 = rho::<43, 21>(a[12], d2);
-            let b3 = rho::<21, 43>(a[18], d3);
-            let b4 = rho::<14, 50>(a[24], d4);
-            let b5 = rho::<28, 36>(a[3], d3);
-            let b6 = rho::<20, 44>(a[9], d4);
-            let b7 = rho::<3, 61>(a[10], d0);
-            let b8 = rho::<45, 19>(a[16], d1);
-            let b9 = rho::<61, 3>(a[22], d2);
-            let b10 = rho::<1, 63>(a[1], d1);
-            let b11 = rho::<6, 58>(a[7], d2);
-            let b12 = rho::<25, 39>(a[13], d3);
-            let b13 = rho::<8, 56>(a[19], d4);
-            let b14 = rho::<18, 46>(a[20], d0);
-            let b15 = rho::<27, 37>(a[4], d4);
-            let b16 = rho::<36, 28>(a[5], d0);
-            let b17 = rho::<10, 54>(a[11], d1);
-            let b18 = rho::<15, 49>(a[17], d2);
-            let b19 = rho::<56, 8>(a[23], d3);
-            let b20 = rho::<62, 2>(a[2], d2);
-            let b21 = rho::<55, 9>(a[8], d3);
-            let b22 = rho::<39, 25>(a[14], d4);
-            let b23 = rho::<41, 23>(a[15], d0);
-            let b24 = rho::<2, 62>(a[21], d1);
-            a[0] = iota(chi(b0, b1, b2), rc);
-            a[1] = chi(b1, b2, b3);
-            a[2] = chi(b2, b3, b4);
-            a[3] = chi(b3, b4, b0);
-            a[4] = chi(b4, b0, b1);
-            a[5] = chi(b5, b6, b7);
-            a[6] = chi(b6, b7, b8);
-            a[7] = chi(b7, b8, b9);
-            a[8] = chi(b8, b9, b5);
-            a[9] = chi(b9, b5, b6);
-            a[10] = chi(b10, b11, b12);
-            a[11] = chi(b11, b12, b13);
-            a[12] = chi(b12, b13, b14);
-            a[13] = chi(b13, b14, b10);
-            a[14] = chi(b14, b10, b11);
-            a[15] = chi(b15, b16, b17);
-            a[16] = chi(b16, b17, b18);
-            a[17] = chi(b17, b18, b19);
-            a[18] = chi(b18, b19, b15);
-            a[19] = chi(b19, b15, b16);
-            a[20] = chi(b20, b21, b22);
-            a[21] = chi(b21, b22, b23);
-            a[22] = chi(b22, b23, b24);
-            a[23] = chi(b23, b24, b20);
-            a[24] = chi(b24, b20, b21);
+            let row0 = [
+                mix(a[0], d0),
+                rho::<44, 20>(a[6], d1),
+                rho::<43, 21>(a[12], d2),
+                rho::<21, 43>(a[18], d3),
+                rho::<14, 50>(a[24], d4),
+            ];
+            let row1 = [
+                rho::<28, 36>(a[3], d3),
+                rho::<20, 44>(a[9], d4),
+                rho::<3, 61>(a[10], d0),
+                rho::<45, 19>(a[16], d1),
+                rho::<61, 3>(a[22], d2),
+            ];
+            let row2 = [
+                rho::<1, 63>(a[1], d1),
+                rho::<6, 58>(a[7], d2),
+                rho::<25, 39>(a[13], d3),
+                rho::<8, 56>(a[19], d4),
+                rho::<18, 46>(a[20], d0),
+            ];
+            let row3 = [
+                rho::<27, 37>(a[4], d4),
+                rho::<36, 28>(a[5], d0),
+                rho::<10, 54>(a[11], d1),
+                rho::<15, 49>(a[17], d2),
+                rho::<56, 8>(a[23], d3),
+            ];
+            let row4 = [
+                rho::<62, 2>(a[2], d2),
+                rho::<55, 9>(a[8], d3),
+                rho::<39, 25>(a[14], d4),
+                rho::<41, 23>(a[15], d0),
+                rho::<2, 62>(a[21], d1),
+            ];
+            for (y, b) in [row0, row1, row2, row3, row4].into_iter().enumerate() {
+                for x in 0..5 {
+                    a[x + 5 * y] = chi(b[x], b[(x + 1) % 5], b[(x + 2) % 5]);
+                }
+            }
+            a[0] = iota(a[0], rc);
         }
     };
 }
@@ -138,6 +136,22 @@ use permutation;
 mod tests {
     use super::*;
     use crate::backend::Backend;
+
+    #[test]
+    fn every_backend_reads_every_lane() {
+        let lanes = Lanes(core::array::from_fn(|word| {
+            core::array::from_fn(|lane| 0x0102_0304_0506_0708 * (8 * word + lane) as u64)
+        }));
+        for backend in Backend::available() {
+            let mut blocks = Blocks([[0; 192]; LANES]);
+            backend.blocks(&lanes, &mut blocks);
+            for (lane, block) in blocks.0.iter().enumerate() {
+                for (word, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
+                    assert_eq!(u64::from_le_bytes(*bytes), lanes.0[word][lane]);
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_backend_permutes_every_set_of_lanes() {

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::field::{Poly, reduce};
+use crate::field::Poly;
 use crate::keccak::{LANES, Lanes};
 use crate::params::{Params, Set};
 use crate::sponge::{self, Input, RATE_128, RATE_256, Tasks};
@@ -102,19 +102,15 @@ pub(crate) fn expand(
         set,
         work,
         keys,
-        filled: [0; LANES],
+        lanes: [Lane::default(); LANES],
     };
     sponge::run(backend, lanes, work.len() * (1 + set.k * set.l), &mut tasks);
     for &(encoded, key) in work {
         let rows = keys[key].matrix.chunks_exact_mut(set.l + 1);
         let (t1, _) = encoded[32..].as_chunks();
         for (row, t1) in rows.zip(t1) {
-            let t = &mut row[set.l];
-            backend.unpack_t1(t, t1);
-            backend.ntt(t);
-            for value in &mut t.0 {
-                *value = reduce(-*value);
-            }
+            backend.unpack_t1(&mut row[set.l], t1);
+            backend.ntt(&mut row[set.l]);
         }
     }
 }
@@ -125,21 +121,17 @@ struct Expansion<'w, 'a> {
     set: &'w Set,
     work: &'w [(&'a [u8], usize)],
     keys: &'w mut [RawKey],
-    /// Coefficients that each lane has sampled.
-    filled: [usize; LANES],
+    lanes: [Lane; LANES],
 }
 
-impl Expansion<'_, '_> {
-    /// Key (as an index of `work`), row and column of a job that is an entry of A.
-    #[expect(clippy::integer_division_remainder_used, reason = "indices are public")]
-    fn entry(&self, job: usize) -> Option<(usize, usize, usize)> {
-        let entry = job.checked_sub(self.work.len())?;
-        let (key, entry) = (
-            entry / (self.set.k * self.set.l),
-            entry % (self.set.k * self.set.l),
-        );
-        Some((key, entry / self.set.l, entry % self.set.l))
-    }
+/// The entry of A that a lane samples.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    key: usize,
+    /// Index in the key's matrix.
+    entry: usize,
+    /// Coefficients sampled so far.
+    filled: usize,
 }
 
 impl<'a> Tasks<'a> for Expansion<'_, 'a> {
@@ -147,13 +139,21 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
         clippy::cast_possible_truncation,
         reason = "rows and columns are at most 8"
     )]
-    fn input(&self, job: usize) -> Option<Input<'a>> {
-        let Some((key, row, column)) = self.entry(job) else {
+    fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>> {
+        let Some(entry) = job.checked_sub(self.work.len()) else {
             return Some(Input::shake256(self.work[job].0));
+        };
+        let Set { k, l, .. } = *self.set;
+        let (encoded, key) = self.work[entry / (k * l)];
+        let (row, column) = (entry / l % k, entry % l);
+        self.lanes[lane] = Lane {
+            key,
+            entry: row * (l + 1) + column,
+            filled: 0,
         };
         // Algorithm 32: rho || column || row
         let mut seed = [0; 34];
-        seed[..32].copy_from_slice(&self.work[key].0[..32]);
+        seed[..32].copy_from_slice(&encoded[..32]);
         seed[32] = column as u8;
         seed[33] = row as u8;
         Some(Input {
@@ -164,20 +164,20 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
     }
 
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool {
-        let Some((key, row, column)) = self.entry(job) else {
-            debug_assert_eq!(block.len(), RATE_256);
-            self.keys[self.work[job].1].tr.copy_from_slice(&block[..64]);
+        if let Some((_, key)) = self.work.get(job) {
+            debug_assert_eq!(block.len(), usize::from(RATE_256));
+            self.keys[*key].tr.copy_from_slice(&block[..64]);
             return false;
-        };
-        let poly = &mut self.keys[self.work[key].1].matrix[row * (self.set.l + 1) + column];
+        }
+        let lane = &mut self.lanes[lane];
+        let poly = &mut self.keys[lane.key].matrix[lane.entry];
         let block = block
             .try_into()
             .expect("SHAKE128 gives blocks of 168 bytes");
-        self.filled[lane] = self.backend.rej_ntt_poly(poly, self.filled[lane], block);
-        if self.filled[lane] < 256 {
+        lane.filled = self.backend.rej_ntt_poly(poly, lane.filled, block);
+        if lane.filled < 256 {
             return true;
         }
-        self.filled[lane] = 0;
         self.backend.transpose(poly);
         false
     }

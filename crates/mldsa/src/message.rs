@@ -118,25 +118,23 @@ impl<'a> Message<'a> {
 
     /// What mu is the hash of: tr || M' (Algorithms 3 and 5, then 8, step 6). `None` if mu is given.
     pub(crate) fn representative(&'a self, tr: &'a [u8; 64]) -> Option<Input<'a>> {
-        let (domain, context, oid, digest, parts): (u8, _, &[u8], &[u8], &[&[u8]]) = match self {
-            Self::Pure { message, context } => {
-                (0, *context, &[], &[], core::slice::from_ref(message))
-            }
-            Self::Parts { parts, context } => (0, *context, &[], &[], parts),
+        let (domain, context, oid, parts): (u8, _, &[u8], &[&[u8]]) = match self {
+            Self::Pure { message, context } => (0, *context, &[], core::slice::from_ref(message)),
+            Self::Parts { parts, context } => (0, *context, &[], parts),
             Self::Digest {
                 hash,
                 digest,
                 context,
-            } => (1, *context, hash.oid(), digest, &[]),
+            } => (1, *context, hash.oid(), core::slice::from_ref(digest)),
             Self::Mu(_) => return None,
         };
         let own = (prefix(domain, context), 2);
         Some(Input {
-            rate: RATE_256,
             first: tr,
-            own,
-            then: [context, oid, digest],
+            then: [context, oid],
             parts,
+            own,
+            rate: RATE_256,
         })
     }
 }

@@ -5,7 +5,9 @@ use crate::keccak::portable::permute;
 use crate::key::ExpandedKey;
 use crate::message::{check_context, prefix};
 use crate::params::Params;
-use crate::sponge::RATE_256;
+
+/// Bytes per block of SHAKE256.
+const RATE: usize = crate::sponge::RATE_256 as usize;
 
 /// Computes mu (FIPS 204, Algorithm 8, step 6) of a pure message that arrives in pieces, for
 /// [`Message::Mu`](crate::Message::Mu).
@@ -38,7 +40,7 @@ impl Mu {
         for &byte in message {
             self.absorb(byte);
             self.filled += 1;
-            if self.filled == RATE_256 {
+            if self.filled == RATE {
                 permute(&mut self.state);
                 self.filled = 0;
             }
@@ -49,7 +51,7 @@ impl Mu {
     #[must_use]
     pub fn finish(mut self) -> [u8; 64] {
         self.absorb(0x1F);
-        self.filled = RATE_256 - 1;
+        self.filled = RATE - 1;
         self.absorb(0x80);
         permute(&mut self.state);
         let mut mu = [0; 64];

@@ -4,51 +4,53 @@
 //! and rate, so that lanes idle only when the queue is empty.
 
 use crate::backend::Backend;
-use crate::keccak::{LANES, Lanes, Mask};
+use crate::keccak::{Blocks, LANES, Lanes, Mask};
 
 /// Bytes per block of SHAKE128.
-pub(crate) const RATE_128: usize = 168;
+pub(crate) const RATE_128: u8 = 168;
 /// Bytes per block of SHAKE256.
-pub(crate) const RATE_256: usize = 136;
+pub(crate) const RATE_256: u8 = 136;
 
 /// What one sponge absorbs: the concatenation of `first`, `own`, `then` and `parts`.
+///
+/// Kept below 128 bytes, since lanes move it and the compiler calls `memcpy` for more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
-    /// [`RATE_128`] or [`RATE_256`].
-    pub(crate) rate: usize,
     pub(crate) first: &'a [u8],
-    /// Up to 34 bytes that nobody else keeps, and how many of them.
-    pub(crate) own: ([u8; 34], usize),
-    pub(crate) then: [&'a [u8]; 3],
+    pub(crate) then: [&'a [u8]; 2],
     pub(crate) parts: &'a [&'a [u8]],
+    /// Up to 34 bytes that nobody else keeps, and how many of them.
+    pub(crate) own: ([u8; 34], u8),
+    /// [`RATE_128`] or [`RATE_256`].
+    pub(crate) rate: u8,
 }
 
 impl<'a> Input<'a> {
     /// One slice to be hashed with SHAKE256.
     pub(crate) fn shake256(first: &'a [u8]) -> Self {
         Self {
-            rate: RATE_256,
             first,
-            own: ([0; 34], 0),
-            then: [&[]; 3],
+            then: [&[]; 2],
             parts: &[],
+            own: ([0; 34], 0),
+            rate: RATE_256,
         }
     }
 
     fn segment(&self, index: usize) -> Option<&[u8]> {
         match index {
             0 => Some(self.first),
-            1 => Some(&self.own.0[..self.own.1]),
-            2..5 => Some(self.then[index - 2]),
-            _ => self.parts.get(index - 5).copied(),
+            1 => Some(&self.own.0[..usize::from(self.own.1)]),
+            2..4 => Some(self.then[index - 2]),
+            _ => self.parts.get(index - 4).copied(),
         }
     }
 }
 
 /// A queue of inputs and what becomes of their outputs.
 pub(crate) trait Tasks<'a> {
-    /// The input of a job; `None` if it has nothing to hash.
-    fn input(&self, job: usize) -> Option<Input<'a>>;
+    /// The input of a job, which will be hashed in `lane`; `None` if it has nothing to hash.
+    fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>>;
 
     /// Takes the next `rate` bytes of a job's output; true if the job needs more.
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool;
@@ -63,10 +65,17 @@ pub(crate) fn run<'a>(
 ) {
     let mut next = 0..jobs;
     let mut states: [State<'a>; LANES] = [const { State::Idle }; LANES];
+    let mut blocks = Blocks([[0; 192]; LANES]);
     loop {
+        if states
+            .iter()
+            .any(|state| matches!(state, State::Squeezing(..)))
+        {
+            backend.blocks(lanes, &mut blocks);
+        }
         let mut mask = 0;
         for (lane, state) in states.iter_mut().enumerate() {
-            if state.advance(lanes, lane, &mut next, tasks) {
+            if state.advance(lanes, &blocks, lane, &mut next, tasks) {
                 mask |= 1 << lane;
             }
         }
@@ -80,7 +89,7 @@ pub(crate) fn run<'a>(
 enum State<'a> {
     Idle,
     Absorbing(usize, Reader<'a>),
-    Squeezing(usize, usize),
+    Squeezing(usize, u8),
 }
 
 impl<'a> State<'a> {
@@ -88,6 +97,7 @@ impl<'a> State<'a> {
     fn advance(
         &mut self,
         lanes: &mut Lanes,
+        blocks: &Blocks,
         lane: usize,
         next: &mut impl Iterator<Item = usize>,
         tasks: &mut impl Tasks<'a>,
@@ -96,7 +106,7 @@ impl<'a> State<'a> {
             match self {
                 Self::Idle => {
                     let Some(job) = next.next() else { return false };
-                    if let Some(input) = tasks.input(job) {
+                    if let Some(input) = tasks.input(job, lane) {
                         lanes.0.iter_mut().for_each(|word| word[lane] = 0);
                         *self = Self::Absorbing(
                             job,
@@ -115,12 +125,7 @@ impl<'a> State<'a> {
                     return true;
                 }
                 Self::Squeezing(job, rate) => {
-                    let mut block = [0; RATE_128];
-                    let words = block.as_chunks_mut::<8>().0;
-                    for (bytes, word) in words.iter_mut().zip(&lanes.0) {
-                        *bytes = word[lane].to_le_bytes();
-                    }
-                    if tasks.output(*job, lane, &block[..*rate]) {
+                    if tasks.output(*job, lane, &blocks.0[lane][..usize::from(*rate)]) {
                         return true;
                     }
                     *self = Self::Idle;
@@ -140,8 +145,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Absorbs one block; true if it was the last, which carries the padding.
     fn absorb(&mut self, lanes: &mut Lanes, lane: usize) -> bool {
-        let rate = self.input.rate;
-        let mut block = [0; RATE_128];
+        let rate = usize::from(self.input.rate);
+        let mut block = [0; RATE_128 as usize];
         let mut len = 0;
         while let Some(segment) = self.input.segment(self.segment) {
             let rest = &segment[self.offset..];

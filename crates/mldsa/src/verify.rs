@@ -271,7 +271,7 @@ struct MuAndBall<'t, 'a, P: Params> {
 }
 
 impl<'a, P: Params> Tasks<'a> for MuAndBall<'_, 'a, P> {
-    fn input(&self, job: usize) -> Option<Input<'a>> {
+    fn input(&mut self, job: usize, _lane: usize) -> Option<Input<'a>> {
         let Some(job) = job.checked_sub(self.live.len()) else {
             let index = self.live[job];
             let item = &self.items[index];
@@ -303,7 +303,7 @@ struct Compare<'t, 'a, P: Params> {
 }
 
 impl<'a, P: Params> Tasks<'a> for Compare<'_, 'a, P> {
-    fn input(&self, job: usize) -> Option<Input<'a>> {
+    fn input(&mut self, job: usize, _lane: usize) -> Option<Input<'a>> {
         Some(Input::shake256(
             &self.slots[self.live[job]].hashed[..64 + self.set.w1_len()],
         ))

@@ -10,7 +10,6 @@
     unsafe_code,
     reason = "valgrind's client requests are an instruction sequence"
 )]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::arch::asm;
 use std::convert::Infallible;

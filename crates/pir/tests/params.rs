@@ -24,7 +24,7 @@ fn the_sets_are_those_that_were_estimated() {
 fn security_decides_the_set_and_size_decides_sigma() {
     let params = Params::for_columns(2048, 10_000).unwrap();
     assert_eq!((params.set(), params.hint_bits()), (Set::N1024S32, 21));
-    let wide = Params::for_columns(100_000, 10_000).unwrap();
+    let wide = Params::for_columns(70_000, 10_000).unwrap();
     assert_eq!((wide.set(), wide.hint_bits()), (Set::N1024S16, 20));
     assert_eq!(
         params.at(Security::CoreSvp128).unwrap().set(),
@@ -45,7 +45,7 @@ fn security_decides_the_set_and_size_decides_sigma() {
 
 #[test]
 fn every_layout_keeps_the_bound_and_the_next_smaller_hint_would_not() {
-    for columns in [1, 100, 2048, 30_000, 60_000, 100_000, 200_000] {
+    for columns in [1, 100, 2048, 30_000, 60_000, 100_000, 150_000] {
         for record_len in [1, 3, 256, 10_000] {
             let params = Params::for_columns(columns, record_len).unwrap();
             assert!(params.log2_failure() <= -40.0, "{params:?}");
@@ -90,4 +90,16 @@ fn the_planner_counts_the_bytes_that_messages_have_and_puts_download_first_when_
         1
     );
     assert!(matches!(Plan::new(0, 3, 1), Err(Error::Empty { .. })));
+}
+
+#[test]
+fn the_readme_names_the_right_limits() {
+    let set = |columns| Params::for_columns(columns, 10_000).unwrap().set();
+    assert_eq!(set(45_000), Set::N1024S32);
+    assert_eq!(set(50_000), Set::N1024S16);
+    assert_eq!(set(190_000), Set::N1024S16);
+    assert!(Params::for_columns(200_000, 10_000).is_err());
+    // One byte a column entry: the hint is n * 21 / 8 bytes a row.
+    let smaller = |m: usize| Params::for_columns(m, 1000).unwrap().hint_len() < 1000 * m;
+    assert!(smaller(2_700) && !smaller(2_650));
 }

@@ -8,12 +8,14 @@ use crate::bucket::Opened;
 use crate::code;
 use crate::index::{self, Content, Index};
 use crate::keys::OwnerKeys;
-use crate::manifest::{Local, Manifest, Mode, Routing, Sealed, SignedManifest};
+use crate::manifest::{
+    Columns, Local, Manifest, Masked, Mode, Packing, Routing, Sealed, SignedManifest,
+};
 use crate::plan::{self, Plan};
 use crate::probe::Sample;
 use crate::recall::number;
 use crate::rotation::Rotation;
-use crate::{Error, Vectors, cluster};
+use crate::{Error, Vectors, cluster, columns, residue};
 
 /// Vectors that serve as queries to measure how many probes are needed.
 const SAMPLE: usize = 500;
@@ -48,12 +50,14 @@ pub enum Step {
     Probe,
     /// Encrypting buckets.
     Seal,
-    /// Computing the PIR hint.
+    /// Adding the pads; masked mode only.
+    Mask,
+    /// Computing the hint.
     Hint,
 }
 
 impl Step {
-    /// All steps, in order.
+    /// The steps of a sealed index, in order.
     pub const ALL: [Self; 6] = [
         Self::Rotate,
         Self::Cluster,
@@ -72,6 +76,7 @@ impl Step {
             Self::Assign => "filling buckets",
             Self::Probe => "measuring probes",
             Self::Seal => "sealing",
+            Self::Mask => "masking",
             Self::Hint => "computing the hint",
         }
     }
@@ -81,6 +86,10 @@ impl Step {
 ///
 /// # Errors
 /// If the vectors are not those that were planned for, or one of them is zero.
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "a bucket just written reads back"
+)]
 pub fn sealed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -89,7 +98,7 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Built, Error> {
     plan.check(vectors)?;
-    let start = Start::new(rng);
+    let start = Start::new(rng, keys, vectors);
     let chosen = plan.chosen();
     let (layout, routing) = (chosen.layout, chosen.routing);
     let reader = keys.reader();
@@ -212,7 +221,7 @@ pub fn local<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Index, Error> {
     plan::check(vectors.len(), vectors.dim(), k)?;
-    let start = Start::new(rng);
+    let start = Start::new(rng, keys, vectors);
     let layout = plan::chunk_layout(vectors.len(), vectors.dim());
     let reader = keys.reader();
 
@@ -245,6 +254,93 @@ pub fn local<R: CryptoRng + ?Sized>(
     })
 }
 
+/// Builds an open index: the server holds the vectors, and learns nothing of the queries.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+pub fn open<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    k: usize,
+    packing: Packing,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    plan::check(vectors.len(), vectors.dim(), k)?;
+    let start = Start::new(rng, keys, vectors);
+
+    progress(Step::Rotate);
+    let data = start.rotated(vectors)?;
+    let rows = columns::open_rows(data.as_slice());
+
+    progress(Step::Hint);
+    let seed = random(rng);
+    let (_, hint) = columns::encode_open(packing, seed, data.dim(), &rows)?;
+    let mode = Mode::Open(Columns {
+        packing,
+        seed,
+        rows: digest(&rows),
+        hint: digest(&hint.to_bytes()),
+    });
+    let manifest = SignedManifest::sign(start.manifest(&data, k, mode), keys);
+    Ok(Index {
+        manifest,
+        content: Content::Columns { rows },
+    })
+}
+
+/// Builds a masked index: the server holds every vector under a pad, and learns nothing of the
+/// vectors or the queries.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+pub fn masked<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    k: usize,
+    packing: Packing,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    plan::check(vectors.len(), vectors.dim(), k)?;
+    let start = Start::new(rng, keys, vectors);
+    let reader = keys.reader();
+
+    progress(Step::Rotate);
+    let data = start.rotated(vectors)?;
+
+    progress(Step::Mask);
+    let order = reader.row_order(&start.index, number(data.len()));
+    let pad = reader.pad(&start.index, start.version);
+    let rows: Vec<u8> = (0..number(data.len()))
+        .into_par_iter()
+        .flat_map_iter(|position| {
+            let row = data.row(order.row(position) as usize);
+            let mut codes: Vec<i32> = residue::codes(row).collect();
+            pad.mask(position, &mut codes);
+            columns::masked_rows(&codes)
+        })
+        .collect();
+
+    progress(Step::Hint);
+    let seed = random(rng);
+    let (_, hint) = columns::encode_masked(packing, seed, data.dim(), &rows)?;
+    let mode = Mode::Masked(Masked {
+        columns: Columns {
+            packing,
+            seed,
+            rows: digest(&rows),
+            hint: digest(&hint.to_bytes()),
+        },
+        row_version: start.version,
+    });
+    let manifest = SignedManifest::sign(start.manifest(&data, k, mode), keys);
+    Ok(Index {
+        manifest,
+        content: Content::Columns { rows },
+    })
+}
+
 /// What every build begins with.
 struct Start {
     index: [u8; 16],
@@ -254,11 +350,16 @@ struct Start {
 
 impl Start {
     /// The index id is new, so its keys are, and version 1 of it has never been sealed before.
-    fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+    ///
+    /// Nonces and pads must not meet two contents, so the id does not rest on `rng` alone: it is a
+    /// keyed digest of randomness, rotation and vectors. A generator that repeats itself, as that
+    /// of a restored machine may, repeats an id only for the same vectors.
+    fn new<R: CryptoRng + ?Sized>(rng: &mut R, keys: &OwnerKeys, vectors: &Vectors) -> Self {
+        let (fresh, rotation) = (random(rng), random(rng));
         Self {
-            index: random(rng),
+            index: keys.index_id(&fresh, &rotation, vectors),
             version: 1,
-            rotation: random(rng),
+            rotation,
         }
     }
 

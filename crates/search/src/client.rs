@@ -12,7 +12,10 @@ use crate::transport::Transport;
 use crate::wire::Message;
 use crate::{Error, vectors};
 
+mod column;
 mod local;
+mod masked;
+mod open;
 mod sealed;
 
 /// A client of one version of an index: what it downloaded, verified.
@@ -27,6 +30,8 @@ pub struct Client {
 enum Kind {
     Sealed(Box<sealed::Client>),
     Local(local::Client),
+    Open(Box<open::Client>),
+    Masked(Box<masked::Client>),
 }
 
 /// What a search found, and what it took.
@@ -46,23 +51,23 @@ pub struct Found {
 /// Time of each stage of one search. A stage that waits for the server includes the server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stages {
-    /// Encrypting the query for the centroids' scores.
+    /// Encrypting the query for scores of centroids or, in open and masked mode, of all vectors.
     pub encrypt: Duration,
-    /// The server scoring the centroids; scoring them here if they were downloaded.
-    pub centroid_scores: Duration,
+    /// The server scoring them; scoring the centroids here if they were downloaded.
+    pub scores: Duration,
     /// Decrypting the scores.
     pub decrypt: Duration,
     /// Making PIR queries, the server's answers, recovering the buckets.
     pub fetch: Duration,
-    /// Checking digests, opening and decoding.
+    /// Checking digests, opening and decoding buckets; in masked mode the pads' products.
     pub open: Duration,
     /// Scoring and ranking.
     pub rank: Duration,
 }
 
 impl Client {
-    /// Downloads and verifies what searching needs: the manifest and, by mode, the hint and the
-    /// centroids or the whole index.
+    /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
+    /// and the centroids, or the whole index.
     ///
     /// `pinned` is the newest version that this client has seen, 0 if none: a server that offers
     /// an older one is refused.
@@ -90,6 +95,11 @@ impl Client {
                 Kind::Sealed(Box::new(client))
             }
             Mode::Local(mode) => Kind::Local(local::Client::new(&manifest, mode, keys, &setup)?),
+            Mode::Open(mode) => Kind::Open(Box::new(open::Client::new(&manifest, mode, &setup)?)),
+            Mode::Masked(mode) => {
+                let client = masked::Client::new(&manifest, mode, keys, &setup)?;
+                Kind::Masked(Box::new(client))
+            }
         };
         let rotation = Rotation::new(manifest.dim as usize, manifest.rotation);
         let ids = keys.ids(&manifest.index);
@@ -143,17 +153,30 @@ impl Client {
         }
         let query = self.rotation.apply(&query);
         let k = self.manifest.k as usize;
-        let (mut hits, stages) = match &self.kind {
-            Kind::Sealed(client) => client.search(rng, transport, &query, k)?,
-            Kind::Local(client) => client.search(&query, k),
+        let (hits, stages) = match &self.kind {
+            Kind::Sealed(client) => {
+                let (hits, stages) = client.search(rng, transport, &query, k)?;
+                (self.revealed(hits)?, stages)
+            }
+            Kind::Local(client) => {
+                let (hits, stages) = client.search(&query, k);
+                (self.revealed(hits)?, stages)
+            }
+            Kind::Open(client) => client.search(rng, transport, &query, k)?,
+            Kind::Masked(client) => client.search(rng, transport, &query, k)?,
         };
+        Ok(Found { hits, stages })
+    }
+
+    /// Hits with the rows that their record ids stand for.
+    fn revealed(&self, mut hits: Vec<Scored>) -> Result<Vec<Scored>, Error> {
         for hit in &mut hits {
             hit.id = self.ids.reveal(hit.id);
             if hit.id >= self.manifest.n {
                 return Err(Error::Search);
             }
         }
-        Ok(Found { hits, stages })
+        Ok(hits)
     }
 }
 

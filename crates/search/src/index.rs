@@ -1,10 +1,9 @@
 //! A built index: all that a server needs, in one value and one file.
 
-use crate::Error;
 use crate::keys::OwnerPublicKey;
-use crate::manifest::{Digest, Mode, Routing, Sealed, SignedManifest};
+use crate::manifest::{Digest, Masked, Mode, Routing, Sealed, SignedManifest};
 use crate::seal::TAG_LEN;
-use crate::wire;
+use crate::{Error, columns, wire};
 
 /// One version of an index: its manifest and what the manifest's digests name.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +28,11 @@ pub(crate) enum Content {
     Local {
         /// All sealed chunks, one after the other.
         chunks: Vec<u8>,
+    },
+    /// Open and masked mode.
+    Columns {
+        /// All rows, one after the other.
+        rows: Vec<u8>,
     },
 }
 
@@ -55,7 +59,7 @@ impl Index {
             } => {
                 bytes.extend([buckets, digests, centroids, hint].into_iter().flatten());
             }
-            Content::Local { chunks } => bytes.extend(chunks),
+            Content::Local { chunks: part } | Content::Columns { rows: part } => bytes.extend(part),
         }
         bytes
     }
@@ -111,6 +115,11 @@ impl Index {
                 check_digest("chunks", &chunks, &mode.chunks)?;
                 Content::Local { chunks }
             }
+            Mode::Open(mode) | Mode::Masked(Masked { columns: mode, .. }) => {
+                let rows = part();
+                check_digest("rows", &rows, &mode.rows)?;
+                Content::Columns { rows }
+            }
         };
         Ok(Self { manifest, content })
     }
@@ -134,6 +143,7 @@ fn part_lens(manifest: &SignedManifest) -> Result<Vec<usize>, Error> {
             ]
         }
         Mode::Local(mode) => vec![mode.count(manifest.n) as usize * mode.layout.sealed_len()],
+        Mode::Open(_) | Mode::Masked(_) => vec![columns::rows_len(manifest)],
     };
     Ok(lens)
 }

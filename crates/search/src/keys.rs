@@ -8,10 +8,15 @@ use sordino_fpe::{Ff1, Ff1Range};
 use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::Error;
+use crate::order::RowOrder;
+use crate::pad::Pad;
 use crate::seal::Seal;
+use crate::{Error, Vectors};
+
+/// Coordinates that are hashed at a time.
+const CHUNK: usize = 1 << 20;
 
 /// What separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
 const CONTEXT: &[u8] = b"sordino manifest 1";
@@ -53,6 +58,7 @@ impl OwnerKeys {
 
     /// The key that manifests are checked with; anyone may have it.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "an encoded key has its length")]
     pub fn public(&self) -> OwnerPublicKey {
         let bytes = self.signing().verifying_key().encode();
         OwnerPublicKey::from_bytes(&bytes).expect("an encoded key has the length of one")
@@ -68,6 +74,30 @@ impl OwnerKeys {
             .expect("a context of less than 256 bytes")
             .encode()
             .to_vec()
+    }
+
+    /// The id of a new index of these vectors. Only the owner can tell whether it is of some vectors.
+    pub(crate) fn index_id(
+        &self,
+        fresh: &[u8; 32],
+        rotation: &[u8; 32],
+        vectors: &Vectors,
+    ) -> [u8; 16] {
+        let mut key = self.derive("sordino 2026 index ids");
+        let mut hasher = blake3::Hasher::new_keyed(&key);
+        key.zeroize();
+        hasher.update(fresh).update(rotation);
+        hasher.update(&(vectors.dim() as u64).to_le_bytes());
+        let mut bytes = Vec::with_capacity(CHUNK * size_of::<f32>());
+        for chunk in vectors.as_slice().chunks(CHUNK) {
+            bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));
+            hasher.update_rayon(&bytes);
+            bytes.clear();
+        }
+        let mut id = [0; 16];
+        id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        hasher.zeroize();
+        id
     }
 
     fn signing(&self) -> SigningKey<ml_dsa::MlDsa87> {
@@ -110,6 +140,17 @@ impl ReaderKeys {
         let ids = RecordIds::new(&key);
         key.zeroize();
         ids
+    }
+
+    /// The order in which a masked index of `n` vectors stores them.
+    pub(crate) fn row_order(&self, index: &[u8; 16], n: u32) -> RowOrder {
+        let key = Zeroizing::new(self.subkey("row order", index));
+        RowOrder::new(&key, n)
+    }
+
+    /// The pads of one version of an index's rows.
+    pub(crate) fn pad(&self, index: &[u8; 16], version: u64) -> Pad {
+        Pad::new(Zeroizing::new(self.subkey("pad", index)), version)
     }
 
     /// A key for one purpose in one index: two builds never share one, because every build draws

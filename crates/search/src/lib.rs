@@ -31,8 +31,12 @@ pub mod transport;
 /// Matrices of vectors and their file formats.
 pub mod vectors;
 
+mod columns;
 mod error;
+mod order;
+mod pad;
 mod probe;
+mod residue;
 mod scan;
 mod seal;
 mod wire;

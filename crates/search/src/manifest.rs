@@ -4,6 +4,7 @@
 //! fetched, how large they are, how the route is found. Nothing of it depends on a query.
 
 use serde::{Deserialize, Serialize};
+use sordino_ckks::column::Params;
 
 use crate::bucket::Layout;
 use crate::keys::{OwnerKeys, OwnerPublicKey};
@@ -53,6 +54,10 @@ pub enum Mode {
     Sealed(Sealed),
     /// Everything is downloaded once, sealed, and searched by the client.
     Local(Local),
+    /// The server holds the vectors in the clear and scores all of them under encryption.
+    Open(Columns),
+    /// The server holds the vectors under pads and scores all of them under encryption.
+    Masked(Masked),
 }
 
 impl Mode {
@@ -62,6 +67,8 @@ impl Mode {
         match self {
             Self::Sealed(_) => "sealed",
             Self::Local(_) => "local",
+            Self::Open(_) => "open",
+            Self::Masked(_) => "masked",
         }
     }
 }
@@ -124,6 +131,69 @@ impl Local {
     pub fn count(&self, n: u32) -> u32 {
         n.div_ceil(self.layout.slots)
     }
+}
+
+/// The constants of an index that is scored whole, in columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Columns {
+    /// How vectors share polynomials.
+    pub packing: Packing,
+    /// The seed of the public polynomials of queries and hint.
+    pub seed: [u8; 32],
+    /// The digest of the stored rows.
+    pub rows: Digest,
+    /// The digest of the hint.
+    pub hint: Digest,
+}
+
+/// How vectors share polynomials: more coordinates in one mean shorter queries and a longer hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Packing {
+    /// Four coordinates share a polynomial.
+    T4,
+    /// Eight coordinates share a polynomial.
+    T8,
+}
+
+impl Packing {
+    /// All packings.
+    pub const ALL: [Self; 2] = [Self::T4, Self::T8];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::T4 => "t = 4",
+            Self::T8 => "t = 8",
+        }
+    }
+
+    /// The parameter set of open mode.
+    #[must_use]
+    pub fn open(self) -> Params {
+        match self {
+            Self::T4 => Params::real_t4(),
+            Self::T8 => Params::real_t8(),
+        }
+    }
+
+    /// The parameter set of masked mode.
+    #[must_use]
+    pub fn masked(self) -> Params {
+        match self {
+            Self::T4 => Params::modular_26_t4(),
+            Self::T8 => Params::modular_26_t8(),
+        }
+    }
+}
+
+/// Masked mode's constants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Masked {
+    /// How the masked rows are stored and scored.
+    pub columns: Columns,
+    /// The version that every row's pad belongs to: the manifest's when the rows were masked.
+    pub row_version: u64,
 }
 
 /// A manifest with its encoding and the owner's signature on that.
@@ -245,6 +315,11 @@ impl Manifest {
                     "slots outside 1 to n",
                 )
             }
+            Mode::Open(_) => Ok(()),
+            Mode::Masked(masked) => require(
+                (1..=self.version).contains(&masked.row_version),
+                "rows of a version outside 1 to the manifest's",
+            ),
         }
     }
 }

@@ -6,9 +6,11 @@
 
 use std::fmt;
 
+use sordino_ckks::column;
+
 use crate::bucket::Layout;
 use crate::code::Codec;
-use crate::manifest::{Digest, Local, MAX_DIM, MAX_K, Routing};
+use crate::manifest::{Digest, Local, MAX_DIM, MAX_K, Packing, Routing};
 use crate::wire::message_len;
 use crate::{Error, index};
 
@@ -81,7 +83,18 @@ pub struct Plan {
     chosen: Candidate,
     /// For each number of clusters the cheapest codec and routing, fewest clusters first.
     candidates: Vec<Candidate>,
+    open: Option<Scoring>,
+    masked: Option<Scoring>,
     download: Cost,
+}
+
+/// How an index that is scored whole is packed, and what a client of it transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scoring {
+    /// How vectors share polynomials.
+    pub packing: Packing,
+    /// What a client transfers.
+    pub cost: Cost,
 }
 
 /// Places per vector: every vector has one, second copies fill the rest. Measured: fewer than 2
@@ -96,7 +109,7 @@ const CHUNK: u32 = 1024;
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
-    /// Plans a sealed index of `n` vectors of `dim` dimensions.
+    /// Plans an index of `n` vectors of `dim` dimensions.
     ///
     /// # Errors
     /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
@@ -132,6 +145,8 @@ impl Plan {
             wish,
             chosen,
             candidates,
+            open: scoring(n, dim, wish.queries, Packing::open),
+            masked: scoring(n, dim, wish.queries, Packing::masked),
             download,
         })
     }
@@ -165,6 +180,18 @@ impl Plan {
         &self.wish
     }
 
+    /// The cheaper packing of open mode; `None` if there are too many vectors to be scored whole.
+    #[must_use]
+    pub fn open(&self) -> Option<&Scoring> {
+        self.open.as_ref()
+    }
+
+    /// The cheaper packing of masked mode; `None` if there are too many vectors to be scored whole.
+    #[must_use]
+    pub fn masked(&self) -> Option<&Scoring> {
+        self.masked.as_ref()
+    }
+
     /// What it costs to download everything and search locally.
     #[must_use]
     pub fn download(&self) -> &Cost {
@@ -192,6 +219,7 @@ impl Plan {
 
     /// What a client transfers with the number of probes that the builder measured.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the chosen candidate has a cost")]
     pub fn cost(&self, probes: usize) -> Cost {
         let Candidate {
             clusters,
@@ -251,6 +279,30 @@ fn download_cost(n: usize, dim: usize) -> Cost {
         up: 0,
         down: 0,
     }
+}
+
+/// The packing that moves the fewest bytes in this many queries.
+fn scoring(
+    n: usize,
+    dim: usize,
+    queries: u64,
+    params: fn(Packing) -> column::Params,
+) -> Option<Scoring> {
+    let costed = Packing::ALL.into_iter().filter_map(|packing| {
+        let cost = scoring_cost(n, dim, &params(packing)).ok()?;
+        Some(Scoring { packing, cost })
+    });
+    costed.min_by_key(|scoring| scoring.cost.total(queries))
+}
+
+/// What a client of an index that is scored whole transfers.
+fn scoring_cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
+    let len = |body: usize| message_len(body) as u64;
+    Ok(Cost {
+        once: len(column::Hint::encoded_len(params, dim, n)?),
+        up: len(column::Query::encoded_len(params, dim)?),
+        down: len(column::Reply::encoded_len(params, dim, n)?),
+    })
 }
 
 /// The recall@10 that a codec reaches when everything is read, with something to spare:
@@ -399,16 +451,70 @@ impl fmt::Display for Plan {
             Bytes(download.once)
         )?;
         match break_even(&chosen.cost, download) {
-            Some(0) => write!(
+            Some(0) => writeln!(
                 f,
                 "  the download is cheaper from the first query on: what is downloaded once for \
                  sealed mode alone is {:.1} times as much. Sealed mode is for readers who must \
                  not hold the whole index.",
                 chosen.cost.once as f64 / download.once as f64
             ),
-            Some(queries) => write!(f, "  sealed mode costs less for up to {queries} queries"),
-            None => write!(f, "  sealed mode always costs less"),
+            Some(queries) => writeln!(f, "  sealed mode costs less for up to {queries} queries"),
+            None => writeln!(f, "  sealed mode always costs less"),
+        }?;
+        self.write_modes(f)
+    }
+}
+
+impl Plan {
+    /// The table of all modes.
+    fn write_modes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sealed = (self.chosen.routing.name(), self.chosen.cost);
+        let hidden = match self.chosen.routing {
+            Routing::Downloaded => "queries, vectors, centroids",
+            Routing::Encrypted => "queries, vectors; it holds the centroids",
+        };
+        let packed = |scoring: &Scoring| (scoring.packing.name(), scoring.cost);
+        let modes = [
+            (
+                "masked",
+                self.masked.as_ref().map(packed),
+                "queries, vectors",
+            ),
+            ("sealed", Some(sealed), hidden),
+            (
+                "open",
+                self.open.as_ref().map(packed),
+                "queries; it holds the vectors",
+            ),
+            (
+                "local",
+                Some(("", self.download)),
+                "queries, vectors; readers hold all",
+            ),
+        ];
+        write!(
+            f,
+            "  {:>8} {:>10} {:>10} {:>12} {:>12} {:>14}  the server does not see",
+            "mode", "form", "once", "per query", "in all", "pays up to"
+        )?;
+        for (mode, planned, hides) in modes {
+            let Some((form, cost)) = planned else {
+                continue;
+            };
+            let even = match break_even(&cost, &self.download) {
+                _ if mode == "local" => "-".to_owned(),
+                Some(queries) => format!("{queries} queries"),
+                None => "any".to_owned(),
+            };
+            write!(
+                f,
+                "\n  {mode:>8} {form:>10} {:>10} {:>12} {:>12} {even:>14}  {hides}",
+                Bytes(cost.once).to_string(),
+                Bytes(cost.up + cost.down).to_string(),
+                Bytes(cost.total(self.wish.queries)).to_string(),
+            )?;
         }
+        Ok(())
     }
 }
 
@@ -504,6 +610,35 @@ mod tests {
         .unwrap();
         let even = break_even(&plan.chosen().cost, plan.download());
         assert!(even.is_some_and(|queries| queries > 10), "{even:?}");
+    }
+
+    #[test]
+    fn scoring_everything_costs_less_than_the_download_for_a_session() {
+        let plan = |queries| {
+            let wish = Wish {
+                queries,
+                ..Wish::default()
+            };
+            Plan::new(100_000, 128, wish).unwrap()
+        };
+        let (few, many) = (plan(1), plan(1000));
+        for (few, many) in [(few.open(), many.open()), (few.masked(), many.masked())] {
+            let (few, many) = (few.unwrap(), many.unwrap());
+            assert_eq!((few.packing, many.packing), (Packing::T4, Packing::T8));
+            let even = break_even(&few.cost, plan(1).download());
+            assert!(even.is_some_and(|queries| queries > 15), "{even:?}");
+        }
+        let masked = few.masked().unwrap().cost;
+        assert!(
+            masked.once <= 1_010_000 && masked.up + masked.down <= 600_000,
+            "{masked:?}"
+        );
+        let open = few.open().unwrap().cost;
+        assert!(open.up + open.down <= 460_000, "{open:?}");
+        let table = few.to_string();
+        for mode in ["masked", "sealed", "open", "local"] {
+            assert!(table.contains(mode), "{table}");
+        }
     }
 
     #[test]

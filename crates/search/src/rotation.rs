@@ -52,6 +52,9 @@ impl Rotation {
     }
 
     /// Rotates every vector.
+    ///
+    /// # Panics
+    /// If their dimension is not the rotation's.
     #[must_use]
     pub fn apply_all(&self, vectors: &Vectors) -> Vectors {
         let dim = vectors.dim();

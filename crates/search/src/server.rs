@@ -1,12 +1,12 @@
 //! The server: it holds an index, answers messages, and learns nothing from them.
 
-use sordino_ckks::dot;
+use sordino_ckks::{column, dot};
 use sordino_pir::simple;
 
 use crate::index::{self, Index};
-use crate::manifest::{Mode, Routing, SignedManifest};
+use crate::manifest::{Columns, Masked, Mode, Routing, SignedManifest};
 use crate::wire::Message;
-use crate::{Error, code};
+use crate::{Error, code, columns};
 
 /// An index that is ready to answer.
 ///
@@ -18,7 +18,17 @@ pub struct Server {
     manifest: SignedManifest,
     /// What clients download once.
     setup: Vec<u8>,
-    sealed: Option<Sealed>,
+    kind: Kind,
+}
+
+/// What queries are answered from.
+#[derive(Debug)]
+enum Kind {
+    Sealed(Sealed),
+    /// Nothing is asked after the download.
+    Local,
+    /// Open and masked mode: all vectors, encoded for scoring.
+    Columns(column::Database),
 }
 
 /// What sealed mode answers queries from.
@@ -37,7 +47,7 @@ impl Server {
     /// If the index's parts do not fit its manifest.
     pub fn new(index: Index) -> Result<Self, Error> {
         let Index { manifest, content } = index;
-        let (setup, sealed) = match (&manifest.mode, content) {
+        let (setup, kind) = match (&manifest.mode, content) {
             (
                 Mode::Sealed(mode),
                 index::Content::Sealed {
@@ -72,16 +82,24 @@ impl Server {
                 };
                 setup.extend(hint);
                 let probes = mode.probes as usize;
-                (
-                    setup,
-                    Some(Sealed {
-                        probes,
-                        pir,
-                        centroids: plaintexts,
-                    }),
-                )
+                let kind = Kind::Sealed(Sealed {
+                    probes,
+                    pir,
+                    centroids: plaintexts,
+                });
+                (setup, kind)
             }
-            (Mode::Local(_), index::Content::Local { chunks }) => (chunks, None),
+            (Mode::Local(_), index::Content::Local { chunks }) => (chunks, Kind::Local),
+            (Mode::Open(mode), index::Content::Columns { rows }) => {
+                let dim = manifest.dim as usize;
+                let encoded = columns::encode_open(mode.packing, mode.seed, dim, &rows)?;
+                ready(mode, encoded)?
+            }
+            (Mode::Masked(Masked { columns: mode, .. }), index::Content::Columns { rows }) => {
+                let dim = manifest.dim as usize;
+                let encoded = columns::encode_masked(mode.packing, mode.seed, dim, &rows)?;
+                ready(mode, encoded)?
+            }
             (mode, _) => {
                 return Err(Error::Mode {
                     found: mode.name(),
@@ -92,7 +110,7 @@ impl Server {
         Ok(Self {
             manifest,
             setup,
-            sealed,
+            kind,
         })
     }
 
@@ -119,14 +137,25 @@ impl Server {
         }
     }
 
-    /// Scores all centroids under encryption.
+    /// Scores all centroids or all vectors under encryption, in one pass.
     fn score(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let centroids = self.sealed()?.centroids.as_ref().ok_or(Error::Mode {
-            found: Routing::Downloaded.name(),
-            expected: Routing::Encrypted.name(),
-        })?;
-        let query = dot::Query::from_bytes(body)?;
-        Ok(Message::Scored.with(&centroids.score(&query)?.to_bytes()))
+        let reply = match &self.kind {
+            Kind::Columns(database) => {
+                let expected = column::Query::encoded_len(database.params(), database.dim())?;
+                check_len(Message::Score, body, expected)?;
+                let query = column::Query::from_bytes(body)?;
+                database.score(&query)?.to_bytes()
+            }
+            _ => {
+                let centroids = self.sealed()?.centroids.as_ref().ok_or(Error::Mode {
+                    found: Routing::Downloaded.name(),
+                    expected: Routing::Encrypted.name(),
+                })?;
+                let query = dot::Query::from_bytes(body)?;
+                centroids.score(&query)?.to_bytes()
+            }
+        };
+        Ok(Message::Scored.with(&reply))
     }
 
     /// Answers the manifest's number of PIR queries in one scan.
@@ -134,13 +163,7 @@ impl Server {
         let sealed = self.sealed()?;
         let params = sealed.pir.params();
         let expected = sealed.probes * params.query_len();
-        if body.len() != expected {
-            let why = format!("Fetch of {} bytes, expected {expected}", body.len());
-            return Err(Error::Malformed {
-                what: "message",
-                why,
-            });
-        }
+        check_len(Message::Fetch, body, expected)?;
         let queries = body.chunks_exact(params.query_len());
         let queries: Result<Vec<_>, _> = queries
             .map(|bytes| simple::Query::from_bytes(params, bytes))
@@ -151,10 +174,34 @@ impl Server {
     }
 
     fn sealed(&self) -> Result<&Sealed, Error> {
-        let found = self.manifest.mode.name();
-        self.sealed.as_ref().ok_or(Error::Mode {
-            found,
-            expected: "sealed",
-        })
+        match &self.kind {
+            Kind::Sealed(sealed) => Ok(sealed),
+            _ => Err(Error::Mode {
+                found: self.manifest.mode.name(),
+                expected: "sealed",
+            }),
+        }
     }
+}
+
+/// Encoded rows as a server's parts, if the hint that clients will check is the one they give.
+fn ready(
+    mode: &Columns,
+    (database, hint): (column::Database, column::Hint),
+) -> Result<(Vec<u8>, Kind), Error> {
+    let hint = hint.to_bytes();
+    index::check_digest("hint", &hint, &mode.hint)?;
+    Ok((hint, Kind::Columns(database)))
+}
+
+/// Refuses a request of another length than the manifest fixes.
+fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
+    if body.len() == expected {
+        return Ok(());
+    }
+    let why = format!("{kind:?} of {} bytes, expected {expected}", body.len());
+    Err(Error::Malformed {
+        what: "message",
+        why,
+    })
 }

@@ -86,6 +86,7 @@ impl Vectors {
     }
 
     /// The vectors in order.
+    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.data.chunks_exact(self.dim)
     }

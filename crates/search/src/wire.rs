@@ -66,9 +66,10 @@ pub(crate) enum Message {
     /// Asks for what is downloaded once; no body.
     GetSetup = 103,
     /// Sealed mode: bucket digests, sealed centroids if they are downloaded, the hint. Local
-    /// mode: all sealed chunks.
+    /// mode: all sealed chunks. Open and masked mode: the hint.
     Setup = 104,
-    /// An encrypted query for the centroids' scores.
+    /// An encrypted query for the scores of the centroids or, in open and masked mode, of all
+    /// vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,

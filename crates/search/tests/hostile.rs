@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
 use sordino_search::transport::Exchange;
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
@@ -30,29 +31,43 @@ fn sealed(routing: Routing) -> Index {
         queries: 10,
         routing: Some(routing),
     };
-    let plan = Plan::new(600, DIM, wish).unwrap();
+    let plan = Plan::new(600, DIM, wish).expect("a plan");
     build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
-        .unwrap()
+        .expect("an index")
         .index
 }
 
 fn local() -> Index {
-    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).unwrap()
+    build::local(&mut rng(1), &keys(), &base(), 5, &mut |_| ()).expect("an index")
+}
+
+fn open() -> Index {
+    build::open(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).unwrap()
+}
+
+fn masked() -> Index {
+    build::masked(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).unwrap()
+}
+
+fn all() -> [Index; 5] {
+    [
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+        local(),
+        open(),
+        masked(),
+    ]
 }
 
 #[test]
 fn a_damaged_index_file_is_refused() {
-    for index in [
-        sealed(Routing::Downloaded),
-        sealed(Routing::Encrypted),
-        local(),
-    ] {
+    for index in all() {
         let bytes = index.to_bytes();
         let read = |bytes: &[u8]| Index::from_bytes(bytes, &keys().public());
         assert!(read(&bytes).is_ok());
         // Checking a signature takes a fraction of a millisecond, so every byte cannot be tried;
         // a stride without common factors with any field's size reaches all of them.
-        let stride = bytes.len() / 400 | 1;
+        let stride = (bytes.len() / 400) | 1;
         for at in (0..bytes.len()).step_by(stride).chain(0..64) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
@@ -101,6 +116,9 @@ const GET_SETUP: u16 = 103;
 const SCORE: u16 = 105;
 const FETCH: u16 = 107;
 
+/// What is done to a reply.
+type Change = Box<dyn Fn(&mut Vec<u8>)>;
+
 /// One search against a server whose replies to `kind` are changed, and the messages it took.
 fn tampered(
     server: &Server,
@@ -132,7 +150,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
             Routing::Encrypted => &[SCORE, FETCH],
         };
         for &kind in kinds {
-            let mut replies: Vec<Box<dyn Fn(&mut Vec<u8>)>> = vec![
+            let mut replies: Vec<Change> = vec![
                 Box::new(|reply| reply.clear()),
                 Box::new(|reply| reply.truncate(reply.len() - 1)),
                 Box::new(|reply| reply.push(0)),
@@ -164,13 +182,60 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
     }
 }
 
+/// Encrypted scores carry no proof: a server that changes a reply changes scores. What is caught is
+/// a reply of another form, and one with a score that no two unit vectors have, as any reply not
+/// made from this index has with certainty but for `(1 / 1.0125)^n`. What is never possible: another
+/// message flow, a panic, a row that the index does not have.
+#[test]
+fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
+    for index in [open(), masked()] {
+        let server = Server::new(index).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let (honest, messages) = tampered(&server, &client, 0, |_| ());
+        let honest = honest.unwrap();
+        let refused: [(&str, fn(&mut Vec<u8>)); 9] = [
+            ("empty", |reply| reply.clear()),
+            ("short", |reply| reply.truncate(reply.len() - 1)),
+            ("long", |reply| reply.push(0)),
+            ("another version", |reply| reply[4] = 9),
+            ("another kind", |reply| reply[6] ^= 1),
+            ("another set", |reply| reply[21] ^= 3),
+            ("garbage", |reply| *reply = vec![0xa5; 1 << 16]),
+            ("all zero", |reply| reply[16..].fill(0)),
+            ("other scores", |reply| {
+                let last = reply.len();
+                reply[last - 1000..].fill(0x5a);
+            }),
+        ];
+        for (case, change) in refused {
+            let (found, seen) = tampered(&server, &client, SCORE, change);
+            assert_eq!(seen, messages, "{case}");
+            assert!(matches!(found, Err(Error::Search)), "{case}: {found:?}");
+        }
+        for at in (0..1100usize).step_by(13) {
+            let change = |reply: &mut Vec<u8>| {
+                let at = reply.len() - 1 - at % reply.len();
+                reply[at] ^= 0x80;
+            };
+            let (found, seen) = tampered(&server, &client, SCORE, change);
+            assert_eq!(seen, messages, "byte {at}");
+            match found {
+                Err(Error::Search) => {}
+                Err(other) => panic!("byte {at}: {other}"),
+                Ok(hits) => {
+                    assert!(hits.iter().all(|hit| hit.id < 600));
+                    // One byte lies in the answers of two vectors at most.
+                    let same = hits.iter().filter(|hit| honest.contains(hit)).count();
+                    assert!(same >= 3, "byte {at}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_changed_manifest_or_setup_is_refused_before_any_query() {
-    for index in [
-        sealed(Routing::Downloaded),
-        sealed(Routing::Encrypted),
-        local(),
-    ] {
+    for index in all() {
         let server = Server::new(index).unwrap();
         for kind in [GET_MANIFEST, GET_SETUP] {
             for at in [
@@ -231,9 +296,7 @@ proptest! {
         raw in any::<bool>(),
     ) {
         thread_local! {
-            static SERVERS: [Server; 3] =
-                [sealed(Routing::Downloaded), sealed(Routing::Encrypted), local()]
-                    .map(|index| Server::new(index).unwrap());
+            static SERVERS: [Server; 5] = all().map(|index| Server::new(index).unwrap());
         }
         let len = if honest_len { body.len() as u64 } else { u64::MAX };
         let message = if raw {

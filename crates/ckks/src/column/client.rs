@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
-use sordino_lattice::ring::{Coefficient, Ntt, Poly};
+use sordino_lattice::ring::{Coefficient, Ntt, Poly, add_signed};
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::Zeroizing;
@@ -175,28 +175,26 @@ impl Client {
         let modulus = plan.modulus();
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(seed.as_mut());
-        let mut coefficients = vec![0; N];
+        let mut coefficients = Aligned::new(N);
         ternary::fill(&mut Stream::new(&seed, SECRET), &mut coefficients);
         let s = Zeroizing::new(Poly::from_signed(&coefficients, plan).into_ntt(plan));
         let mut errors = Stream::new(&seed, ERRORS);
-        let mut e = Zeroizing::new([0i8; N]);
+        let mut e = Zeroizing::new(Aligned::new(N));
 
         let mut query = Query::zero(self.params, shape);
         let mut b = Zeroizing::new(Aligned::new(N));
         let half = (1 << dropped) >> 1;
         for (l, a) in self.a.chunks_exact(N).enumerate() {
-            b.copy_from_slice(a);
-            plan.multiply(&mut b, &s);
-            plan.inverse(&mut b);
+            plan.inverse_product(a, &s, &mut b, 0);
             let coordinates = l * shape.t..shape.dim.min((l + 1) * shape.t);
             for (residue, i) in b.iter_mut().zip(coordinates) {
                 *residue = modulus.add(*residue, modulus.from_signed(message(i)));
             }
-            cbd::fill(&mut errors, e.as_mut());
-            for (residue, &e) in b.iter_mut().zip(e.iter()) {
-                let sum = modulus.add(*residue, modulus.from_signed(i64::from(e)));
+            cbd::fill(&mut errors, &mut e);
+            add_signed(modulus, &mut b, &e);
+            for residue in b.iter_mut() {
                 // q - 1 is a multiple of 2^r, so rounding up ends at q - 1 at most.
-                *residue = (sum + half) >> dropped;
+                *residue = (*residue + half) >> dropped;
             }
             query.set(l, &b);
         }
@@ -266,9 +264,7 @@ impl Client {
         let mut answers = vec![0; shape.per];
         let mut scores = Vec::with_capacity(shape.count);
         for ((j, answer), hint) in reply.blocks().enumerate().zip(&self.hint) {
-            product.copy_from_slice(hint);
-            plan.multiply(&mut product, &s);
-            plan.inverse_strided(&mut product, shape.t.ilog2());
+            plan.inverse_product(hint, &s, &mut product, shape.t.ilog2());
             let answers = &mut answers[..shape.in_block(j)];
             bits::read(answer, params.answer_bits, answers);
             scores.extend(answers.iter().zip(product.iter()).map(|(&answer, &mask)| {

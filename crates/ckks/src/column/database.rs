@@ -10,8 +10,8 @@ use super::params::{Params, Shape};
 use super::query::Query;
 use super::reply::Reply;
 use crate::dot::N;
-use crate::pages::Pages;
 use crate::{Error, bits};
+use sordino_lattice::pages::Pages;
 
 /// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
 pub struct Database {

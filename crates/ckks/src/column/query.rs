@@ -1,5 +1,6 @@
 //! Queries and the secrets that read their replies.
 
+use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::params::{Params, Shape};
@@ -13,7 +14,7 @@ pub struct SecretKey {
     #[zeroize(skip)]
     pub(super) params: Params,
     /// `s`, with coefficients in `-1..=1`.
-    pub(super) coefficients: Vec<i8>,
+    pub(super) coefficients: Aligned<i8>,
 }
 
 impl std::fmt::Debug for SecretKey {

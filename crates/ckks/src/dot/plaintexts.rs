@@ -210,36 +210,33 @@ impl Scratch {
         // The scores lie at coefficients -1 mod the largest power of two in the width: only those
         // are computed, and of those every odd-th is a score.
         let stride = shape.width.trailing_zeros();
-        self.sum_of_products(&query.b, pack);
-        plan().inverse_strided(&mut self.sum, stride);
+        self.inverse_of_products(&query.b, pack, stride);
         self.picked.clear();
         self.picked.extend(
             (0..shape.in_pack(k)).map(|v| switch.switch(self.sum[shape.position(v) >> stride])),
         );
         planes::write(&self.picked, params.reply_bits(), c0);
 
-        self.sum_of_products(&query.a, pack);
-        plan().inverse(&mut self.sum);
+        self.inverse_of_products(&query.a, pack, 0);
         switch.apply(&mut self.sum);
         planes::write(&self.sum, params.reply_bits(), c1);
     }
 
-    fn sum_of_products(&mut self, query: &[u64], pack: &[u64]) {
+    /// Every `2^k`-th coefficient of the sum of the products of a query's parts and a pack's.
+    fn inverse_of_products(&mut self, query: &[u64], pack: &[u64], k: u32) {
+        if pack.len() == N {
+            return plan().inverse_product(query, pack, &mut self.sum, k);
+        }
         let modulus = plan().modulus();
-        for (part, (x, p)) in query.chunks_exact(N).zip(pack.chunks_exact(N)).enumerate() {
-            let target = if part == 0 {
-                &mut self.sum
-            } else {
-                &mut self.term
-            };
-            target.copy_from_slice(x);
-            plan().multiply(target, p);
-            if part > 0 {
-                for (sum, &term) in self.sum.iter_mut().zip(self.term.iter()) {
-                    *sum = modulus.add(*sum, term);
-                }
+        self.sum.fill(0);
+        for (x, p) in query.chunks_exact(N).zip(pack.chunks_exact(N)) {
+            self.term.copy_from_slice(x);
+            plan().multiply(&mut self.term, p);
+            for (sum, &term) in self.sum.iter_mut().zip(self.term.iter()) {
+                *sum = modulus.add(*sum, term);
             }
         }
+        plan().inverse_strided(&mut self.sum, k);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
-use sordino_lattice::ring::{Ntt, Poly};
+use sordino_lattice::ring::{Poly, add_signed};
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -29,7 +29,7 @@ pub struct SecretKey {
     #[zeroize(skip)]
     dim: usize,
     /// `s`, with coefficients in `-1..=1`.
-    coefficients: Vec<i8>,
+    coefficients: Aligned<i8>,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -74,27 +74,29 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     let mut secret_seed = Zeroizing::new([0; 32]);
     rng.fill_bytes(secret_seed.as_mut());
 
-    let mut coefficients = vec![0; N];
+    let mut coefficients = Aligned::new(N);
     ternary::fill(&mut Stream::new(&secret_seed, SECRET), &mut coefficients);
     let s = Zeroizing::new(Poly::from_signed(&coefficients, plan()).into_ntt(plan()));
     let mut errors = Stream::new(&secret_seed, ERRORS);
-    let mut e = Zeroizing::new([0i8; N]);
+    let mut e = Zeroizing::new(Aligned::new(N));
 
     let modulus = plan().modulus();
+    let mut a = Aligned::new(N);
+    let mut sample = Zeroizing::new(Aligned::new(N));
     let mut b = Vec::with_capacity(shape.parts * N);
     for (part, coordinates) in query.chunks(shape.width).enumerate() {
-        let mut product: Poly<Ntt> = Poly::zero(N);
-        residue::fill_vartime(&seed, part as u64, modulus, &mut product);
-        product.multiply(&s, plan());
-        let mut sample = Zeroizing::new(product.into_coefficients(plan()));
+        residue::fill_vartime(&seed, part as u64, modulus, &mut a);
+        plan().inverse_product(&a, &s, &mut sample, 0);
         for (residue, &x) in sample.iter_mut().zip(coordinates) {
             *residue = modulus.add(*residue, modulus.from_signed(params.query_code(x)));
         }
-        cbd::fill(&mut errors, e.as_mut());
-        b.extend(sample.iter().zip(e.iter()).map(|(&residue, &e)| {
-            let sum = modulus.add(residue, modulus.from_signed(i64::from(e)));
-            (sum + (1 << (DROPPED - 1))) >> DROPPED
-        }));
+        cbd::fill(&mut errors, &mut e);
+        add_signed(modulus, &mut sample, &e);
+        b.extend(
+            sample
+                .iter()
+                .map(|&x| (x + (1 << (DROPPED - 1))) >> DROPPED),
+        );
     }
     let query = Query {
         params: *params,
@@ -124,7 +126,7 @@ impl SecretKey {
         let shape = Shape::new(self.dim, count);
         // Coefficient m of c1 s is the dot product of c1 with this, from N - 1 - m on:
         // s[N-1], ..., s[0], -s[N-1], ..., -s[1].
-        let mut reversed = Zeroizing::new(vec![0i8; 2 * N]);
+        let mut reversed = Zeroizing::new(Aligned::new(2 * N));
         for (j, &s) in self.coefficients.iter().enumerate() {
             reversed[N - 1 - j] = s;
             reversed[2 * N - 1 - j] = -s;

@@ -1,17 +1,17 @@
 //! A step of Riffpe by the first eight bytes of the labels.
 //!
-//! Labels come from a chain of AES blocks, each of which waits for the one before; whatever a
-//! label is compared with while the next is on its way costs nothing. Up to [`SMALL`] cards
-//! every pair is compared, so that time and memory access are the same for all digits. More
-//! cards are counted by their first byte, and only those that share it with the answer are
-//! compared.
+//! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16
+//! cards are compared with each other as they come, in the shadow of the next block; up to
+//! [`SMALL`] when all are there (as they come, narrow stores hold up the wide loads after them):
+//! time and memory access are the same for all digits. More cards are counted by their first
+//! bits, and only those that share them with the answer are compared.
 
 use crate::aes::Aes;
 use alloc::vec::Vec;
 use zeroize::Zeroize;
 
-/// Most cards of which all pairs are compared: half of them in the shadow of one AES block.
-const SMALL: usize = 128;
+/// Most cards of which all pairs are compared: above, counting is quicker.
+pub(super) const SMALL: u32 = 48;
 
 /// The stream of labels.
 pub(super) struct Labels<A: Aes> {
@@ -71,11 +71,14 @@ impl<A: Aes> Labels<A> {
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<i64>,
+    /// Those of one bucket, with their cards.
+    same: Vec<(i64, u32)>,
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         self.keys.zeroize();
+        self.same.zeroize();
     }
 }
 
@@ -91,18 +94,15 @@ pub(super) fn select<A: Aes, const INVERSE: bool>(
     let whole = labels.bytes_per_value == 16;
     match (n, whole) {
         (..=16, true) => small::<A, 16, INVERSE, true>(labels, n, x),
-        (..=32, true) => small::<A, 32, INVERSE, true>(labels, n, x),
-        (..=SMALL_U32, true) => small::<A, SMALL, INVERSE, true>(labels, n, x),
-        (..=SMALL_U32, false) => small::<A, SMALL, INVERSE, false>(labels, n, x),
+        (..=28, true) => middle::<A, 28, INVERSE, true>(labels, n, x),
+        (..=SMALL, true) => middle::<A, 48, INVERSE, true>(labels, n, x),
+        (..=SMALL, false) => middle::<A, 48, INVERSE, false>(labels, n, x),
         (_, true) => large::<A, INVERSE, true>(labels, n, x, scratch),
         (_, false) => large::<A, INVERSE, false>(labels, n, x, scratch),
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a small constant")]
-const SMALL_U32: u32 = SMALL as u32;
-
-/// At most `N` cards, all pairs compared, four at a time.
+/// At most `N` cards, all pairs compared as they come, four at a time.
 #[inline(always)]
 fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,
@@ -146,6 +146,45 @@ fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     }
     let same: u32 = keys[..n].iter().map(|&k| u32::from(k == key)).sum();
     keys[..n].zeroize();
+    places[..n].zeroize();
+    u32::try_from(answer).ok().filter(|_| same == 1)
+}
+
+/// At most `N` cards, all pairs compared when all are there.
+#[inline(always)]
+fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
+    mut labels: Labels<A>,
+    n: u32,
+    x: u32,
+) -> Option<u32> {
+    // A card that is not there is above all others.
+    let mut keys = [i64::MAX; N];
+    let n = n as usize;
+    for key in &mut keys[..n] {
+        *key = labels.next::<WHOLE>();
+    }
+    let (mut answer, mut key) = (0, 0);
+    if INVERSE {
+        for (card, k) in keys.iter().enumerate() {
+            key |= k & -i64::from(card == x as usize);
+        }
+        answer = keys.iter().map(|&k| i64::from(k < key)).sum();
+    } else {
+        let mut places = [0i64; N];
+        for &k in &keys[..n] {
+            for (place, &other) in places.iter_mut().zip(&keys) {
+                *place += i64::from(k < other);
+            }
+        }
+        // Cards that are not there have place n.
+        for (card, (&k, place)) in (0i64..).zip(keys.iter().zip(places)) {
+            let here = -i64::from(place == i64::from(x));
+            answer |= card & here;
+            key |= k & here;
+        }
+    }
+    let same: i64 = keys.iter().map(|&k| i64::from(k == key)).sum();
+    keys.zeroize();
     u32::try_from(answer).ok().filter(|_| same == 1)
 }
 
@@ -157,33 +196,47 @@ fn large<A: Aes, const INVERSE: bool, const WHOLE: bool>(
     x: u32,
     scratch: &mut Scratch,
 ) -> Option<u32> {
-    let bucket = |key: i64| usize::from((key.cast_unsigned() >> 56) as u8 ^ 0x80);
+    // Few cards in a bucket, and few buckets to go through.
+    let shift = if n <= 256 { 58 } else { 56 };
     let keys = &mut scratch.keys;
-    keys.clear();
+    keys.resize(n as usize, 0);
     let mut counts = [0u32; 256];
-    for _ in 0..n {
-        let key = labels.next::<WHOLE>();
-        counts[bucket(key)] += 1;
-        keys.push(key);
+    for key in keys.iter_mut() {
+        *key = labels.next::<WHOLE>();
+        if !INVERSE {
+            counts[bucket(*key, shift)] += 1;
+        }
     }
     let (answer, key) = if INVERSE {
         let key = keys[x as usize];
         (keys.iter().map(|&k| u32::from(k < key)).sum(), key)
     } else {
         let mut rest = x;
-        let found = (0..).zip(counts).find(|&(_, count)| {
+        let (found, count) = counts.iter().enumerate().find_map(|(i, &count)| {
             let here = rest < count;
             rest -= if here { 0 } else { count };
-            here
+            here.then_some((i, count as usize))
         })?;
-        let cards = (0u32..).zip(keys.iter().copied());
-        let mut same: Vec<(i64, u32)> = cards
-            .filter(|&(_, key)| bucket(key) == found.0)
-            .map(|(card, key)| (key, card))
-            .collect();
-        let (_, &mut (key, card), _) = same.select_nth_unstable(rest as usize);
-        same.zeroize();
+        let same = &mut scratch.same;
+        same.resize(count + 1, (0, 0));
+        let mut len = 0;
+        for (card, &key) in (0u32..).zip(keys.iter()) {
+            same[len] = (key, card);
+            len += usize::from(bucket(key, shift) == found);
+        }
+        let (_, &mut (key, card), _) = same[..count].select_nth_unstable(rest as usize);
         (card, key)
     };
-    (keys.iter().filter(|&&k| k == key).count() == 1).then_some(answer)
+    let same: u32 = keys.iter().map(|&k| u32::from(k == key)).sum();
+    (same == 1).then_some(answer)
+}
+
+/// The first bits of a label.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most eight bits are left"
+)]
+fn bucket(key: i64, shift: u32) -> usize {
+    usize::from(((key.cast_unsigned() ^ (1 << 63)) >> shift) as u8)
 }

@@ -29,19 +29,6 @@ impl DerefMut for Aligned {
     }
 }
 
-/// Four byte planes, one after the other: plane `k` holds byte `k` of every word.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn byte_planes(q: &[u32], out: &mut [u32]) {
-    let plane = out.len() / 4;
-    for (t, four) in q.chunks(4).enumerate() {
-        let mut words = [0; 4];
-        words[..four.len()].copy_from_slice(four);
-        for (k, word) in transpose(words).into_iter().enumerate() {
-            out[k * plane + t] = word;
-        }
-    }
-}
-
 /// Two planes of balanced 16-bit limbs: `q = low + 2^16 high`, both in `[-2^15, 2^15)`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn limbs(q: &[u32], out: &mut [u32]) {
@@ -72,13 +59,21 @@ pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
 /// the four rows, the operand that `vpdpbusd` sums over.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
-    let row = |r: usize| -> &[u32] { &rows[r * width + first..r * width + first + PANEL] };
-    let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
-    for c in 0..PANEL {
-        let planes = transpose([r0[c], r1[c], r2[c], r3[c]]);
-        for (k, word) in planes.into_iter().enumerate() {
-            out[k * PANEL + c] = word;
-        }
+    let row = |r: usize| rows[r * width + first..].first_chunk::<PANEL>();
+    let (Some(a), Some(b), Some(c), Some(d)) = (row(0), row(1), row(2), row(3)) else {
+        unreachable!("rows are whole panels wide");
+    };
+    let (planes, _) = out.as_chunks_mut::<PANEL>();
+    for i in 0..PANEL {
+        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of those.
+        let even = |x: u32, y: u32| (x & 0x00ff_00ff) | (y & 0x00ff_00ff) << 8;
+        let odd = |x: u32, y: u32| (x >> 8 & 0x00ff_00ff) | (y & 0xff00_ff00);
+        let (ab, cd) = (even(a[i], b[i]), even(c[i], d[i]));
+        planes[0][i] = (ab & 0xffff) | cd << 16;
+        planes[2][i] = ab >> 16 | (cd & 0xffff_0000);
+        let (ab, cd) = (odd(a[i], b[i]), odd(c[i], d[i]));
+        planes[1][i] = (ab & 0xffff) | cd << 16;
+        planes[3][i] = ab >> 16 | (cd & 0xffff_0000);
     }
 }
 
@@ -87,13 +82,4 @@ pub(super) fn panel_rows(rows: &[u32], width: usize, first: usize, out: &mut [u3
     for (row, out) in rows.chunks_exact(width).zip(out.chunks_exact_mut(PANEL)) {
         out.copy_from_slice(&row[first..first + PANEL]);
     }
-}
-
-/// The transpose of a 4 x 4 matrix of bytes.
-#[cfg(target_arch = "x86_64")]
-fn transpose(w: [u32; 4]) -> [u32; 4] {
-    std::array::from_fn(|k| {
-        let byte = |word: u32| word >> (8 * k) & 0xff;
-        byte(w[0]) | byte(w[1]) << 8 | byte(w[2]) << 16 | byte(w[3]) << 24
-    })
 }

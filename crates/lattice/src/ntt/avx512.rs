@@ -292,54 +292,117 @@ fn forward_sixteen(
 }
 
 pub(super) fn inverse_strided(_: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32) {
-    let mut len = plan.n;
-    for _ in 0..k {
-        len /= 2;
-        if len >= LANES {
-            // SAFETY: the token proves the target features.
-            unsafe { prune(plan, &mut a[..2 * len]) }
-        } else {
-            portable::prune(plan, &mut a[..2 * len]);
-        }
+    // SAFETY: the token proves the target features.
+    unsafe { inverse_from(plan, a, k) }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn inverse_from(plan: &Plan, a: &mut [u64], k: u32) {
+    let mut len = a.len();
+    if k == 0 {
+        first_three(plan, a, |a, i| get(&a[i]));
+        return inverse_stages(plan, a);
     }
-    if len >= 2 * LANES {
-        // SAFETY: the token proves the target features.
-        unsafe { inverse_stages(plan, &mut a[..len]) }
+    for _ in 0..k {
+        len = half_length(plan, &mut a[..len], |a, i| get(&a[i]));
+    }
+    inverse_rest(plan, &mut a[..len]);
+}
+
+pub(super) fn inverse_product(
+    _: Avx512Ifma,
+    plan: &Plan,
+    (a, b): (&[u64], &[u64]),
+    out: &mut [u64],
+    k: u32,
+) {
+    // SAFETY: the token proves the target features.
+    unsafe { inverse_product_from(plan, (a, b), out, k) }
+}
+
+/// As a product and an inverse, with the products in registers.
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn inverse_product_from(plan: &Plan, (a, b): (&[u64], &[u64]), out: &mut [u64], k: u32) {
+    let barrett = Barrett::new(plan);
+    let (a, _) = a.as_chunks::<LANES>();
+    let (b, _) = b.as_chunks::<LANES>();
+    assert!(LANES * a.len() == out.len() && a.len() == b.len());
+    let product = |_: &[Words], i: usize| barrett.mul(get(&a[i]), get(&b[i]));
+    if k == 0 {
+        first_three(plan, out, product);
+        return inverse_stages(plan, out);
+    }
+    let mut len = half_length(plan, out, product);
+    for _ in 1..k {
+        len = half_length(plan, &mut out[..len], |a, i| get(&a[i]));
+    }
+    inverse_rest(plan, &mut out[..len]);
+}
+
+/// An inverse transform of whatever length.
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn inverse_rest(plan: &Plan, a: &mut [u64]) {
+    if a.len() >= 2 * LANES {
+        first_three(plan, a, |a, i| get(&a[i]));
+        inverse_stages(plan, a);
     } else {
-        portable::inverse(plan, &mut a[..len]);
+        portable::inverse(plan, a);
     }
 }
 
-/// The first stage of an inverse transform, differences only; canonical up to one `q`.
+/// The first stage of an inverse transform, differences only, of the registers that `source` gives;
+/// returns the length that is left.
+#[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn prune(plan: &Plan, a: &mut [u64]) {
+fn half_length(plan: &Plan, a: &mut [u64], source: impl Fn(&[Words], usize) -> __m512i) -> usize {
     let field = Field::new(plan.modulus.q());
     let len = a.len() / 2;
+    if len < LANES {
+        portable::prune(plan, a);
+        return len;
+    }
     let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     let (a, _) = a.as_chunks_mut::<LANES>();
-    for i in 0..a.len() / 2 {
-        let (x, y) = (get(&a[2 * i]), get(&a[2 * i + 1]));
+    let (w, _) = plan.inverse.w[len..].as_chunks::<LANES>();
+    let (quotient, _) = plan.inverse.quotient52[len..].as_chunks::<LANES>();
+    for (i, (w, quotient)) in w.iter().zip(quotient).enumerate().take(len / LANES) {
+        let (x, y) = (source(a, 2 * i), source(a, 2 * i + 1));
         let (x, y) = (
             _mm512_permutex2var_epi64(x, even, y),
             _mm512_permutex2var_epi64(x, odd, y),
         );
-        let difference = field.difference(x, y, plan.inverse.eight(len + LANES * i));
+        let factor = Factor {
+            w: get(w),
+            quotient: get(quotient),
+        };
+        let difference = field.difference(x, y, factor);
         put(&mut a[i], _mm512_and_si512(difference, field.mask));
+    }
+    len
+}
+
+/// The first three stages of an inverse transform of the registers that `source` gives.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn first_three(plan: &Plan, a: &mut [u64], source: impl Fn(&[Words], usize) -> __m512i) {
+    let field = Field::new(plan.modulus.q());
+    let n = a.len();
+    let (a, _) = a.as_chunks_mut::<LANES>();
+    for i in (0..a.len()).step_by(2) {
+        let (x, y) = (source(a, i), source(a, i + 1));
+        let (x, y) = inverse_sixteen(field, &plan.inverse, x, y, n / 8 + i);
+        put(&mut a[i], x);
+        put(&mut a[i + 1], y);
     }
 }
 
+/// The stages of an inverse transform after the first three.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn inverse_stages(plan: &Plan, a: &mut [u64]) {
     let field = Field::new(plan.modulus.q());
     let factors = &plan.inverse;
-    let n = a.len();
     let (a, _) = a.as_chunks_mut::<LANES>();
-    for (pair, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (x1, y1) = inverse_sixteen(field, factors, get(x), get(y), n / 8 + 2 * pair);
-        put(x, x1);
-        put(y, y1);
-    }
     // Distances in registers. Stages from distance 1 on in pairs, an odd one first; the last one of all
     // scales.
     let last = (plan.last.splat(0), plan.last.splat(1));
@@ -426,29 +489,54 @@ pub(super) fn multiply(_: Avx512Ifma, plan: &Plan, a: &mut [u64], b: &[u64]) {
     unsafe { multiply_values(plan, a, b) }
 }
 
-/// Barrett's reduction on 52-bit halves. With factors shifted so that the product has 103 bits, its high
-/// half is `h = floor(a b / 2^(2 bits - 51))`; `floor(h m / 2^52)` with `m = floor(2^(2 bits + 1) / q)` is
-/// the quotient or at most three less, so the rest is in `[0, 4q)`.
 #[target_feature(enable = "avx512f,avx512ifma")]
-#[expect(clippy::cast_possible_truncation, reason = "at most 52 bits")]
 fn multiply_values(plan: &Plan, a: &mut [u64], b: &[u64]) {
-    let field = Field::new(plan.modulus.q());
-    let bits = plan.modulus.bits();
-    let barrett = splat(((1u128 << (2 * bits + 1)) / u128::from(plan.modulus.q())) as u64);
-    let shifts = (
-        _mm_cvtsi32_si128(52 - bits as i32),
-        _mm_cvtsi32_si128(51 - bits as i32),
-    );
-    let zero = _mm512_setzero_si512();
+    let barrett = Barrett::new(plan);
     let (a, _) = a.as_chunks_mut::<LANES>();
     let (b, _) = b.as_chunks::<LANES>();
     for (x, y) in a.iter_mut().zip(b) {
-        let (a, b) = (get(x), get(y));
-        let shifted = (_mm512_sll_epi64(a, shifts.0), _mm512_sll_epi64(b, shifts.1));
+        let product = barrett.mul(get(x), get(y));
+        put(x, barrett.field.canonical(product));
+    }
+}
+
+/// Barrett's reduction on 52-bit halves. With factors shifted so that the product has 103 bits, its high
+/// half is `h = floor(a b / 2^(2 bits - 51))`; `floor(h m / 2^52)` with `m = floor(2^(2 bits + 1) / q)` is
+/// the quotient or at most three less, so the rest is in `[0, 4q)`.
+#[derive(Clone, Copy)]
+struct Barrett {
+    field: Field,
+    m: __m512i,
+    shifts: (__m128i, __m128i),
+}
+
+impl Barrett {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 52 bits")]
+    fn new(plan: &Plan) -> Self {
+        let (q, bits) = (plan.modulus.q(), plan.modulus.bits());
+        let shift = |by: u32| _mm_cvtsi32_si128(by.cast_signed() - bits.cast_signed());
+        Self {
+            field: Field::new(q),
+            m: splat(((1u128 << (2 * bits + 1)) / u128::from(q)) as u64),
+            shifts: (shift(52), shift(51)),
+        }
+    }
+
+    /// `a b` in `[0, 2q)`, for canonical factors.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn mul(self, a: __m512i, b: __m512i) -> __m512i {
+        let zero = _mm512_setzero_si512();
+        let shifted = (
+            _mm512_sll_epi64(a, self.shifts.0),
+            _mm512_sll_epi64(b, self.shifts.1),
+        );
         let high = _mm512_madd52hi_epu64(zero, shifted.0, shifted.1);
         let low = _mm512_madd52lo_epu64(zero, a, b);
-        let times = _mm512_madd52hi_epu64(zero, high, barrett);
-        let rest = _mm512_madd52lo_epu64(low, times, field.negated);
-        put(x, field.canonical(field.reduce_twice(rest)));
+        let times = _mm512_madd52hi_epu64(zero, high, self.m);
+        self.field
+            .reduce_twice(_mm512_madd52lo_epu64(low, times, self.field.negated))
     }
 }

@@ -100,3 +100,10 @@ pub(super) fn multiply(plan: &Plan, a: &mut [u64], b: &[u64]) {
         *x = plan.modulus.mul(*x, y);
     }
 }
+
+/// A product and a strided inverse.
+pub(super) fn inverse_product(plan: &Plan, (a, b): (&[u64], &[u64]), out: &mut [u64], k: u32) {
+    out.copy_from_slice(a);
+    multiply(plan, out, b);
+    inverse_strided(plan, out, k);
+}

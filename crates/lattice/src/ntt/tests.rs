@@ -153,6 +153,51 @@ fn a_strided_inverse_is_part_of_the_whole() {
 }
 
 #[test]
+fn a_fused_product_equals_its_parts() {
+    for plan in plans() {
+        let (a, b) = (random(7, &plan), random(8, &plan));
+        for k in 0..=plan.len().ilog2() {
+            let mut expected = a.clone();
+            plan.multiply(&mut expected, &b);
+            plan.inverse_strided(&mut expected, k);
+            for portable in [true, false] {
+                let mut found = vec![9; plan.len()];
+                if portable {
+                    portable::inverse_product(&plan, (&a, &b), &mut found, k);
+                } else {
+                    plan.inverse_product(&a, &b, &mut found, k);
+                }
+                let len = plan.len() >> k;
+                assert_eq!(found[..len], expected[..len], "n = {}, k = {k}", plan.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn automorphisms_permute_values() {
+    let plan = Plan::new(64, Modulus::new(Q50).unwrap()).unwrap();
+    let (n, modulus) = (plan.len(), plan.modulus());
+    let a = random(9, &plan);
+    for g in [1, 3, 5, 127] {
+        let mut image = vec![0; n];
+        for (i, &x) in a.iter().enumerate() {
+            let at = i * g % (2 * n);
+            image[at % n] = if at < n { x } else { modulus.sub(0, x) };
+        }
+        let mut values = a.clone();
+        plan.forward(&mut values);
+        plan.forward(&mut image);
+        let permuted: Vec<u64> = plan
+            .permutation(g)
+            .iter()
+            .map(|&i| values[i as usize])
+            .collect();
+        assert_eq!(permuted, image, "g = {g}");
+    }
+}
+
+#[test]
 fn lengths_and_moduli_are_checked() {
     let modulus = Modulus::new(Q50).unwrap();
     for n in [0, 8, 24, 1 << 17] {

@@ -12,29 +12,47 @@ pub const ETA: u32 = 21;
 /// assume.
 pub const VARIANCE: f64 = 10.5;
 
+/// Samples of one 16-byte block of the stream.
+const PER_BLOCK: usize = 3;
+
 /// Fills `out` with independent samples in `-21..=21`.
 ///
 /// A sum of 21 coins minus a sum of 21 others is the sum of all 42 with the others turned over,
-/// minus 21: each sample is one bit count of the low 42 bits of 8 bytes of the stream. Constant-time.
+/// minus 21: each sample is a count of 42 bits. A block of the stream, as two 64-bit words, gives three:
+/// the low 42 bits of each word, and the top 21 bits of both. With `m = ceil(part.len() / 3)` for parts
+/// of at most `3 CHUNK / 16` samples, block `i` gives samples `i`, `m + i` and `2m + i`. Constant-time.
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
-    for part in out.chunks_mut(CHUNK / 8) {
+    for part in out.chunks_mut(PER_BLOCK * CHUNK / 16) {
+        let blocks = part.len().div_ceil(PER_BLOCK);
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512Popcnt::detect() {
-            avx512::count(token, stream.chunk(8 * part.len()), part);
+            avx512::count(token, stream.chunk(16 * blocks), part);
             continue;
         }
-        count(stream.chunk(8 * part.len()), part);
+        count(stream.chunk(16 * blocks), part);
     }
 }
 
-/// One sample per 8 bytes.
-#[expect(clippy::cast_possible_truncation, reason = "a bit count is at most 64")]
 #[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a bit count is at most 64")]
 fn count(chunk: &[u8], samples: &mut [i8]) {
     const COINS: u64 = (1 << (2 * ETA)) - 1;
-    for (sample, bytes) in samples.iter_mut().zip(chunk.as_chunks::<8>().0) {
-        let ones = (u64::from_le_bytes(*bytes) & COINS).count_ones();
-        *sample = ones.cast_signed() as i8 - ETA as i8;
+    const UNUSED: u32 = u64::BITS - ETA;
+    let sample = |bits: u64| bits.count_ones().cast_signed() as i8 - ETA as i8;
+    let (words, _) = chunk.as_chunks::<8>();
+    let (blocks, _) = words.as_chunks::<2>();
+    let (first, rest) = samples.split_at_mut(blocks.len().min(samples.len()));
+    let (second, third) = rest.split_at_mut(blocks.len().min(rest.len()));
+    for (out, [low, _]) in first.iter_mut().zip(blocks) {
+        *out = sample(u64::from_le_bytes(*low) & COINS);
+    }
+    for (out, [_, high]) in second.iter_mut().zip(blocks) {
+        *out = sample(u64::from_le_bytes(*high) & COINS);
+    }
+    for (out, [low, high]) in third.iter_mut().zip(blocks) {
+        let tops =
+            (u64::from_le_bytes(*low) >> UNUSED) << ETA | u64::from_le_bytes(*high) >> UNUSED;
+        *out = sample(tops);
     }
 }
 
@@ -44,13 +62,13 @@ mod tests {
 
     #[test]
     fn backends_agree() {
-        for len in [0, 1, 7, 8, 9, 511, 512, 513, 2048] {
+        for len in [0, 1, 2, 3, 4, 5, 100, 767, 768, 769, 2048] {
             let mut found = vec![0; len];
             fill(&mut Stream::new(&[3; 32], 0), &mut found);
             let mut stream = Stream::new(&[3; 32], 0);
             let mut expected = vec![0; len];
-            for part in expected.chunks_mut(CHUNK / 8) {
-                count(stream.chunk(8 * part.len()), part);
+            for part in expected.chunks_mut(PER_BLOCK * CHUNK / 16) {
+                count(stream.chunk(16 * part.len().div_ceil(3)), part);
             }
             assert_eq!(found, expected);
         }

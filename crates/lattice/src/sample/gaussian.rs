@@ -8,8 +8,8 @@
 //!
 //! # Security
 //! A draw finds its block of 32 entries by comparing with the last one of every block, copies that
-//! block out by reading all of them under masks, and compares with its 32 entries; with AVX-512 the
-//! copy is a permutation within registers. Neither branches nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
+//! block out by reading all of them under masks, and compares with its 32 entries. Neither branches
+//! nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
 //! compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are
 //! secret; the buffers used here are zeroised.
 
@@ -17,11 +17,11 @@ use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod fixed;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use fixed::Fixed;
 
@@ -37,7 +37,7 @@ pub struct Sampler {
     bound: usize,
     table: Vec<Block>,
     #[cfg(target_arch = "x86_64")]
-    segments: avx512::Segments,
+    columns: Option<Box<[avx512::Column; BLOCK]>>,
 }
 
 /// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
@@ -77,7 +77,7 @@ impl Sampler {
             bound: 0,
             table: Vec::new(),
             #[cfg(target_arch = "x86_64")]
-            segments: avx512::Segments::new(&[]),
+            columns: None,
         };
         for tail in tails {
             let (high, low) = tail.add(&tail).ratio(&total);
@@ -91,9 +91,7 @@ impl Sampler {
         sampler.bound -= 1;
         #[cfg(target_arch = "x86_64")]
         {
-            let words = |block: &Block| block.high.into_iter().zip(block.low);
-            let table: Vec<_> = sampler.table.iter().flat_map(words).collect();
-            sampler.segments = avx512::Segments::new(&table[..sampler.bound]);
+            sampler.columns = avx512::columns(&sampler.table);
         }
         sampler
     }
@@ -145,10 +143,10 @@ impl Sampler {
     /// Samples from 16 bytes and one bit each.
     fn draw(&self, words: &[u8], signs: &[u8], out: &mut [i16]) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(token) = sordino_cpu::Avx512::detect() {
-            return avx512::draw(token, &self.segments, words, signs, out);
+        if let (Some(token), Some(columns)) = (sordino_cpu::Avx512::detect(), &self.columns) {
+            return avx512::draw(token, columns, self.table.len(), words, signs, out);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
-            return avx2::draw(token, &self.table, words, signs, out);
+            return wide::draw_avx2(token, &self.table, words, signs, out);
         }
         portable::draw(&self.table, words, signs, out);
     }
@@ -174,34 +172,39 @@ fn densities(numerator: u32, denominator: u32) -> Vec<Fixed> {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    /// Every backend against the definition, on both sides of every entry of the table.
-    #[test]
-    fn backends_equal_the_definition() {
-        for (numerator, denominator) in [(32, 1), (16, 1), (32, 5), (11, 1), (1, 1), (1000, 1)] {
-            let sampler = Sampler::new(numerator, denominator);
-            let edges = (1..=sampler.bound()).flat_map(|k| {
-                let tail = sampler.tail(k);
-                [tail - 1, tail, tail + 1]
-            });
-            let values: Vec<u128> = edges.chain([0, u128::MAX]).collect();
-            for batch in values.chunks(BATCH) {
-                // The low eight bytes are the high word.
-                let words: Vec<u8> = batch
-                    .iter()
-                    .flat_map(|u| u.rotate_left(64).to_le_bytes())
-                    .collect();
-                let signs = [0xa5, 0x3c, 0x00, 0xff];
-                let mut expected = vec![0; batch.len()];
-                portable::draw(&sampler.table, &words, &signs, &mut expected);
-                let mut found = vec![-1; batch.len()];
-                if let Some(token) = sordino_cpu::Avx512::detect() {
-                    avx512::draw(token, &sampler.segments, &words, &signs, &mut found);
-                    assert_eq!(found, expected, "avx512");
-                }
-                if let Some(token) = sordino_cpu::Avx2::detect() {
-                    avx2::draw(token, &sampler.table, &words, &signs, &mut found);
-                    assert_eq!(found, expected, "avx2");
+    /// Values at, just below and just above entries, where a comparison can go wrong.
+    fn edges(sampler: &Sampler, picks: &[(usize, i8)]) -> Vec<u8> {
+        let values = picks.iter().map(|(k, offset)| {
+            let entry = sampler.tail(1 + k % sampler.bound());
+            let u = entry.wrapping_add_signed(i128::from(*offset % 2));
+            let bytes = u.to_le_bytes();
+            [&bytes[8..], &bytes[..8]].concat()
+        });
+        values.collect::<Vec<_>>().concat()
+    }
+
+    proptest! {
+        #[test]
+        fn wide_draws_are_the_portable_ones(
+            words in prop::collection::vec(any::<u8>(), BATCH * 16),
+            signs in prop::collection::vec(any::<u8>(), BATCH / 8),
+            picks in prop::collection::vec(any::<(usize, i8)>(), BATCH),
+            len in 0..=BATCH,
+        ) {
+            for sigma in [(32, 1), (16, 1), (32, 5), (1, 1), (40, 1)] {
+                let sampler = Sampler::new(sigma.0, sigma.1);
+                for words in [&words, &edges(&sampler, &picks)] {
+                    let (mut expected, mut found) = (vec![0; len], vec![0; len]);
+                    portable::draw(&sampler.table, words, &signs, &mut expected);
+                    if let Some(token) = sordino_cpu::Avx2::detect() {
+                        wide::draw_avx2(token, &sampler.table, words, &signs, &mut found);
+                        prop_assert_eq!(&found, &expected);
+                    }
+                    found.fill(0);
+                    sampler.draw(words, &signs, &mut found);
+                    prop_assert_eq!(&found, &expected);
                 }
             }
         }

@@ -18,8 +18,9 @@ pub fn fill_row(seed: &[u8; 32], domain: u8, row: u64, out: &mut [u32]) {
     assert!(row < 1 << 56, "row {row} does not fit beside the domain");
     let mut rng = ChaCha20Rng::from_seed(*seed);
     rng.set_stream(u64::from(domain) << 56 | row);
+    rng.fill_bytes(bytemuck::cast_slice_mut(out));
     for word in out {
-        *word = rng.next_u32();
+        *word = u32::from_le(*word);
     }
 }
 

@@ -29,15 +29,15 @@ pub(crate) fn unpack_z(out: &mut Poly, bytes: &[u8], gamma1_bits: u32, bound: i3
     greatest < bound
 }
 
-/// FIPS 204, Algorithm 18 (`SimpleBitUnpack`) of one polynomial of t1, times 2^d with d = 13:
-/// coefficients in [0, q).
+/// FIPS 204, Algorithm 18 (`SimpleBitUnpack`) of one polynomial of t1, times -2^d with d = 13:
+/// coefficients in (-q, 0].
 pub(crate) fn unpack_t1(out: &mut Poly, bytes: &[u8; 320]) {
     let (fives, _) = bytes.as_chunks::<5>();
     let (fours, _) = out.0.as_chunks_mut::<4>();
     for (out, b) in fours.iter_mut().zip(fives) {
         let word = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], 0, 0, 0]);
         for (i, out) in out.iter_mut().enumerate() {
-            *out = ((word >> (10 * i) & 0x3FF) << 13) as i32;
+            *out = -(((word >> (10 * i) & 0x3FF) << 13) as i32);
         }
     }
 }

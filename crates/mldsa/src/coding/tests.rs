@@ -309,7 +309,7 @@ fn t1_on_every_backend() {
     let mut expected = Poly::ZERO;
     portable::unpack_t1(&mut expected, &bytes);
     assert_eq!(
-        expected.0[1] >> 13,
+        -expected.0[1] >> 13,
         (i32::from(bytes[1]) >> 2) + ((i32::from(bytes[2]) & 15) << 6)
     );
     for backend in Backend::available() {

@@ -7,7 +7,7 @@ use core::arch::x86_64::{
     _mm256_slli_epi64, _mm256_srli_epi64, _mm256_store_si256, _mm256_xor_si256,
 };
 
-use super::{Lanes, Mask, permutation, portable};
+use super::{Blocks, Lanes, Mask, permutation, portable};
 use sordino_cpu::Avx2;
 
 /// Permutes the lanes in `mask`; the others may change or not.
@@ -21,6 +21,11 @@ pub(crate) fn permute_lanes(_: Avx2, lanes: &mut Lanes, mask: Mask) {
             unsafe { permute(lanes, half) }
         }
     }
+}
+
+/// As [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+pub(crate) fn blocks(_: Avx2, lanes: &Lanes, blocks: &mut Blocks) {
+    portable::blocks(lanes, blocks);
 }
 
 /// Permutes lanes `half..half + 4`, for `half` 0 or 4.

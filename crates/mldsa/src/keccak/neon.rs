@@ -4,7 +4,7 @@
 
 use core::arch::aarch64::{uint64x2_t, vdupq_n_u64, veorq_u64, vld1q_u64, vst1q_u64};
 
-use super::{Lanes, Mask, permutation, portable};
+use super::{Blocks, Lanes, Mask, permutation, portable};
 use sordino_cpu::{Neon, NeonSha3};
 
 /// Permutes the lanes in `mask`; the others may change or not.
@@ -18,6 +18,11 @@ pub(crate) fn permute_lanes_sha3(_: NeonSha3, lanes: &mut Lanes, mask: Mask) {
     pairs(lanes, mask, |lanes, pair| unsafe {
         sha3::permute(lanes, pair)
     });
+}
+
+/// As [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+pub(crate) fn blocks(_: Neon, lanes: &Lanes, blocks: &mut Blocks) {
+    portable::blocks(lanes, blocks);
 }
 
 fn pairs(lanes: &mut Lanes, mask: Mask, permute: impl Fn(&mut Lanes, usize)) {

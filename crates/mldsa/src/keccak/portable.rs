@@ -1,6 +1,6 @@
 //! The definition: one state, in plain words.
 
-use super::{Lanes, Mask, RC};
+use super::{Blocks, Lanes, Mask, RC};
 
 /// The rotation of word x + 5 y by rho.
 const RHO: [u32; 25] = [
@@ -51,6 +51,15 @@ pub(crate) fn permute_lane(lanes: &mut Lanes, lane: usize) {
 pub(crate) fn permute_lanes(lanes: &mut Lanes, mask: Mask) {
     for lane in mask.iter() {
         permute_lane(lanes, lane);
+    }
+}
+
+/// Turns the lanes around, word by word.
+pub(crate) fn blocks(lanes: &Lanes, blocks: &mut Blocks) {
+    for (lane, block) in blocks.0.iter_mut().enumerate() {
+        for (bytes, word) in block.as_chunks_mut::<8>().0.iter_mut().zip(&lanes.0) {
+            *bytes = word[lane].to_le_bytes();
+        }
     }
 }
 

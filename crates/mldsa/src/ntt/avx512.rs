@@ -50,7 +50,7 @@ pub(crate) fn product(_: Avx512, out: &mut Poly, row: &[Poly], vector: &[Poly]) 
     }
 }
 
-type Registers = [__m512i; 16];
+pub(crate) type Registers = [__m512i; 16];
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -62,7 +62,7 @@ fn load(poly: &Poly) -> Registers {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(poly: &mut Poly, v: &Registers) {
+pub(crate) fn store(poly: &mut Poly, v: &Registers) {
     let (rows, _) = poly.0.as_chunks_mut::<16>();
     for (row, v) in rows.iter_mut().zip(v) {
         // SAFETY: as in `load`.
@@ -238,7 +238,7 @@ fn inverse_ntt_in_registers(poly: &mut Poly) {
 /// Row i, column j to row j, column i.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn transpose_registers(v: &mut Registers) {
+pub(crate) fn transpose_registers(v: &mut Registers) {
     let zero = _mm512_setzero_si512();
     // pairs of rows, then fours: u[4 g + c] holds columns c, c + 4, c + 8, c + 12 of rows 4 g..
     let mut t = [zero; 16];

@@ -56,8 +56,9 @@ pub(crate) fn transpose(poly: &mut Poly) {
 
 /// One row of FIPS 204, Algorithm 48 (`MatrixVectorNTT`): `out = sum_j row[j] * vector[j] / 2^32`.
 ///
-/// In: at most 8 columns, |row| below q, |vector| at most 2^23 + 8 q. The sum is then below 2^53,
-/// so the output is below q.
+/// In: at most 8 columns; |row| below q, in the last column below 2^23 + 8 q; |vector| below
+/// 2^19 + 8 q. The sum is then below 7 * 2^23 * 2^26.01 + 2^26.17 * 2^26.01 < 2^53.1, so the output
+/// is below 2^21.1 + q / 2 < q.
 pub(crate) fn product(out: &mut Poly, row: &[Poly], vector: &[Poly]) {
     for (i, out) in out.0.iter_mut().enumerate() {
         let sum = row

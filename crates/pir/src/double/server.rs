@@ -108,12 +108,7 @@ impl Server {
             return Ok(Vec::new());
         }
         let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();
-        let q1 = Panels::from_columns(self.backend, &columns);
-        let mut a1 = vec![0; self.params.rows() * k];
-        let digits = self.database.digits()?;
-        for_row_chunks(digits, k, &mut a1, |digits, out| {
-            digits.mul_panels(&q1, out);
-        });
+        let a1 = lwe::scan(self.backend, self.database.digits()?, &columns);
         let answers = queries.iter().enumerate().map(|(t, query)| {
             let a1: Vec<_> = a1.iter().skip(t).step_by(k).copied().collect();
             self.second_level(&a1, query)

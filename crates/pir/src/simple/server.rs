@@ -135,13 +135,7 @@ impl Server {
         }
         let k = queries.len();
         let columns: Vec<_> = queries.iter().map(|query| query.b.as_slice()).collect();
-        let b = Panels::from_columns(self.backend, &columns);
-        let mut words = vec![0; self.params.rows() * k];
-        if k > 0 {
-            for_row_chunks(self.database.digits()?, k, &mut words, |digits, out| {
-                digits.mul_panels(&b, out);
-            });
-        }
+        let words = lwe::scan(self.backend, self.database.digits()?, &columns);
         let answer = |t| {
             let words = words.iter().skip(t).step_by(k).copied().collect();
             self.raw(words).round()

@@ -85,7 +85,7 @@ impl Client {
                 let start = Instant::now();
                 let rows = self.centroids.chunks_exact(self.dim);
                 let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
-                stages.centroid_scores = start.elapsed();
+                stages.scores = start.elapsed();
                 Ok(scores)
             }
             Routing::Encrypted => self.encrypted_scores(rng, transport, query, &mut stages)?,
@@ -142,7 +142,7 @@ impl Client {
 
         let start = Instant::now();
         let reply = transport.call(&Message::Score.with(&query.to_bytes()))?;
-        stages.centroid_scores = start.elapsed();
+        stages.scores = start.elapsed();
 
         let start = Instant::now();
         let clusters = self.mode.clusters as usize;

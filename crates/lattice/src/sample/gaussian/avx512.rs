@@ -1,133 +1,103 @@
-//! A draw in two steps: which of 24 segments of the table, then where in the segment.
-//!
-//! All segments' entries at one offset fill three registers, so each lane takes the entry of its
-//! own segment by a permutation within registers: no address depends on a sample. A draw costs
-//! 24 + L comparisons instead of 24 L, for a table of 24 L entries.
+//! AVX-512: eight samples at a time. Every sample's block is looked up by a permute of registers,
+//! which takes the same time for every index, entry by entry.
 
 #![expect(
     unsafe_code,
-    reason = "vector loads and stores, and a kernel that needs a processor level"
-)]
-#![expect(
-    clippy::cast_possible_wrap,
-    reason = "table entries and magnitudes as lanes"
+    reason = "vector loads, and a function that needs a processor level"
 )]
 
 use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512;
 
-use zeroize::Zeroize;
+use super::{BATCH, BLOCK, Block};
 
-/// Samples of one pass.
-const LANES: usize = 8;
+/// Blocks that two registers hold one entry of each of.
+const BLOCKS: usize = 16;
 
-/// Segments of the table: what three registers of eight lanes hold.
-const SEGMENTS: usize = 24;
-
-/// The table, cut into segments of one length and padded with zeros, which no value is below.
-#[derive(Clone, Debug)]
-pub(super) struct Segments {
-    /// `rows[j][s]` is entry `j` of segment `s`: high words, then low words.
-    rows: Vec<[[u64; SEGMENTS]; 2]>,
+/// Entry `p` of every block, high and low words: the table turned on its side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    high: [u64; BLOCKS],
+    low: [u64; BLOCKS],
 }
 
-impl Segments {
-    /// The segments of a table of high and low words.
-    pub(super) fn new(table: &[(u64, u64)]) -> Self {
-        let len = table.len().div_ceil(SEGMENTS).max(1);
-        let mut rows = vec![[[0; SEGMENTS]; 2]; len];
-        for (s, segment) in table.chunks(len).enumerate() {
-            for (row, (high, low)) in rows.iter_mut().zip(segment) {
-                (row[0][s], row[1][s]) = (*high, *low);
-            }
-        }
-        Self { rows }
+/// The columns of a table, if it has few enough blocks.
+pub(super) fn columns(table: &[Block]) -> Option<Box<[Column; BLOCK]>> {
+    if table.len() > BLOCKS {
+        return None;
     }
-}
-
-/// Samples from 16 bytes of `words` and one bit of `signs` each, eight at a time.
-pub(super) fn draw(_: Avx512, segments: &Segments, words: &[u8], signs: &[u8], out: &mut [i16]) {
-    let mut magnitudes = [0i16; LANES];
-    for ((out, words), signs) in out
-        .chunks_mut(LANES)
-        .zip(words.chunks(16 * LANES))
-        .zip(signs)
-    {
-        let mut uniform = [[0u64; LANES]; 2];
-        for (i, u) in words.as_chunks::<16>().0.iter().enumerate() {
-            let (halves, _) = u.as_chunks();
-            uniform[0][i] = u64::from_le_bytes(halves[0]);
-            uniform[1][i] = u64::from_le_bytes(halves[1]);
-        }
-        // SAFETY: the token proves the processor's level.
-        unsafe { magnitudes_avx512(segments, &uniform, &mut magnitudes) };
-        uniform.zeroize();
-        for (i, (out, magnitude)) in out.iter_mut().zip(magnitudes).enumerate() {
-            let sign = -i16::from(signs >> i & 1);
-            *out = (magnitude ^ sign).wrapping_sub(sign);
+    let mut columns = Box::new(
+        [Column {
+            high: [0; BLOCKS],
+            low: [0; BLOCKS],
+        }; BLOCK],
+    );
+    for (b, block) in table.iter().enumerate() {
+        for (p, column) in columns.iter_mut().enumerate() {
+            column.high[b] = block.high[p];
+            column.low[b] = block.low[p];
         }
     }
-    magnitudes.zeroize();
+    Some(columns)
 }
 
-/// `#{k : u < T[k]}` for eight values of `u`, high and low words apart.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn magnitudes_avx512(
-    segments: &Segments,
-    uniform: &[[u64; LANES]; 2],
-    magnitudes: &mut [i16; LANES],
+/// [`super::portable::draw`] for one batch: `blocks` is the length of the table.
+pub(super) fn draw(
+    _: Avx512,
+    columns: &[Column; BLOCK],
+    blocks: usize,
+    words: &[u8],
+    signs: &[u8],
+    out: &mut [i16],
 ) {
-    let [first, others @ ..] = segments.rows.as_slice() else {
-        return magnitudes.fill(0);
-    };
+    assert!(words.len() == BATCH * 16 && signs.len() == BATCH / 8 && out.len() <= BATCH);
+    for ((words, signs), out) in words.chunks_exact(128).zip(signs).zip(out.chunks_mut(8)) {
+        // SAFETY: the token proves the processor's level.
+        let samples = unsafe { draw_eight(columns, blocks, words, *signs) };
+        out.copy_from_slice(&samples[..out.len()]);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load<T>(values: &[T]) -> __m512i {
+    assert!(size_of_val(values) >= 64);
+    // SAFETY: the assertion above.
+    unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
+}
+
+/// The lanes in which `(high, low)` is below the other number.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn below(high: __m512i, low: __m512i, than_high: __m512i, than_low: __m512i) -> __mmask8 {
+    let tied = _mm512_cmpeq_epu64_mask(high, than_high);
+    _mm512_cmplt_epu64_mask(high, than_high) | _mm512_mask_cmplt_epu64_mask(tied, low, than_low)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn draw_eight(columns: &[Column; BLOCK], blocks: usize, words: &[u8], signs: u8) -> [i16; 8] {
+    let (first, second) = (load(words), load(&words[64..]));
+    let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     let one = _mm512_set1_epi64(1);
-    let len = _mm512_set1_epi64(segments.rows.len() as i64);
-    let (high, low) = (load(&uniform[0], 0), load(&uniform[1], 0));
-
-    // Entries fall, so the last segment whose first entry is above u is where u lies.
-    let mut above = _mm512_setzero_si512();
-    for (first_high, first_low) in first[0].iter().zip(&first[1]) {
-        let entry = [
-            _mm512_set1_epi64(*first_high as i64),
-            _mm512_set1_epi64(*first_low as i64),
-        ];
-        above = _mm512_mask_add_epi64(above, below(high, low, entry), above, one);
+    let high = _mm512_permutex2var_epi64(first, even, second);
+    let low = _mm512_permutex2var_epi64(first, _mm512_or_si512(even, one), second);
+    let last = &columns[BLOCK - 1];
+    let mut whole = _mm512_setzero_si512();
+    for b in 0..blocks {
+        let entry = [last.high[b], last.low[b]].map(|word| _mm512_set1_epi64(word.cast_signed()));
+        whole = _mm512_mask_add_epi64(whole, below(high, low, entry[0], entry[1]), whole, one);
     }
-    // u at or above the first entry of all: in segment 0, where nothing more counts.
-    let segment = _mm512_sub_epi64(_mm512_max_epu64(above, one), one);
-    let mut count = _mm512_mul_epu32(segment, len);
-    count = _mm512_add_epi64(count, _mm512_min_epu64(above, one));
-    for row in others {
-        let entry = [pick(&row[0], segment), pick(&row[1], segment)];
-        count = _mm512_mask_add_epi64(count, below(high, low, entry), count, one);
+    let mut count = _mm512_slli_epi64::<{ BLOCK.trailing_zeros() }>(whole);
+    for column in columns {
+        let entry = [&column.high, &column.low]
+            .map(|words| _mm512_permutex2var_epi64(load(&words[..8]), whole, load(&words[8..])));
+        count = _mm512_mask_add_epi64(count, below(high, low, entry[0], entry[1]), count, one);
     }
-    // SAFETY: eight words.
-    unsafe { _mm_storeu_si128(magnitudes.as_mut_ptr().cast(), _mm512_cvtepi64_epi16(count)) };
-}
-
-/// The lanes in which the 128-bit `u` is below the entry.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn below(high: __m512i, low: __m512i, entry: [__m512i; 2]) -> __mmask8 {
-    let tied = _mm512_cmpeq_epu64_mask(high, entry[0]);
-    _mm512_cmplt_epu64_mask(high, entry[0]) | _mm512_mask_cmplt_epu64_mask(tied, low, entry[1])
-}
-
-/// Lane by lane the word of a row at `segment`, below 24.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn pick(row: &[u64; SEGMENTS], segment: __m512i) -> __m512i {
-    // The permutation reads four bits of an index; bit 4 tells the third register.
-    let low = _mm512_permutex2var_epi64(load(row, 0), segment, load(row, 8));
-    let third = _mm512_test_epi64_mask(segment, _mm512_set1_epi64(16));
-    _mm512_mask_permutexvar_epi64(low, third, segment, load(row, 16))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load(words: &[u64], at: usize) -> __m512i {
-    let eight = &words[at..at + 8];
-    // SAFETY: eight words.
-    unsafe { _mm512_loadu_si512(eight.as_ptr().cast()) }
+    let magnitudes = _mm512_cvtepi64_epi16(count);
+    let samples = _mm_mask_sub_epi16(magnitudes, signs, _mm_setzero_si128(), magnitudes);
+    let mut out = [0; 8];
+    // SAFETY: `out` has the 16 bytes that are stored.
+    unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), samples) }
+    out
 }

@@ -1,15 +1,12 @@
-//! The portable draw, compiled for 256-bit vectors.
+//! The portable draw, compiled for AVX2.
 
-#![expect(
-    unsafe_code,
-    reason = "a call of a function that needs a processor level"
-)]
+#![expect(unsafe_code, reason = "calls of functions that need a processor level")]
 
 use sordino_cpu::Avx2;
 
 use super::{Block, portable};
 
-pub(super) fn draw(_: Avx2, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+pub(super) fn draw_avx2(_: Avx2, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx2")]
     fn inner(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
         portable::draw(table, words, signs, out);

@@ -1,0 +1,230 @@
+//! Locality-sensitive hashing: `lsh/hash` (one vector), `lsh/batch`, `lsh/scan` (Hamming top-k over
+//! packed codes), `lsh/search` (two stages: nearest codes, then exact scores) and `lsh/tables`.
+//!
+//! `SORDINO_BENCH_LONG=1` adds a scan of 10,000,000 codes.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use sordino_lsh::{
+    Backend, Codes, CrossPolytope, E2Lsh, Family, Kind, Lookup, Nearest, Scratch, Seed, SimHash,
+    SimHashTables, Tables,
+};
+
+const SEED: Seed = Seed([7; 32]);
+
+fn floats(len: usize) -> Vec<f32> {
+    let mut rng = StdRng::seed_from_u64(len as u64);
+    (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+/// The definition by loops: one dot product per bit.
+fn naive(planes: &[f32], x: &[f32], code: &mut [u64]) {
+    code.fill(0);
+    for (i, plane) in planes.chunks_exact(x.len()).enumerate() {
+        let dot: f32 = plane.iter().zip(x).map(|(a, b)| a * b).sum();
+        code[i / 64] |= u64::from(dot >= 0.0) << (i % 64);
+    }
+}
+
+fn hash(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lsh/hash");
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(100));
+    group
+        .measurement_time(Duration::from_millis(300))
+        .throughput(Throughput::Elements(1));
+    for (dims, bits) in [
+        (32, 128),
+        (128, 64),
+        (128, 128),
+        (128, 1024),
+        (256, 128),
+        (768, 256),
+    ] {
+        let (case, x) = (format!("{dims}dims-{bits}bits"), floats(dims));
+        let (mut scratch, mut code) = (Scratch::default(), vec![0; bits / 64]);
+        let planes = floats(dims * bits);
+        group.bench_function(BenchmarkId::new("loops", &case), |b| {
+            b.iter(|| naive(&planes, black_box(&x), &mut code));
+        });
+        for (name, kind) in [
+            ("rotation", Kind::Rotation),
+            ("hyperplanes", Kind::Hyperplanes),
+        ] {
+            let hash = SimHash::new(dims, bits, kind, SEED).expect("valid");
+            for backend in Backend::all() {
+                group.bench_function(
+                    BenchmarkId::new(format!("{name}-{}", backend.name()), &case),
+                    |b| {
+                        b.iter(|| hash.hash_on(backend, black_box(&x), &mut scratch, &mut code));
+                    },
+                );
+            }
+        }
+    }
+    let (x, mut room) = (floats(128), Lookup::default());
+    let polytope = CrossPolytope::new(128, 1, 2, SEED).expect("valid");
+    group.bench_function(
+        BenchmarkId::new("cross-polytope", "128dims-2functions"),
+        |b| {
+            b.iter(|| Tables::keys(&polytope, black_box(&x), 0, 1, &mut room)[0]);
+        },
+    );
+    let e2lsh = E2Lsh::new(128, 1, 8, 4.0, SEED).expect("valid");
+    group.bench_function(BenchmarkId::new("e2lsh", "128dims-8functions"), |b| {
+        b.iter(|| Tables::keys(&e2lsh, black_box(&x), 0, 1, &mut room)[0]);
+    });
+    group.finish();
+}
+
+fn batch(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lsh/batch");
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_millis(500));
+    let vectors = floats(128 * 10_000);
+    group.throughput(Throughput::Elements(10_000));
+    let hash = SimHash::new(128, 128, Kind::Rotation, SEED).expect("valid");
+    group.bench_function(BenchmarkId::new("rotation", "10000x128dims-128bits"), |b| {
+        b.iter(|| hash.hash_batch(black_box(&vectors)));
+    });
+    group.bench_function(
+        BenchmarkId::new("rotation-rayon", "10000x128dims-128bits"),
+        |b| {
+            b.iter(|| hash.par_hash_batch(black_box(&vectors)));
+        },
+    );
+    group.finish();
+}
+
+fn scan(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lsh/scan");
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(100));
+    group.measurement_time(Duration::from_millis(400));
+    let mut sizes = vec![
+        (100_000, 64),
+        (100_000, 128),
+        (100_000, 256),
+        (100_000, 1024),
+        (1_000_000, 128),
+    ];
+    if std::env::var_os("SORDINO_BENCH_LONG").is_some() {
+        sizes.push((10_000_000, 128));
+    }
+    for (count, bits) in sizes {
+        let (case, per_code, k) = (format!("{count}x{bits}bits-top50"), bits / 64, 50);
+        let mut rng = StdRng::seed_from_u64(9);
+        let words: Vec<u64> = (0..count * per_code).map(|_| rng.random()).collect();
+        let query: Vec<u64> = (0..per_code).map(|_| rng.random()).collect();
+        let (codes, mut room) = (Codes::from_words(bits, &words), Nearest::default());
+        group.throughput(Throughput::Elements(count as u64));
+        group.bench_function(BenchmarkId::new("popcount-and-select", &case), |b| {
+            let mut distances = Vec::with_capacity(count);
+            b.iter(|| {
+                distances.clear();
+                distances.extend(words.chunks_exact(per_code).zip(0_u32..).map(|(code, i)| {
+                    (
+                        code.iter()
+                            .zip(&query)
+                            .map(|(a, b)| (a ^ b).count_ones())
+                            .sum::<u32>(),
+                        i,
+                    )
+                }));
+                distances.select_nth_unstable(k);
+                distances[..k].sort_unstable();
+                distances[0]
+            });
+        });
+        for backend in Backend::all() {
+            group.bench_function(BenchmarkId::new(backend.name(), &case), |b| {
+                b.iter(|| codes.nearest_on(backend, black_box(&query), k, &mut room)[0]);
+            });
+        }
+    }
+    group.finish();
+}
+
+fn search(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lsh/search");
+    group
+        .sample_size(20)
+        .measurement_time(Duration::from_millis(400));
+    let (count, mut room) = (100_000, Nearest::default());
+    for dims in [32, 128, 256] {
+        let vectors = floats(count * dims);
+        let hash = SimHash::new(dims, 128, Kind::Rotation, SEED).expect("valid");
+        let (codes, x) = (hash.hash_batch(&vectors), floats(dims));
+        let (mut scratch, mut code) = (Scratch::default(), [0; 2]);
+        group.bench_function(BenchmarkId::new("hash-scan-top50", dims), |b| {
+            b.iter(|| {
+                hash.hash_into(black_box(&x), &mut scratch, &mut code);
+                codes.nearest(&code, 50, &mut room)[0]
+            });
+        });
+        group.bench_function(BenchmarkId::new("200-candidates-exact-top10", dims), |b| {
+            b.iter(|| {
+                hash.hash_into(black_box(&x), &mut scratch, &mut code);
+                let mut scored: Vec<(f32, u32)> = codes
+                    .nearest(&code, 200, &mut room)
+                    .iter()
+                    .map(|near| {
+                        let row = &vectors[near.index as usize * dims..][..dims];
+                        (row.iter().zip(&x).map(|(a, b)| a * b).sum(), near.index)
+                    })
+                    .collect();
+                scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+                scored.truncate(10);
+                scored
+            });
+        });
+    }
+    group.finish();
+}
+
+fn lookup<F: Family>(c: &mut Criterion, name: &str, family: F, vectors: &[f32]) {
+    let mut group = c.benchmark_group("lsh/tables");
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(100));
+    group.measurement_time(Duration::from_millis(300));
+    let (dims, mut room) = (family.dims(), Lookup::default());
+    let tables = Tables::build(family, vectors).expect("few vectors");
+    for probes in [1, 8, 32] {
+        group.bench_function(BenchmarkId::new(name, format!("{probes}probes")), |b| {
+            b.iter(|| {
+                tables
+                    .candidates(black_box(&vectors[..dims]), probes, &mut room)
+                    .len()
+            });
+        });
+    }
+    group.finish();
+}
+
+fn tables(c: &mut Criterion) {
+    let vectors = floats(50_000 * 128);
+    let simhash = SimHashTables::new(128, 8, 14, Kind::Rotation, SEED).expect("valid");
+    lookup(c, "simhash-8x14", simhash, &vectors);
+    lookup(
+        c,
+        "cross-polytope-8x2",
+        CrossPolytope::new(128, 8, 2, SEED).expect("valid"),
+        &vectors,
+    );
+    lookup(
+        c,
+        "e2lsh-8x6",
+        E2Lsh::new(128, 8, 6, 8.0, SEED).expect("valid"),
+        &vectors,
+    );
+}
+
+criterion_group!(benches, hash, batch, scan, search, tables);
+criterion_main!(benches);

@@ -1,0 +1,196 @@
+//! Secret keys, encryption, decryption, and the keys that rotate.
+
+use rand_core::CryptoRng;
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::ring::add_signed;
+use sordino_lattice::sample::stream::Stream;
+use sordino_lattice::sample::{cbd, residue, ternary};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::ciphertext::{Ciphertext, Plaintext};
+use super::params::Params;
+use crate::Error;
+
+/// A ternary secret. Erased when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SecretKey {
+    #[zeroize(skip)]
+    params: Params,
+    /// `s` modulo each prime, `P` last, in NTT form.
+    limbs: Aligned<u64>,
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretKey")
+            .field("params", &self.params.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The key that rotates slots left by a fixed number of places: encryptions of `P s(X^g)`, `g = 5^k`, one
+/// for each prime of `Q`.
+#[derive(Clone, Debug)]
+pub struct GaloisKey {
+    pub(super) params: Params,
+    pub(super) rotation: usize,
+    /// Where values move under `X -> X^g`.
+    pub(super) permutation: Vec<u32>,
+    /// For each digit, `b` and `a` modulo each prime, `P` last.
+    pub(super) digits: Vec<(Aligned<u64>, Aligned<u64>)>,
+}
+
+impl SecretKey {
+    /// A fresh secret.
+    #[must_use]
+    pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R, params: &Params) -> Self {
+        let n = params.degree();
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut());
+        let mut coefficients = Zeroizing::new(Aligned::new(n));
+        ternary::fill(&mut Stream::new(&seed, 0), &mut coefficients);
+        let mut limbs = Aligned::new(params.all_plans().len() * n);
+        for (limb, plan) in limbs.chunks_exact_mut(n).zip(params.all_plans()) {
+            add_signed(plan.modulus(), limb, &coefficients);
+            plan.forward(limb);
+        }
+        Self {
+            params: params.clone(),
+            limbs,
+        }
+    }
+
+    /// Encrypts a plaintext: `(m + e - a s, a)`.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the plaintext belongs to another parameter set.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        plaintext: &Plaintext,
+    ) -> Result<Ciphertext, Error> {
+        plaintext.params.check_same(&self.params)?;
+        let primes: Vec<usize> = (0..=plaintext.level).collect();
+        let (mut c0, c1) = self.sample(rng, &primes);
+        for (j, (c0, m)) in self
+            .limbs_of(&mut c0)
+            .zip(plaintext.limbs.chunks_exact(self.n()))
+            .enumerate()
+        {
+            add(&self.params, j, c0, m);
+        }
+        Ok(Ciphertext {
+            params: self.params.clone(),
+            level: plaintext.level,
+            scale: plaintext.scale,
+            c0,
+            c1,
+        })
+    }
+
+    /// Decrypts to a plaintext of level 0: its scaled values must stay below half of `q_0`.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the ciphertext belongs to another parameter set.
+    ///
+    /// # Security
+    /// The plaintext carries an error that depends on the secret: it must stay with the key holder.
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Plaintext, Error> {
+        ciphertext.params.check_same(&self.params)?;
+        let n = self.n();
+        let mut limbs = Aligned::from(&ciphertext.c1[..n]);
+        self.params.plan(0).multiply(&mut limbs, &self.limbs[..n]);
+        add(&self.params, 0, &mut limbs, &ciphertext.c0[..n]);
+        Ok(Plaintext {
+            params: self.params.clone(),
+            level: 0,
+            scale: ciphertext.scale,
+            limbs,
+        })
+    }
+
+    /// The key that rotates slots left by `rotation` places.
+    #[must_use]
+    pub fn galois_key<R: CryptoRng + ?Sized>(&self, rng: &mut R, rotation: usize) -> GaloisKey {
+        let (n, params) = (self.n(), &self.params);
+        let rotation = rotation % params.slots();
+        let g = (0..rotation).fold(1, |g, _| 5 * g % (2 * n));
+        let permutation = params.plan(0).permutation(g);
+        let primes: Vec<usize> = (0..params.all_plans().len()).collect();
+        let special = params.plan(primes.len() - 1).modulus().q();
+        let digits = (0..=params.max_level())
+            .map(|i| {
+                let (mut b, a) = self.sample(rng, &primes);
+                // P s(X^g), modulo q_i alone: it is 0 modulo the other primes.
+                let modulus = params.plan(i).modulus();
+                let factor = modulus.reduce(special);
+                let s = &self.limbs[i * n..][..n];
+                for (b, &from) in b[i * n..][..n].iter_mut().zip(&permutation) {
+                    *b = modulus.add(*b, modulus.mul(s[from as usize], factor));
+                }
+                (b, a)
+            })
+            .collect();
+        GaloisKey {
+            params: params.clone(),
+            rotation,
+            permutation,
+            digits,
+        }
+    }
+
+    /// `(e - a s, a)` modulo some of the primes.
+    fn sample<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        primes: &[usize],
+    ) -> (Aligned<u64>, Aligned<u64>) {
+        let n = self.n();
+        let mut public = [0; 32];
+        rng.fill_bytes(&mut public);
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut());
+        let mut e = Zeroizing::new(Aligned::new(n));
+        cbd::fill(&mut Stream::new(&seed, 0), &mut e);
+        let mut a = Aligned::new(primes.len() * n);
+        let mut b = Aligned::new(primes.len() * n);
+        let mut product = Zeroizing::new(Aligned::new(n));
+        let limbs = a.chunks_exact_mut(n).zip(b.chunks_exact_mut(n));
+        for (&j, (a, b)) in primes.iter().zip(limbs) {
+            let plan = self.params.plan(j);
+            residue::fill_vartime(&public, j as u64, plan.modulus(), a);
+            add_signed(plan.modulus(), b, &e);
+            plan.forward(b);
+            product.copy_from_slice(a);
+            plan.multiply(&mut product, &self.limbs[j * n..][..n]);
+            for (b, &product) in b.iter_mut().zip(product.iter()) {
+                *b = plan.modulus().sub(*b, product);
+            }
+        }
+        (b, a)
+    }
+
+    fn n(&self) -> usize {
+        self.params.degree()
+    }
+
+    fn limbs_of<'a>(&self, limbs: &'a mut [u64]) -> std::slice::ChunksExactMut<'a, u64> {
+        limbs.chunks_exact_mut(self.n())
+    }
+}
+
+impl GaloisKey {
+    /// The places by which it rotates.
+    #[must_use]
+    pub fn rotation(&self) -> usize {
+        self.rotation
+    }
+}
+
+/// `x = x + y` modulo prime `j`.
+pub(super) fn add(params: &Params, j: usize, x: &mut [u64], y: &[u64]) {
+    let modulus = params.plan(j).modulus();
+    for (x, &y) in x.iter_mut().zip(y) {
+        *x = modulus.add(*x, y);
+    }
+}

@@ -1,0 +1,85 @@
+//! Why `sordino fpe` stopped.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Why `sordino fpe` stopped. No message holds a value or a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Standard input or output could not be read or written.
+    #[error("{0}")]
+    Stream(#[from] io::Error),
+    /// The key file is not what the documentation says.
+    #[error("{path}: not a key file of sordino-fpe-key-1", path = path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Key and format do not fit.
+    #[error("{0}")]
+    Parameters(sordino_fpe::Error),
+    /// The delimiter is not a character of one byte.
+    #[error("the delimiter is to be one character of ASCII")]
+    Delimiter,
+    /// There is no such column.
+    #[error("the input has no column {column}")]
+    NoColumn {
+        /// Its name, or its number from 1.
+        column: String,
+    },
+    /// A value was refused.
+    #[error("line {line}, column {column}: {source}")]
+    Value {
+        /// The line, from 1.
+        line: u64,
+        /// The field, from 1.
+        column: usize,
+        /// Why.
+        source: sordino_fpe::Error,
+    },
+    /// A value is not UTF-8.
+    #[error("line {line}, column {column}: not UTF-8")]
+    NotUtf8 {
+        /// The line, from 1.
+        line: u64,
+        /// The field, from 1.
+        column: usize,
+    },
+    /// A record has not as many fields as those before.
+    #[error("line {line}: {found} fields, expected {expected}")]
+    Fields {
+        /// The line, from 1.
+        line: u64,
+        /// Its fields.
+        found: u64,
+        /// Fields of the first record.
+        expected: u64,
+    },
+    /// A line is too long to be a value.
+    #[error("line {line}: longer than {max} bytes")]
+    LineLength {
+        /// The line, from 1.
+        line: u64,
+        /// The longest.
+        max: u64,
+    },
+}
+
+impl Error {
+    /// Names the file that an error of the system is about.
+    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,90 @@
+//! Key files.
+
+use super::Error;
+use rand::{TryRng, rngs::SysRng};
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+use zeroize::Zeroizing;
+
+/// What a key file begins with; the key follows in lower-case hex.
+pub const KEY_FILE_PREFIX: &str = "sordino-fpe-key-1:";
+
+/// Longer than any key file.
+const MAX_FILE: u64 = 128;
+
+/// Reads the key of a key file.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is not a key file.
+pub fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let mut text = Zeroizing::new(Vec::with_capacity(256));
+    let file = File::open(path).map_err(Error::at(path))?;
+    file.take(MAX_FILE)
+        .read_to_end(&mut text)
+        .map_err(Error::at(path))?;
+    parse(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
+}
+
+fn parse(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    let digits = text.strip_prefix(KEY_FILE_PREFIX.as_bytes())?;
+    let upper = digits.iter().any(u8::is_ascii_uppercase);
+    let key = Zeroizing::new(hex::decode(digits).ok()?);
+    (!upper && matches!(key.len(), 16 | 24 | 32)).then_some(key)
+}
+
+/// Writes a new key of 16, 24 or 32 bytes to a file that does not exist yet.
+///
+/// # Errors
+/// [`Error::File`] if it exists or cannot be written.
+pub fn generate_key(path: &Path, bytes: usize) -> Result<(), Error> {
+    let mut key = Zeroizing::new(vec![0; bytes]);
+    SysRng
+        .try_fill_bytes(&mut key)
+        .map_err(|error| Error::Stream(io::Error::other(error)))?;
+    let digits = Zeroizing::new(hex::encode(&key));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = options.open(path).map_err(Error::at(path))?;
+    let text = Zeroizing::new(format!("{KEY_FILE_PREFIX}{}\n", *digits));
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(Error::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_documented_is_a_key_file() {
+        for bytes in [16, 24, 32] {
+            let text = format!("{KEY_FILE_PREFIX}{}", "0a".repeat(bytes));
+            for end in ["", "\n", "\r\n"] {
+                let key = parse(format!("{text}{end}").as_bytes()).unwrap();
+                assert_eq!(*key, vec![10; bytes]);
+            }
+            for wrong in [
+                text.to_uppercase(),
+                text.replace('a', "A"),
+                format!("{text}0"),
+                format!("{text}0a"),
+                format!(" {text}"),
+                format!("{text}\n\n"),
+                text.replace("-1:", "-2:"),
+                "0a".repeat(bytes),
+            ] {
+                assert!(parse(wrong.as_bytes()).is_none(), "{wrong}");
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+#![doc = include_str!("../README.md")]
+
+pub mod fpe; // format-preserving encryption of lines and columns

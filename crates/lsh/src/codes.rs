@@ -1,0 +1,173 @@
+//! Packed codes and the scan for the nearest.
+
+use crate::scan::{Best, LANES, scan};
+use crate::wire::{Reader, Writer};
+use crate::{Backend, Error};
+
+/// A code near a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Neighbour {
+    /// Bits in which the code and the query differ.
+    pub distance: u32,
+    /// Place of the code in its list.
+    pub index: u32,
+}
+
+/// Codes of one length, laid out for scanning: word `j` of eight codes side by side, so that every
+/// lane of a vector adds up the distance of its own code.
+///
+/// # Examples
+/// ```
+/// use sordino_lsh::{Codes, Nearest};
+///
+/// let codes = Codes::from_words(64, &[0b0000, 0b0111, 0b0011]);
+/// let mut nearest = Nearest::default();
+/// let found = codes.nearest(&[0b0001], 2, &mut nearest);
+/// assert_eq!(found.iter().map(|n| (n.index, n.distance)).collect::<Vec<_>>(), [(0, 1), (2, 1)]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codes {
+    words: usize,
+    len: usize,
+    /// `len / 8` groups, rounded up, of `words` rows.
+    rows: Vec<[u64; LANES]>,
+}
+
+impl Codes {
+    /// Codes of `bits` bits that lie one after the other.
+    ///
+    /// # Panics
+    /// If `bits` is not a multiple of 64 from 64 to 1024, `words` not a whole number of codes, or
+    /// there are 2^32 codes or more.
+    #[must_use]
+    pub fn from_words(bits: usize, words: &[u64]) -> Self {
+        assert!(
+            bits.is_multiple_of(64) && (64..=1024).contains(&bits),
+            "bits of a code"
+        );
+        let per_code = bits / 64;
+        assert!(
+            words.len().is_multiple_of(per_code),
+            "a whole number of codes"
+        );
+        let len = words.len() / per_code;
+        assert!(u32::try_from(len).is_ok(), "fewer than 2^32 codes");
+        let mut rows = vec![[0; LANES]; len.div_ceil(LANES) * per_code];
+        for (i, code) in words.chunks_exact(per_code).enumerate() {
+            let group = &mut rows[i / LANES * per_code..][..per_code];
+            for (row, word) in group.iter_mut().zip(code) {
+                row[i % LANES] = *word;
+            }
+        }
+        Self {
+            words: per_code,
+            len,
+            rows,
+        }
+    }
+
+    /// Number of codes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no codes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bits of a code.
+    #[must_use]
+    pub fn bits(&self) -> usize {
+        64 * self.words
+    }
+
+    /// The words of code `index`, if there is one.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Vec<u64>> {
+        let group = (index < self.len).then(|| &self.rows[index / LANES * self.words..])?;
+        Some(
+            group[..self.words]
+                .iter()
+                .map(|row| row[index % LANES])
+                .collect(),
+        )
+    }
+
+    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first;
+    /// of equally near ones those with the lower index.
+    ///
+    /// `room` holds the result and is used again by the next call, without allocation.
+    ///
+    /// # Panics
+    /// If the query is not a code's number of words.
+    pub fn nearest<'a>(&self, query: &[u64], k: usize, room: &'a mut Nearest) -> &'a [Neighbour] {
+        self.nearest_on(Backend::detect(), query, k, room)
+    }
+
+    /// [`Codes::nearest`] on a backend of the caller's choice, for tests and benchmarks.
+    ///
+    /// # Panics
+    /// As [`Codes::nearest`].
+    pub fn nearest_on<'a>(
+        &self,
+        backend: Backend,
+        query: &[u64],
+        k: usize,
+        room: &'a mut Nearest,
+    ) -> &'a [Neighbour] {
+        assert_eq!(query.len(), self.words, "words of a code");
+        let best = &mut room.0;
+        best.start(self.bits(), self.len, k);
+        if k > 0 {
+            scan(backend, &self.rows, query, best);
+        }
+        best.finish()
+    }
+
+    /// The codes as bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new(b"CODE");
+        writer.number(self.bits());
+        let words: Vec<u64> = (0..self.len)
+            .filter_map(|i| self.get(i))
+            .flatten()
+            .collect();
+        writer.words(&words);
+        writer.finish()
+    }
+
+    /// Reads codes.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not exactly what [`Codes::to_bytes`] gives.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, b"CODE")?;
+        let bits = reader.number()?;
+        if !bits.is_multiple_of(64) || !(64..=1024).contains(&bits) {
+            return Err(Error::Bits { found: bits });
+        }
+        let words = reader.words()?;
+        reader.finish()?;
+        if !words.len().is_multiple_of(bits / 64) {
+            return Err(Error::Corrupt {
+                what: "number of words",
+            });
+        }
+        let len = words.len() / (bits / 64);
+        if u32::try_from(len).is_err() {
+            return Err(Error::Items {
+                found: len,
+                most: u32::MAX as usize,
+            });
+        }
+        Ok(Self::from_words(bits, &words))
+    }
+}
+
+/// Room for the result of a scan, to be used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Nearest(Best);

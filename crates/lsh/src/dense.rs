@@ -1,0 +1,36 @@
+//! Dense random projections: independent Gaussian coefficients.
+
+use crate::transform::{BLOCK, project};
+use crate::{Backend, Seed};
+
+/// A `dims x outputs` matrix, in blocks of 64 outputs; outputs beyond the last are zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Dense {
+    dims: usize,
+    /// `blocks x dims` rows.
+    weights: Vec<[f32; BLOCK]>,
+}
+
+impl Dense {
+    pub(crate) fn new(seed: Seed, dims: usize, outputs: usize) -> Self {
+        let mut weights = vec![[0.0; BLOCK]; dims * outputs.div_ceil(BLOCK)];
+        let mut draws = seed.stream(2);
+        for output in 0..outputs {
+            let rows = &mut weights[output / BLOCK * dims..][..dims];
+            for row in rows {
+                row[output % BLOCK] = draws.gaussian();
+            }
+        }
+        Self { dims, weights }
+    }
+
+    /// All projections of `x`, and zeros to the end of the last block.
+    pub(crate) fn apply(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+        values.clear();
+        for weights in self.weights.chunks_exact(self.dims) {
+            let mut sums = [0.0; BLOCK];
+            project(backend, x, weights, &mut sums);
+            values.extend_from_slice(&sums);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! E2LSH for Euclidean distance (Datar, Immorlica, Indyk, Mirrokni 2004): `floor((a x + b) / w)` for
+//! Gaussian `a` and uniform `b`, probed by how near a value is to its two borders (Lv et al. 2007).
+
+use crate::dense::Dense;
+use crate::family::{Functions, check_shape, part};
+use crate::probe::Step;
+use crate::simhash::MAX_DIMS;
+use crate::wire::{Reader, Writer};
+use crate::{Backend, Error, Seed};
+
+/// Most functions in all.
+const MOST: usize = 1024;
+
+/// E2LSH functions for tables: the key of a table joins `functions` intervals.
+#[derive(Clone, Debug)]
+pub struct E2Lsh {
+    dims: usize,
+    tables: usize,
+    functions: usize,
+    width: f32,
+    seed: Seed,
+    dense: Dense,
+    offsets: Vec<f32>,
+}
+
+impl E2Lsh {
+    /// `tables` keys of `functions` intervals of `width`, for vectors of `dims` floats. Two vectors at
+    /// distance `width` share an interval with probability 0.37, at a quarter of it with 0.80.
+    ///
+    /// # Errors
+    /// [`Error::Dims`]; [`Error::Functions`] if there are more than 1024 functions in all;
+    /// [`Error::Width`].
+    pub fn new(
+        dims: usize,
+        tables: usize,
+        functions: usize,
+        width: f32,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        if !(1..=MAX_DIMS).contains(&dims) {
+            return Err(Error::Dims {
+                found: dims,
+                most: MAX_DIMS,
+            });
+        }
+        check_shape(tables, functions, MOST)?;
+        if !(width.is_normal() && width > 0.0) {
+            return Err(Error::Width);
+        }
+        let mut draws = seed.stream(3);
+        let offsets = (0..tables * functions).map(|_| draws.uniform()).collect();
+        let dense = Dense::new(seed, dims, tables * functions);
+        Ok(Self {
+            dims,
+            tables,
+            functions,
+            width,
+            seed,
+            dense,
+            offsets,
+        })
+    }
+
+    fn own<'a>(&self, values: &'a [f32], table: usize) -> &'a [f32] {
+        &values[table * self.functions..][..self.functions]
+    }
+}
+
+/// The number of an interval, as bits of its two's complement.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "far intervals saturate; a NaN is in interval 0"
+)]
+fn interval(value: f32) -> u64 {
+    (value.floor() as i64).cast_unsigned()
+}
+
+impl Functions for E2Lsh {
+    const TAG: usize = 2;
+
+    fn dims(&self) -> usize {
+        self.dims
+    }
+
+    fn tables(&self) -> usize {
+        self.tables
+    }
+
+    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+        assert_eq!(x.len(), self.dims, "floats of a vector");
+        self.dense.apply(backend, x, values);
+        for (value, offset) in values.iter_mut().zip(&self.offsets) {
+            *value = *value / self.width + offset;
+        }
+    }
+
+    fn key(&self, values: &[f32], table: usize) -> u64 {
+        let values = self.own(values, table).iter().enumerate();
+        values.fold(0, |key, (i, value)| {
+            key.wrapping_add(part(i, interval(*value)))
+        })
+    }
+
+    fn steps(&self, values: &[f32], table: usize, steps: &mut Vec<Step>) {
+        for (function, value) in self.own(values, table).iter().enumerate() {
+            let (here, above_floor) = (interval(*value), value - value.floor());
+            for (other, gap) in [
+                (here.wrapping_sub(1), above_floor),
+                (here.wrapping_add(1), 1.0 - above_floor),
+            ] {
+                let change = part(function, other).wrapping_sub(part(function, here));
+                steps.push(Step {
+                    function,
+                    change,
+                    cost: gap * gap,
+                });
+            }
+        }
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        writer.number(self.dims);
+        writer.number(self.tables);
+        writer.number(self.functions);
+        writer.float(self.width);
+        writer.seed(self.seed);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let (dims, tables, functions) = (reader.number()?, reader.number()?, reader.number()?);
+        let width = reader.float()?;
+        Self::new(dims, tables, functions, width, reader.seed()?)
+    }
+}

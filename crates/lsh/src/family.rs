@@ -1,0 +1,181 @@
+//! Families of hash functions for tables: `tables` keys per vector, each of `functions` functions.
+
+use crate::probe::Step;
+use crate::simhash::{Kind, SimHash};
+use crate::wire::{Reader, Writer};
+use crate::{Backend, Error, Seed};
+
+/// What a table needs of a family. Only this crate's families have it.
+pub trait Functions: Sized + Send + Sync {
+    /// Names the family in saved tables.
+    const TAG: usize;
+    /// Floats of a vector.
+    fn dims(&self) -> usize;
+    /// Number of keys per vector.
+    fn tables(&self) -> usize;
+    /// What all keys of a vector are made of.
+    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>);
+    /// The key of one table.
+    fn key(&self, values: &[f32], table: usize) -> u64;
+    /// The changes to that key that near vectors are likely to have.
+    fn steps(&self, values: &[f32], table: usize, steps: &mut Vec<Step>);
+    /// Writes the parameters.
+    fn write(&self, writer: &mut Writer);
+    /// Reads the parameters.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error>;
+}
+
+/// A family of hash functions that [`Tables`](crate::Tables) can be built with: [`SimHashTables`],
+/// [`CrossPolytope`](crate::CrossPolytope) or [`E2Lsh`](crate::E2Lsh).
+pub trait Family: Functions {
+    /// The parameters as bytes, from which [`Family::from_bytes`] makes the same functions.
+    #[must_use]
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new(b"FAML");
+        writer.number(Self::TAG);
+        self.write(&mut writer);
+        writer.finish()
+    }
+
+    /// Reads parameters.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not exactly what [`Family::to_bytes`] gives. At most 16 MiB are
+    /// allocated, whatever the bytes are.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, b"FAML")?;
+        if reader.number()? != Self::TAG {
+            return Err(Error::Corrupt { what: "family" });
+        }
+        let family = Self::read(&mut reader)?;
+        reader.finish()?;
+        Ok(family)
+    }
+}
+
+impl<F: Functions> Family for F {}
+
+/// Checks a number of tables and of functions in each.
+pub(crate) fn check_shape(tables: usize, functions: usize, most: usize) -> Result<(), Error> {
+    match tables.checked_mul(functions) {
+        Some(1..) if tables * functions <= most => Ok(()),
+        _ => Err(Error::Functions {
+            tables,
+            functions,
+            most,
+        }),
+    }
+}
+
+/// A function's value as its part of a key: spread over 64 bits, and different for every function.
+pub(crate) fn part(function: usize, value: u64) -> u64 {
+    let mut x = value ^ (function as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// SimHash for tables: the key of a table is `functions` bits of a code, as a number below
+/// `2^functions`.
+///
+/// For cosine and inner product. Near vectors differ in the bits whose projections are nearest to
+/// zero, so those are flipped first when probing.
+#[derive(Clone, Debug)]
+pub struct SimHashTables {
+    tables: usize,
+    functions: usize,
+    hash: SimHash,
+}
+
+impl SimHashTables {
+    /// `tables` keys of `functions` bits for vectors of `dims` floats.
+    ///
+    /// # Errors
+    /// [`Error::Dims`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than
+    /// 1024 bits in all.
+    pub fn new(
+        dims: usize,
+        tables: usize,
+        functions: usize,
+        kind: Kind,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        check_shape(tables, functions, 1024)?;
+        if functions > 64 {
+            return Err(Error::Functions {
+                tables,
+                functions,
+                most: 64,
+            });
+        }
+        let bits = (tables * functions).next_multiple_of(64);
+        Ok(Self {
+            tables,
+            functions,
+            hash: SimHash::new(dims, bits, kind, seed)?,
+        })
+    }
+
+    fn own<'a>(&self, values: &'a [f32], table: usize) -> &'a [f32] {
+        &values[table * self.functions..][..self.functions]
+    }
+}
+
+impl Functions for SimHashTables {
+    const TAG: usize = 0;
+
+    fn dims(&self) -> usize {
+        self.hash.dims()
+    }
+
+    fn tables(&self) -> usize {
+        self.tables
+    }
+
+    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+        self.hash.values(backend, x, values);
+    }
+
+    fn key(&self, values: &[f32], table: usize) -> u64 {
+        let bit = |(i, value): (usize, &f32)| u64::from(*value >= 0.0) << i;
+        self.own(values, table).iter().enumerate().map(bit).sum()
+    }
+
+    fn steps(&self, values: &[f32], table: usize, steps: &mut Vec<Step>) {
+        for (function, value) in self.own(values, table).iter().enumerate() {
+            let bit = 1_u64 << function;
+            let change = if *value >= 0.0 {
+                bit.wrapping_neg()
+            } else {
+                bit
+            };
+            steps.push(Step {
+                function,
+                change,
+                cost: value * value,
+            });
+        }
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        writer.number(self.tables);
+        writer.number(self.functions);
+        self.hash.write(writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let (tables, functions) = (reader.number()?, reader.number()?);
+        check_shape(tables, functions, 1024)?;
+        let hash = SimHash::read(reader)?;
+        if functions > 64 || hash.bits() != (tables * functions).next_multiple_of(64) {
+            return Err(Error::Corrupt {
+                what: "number of functions",
+            });
+        }
+        Ok(Self {
+            tables,
+            functions,
+            hash,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! The scan over packed codes, and the selection of the nearest meanwhile.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+
+use crate::{Backend, Neighbour};
+
+/// Codes side by side.
+pub(crate) const LANES: usize = 8;
+
+/// Offers every code that is nearer than the `k`-th nearest so far.
+///
+/// `rows` holds groups of `query.len()` rows; row `j` of a group is word `j` of eight codes.
+pub(crate) fn scan(backend: Backend, rows: &[[u64; LANES]], query: &[u64], best: &mut Best) {
+    match backend {
+        Backend::Portable => portable::scan(rows, query, best),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2(token) => avx2::scan(token, rows, query, best),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512(token) => avx512::scan(token, rows, query, best),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon(token) => neon::scan(token, rows, query, best),
+    }
+}
+
+/// The `k` nearest codes so far, found with one comparison per code that is not among them.
+///
+/// Codes come in the order of their indices, so one that is only as near as the `k`-th so far is not
+/// better. Distances are small integers: counting them gives the `k`-th at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Best {
+    k: usize,
+    /// Number of codes; lanes beyond it hold none.
+    len: usize,
+    /// Codes at this distance or farther are not wanted.
+    limit: u32,
+    /// Codes found nearer than `limit`.
+    nearer: usize,
+    /// Codes found at each distance.
+    counts: Vec<usize>,
+    found: Vec<Neighbour>,
+}
+
+impl Best {
+    pub(crate) fn start(&mut self, bits: usize, len: usize, k: usize) {
+        (self.k, self.len, self.nearer) = (k.min(len), len, 0);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 1024 bits")]
+        let limit = bits as u32 + 1;
+        self.limit = limit;
+        self.counts.clear();
+        self.counts.resize(bits + 1, 0);
+        self.found.clear();
+    }
+
+    /// The distance below which codes are wanted.
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Takes a code whose distance is below the limit.
+    fn offer(&mut self, index: usize, distance: u32) {
+        if index >= self.len || distance >= self.limit {
+            return;
+        }
+        // Codes that were near once: few unless every code is nearer than those before it.
+        if self.found.len() >= 2 * self.k + 1024 {
+            let limit = self.limit;
+            self.found.retain(|neighbour| neighbour.distance <= limit);
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "there are fewer than 2^32 codes"
+        )]
+        self.found.push(Neighbour {
+            distance,
+            index: index as u32,
+        });
+        self.counts[distance as usize] += 1;
+        self.nearer += 1;
+        // With k codes nearer than the limit, the farthest of these sets the new one.
+        while self.nearer >= self.k {
+            self.limit -= 1;
+            self.nearer -= self.counts[self.limit as usize];
+        }
+    }
+
+    pub(crate) fn finish(&mut self) -> &[Neighbour] {
+        self.found.sort_unstable();
+        self.found.truncate(self.k);
+        &self.found
+    }
+}

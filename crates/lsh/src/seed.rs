@@ -1,0 +1,49 @@
+//! Randomness of the hash functions: the same seed gives the same functions on every machine.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// What a family of hash functions is drawn from, by ChaCha20.
+///
+/// A seed is a parameter, not a key: a hash reveals the direction of the vector to whoever knows or
+/// guesses the seed, and equality and distances of vectors to everyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed(pub [u8; 32]);
+
+impl Seed {
+    /// A generator for one purpose; generators of different purposes are independent.
+    pub(crate) fn stream(self, purpose: u64) -> Draws {
+        let mut rng = ChaCha20Rng::from_seed(self.0);
+        rng.set_stream(purpose);
+        Draws(rng)
+    }
+}
+
+/// Draws that use no operation whose rounding differs between machines.
+pub(crate) struct Draws(ChaCha20Rng);
+
+impl Draws {
+    /// 64 uniform bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in [0, 1), a multiple of 2^-24.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "24 bits fit into the significand"
+    )]
+    pub(crate) fn uniform(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1 << 24) as f32
+    }
+
+    /// Close to a Gaussian of mean 0 and variance 1: the number of ones among 256 fair bits, less
+    /// 128, plus a uniform from -1/2 to 1/2, scaled. The excess kurtosis is -1/128, and no value has
+    /// a noticeable probability of its own.
+    #[expect(clippy::cast_precision_loss, reason = "at most 256")]
+    pub(crate) fn gaussian(&mut self) -> f32 {
+        let ones: u32 = (0..4).map(|_| self.bits().count_ones()).sum();
+        // 1 / sqrt(64 + 1/12)
+        (ones as f32 - 128.5 + self.uniform()) * 0.124_918_72
+    }
+}

@@ -1,0 +1,222 @@
+//! SimHash: the signs of random projections (Charikar 2002). Two vectors at angle `theta` differ in
+//! each bit with probability `theta / pi`.
+
+use rayon::prelude::*;
+
+use crate::dense::Dense;
+use crate::rotation::Rotation;
+use crate::transform::{BLOCK, signs};
+use crate::wire::{Reader, Writer};
+use crate::{Backend, Codes, Error, Seed};
+
+/// Most dimensions of a vector.
+pub(crate) const MAX_DIMS: usize = 4096;
+
+/// What the signs are taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Coordinates after a structured random rotation: fast, and the directions of one rotation are
+    /// orthogonal, so that the number of equal bits says more about the angle.
+    Rotation,
+    /// Projections onto independent Gaussian directions: the textbook's definition.
+    Hyperplanes,
+}
+
+/// A SimHash function: vectors of `dims` floats to codes of `bits` bits.
+///
+/// # Security
+/// A code reveals its vector's direction approximately, and equal or near vectors have equal or near
+/// codes. Never give the codes of private vectors or queries to a party that may not see these, not
+/// even masked with a session key.
+///
+/// # Examples
+/// ```
+/// use sordino_lsh::{Kind, Seed, SimHash};
+///
+/// let hash = SimHash::new(3, 64, Kind::Rotation, Seed([7; 32]))?;
+/// let (a, b) = (hash.hash(&[1.0, 2.0, 3.0]), hash.hash(&[-1.0, -2.0, -3.0]));
+/// assert_eq!(a[0], !b[0]);
+/// # Ok::<(), sordino_lsh::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SimHash {
+    dims: usize,
+    bits: usize,
+    kind: Kind,
+    seed: Seed,
+    map: Map,
+}
+
+#[derive(Clone, Debug)]
+enum Map {
+    Rotation(Rotation),
+    Dense(Dense),
+}
+
+/// Room for intermediate values, to be used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    pub(crate) values: Vec<f32>,
+}
+
+impl SimHash {
+    /// A function drawn from a seed. `dims` is 1 to 4096; `bits` a multiple of 64, 64 to 1024.
+    ///
+    /// # Errors
+    /// [`Error::Dims`] or [`Error::Bits`].
+    pub fn new(dims: usize, bits: usize, kind: Kind, seed: Seed) -> Result<Self, Error> {
+        if !(1..=MAX_DIMS).contains(&dims) {
+            return Err(Error::Dims {
+                found: dims,
+                most: MAX_DIMS,
+            });
+        }
+        if !bits.is_multiple_of(BLOCK) || !(BLOCK..=1024).contains(&bits) {
+            return Err(Error::Bits { found: bits });
+        }
+        let map = match kind {
+            Kind::Rotation => {
+                let copies = bits.div_ceil(Rotation::size(dims));
+                Map::Rotation(Rotation::new(seed, dims, copies))
+            }
+            Kind::Hyperplanes => Map::Dense(Dense::new(seed, dims, bits)),
+        };
+        Ok(Self {
+            dims,
+            bits,
+            kind,
+            seed,
+            map,
+        })
+    }
+
+    /// Floats of a vector.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Bits of a code.
+    #[must_use]
+    pub fn bits(&self) -> usize {
+        self.bits
+    }
+
+    /// The code of a vector, `bits / 64` words; bit `i` is bit `i % 64` of word `i / 64`.
+    ///
+    /// Any floats are accepted; those of a vector with a NaN or with values beyond about 10^30 mean
+    /// nothing.
+    ///
+    /// # Panics
+    /// If `x` does not have `dims` floats.
+    #[must_use]
+    pub fn hash(&self, x: &[f32]) -> Vec<u64> {
+        let mut code = vec![0; self.bits / 64];
+        self.hash_into(x, &mut Scratch::default(), &mut code);
+        code
+    }
+
+    /// [`SimHash::hash`] without allocation, once `scratch` has been used.
+    ///
+    /// # Panics
+    /// If `x` does not have `dims` floats or `code` not `bits / 64` words.
+    pub fn hash_into(&self, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
+        self.hash_on(Backend::detect(), x, scratch, code);
+    }
+
+    /// [`SimHash::hash_into`] on a backend of the caller's choice, for tests and benchmarks.
+    ///
+    /// # Panics
+    /// As [`SimHash::hash_into`].
+    pub fn hash_on(&self, backend: Backend, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
+        assert_eq!(code.len(), self.bits / 64, "words of a code");
+        self.values(backend, x, &mut scratch.values);
+        signs(backend, scratch.values.as_chunks().0, code);
+    }
+
+    /// The values whose signs are the bits; at least `bits` of them.
+    pub(crate) fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+        assert_eq!(x.len(), self.dims, "floats of a vector");
+        match &self.map {
+            Map::Rotation(rotation) => rotation.apply(backend, x, values),
+            Map::Dense(dense) => dense.apply(backend, x, values),
+        }
+    }
+
+    /// The codes of vectors that lie one after the other.
+    ///
+    /// # Panics
+    /// If `vectors` is not a whole number of vectors.
+    #[must_use]
+    pub fn hash_batch(&self, vectors: &[f32]) -> Codes {
+        Codes::from_words(self.bits, &self.words(vectors))
+    }
+
+    /// [`SimHash::hash_batch`] on all threads of the current rayon pool.
+    ///
+    /// # Panics
+    /// As [`SimHash::hash_batch`].
+    #[must_use]
+    pub fn par_hash_batch(&self, vectors: &[f32]) -> Codes {
+        let part = 256 * self.dims;
+        let words: Vec<u64> = vectors
+            .par_chunks(part)
+            .flat_map_iter(|part| self.words(part))
+            .collect();
+        Codes::from_words(self.bits, &words)
+    }
+
+    fn words(&self, vectors: &[f32]) -> Vec<u64> {
+        assert!(
+            vectors.len().is_multiple_of(self.dims),
+            "a whole number of vectors"
+        );
+        let (backend, mut scratch) = (Backend::detect(), Scratch::default());
+        let mut words = vec![0; vectors.len() / self.dims * (self.bits / 64)];
+        let codes = words.chunks_exact_mut(self.bits / 64);
+        for (x, code) in vectors.chunks_exact(self.dims).zip(codes) {
+            self.hash_on(backend, x, &mut scratch, code);
+        }
+        words
+    }
+
+    /// The parameters as bytes, from which [`SimHash::from_bytes`] makes the same function.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new(b"SIMH");
+        self.write(&mut writer);
+        writer.finish()
+    }
+
+    /// Reads parameters.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not exactly what [`SimHash::to_bytes`] gives. At most 16 MiB are
+    /// allocated, whatever the bytes are.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, b"SIMH")?;
+        let hash = Self::read(&mut reader)?;
+        reader.finish()?;
+        Ok(hash)
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.number(self.dims);
+        writer.number(self.bits);
+        writer.number(match self.kind {
+            Kind::Rotation => 0,
+            Kind::Hyperplanes => 1,
+        });
+        writer.seed(self.seed);
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        let (dims, bits) = (reader.number()?, reader.number()?);
+        let kind = match reader.number()? {
+            0 => Kind::Rotation,
+            1 => Kind::Hyperplanes,
+            _ => return Err(Error::Corrupt { what: "kind" }),
+        };
+        Self::new(dims, bits, kind, reader.seed()?)
+    }
+}

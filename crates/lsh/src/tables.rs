@@ -1,0 +1,287 @@
+//! Hash tables over vectors, looked up by several keys per table.
+
+use rayon::prelude::*;
+
+use crate::family::Family;
+use crate::probe::{Step, probe};
+use crate::wire::{Reader, Writer};
+use crate::{Backend, Error};
+
+/// Tables of the ids of vectors by the keys of a family of hash functions. Ids are the vectors'
+/// places in the list the tables were built from.
+///
+/// # Security
+/// A lookup goes to the buckets of the query's keys. Whoever sees which buckets were read learns
+/// where the query is: look up only where the index itself is, or choose keys with
+/// [`Tables::keys`] and fetch the buckets privately.
+///
+/// # Examples
+/// ```
+/// use sordino_lsh::{Kind, Lookup, Seed, SimHashTables, Tables};
+///
+/// let vectors = [[1.0, 0.1, 0.0], [0.0, -1.0, 0.2], [0.9, 0.2, 0.1]];
+/// let family = SimHashTables::new(3, 8, 4, Kind::Hyperplanes, Seed([1; 32]))?;
+/// let tables = Tables::build(family, vectors.as_flattened())?;
+/// let found = tables.candidates(&[1.0, 0.1, 0.05], 2, &mut Lookup::default()).to_vec();
+/// assert!(found.contains(&0) && found.contains(&2));
+/// # Ok::<(), sordino_lsh::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tables<F> {
+    family: F,
+    len: usize,
+    tables: Vec<Table>,
+}
+
+/// One table: ids sorted by key, and where each key's ids start.
+#[derive(Clone, Debug)]
+struct Table {
+    /// Strictly increasing.
+    keys: Vec<u64>,
+    /// One more than there are keys, from 0 to the number of ids.
+    starts: Vec<u32>,
+    ids: Vec<u32>,
+}
+
+/// Room for a lookup, to be used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    values: Vec<f32>,
+    steps: Vec<Step>,
+    keys: Vec<u64>,
+    found: Vec<u32>,
+    /// The lookup that last found each id.
+    seen: Vec<u32>,
+    lookup: u32,
+}
+
+impl<F: Family> Tables<F> {
+    /// Builds the tables of vectors that lie one after the other, on all threads of the current rayon
+    /// pool.
+    ///
+    /// # Errors
+    /// [`Error::Items`] if there are 2^32 vectors or more.
+    ///
+    /// # Panics
+    /// If `vectors` is not a whole number of vectors.
+    pub fn build(family: F, vectors: &[f32]) -> Result<Self, Error> {
+        let (dims, count) = (family.dims(), family.tables());
+        assert!(
+            vectors.len().is_multiple_of(dims),
+            "a whole number of vectors"
+        );
+        let len = vectors.len() / dims;
+        let most = u32::MAX as usize;
+        if len > most {
+            return Err(Error::Items { found: len, most });
+        }
+        let backend = Backend::detect();
+        let keys: Vec<u64> = vectors
+            .par_chunks(dims)
+            .map_init(Vec::new, |values, x| {
+                family.values(backend, x, values);
+                (0..count)
+                    .map(|table| family.key(values, table))
+                    .collect::<Vec<_>>()
+            })
+            .flatten_iter()
+            .collect();
+        let tables = (0..count)
+            .into_par_iter()
+            .map(|table| Table::new(keys.iter().skip(table).step_by(count).copied()))
+            .collect();
+        Ok(Self {
+            family,
+            len,
+            tables,
+        })
+    }
+
+    /// The hash functions.
+    #[must_use]
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// Number of vectors.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The ids in the buckets of the `probes` likeliest keys in each table, each once.
+    ///
+    /// # Panics
+    /// If `x` is not one vector.
+    pub fn candidates<'a>(&self, x: &[f32], probes: usize, room: &'a mut Lookup) -> &'a [u32] {
+        room.start(self.len);
+        self.family.values(Backend::detect(), x, &mut room.values);
+        for (i, table) in self.tables.iter().enumerate() {
+            room.probe(&self.family, i, probes);
+            let Lookup {
+                keys,
+                found,
+                seen,
+                lookup,
+                ..
+            } = &mut *room;
+            for id in keys.iter().flat_map(|key| table.bucket(*key)) {
+                if seen[*id as usize] != *lookup {
+                    seen[*id as usize] = *lookup;
+                    found.push(*id);
+                }
+            }
+        }
+        &room.found
+    }
+
+    /// The `probes` likeliest keys of a vector in one table, likeliest first: what a client that holds
+    /// the family but not the buckets asks for.
+    ///
+    /// # Panics
+    /// If `x` is not one vector or `table` not a table.
+    pub fn keys<'a>(
+        family: &F,
+        x: &[f32],
+        table: usize,
+        probes: usize,
+        room: &'a mut Lookup,
+    ) -> &'a [u64] {
+        assert!(table < family.tables(), "a table of the family");
+        family.values(Backend::detect(), x, &mut room.values);
+        room.probe(family, table, probes);
+        &room.keys
+    }
+
+    /// The keys of a table that hold vectors, and the ids of each.
+    ///
+    /// # Panics
+    /// If `table` is not a table.
+    pub fn buckets(&self, table: usize) -> impl Iterator<Item = (u64, &[u32])> {
+        let table = &self.tables[table];
+        table.keys.iter().map(|key| (*key, table.bucket(*key)))
+    }
+
+    /// The tables and the family's parameters as bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new(b"TABL");
+        writer.number(F::TAG);
+        self.family.write(&mut writer);
+        writer.number(self.len);
+        for table in &self.tables {
+            writer.words(&table.keys);
+            writer.ids(&table.starts);
+            writer.ids(&table.ids);
+        }
+        writer.finish()
+    }
+
+    /// Reads tables.
+    ///
+    /// # Errors
+    /// [`Error`] if the bytes are not those of tables of this family. Besides what the bytes justify,
+    /// at most 16 MiB are allocated.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, b"TABL")?;
+        if reader.number()? != F::TAG {
+            return Err(Error::Corrupt { what: "family" });
+        }
+        let family = F::read(&mut reader)?;
+        let len = reader.number()?;
+        let tables = (0..family.tables())
+            .map(|_| Table::read(&mut reader, len))
+            .collect::<Result<_, _>>()?;
+        reader.finish()?;
+        Ok(Self {
+            family,
+            len,
+            tables,
+        })
+    }
+}
+
+impl Table {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are fewer than 2^32 vectors"
+    )]
+    fn new(keys: impl Iterator<Item = u64>) -> Self {
+        let mut pairs: Vec<(u64, u32)> = keys.zip(0..).collect();
+        pairs.sort_unstable();
+        let mut table = Self {
+            keys: vec![],
+            starts: vec![],
+            ids: Vec::with_capacity(pairs.len()),
+        };
+        for (key, id) in pairs {
+            if table.keys.last() != Some(&key) {
+                table.keys.push(key);
+                table.starts.push(table.ids.len() as u32);
+            }
+            table.ids.push(id);
+        }
+        table.starts.push(table.ids.len() as u32);
+        table
+    }
+
+    fn bucket(&self, key: u64) -> &[u32] {
+        match self.keys.binary_search(&key) {
+            Ok(i) => &self.ids[self.starts[i] as usize..self.starts[i + 1] as usize],
+            Err(_) => &[],
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>, len: usize) -> Result<Self, Error> {
+        let table = Self {
+            keys: reader.words()?,
+            starts: reader.ids()?,
+            ids: reader.ids()?,
+        };
+        let corrupt = |what| Err(Error::Corrupt { what });
+        if !table.keys.is_sorted_by(|a, b| a < b) {
+            return corrupt("order of keys");
+        }
+        let whole = table.starts.first() == Some(&0)
+            && table
+                .starts
+                .last()
+                .is_some_and(|last| *last as usize == table.ids.len())
+            && table.starts.len() == table.keys.len() + 1;
+        if !whole || !table.starts.is_sorted_by(|a, b| a < b) {
+            return corrupt("bounds of buckets");
+        }
+        if table.ids.len() != len || table.ids.iter().any(|id| *id as usize >= len) {
+            return corrupt("ids");
+        }
+        Ok(table)
+    }
+}
+
+impl Lookup {
+    fn start(&mut self, len: usize) {
+        self.found.clear();
+        self.lookup = self.lookup.wrapping_add(1);
+        if self.lookup == 0 || self.seen.len() < len {
+            self.seen.clear();
+            self.seen.resize(len, 0);
+            self.lookup = 1;
+        }
+    }
+
+    fn probe<F: Family>(&mut self, family: &F, table: usize, probes: usize) {
+        self.keys.clear();
+        self.steps.clear();
+        let key = family.key(&self.values, table);
+        if probes > 1 {
+            family.steps(&self.values, table, &mut self.steps);
+        }
+        probe(key, &mut self.steps, probes, &mut self.keys);
+    }
+}

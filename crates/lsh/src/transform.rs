@@ -1,0 +1,64 @@
+//! The two linear maps before a hash, and the signs after one.
+//!
+//! Each kernel is elementwise or has one order of operations, and nothing is fused, so all backends
+//! give the same floats bit for bit.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+
+use crate::Backend;
+
+/// Outputs of a dense map that are computed together, and signs that are packed together.
+pub(crate) const BLOCK: usize = 64;
+
+/// For each round of `flips`: flips the signs of `values` where a flip is `1 << 31`, then multiplies
+/// by the Hadamard matrix (Sylvester's, not normalised). `values.len()` is a power of two, at least
+/// 64, and divides `flips.len()`.
+pub(crate) fn rotate(backend: Backend, values: &mut [f32], flips: &[u32]) {
+    assert!(values.len().is_power_of_two() && values.len() >= BLOCK);
+    match backend {
+        Backend::Portable => portable::rotate(values, flips),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2(token) => avx2::rotate(token, values, flips),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512(token) => avx512::rotate(token, values, flips),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon(token) => neon::rotate(token, values, flips),
+    }
+}
+
+/// `sums[i]` = sum over `j` of `x[j] * weights[j][i]`, in the order of `j`.
+pub(crate) fn project(
+    backend: Backend,
+    x: &[f32],
+    weights: &[[f32; BLOCK]],
+    sums: &mut [f32; BLOCK],
+) {
+    match backend {
+        Backend::Portable => portable::project(x, weights, sums),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2(token) => avx2::project(token, x, weights, sums),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512(token) => avx512::project(token, x, weights, sums),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon(token) => neon::project(token, x, weights, sums),
+    }
+}
+
+/// Bit `i` of a word is 1 where value `i` is at least 0; a NaN gives 0.
+pub(crate) fn signs(backend: Backend, values: &[[f32; BLOCK]], words: &mut [u64]) {
+    match backend {
+        Backend::Portable => portable::signs(values, words),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2(token) => avx2::signs(token, values, words),
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512(token) => avx512::signs(token, values, words),
+        #[cfg(target_arch = "aarch64")]
+        Backend::Neon(token) => neon::signs(token, values, words),
+    }
+}

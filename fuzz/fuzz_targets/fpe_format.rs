@@ -1,0 +1,20 @@
+//! A format's name and a text of it: no panic, and what is encrypted comes back.
+#![no_main]
+
+use sordino_fpe::Format;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Some((name, text)) = text.split_once('\n') else {
+        return;
+    };
+    let Ok(cipher) = name.parse::<Format>().and_then(|format| format.cipher(&[7; 32])) else {
+        return;
+    };
+    if let Ok(hidden) = cipher.encrypt(b"tweak", text) {
+        let shown = cipher.decrypt(b"tweak", &hidden);
+        assert_eq!(shown.as_deref(), Ok(text));
+    }
+});

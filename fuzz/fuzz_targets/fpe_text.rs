@@ -1,0 +1,23 @@
+//! Text over an alphabet from the input: no panic, and what is encrypted comes back.
+#![no_main]
+
+use sordino_fpe::{Alphabet, Ff1, Fpe};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Some((symbols, text)) = text.split_once('\n') else {
+        return;
+    };
+    let Ok(alphabet) = Alphabet::new(symbols) else {
+        return;
+    };
+    let Ok(ff1) = Ff1::new(&[7; 16], alphabet.radix()) else {
+        return;
+    };
+    if let Ok(hidden) = ff1.encrypt_str(&alphabet, b"tweak", text) {
+        let shown = ff1.decrypt_str(&alphabet, b"tweak", &hidden);
+        assert_eq!(shown.as_deref(), Ok(text));
+    }
+});

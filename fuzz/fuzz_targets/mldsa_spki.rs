@@ -1,0 +1,19 @@
+//! DER of any content: no panic, and a key exactly where `ml-dsa` finds one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sordino_mldsa::ml_dsa::{self, pkcs8::DecodePublicKey};
+use sordino_mldsa::{ExpandedKey, MlDsa44, MlDsa65, MlDsa87};
+
+fuzz_target!(|data: &[u8]| {
+    macro_rules! same {
+        ($set:ident) => {
+            let theirs = ml_dsa::VerifyingKey::<ml_dsa::$set>::from_public_key_der(data);
+            let ours = ExpandedKey::<$set>::from_spki_der(data);
+            assert_eq!(ours.is_ok(), theirs.is_ok());
+        };
+    }
+    same!(MlDsa44);
+    same!(MlDsa65);
+    same!(MlDsa87);
+});

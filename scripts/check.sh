@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Every check that a change must pass, in the order in which it is likely to fail.
+#
+#   scripts/check.sh           all of them
+#   scripts/check.sh quick     formatting, lints, tests
+#
+# Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu and
+# aarch64-apple-darwin, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run installs them).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
+
+step "formatting"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --workspace --all-targets -- -D warnings
+
+step "tests"
+cargo test --workspace
+
+[ "${1:-all}" = quick ] && exit 0
+
+step "tests at lower processor levels"
+for level in portable avx2; do
+    SORDINO_CPU=$level PROPTEST_CASES=16 cargo test --workspace --lib --tests --quiet
+done
+
+if command -v valgrind >/dev/null; then
+    step "constant time, by memcheck"
+    scripts/constant_time.sh
+fi
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+step "examples"
+cargo run --quiet --example cpu_levels
+cargo run --quiet --example private_search -- --n 5000 --json
+for example in examples/*.rs; do
+    name=$(basename "$example" .rs)
+    echo "-- $name"
+    cargo run --quiet --example "$name" >/dev/null
+done
+
+step "benches, once through"
+cargo bench --package sordino -- --test
+
+step "scripts"
+python3 scripts/param_check.py
+if [ -d scripts/compare/tests ]; then python3 -m unittest discover -s scripts/compare/tests; fi
+
+step "Arm: tests under emulation"
+# Emulation is about fifteen times slower: fewer cases, and the crates with kernels of their own.
+PROPTEST_CASES=4 cargo test --target aarch64-unknown-linux-gnu --lib --tests --quiet \
+    -p sordino-cpu -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-fpe \
+    -p sordino-mldsa -p sordino-hash -p sordino-search
+
+step "Apple Silicon: it builds"
+# BLAKE3's C is left out, as it needs Apple's headers; on a Mac it builds as it is.
+CARGO_FEATURE_NO_NEON=1 cargo check --workspace --target aarch64-apple-darwin --quiet
+
+step "fuzz targets, briefly"
+scripts/fuzz.sh 5
+
+step "all checks passed"
