@@ -1,5 +1,7 @@
 """What the run was made on."""
 
+from __future__ import annotations
+
 import os
 import platform
 import subprocess

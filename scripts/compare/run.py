@@ -1,5 +1,7 @@
 """What one run measured: Criterion's files, the peers' lines, the example's lines."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -58,9 +60,7 @@ def criterion(root: Path) -> Iterator[Measurement]:
     for path in sorted(root.glob("**/new/benchmark.json")):
         estimates = path.with_name("estimates.json")
         if estimates.is_file():
-            yield criterion_one(
-                json.loads(path.read_text()), json.loads(estimates.read_text())
-            )
+            yield criterion_one(json.loads(path.read_text()), json.loads(estimates.read_text()))
 
 
 def criterion_one(benchmark: dict, estimates: dict) -> Measurement:

@@ -1,5 +1,7 @@
 """Markdown tables: figures, ratios, and reasons where a figure is absent."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,10 +42,10 @@ def ratio(other: float | None, ours: float | None) -> str:
     return f"{digits(other / ours)}x" if other and ours else "-"
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first column is text, the others are figures."""
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
+    """A table; the first column is text, the others are figures unless they are words."""
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
-    rule = ["---"] + ["---:"] * (len(head) - 1)
+    rule = ["---"] + ["---" if words else "---:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(row) + " |" for row in (escaped[0], rule, *escaped[1:]))
 
 
@@ -79,7 +81,13 @@ class Row:
     note: str = ""
 
 
-HEAD = ("row", "reference", "Sordino", "reference / Sordino", "peers in this run (time / Sordino's)")
+HEAD = (
+    "row",
+    "reference",
+    "Sordino",
+    "reference / Sordino",
+    "peers in this run (time / Sordino's)",
+)
 
 
 def rows(run: Run, all_rows: Sequence[Row]) -> list[list[str]]:
@@ -123,7 +131,9 @@ def notes(*texts: str) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def fastest(run: Run, group: str, functions: Sequence[str], parameter: object) -> Measurement | None:
+def fastest(
+    run: Run, group: str, functions: Sequence[str], parameter: object
+) -> Measurement | None:
     """The fastest of the named functions: of the backends that this machine has."""
     found = [m for m in run.group(group, parameter) if m.function in functions and m.median_ns]
     return min(found, key=lambda m: m.median_ns or 0.0, default=None)

@@ -53,7 +53,14 @@ def indexes(n: int) -> dict[str, faiss.Index]:
     }
 
 
-def search(name: str, parameter: str, index: faiss.Index, base: np.ndarray, queries: np.ndarray, truth: np.ndarray) -> None:
+def search(
+    name: str,
+    parameter: str,
+    index: faiss.Index,
+    base: np.ndarray,
+    queries: np.ndarray,
+    truth: np.ndarray,
+) -> None:
     index.train(base)
     index.add(base)
     times, found = [], 0
