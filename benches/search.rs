@@ -7,6 +7,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
 use sordino_search::{
     Client, InProcess, Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, recall,
     synthetic,
@@ -53,6 +54,11 @@ fn search(c: &mut Criterion) {
     group.bench_function(BenchmarkId::new("local", &size), |b| {
         b.iter(|| build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"));
     });
+    group.bench_function(BenchmarkId::new("masked", &size), |b| {
+        b.iter(|| {
+            build::masked(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index")
+        });
+    });
     group.finish();
 
     let indexes = [
@@ -64,6 +70,14 @@ fn search(c: &mut Criterion) {
         (
             "local",
             build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"),
+        ),
+        (
+            "open",
+            build::open(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index"),
+        ),
+        (
+            "masked",
+            build::masked(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index"),
         ),
     ];
     let mut group = c.benchmark_group("search/query");

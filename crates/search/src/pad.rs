@@ -32,31 +32,25 @@ use crate::residue::centred;
 mod avx512;
 mod portable;
 
-/// Rows that one task sums up: long enough to forget the key schedule, short enough to spread.
+/// Rows that one task sums up: many enough to forget the key schedule, few enough to spread.
 const ROWS: usize = 2048;
 
 /// The pads of one version of all rows of one index.
 pub(crate) struct Pad {
     key: Zeroizing<[u8; 32]>,
-    /// Its schedule is erased on drop.
-    cipher: Aes256,
     version: u64,
 }
 
 impl Pad {
     pub(crate) fn new(key: Zeroizing<[u8; 32]>, version: u64) -> Self {
-        let cipher = Aes256::new(&Array(*key));
-        Self {
-            key,
-            cipher,
-            version,
-        }
+        Self { key, version }
     }
 
     /// Adds row `row`'s pad to its codes, mod P and centred: for the owner, once for each content.
     pub(crate) fn mask(&self, row: u32, codes: &mut [i32]) {
+        let cipher = Aes256::new(&Array(*self.key));
         for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
-            let pad = portable::keystream(&self.cipher, row, self.version, chunk);
+            let pad = portable::keystream(&cipher, row, self.version, chunk);
             for (code, word) in codes.iter_mut().zip(*pad) {
                 *code = centred(code.wrapping_add(word.cast_signed()));
             }
@@ -78,7 +72,7 @@ impl Pad {
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
             return avx512::products(token, &self.key, self.version, first, query, products);
         }
-        portable::products(&self.cipher, self.version, first, query, products);
+        portable::products(&self.key, self.version, first, query, products);
     }
 }
 
@@ -128,7 +122,7 @@ mod tests {
                 .collect();
             let pad = pad(key, version);
             let mut found = vec![0; count];
-            portable::products(&pad.cipher, version, first, &query, &mut found);
+            portable::products(&pad.key, version, first, &query, &mut found);
             prop_assert_eq!(&found, &expected);
             found.fill(0);
             pad.rows(first, &query, &mut found);

@@ -61,11 +61,11 @@ fn local(set: &Set) -> Index {
 }
 
 fn open(set: &Set, packing: Packing) -> Index {
-    build::open(&mut rng(1), &keys(), &set.base, K, packing, &mut |_| ()).unwrap()
+    build::open(&mut rng(1), &keys(), &set.base, K, packing, &mut |_| ()).expect("an index")
 }
 
 fn masked(set: &Set, packing: Packing) -> Index {
-    build::masked(&mut rng(1), &keys(), &set.base, K, packing, &mut |_| ()).unwrap()
+    build::masked(&mut rng(1), &keys(), &set.base, K, packing, &mut |_| ()).expect("an index")
 }
 
 /// An index of each mode and, where a mode has two forms, of each form.
@@ -122,13 +122,7 @@ fn an_observer_sees_the_same_for_every_query() {
     let set = set();
     for index in all(&set) {
         let messages = match &index.manifest().mode {
-            Mode::Sealed(mode) => {
-                if mode.routing == Routing::Encrypted {
-                    2
-                } else {
-                    1
-                }
-            }
+            Mode::Sealed(mode) if mode.routing == Routing::Encrypted => 2,
             Mode::Local(_) => 0,
             _ => 1,
         };

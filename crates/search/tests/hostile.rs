@@ -42,11 +42,11 @@ fn local() -> Index {
 }
 
 fn open() -> Index {
-    build::open(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).unwrap()
+    build::open(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).expect("an index")
 }
 
 fn masked() -> Index {
-    build::masked(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).unwrap()
+    build::masked(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).expect("an index")
 }
 
 fn all() -> [Index; 5] {
@@ -182,6 +182,8 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
     }
 }
 
+type Tamper = fn(&mut Vec<u8>);
+
 /// Encrypted scores carry no proof: a server that changes a reply changes scores. What is caught is
 /// a reply of another form, and one with a score that no two unit vectors have, as any reply not
 /// made from this index has with certainty but for `(1 / 1.0125)^n`. What is never possible: another
@@ -193,7 +195,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
         let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
-        let refused: [(&str, fn(&mut Vec<u8>)); 9] = [
+        let refused: [(&str, Tamper); 9] = [
             ("empty", |reply| reply.clear()),
             ("short", |reply| reply.truncate(reply.len() - 1)),
             ("long", |reply| reply.push(0)),
