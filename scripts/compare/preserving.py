@@ -276,7 +276,7 @@ def line(run: Run, direction: str, name: str, platforms: tuple[Figures, ...], at
         shown = f"**{time(ours)}**"
     else:
         shown = "absent: " + (
-            "no such digits for this length" if not measured else "not in this run"
+            "not applicable at this length" if not measured else "not in this run"
         )
     span = (
         f"{ratio(min(measured), ours)} to {ratio(max(measured), ours)}"

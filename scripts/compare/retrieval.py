@@ -178,13 +178,13 @@ def section(run: Run) -> str:
             "### Setup and queries, records of 3 bytes",
             table(run),
             notes(
-                "Another machine: the reference ran on Apple Silicon (its document names no model) on all cores; no peer of a "
+                "Another machine: the reference ran on Apple Silicon (its document names no model); no peer of a "
                 "package registry computes the whole of this row (the crate `simplepir` has no records; its scan is below).",
                 "Not the same noise. The reference states sigma = 6.4, which is 121.5 bits at n = 1,024 (MATZOV); Sordino uses "
                 "16 or 32, which is 133 bits or more, at the same speed.",
                 "Not the same DoublePIR. The reference sends the row selector unscaled, so that its noise hides the record: "
                 "simulated at sigma = 6.4, 199 of 200 records come out wrong, and its tests set sigma to 0. Ours decrypts every "
-                "record, by the published construction, and pays for it: its second level needs 65,536 columns or none of the bytes are saved.",
+                "record, by the published construction, and pays for it in the client: a query masks many more columns, and recovering takes a product with the hint.",
                 "`prepared ahead` is what is left when the query's mask is computed before the index is known.",
             ),
             "### Bytes",

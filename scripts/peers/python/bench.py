@@ -30,6 +30,8 @@ def median_ns(f: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def measure(group: str, function: str, parameter: object, f: Callable[[], object]) -> None:
+def measure(
+    group: str, function: str, parameter: object, f: Callable[[], object]
+) -> None:
     """Measures `f` and prints its time."""
     emit(group, function, parameter, median_ns=median_ns(f))

@@ -18,7 +18,9 @@ PROBES = 16
 
 
 def unit(x: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(x / np.linalg.norm(x, axis=1, keepdims=True), dtype=np.float32)
+    return np.ascontiguousarray(
+        x / np.linalg.norm(x, axis=1, keepdims=True), dtype=np.float32
+    )
 
 
 def uniform(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,12 +45,16 @@ def clustered(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def indexes(n: int) -> dict[str, faiss.Index]:
     cells = max(16, round(n**0.5))
-    ivf = faiss.IndexIVFFlat(faiss.IndexFlatIP(DIM), DIM, cells, faiss.METRIC_INNER_PRODUCT)
+    ivf = faiss.IndexIVFFlat(
+        faiss.IndexFlatIP(DIM), DIM, cells, faiss.METRIC_INNER_PRODUCT
+    )
     ivf.nprobe = PROBES
     sq8 = faiss.ScalarQuantizer.QT_8bit
     return {
         "faiss-python flat": faiss.IndexFlatIP(DIM),
-        "faiss-python sq8": faiss.IndexScalarQuantizer(DIM, sq8, faiss.METRIC_INNER_PRODUCT),
+        "faiss-python sq8": faiss.IndexScalarQuantizer(
+            DIM, sq8, faiss.METRIC_INNER_PRODUCT
+        ),
         f"faiss-python ivf, {PROBES} probes": ivf,
     }
 
@@ -70,13 +76,22 @@ def search(
         times.append(time.perf_counter_ns() - start)
         found += len(np.intersect1d(ids[0], truth[at]))
     recall = found / (QUERIES * K)
-    emit("search/plain", name, parameter, median_ns=statistics.median(times), recall=recall)
+    emit(
+        "search/plain",
+        name,
+        parameter,
+        median_ns=statistics.median(times),
+        recall=recall,
+    )
 
 
 def main() -> None:
     faiss.omp_set_num_threads(1)
     for n in SIZES:
-        for set_name, (base, queries) in (("uniform", uniform(n)), ("clustered", clustered(n))):
+        for set_name, (base, queries) in (
+            ("uniform", uniform(n)),
+            ("clustered", clustered(n)),
+        ):
             exact = faiss.IndexFlatIP(DIM)
             exact.add(base)
             _, truth = exact.search(queries, K)
