@@ -1,7 +1,11 @@
 """Tables, pictures, and the whole document from a tiny run."""
 
+import sys
 import unittest
+from pathlib import Path
 from xml.etree import ElementTree
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from compare import plots, preserving, report, table
 from compare.machine import Machine

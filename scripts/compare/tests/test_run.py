@@ -1,7 +1,10 @@
 """The reader of a run."""
 
+import sys
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from compare.run import Run, lines, read
 from compare.table import Key
