@@ -79,6 +79,29 @@ def search_bytes(run: Run) -> str:
     )
 
 
+def search_session(run: Run) -> str:
+    """All bytes of a client by the number of its searches, at the reference's size."""
+    searches = (1, 10, 100, 1000)
+    lines = []
+    for s in search.of(run, search.REFERENCE_N, "clustered"):
+        if s["mode"] != "local":
+            each = s["bytes_up"] + s["bytes_down"]
+            points = [(n, s["bytes_once"] + n * each) for n in searches]
+            lines.append(Line(search.label(s), points))
+    whole = [b for n, b in download(run, "clustered") if n == search.REFERENCE_N]
+    lines.append(
+        Line(
+            "local: download everything", [(n, b) for n in searches for b in whole[:1]], dashed=True
+        )
+    )
+    title = (
+        f"All bytes of a client, {search.REFERENCE_N:,} vectors of 128 dimensions (clustered set)"
+    )
+    return line_chart(
+        title, "searches before the index changes", "bytes", lines, count, short_size, searches
+    )
+
+
 def search_recall(run: Run) -> str:
     """Recall against all bytes of a client that searches 100 times, at the reference's size."""
     lines = []
@@ -222,5 +245,14 @@ def blake3(run: Run) -> str:
 
 
 def all_plots(run: Run) -> dict[str, str]:
-    drawn = (search_latency, search_bytes, search_recall, pir_throughput, fpe, mldsa, blake3)
+    drawn = (
+        search_latency,
+        search_bytes,
+        search_session,
+        search_recall,
+        pir_throughput,
+        fpe,
+        mldsa,
+        blake3,
+    )
     return {f"{plot.__name__}.svg": plot(run) for plot in drawn}
