@@ -1,5 +1,10 @@
 //! Dot products under encryption, three ways, with their sizes, times and errors.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "scores are shown in single precision"
+)]
+
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
