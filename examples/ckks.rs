@@ -94,10 +94,6 @@ fn slot_mode(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error>
         let mut scores = Vec::new();
         for sum in &sums {
             let slots = encoder.decode(&secret.decrypt(sum)?)?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "scores are compared in f32"
-            )]
             scores.extend(slots.iter().step_by(dim).map(|&score| score as f32));
         }
         scores.truncate(count);
