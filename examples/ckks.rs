@@ -1,5 +1,10 @@
 //! Dot products under encryption, three ways, with their sizes, times and errors.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "scores are shown in single precision"
+)]
+
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
@@ -89,10 +94,6 @@ fn slot_mode(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error>
         let mut scores = Vec::new();
         for sum in &sums {
             let slots = encoder.decode(&secret.decrypt(sum)?)?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "scores are compared in f32"
-            )]
             scores.extend(slots.iter().step_by(dim).map(|&score| score as f32));
         }
         scores.truncate(count);

@@ -38,6 +38,11 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(hint.to_bytes(), data);
         let _ = Client::new(&Params::real_t4(), SEED, DIM, COUNT, &hint);
     }
+    if let Ok(database) = Database::from_bytes(data) {
+        let mut again = Vec::new();
+        database.write_to(&mut again).expect("into memory");
+        assert_eq!(again, data);
+    }
     if let Ok(delta) = HintDelta::from_bytes(data) {
         assert_eq!(delta.to_bytes(), data);
         let _ = hint.clone().apply(&delta);
