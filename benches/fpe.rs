@@ -143,6 +143,19 @@ fn both(c: &mut Criterion) {
                 .expect("parameters");
             let records = text(digits * RECORDS);
             let each = [&TWEAK[..]; RECORDS];
+            let digit = |x: &u8| u32::from(x - b'0');
+            let mut strings: Vec<u32> = records.iter().map(digit).collect();
+            let riffpe = Riffpe::new(&KEY, 10, digits).expect("parameters");
+            group.bench_function(BenchmarkId::new("riffpe-10-batch", digits), |b| {
+                b.iter(|| {
+                    let x = black_box(&mut strings[..]);
+                    if encrypt {
+                        riffpe.encrypt_batch(&TWEAK, x)
+                    } else {
+                        riffpe.decrypt_batch(&TWEAK, x)
+                    }
+                });
+            });
             for (name, tweaks) in [
                 ("ff1-batch", Tweaks::One(&TWEAK)),
                 ("ff1-batch-tweak-each", Tweaks::Each(&each)),

@@ -5,6 +5,7 @@ pub mod column;
 pub mod dot;
 mod error;
 mod planes;
+pub mod precision;
 mod rounding;
 pub mod slot;
 mod wire;

@@ -29,6 +29,7 @@ pub(crate) enum Kind {
     ColumnReply = 4,
     Hint = 5,
     HintDelta = 6,
+    Database = 7,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

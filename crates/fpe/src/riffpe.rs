@@ -12,6 +12,8 @@
 //! by the CBC-MAC of `T`, one label for each of `n_i` cards; the digit selects a card by its
 //! place in the order of the labels.
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod avx512;
 mod bases;
 mod definition;
 mod select;
@@ -129,6 +131,23 @@ impl Riffpe {
         self.0.decrypt(tweak, digits)
     }
 
+    /// Encrypts strings of digits that lie one after another, many at once. The result equals
+    /// [`Riffpe::encrypt`] of each. On an error all are unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
+    pub fn encrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.0.encrypt_batch(tweak, strings)
+    }
+
+    /// The inverse of [`Riffpe::encrypt_batch`].
+    ///
+    /// # Errors
+    /// As [`Riffpe::encrypt_batch`].
+    pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.0.decrypt_batch(tweak, strings)
+    }
+
     /// Encrypts an integer below `radix^digits`.
     ///
     /// # Errors
@@ -231,6 +250,80 @@ impl RiffpeX {
         self.check(digits)?;
         self.run::<true>(tweak, digits);
         Ok(())
+    }
+
+    /// Encrypts strings of digits that lie one after another, many at once. The result equals
+    /// [`RiffpeX::encrypt`] of each. On an error all are unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
+    pub fn encrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.check_batch(strings)?;
+        self.run_batch::<false>(tweak, strings);
+        Ok(())
+    }
+
+    /// The inverse of [`RiffpeX::encrypt_batch`].
+    ///
+    /// # Errors
+    /// As [`RiffpeX::encrypt_batch`].
+    pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.check_batch(strings)?;
+        self.run_batch::<true>(tweak, strings);
+        Ok(())
+    }
+
+    fn check_batch(&self, strings: &[u32]) -> Result<(), Error> {
+        let l = self.bases.len();
+        if !strings.len().is_multiple_of(l) {
+            return Err(Error::Batch {
+                found: strings.len(),
+                expected: strings.len().next_multiple_of(l),
+            });
+        }
+        let bad = |(x, n): (&u32, &u32)| x >= n;
+        match strings.iter().zip(self.bases.iter().cycle()).position(bad) {
+            Some(index) => Err(Error::Numeral { index }),
+            None => Ok(()),
+        }
+    }
+
+    fn run_batch<const INVERSE: bool>(&self, tweak: &[u8], strings: &mut [u32]) {
+        let l = self.bases.len();
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        let strings = self.wide::<INVERSE>(tweak, strings);
+        for string in strings.chunks_mut(l) {
+            self.run::<INVERSE>(tweak, string);
+        }
+    }
+
+    /// As many strings as go in whole steps of AVX-512, where there is VAES; returns the others.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    fn wide<'a, const INVERSE: bool>(&self, tweak: &[u8], strings: &'a mut [u32]) -> &'a mut [u32] {
+        let l = self.bases.len();
+        let fits = self.bytes_per_value == 16
+            && l <= avx512::MAX_DIGITS
+            && self.bases.iter().all(|&n| n as usize <= avx512::CARDS);
+        let (Some(token), Key::AesNi(key), true) =
+            (sordino_cpu::Avx512Vaes::detect(), &self.key, fits)
+        else {
+            return strings;
+        };
+        let iv = self.key.run(TweakState {
+            cipher: self,
+            tweak,
+        });
+        let step = l * avx512::STRINGS;
+        let whole = strings.len() / step * step;
+        let (wide, rest) = strings.split_at_mut(whole);
+        for strings in wide.chunks_mut(step) {
+            if !avx512::run::<INVERSE>(token, key, iv, &self.bases, strings) {
+                for string in strings.chunks_mut(l) {
+                    self.run::<INVERSE>(tweak, string);
+                }
+            }
+        }
+        rest
     }
 
     /// Encrypts an integer below the product of the bases.
@@ -346,6 +439,23 @@ impl RiffpeX {
         }
         mac.absorb(tweak);
         mac.finish()
+    }
+}
+
+/// The tweak's state, as an integer.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+struct TweakState<'a> {
+    cipher: &'a RiffpeX,
+    tweak: &'a [u8],
+}
+
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+impl Operation for TweakState<'_> {
+    type Output = u128;
+
+    #[inline(always)]
+    fn run<A: Aes>(self, aes: A) -> u128 {
+        aes.store(self.cipher.tweak_state(aes, self.tweak))
     }
 }
 

@@ -124,6 +124,45 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn batches_equal_singles(
+        key in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 16),
+            proptest::collection::vec(any::<u8>(), 24),
+            proptest::collection::vec(any::<u8>(), 32),
+        ],
+        tweak in proptest::collection::vec(any::<u8>(), 0..20),
+        bases in prop_oneof![
+            proptest::collection::vec(2u32..=16, 1..20),
+            proptest::collection::vec(Just(10u32), 28..34),
+            proptest::collection::vec(2u32..=16, 60..65),
+            proptest::collection::vec(2u32..=17, 1..10),
+        ],
+        count in prop_oneof![0usize..4, 15usize..18, 31usize..34],
+        width in prop_oneof![Just(16usize), 8usize..20],
+        seed: u64,
+    ) {
+        let cipher = RiffpeX::new(&key, &bases).unwrap().with_bytes_per_value(width).unwrap();
+        let mut seed = seed;
+        let plain: Vec<u32> = bases.iter().cycle().take(bases.len() * count).map(|&n| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            u32::try_from((seed >> 33) % u64::from(n)).unwrap()
+        }).collect();
+        let mut batch = plain.clone();
+        cipher.encrypt_batch(&tweak, &mut batch).unwrap();
+        let mut singles = plain.clone();
+        for string in singles.chunks_mut(bases.len()) {
+            cipher.encrypt(&tweak, string).unwrap();
+        }
+        prop_assert!(batch == singles);
+        cipher.decrypt_batch(&tweak, &mut batch).unwrap();
+        prop_assert!(batch == plain);
+    }
+}
+
 #[test]
 fn small_domains_are_permuted() {
     let cipher = Riffpe::new(&[1; 16], 10, 4).unwrap();
@@ -203,6 +242,16 @@ fn what_the_reference_mishandles_is_refused() {
     assert!(find_best_bases(999_983 * 4, 5).is_err());
     assert!(find_best_bases(1, 5).is_err());
     assert!(find_best_bases(0, 5).is_err());
+    let mut strings = [1, 2, 3, 4, 5, 6, 7, 10];
+    assert_eq!(
+        cipher.encrypt_batch(b"", &mut strings),
+        Err(Error::Numeral { index: 7 })
+    );
+    let error = Error::Batch {
+        found: 7,
+        expected: 8,
+    };
+    assert_eq!(cipher.decrypt_batch(b"", &mut strings[..7]), Err(error));
     let mut numerals = [1u16, 2, 3, 4];
     cipher.encrypt_numerals(b"", &mut numerals).unwrap();
     cipher.decrypt_numerals(b"", &mut numerals).unwrap();

@@ -100,6 +100,10 @@ fn one_bad_item<P: Signs>() {
             })
             .collect();
         for size in 1..=MOST {
+            // Arm code may run under emulation: the sizes at and around whole rounds of lanes
+            if !cfg!(target_arch = "x86_64") && ![1, 2, 7, 8, 9, 16, 17, 33].contains(&size) {
+                continue;
+            }
             let mut items = good[..size].to_vec();
             let mut verdicts = vec![Err(Error::Mismatch); size];
             verifier.verify_each(&items, &mut verdicts);

@@ -1,5 +1,7 @@
 //! The server's side: the encoded database, its hint, scoring.
 
+mod file;
+
 use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
@@ -76,23 +78,28 @@ impl Database {
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
         let shape = params.shape(dim, codes.len() / dim)?;
-        let mut a = Aligned::new(shape.polys * N);
-        let mut poly = Aligned::new(N);
-        for l in 0..shape.polys {
-            residue::fill_vartime(&seed, l as u64, params.plan().modulus(), &mut poly);
-            into_tiles(&poly, l, shape.polys, &mut a);
-        }
         let mut database = Self {
             params: *params,
             shape,
             seed,
-            a,
+            a: Self::public_tiles(params, shape, &seed),
             blocks: Pages::zeroed(0),
         };
         database.reserve(shape.blocks);
         database.fill_blocks(0, codes);
         let hint = database.hint();
         Ok((database, hint))
+    }
+
+    /// The public polynomials, in tiles.
+    fn public_tiles(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
+        let mut tiles = Aligned::new(shape.polys * N);
+        let mut poly = Aligned::new(N);
+        for l in 0..shape.polys {
+            residue::fill_vartime(seed, l as u64, params.plan().modulus(), &mut poly);
+            into_tiles(&poly, l, shape.polys, &mut tiles);
+        }
+        tiles
     }
 
     /// The parameter set.
@@ -356,7 +363,9 @@ impl Database {
         tiles
     }
 
-    fn hint(&self) -> Hint {
+    /// The hint that clients download, computed from the encoded vectors.
+    #[must_use]
+    pub fn hint(&self) -> Hint {
         let mut hint = Hint::zero(self.params, self.shape);
         hint.blocks_mut().into_par_iter().enumerate().for_each_init(
             || Aligned::new(N),

@@ -7,7 +7,7 @@ use core::arch::x86_64::{
     _mm256_slli_epi64, _mm256_srli_epi64, _mm256_store_si256, _mm256_xor_si256,
 };
 
-use super::{Blocks, Lanes, Mask, permutation, portable};
+use super::{Blocks, Lanes, Mask, bmi, permutation, portable};
 use sordino_cpu::Avx2;
 
 /// Permutes the lanes in `mask`; the others may change or not.
@@ -15,7 +15,7 @@ pub(crate) fn permute_lanes(_: Avx2, lanes: &mut Lanes, mask: Mask) {
     for half in [0, 4] {
         let mask = Mask(mask.0 & 0x0F << half);
         if let Some(lane) = mask.single() {
-            portable::permute_lane(lanes, lane);
+            bmi::permute_lane(lanes, lane);
         } else if mask != Mask(0) {
             // SAFETY: the token is proof of AVX2.
             unsafe { permute(lanes, half) }

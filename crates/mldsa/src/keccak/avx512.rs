@@ -8,14 +8,13 @@ use core::arch::x86_64::{
     _mm512_xor_si512,
 };
 
-use super::{Blocks, LANES, Lanes, Mask, permutation, portable};
+use super::{Blocks, LANES, Lanes, Mask, bmi, permutation};
 use sordino_cpu::Avx512;
 
 /// Permutes the lanes in `mask`; the others may change or not.
 pub(crate) fn permute_lanes(_: Avx512, lanes: &mut Lanes, mask: Mask) {
-    // one state alone is faster in general registers: 0.6 of the time of eight in vectors
     if let Some(lane) = mask.single() {
-        return portable::permute_lane(lanes, lane);
+        return bmi::permute_lane(lanes, lane);
     }
     // SAFETY: the token is proof of AVX-512F.
     unsafe { permute(lanes) }

@@ -8,6 +8,7 @@ const RHO: [u32; 25] = [
 ];
 
 /// FIPS 202, Algorithm 7: `KECCAK-p[1600, 24]`, in place.
+#[inline(always)]
 pub(crate) fn permute(a: &mut [u64; 25]) {
     for rc in RC {
         // theta
@@ -38,7 +39,8 @@ pub(crate) fn permute(a: &mut [u64; 25]) {
     }
 }
 
-/// Permutes one lane.
+/// Permutes one lane. Inlined, like [`permute`], into a caller that may use more instructions.
+#[inline(always)]
 pub(crate) fn permute_lane(lanes: &mut Lanes, lane: usize) {
     let mut state = lanes.0.map(|word| word[lane]);
     permute(&mut state);

@@ -1,0 +1,74 @@
+//! The named sets against `scripts/param_check.py`, which derives the same numbers on its own.
+
+use sordino_ckks::{column, dot, slot};
+
+#[test]
+fn predicted_errors_equal_the_script() {
+    let (row, fine) = (
+        dot::Params::rlwe_2048_50(),
+        dot::Params::rlwe_2048_50_fine(),
+    );
+    let golden = [
+        (row.predicted_error(128), 6.5588e-7),
+        (fine.predicted_error(1536), 1.5968e-7),
+        (column::Params::real_t4().predicted_error(128), 4.7115e-5),
+        (column::Params::real_t8().predicted_error(128), 4.6276e-5),
+        (column::Params::modular_26_t4().predicted_error(128), 1362.7),
+        (column::Params::modular_26_t8().predicted_error(128), 1155.9),
+        (
+            column::Params::modular_18_exact().predicted_error(128),
+            0.029678,
+        ),
+        (
+            column::Params::modular_18_exact().predicted_error(512),
+            0.035277,
+        ),
+    ];
+    for (found, expected) in golden {
+        assert!(
+            (found / expected - 1.0).abs() < 1e-4,
+            "{found:e} {expected:e}"
+        );
+    }
+    // An exact score is wrong with probability below 2^-128: 13.37 standard deviations.
+    assert!(0.5 / column::Params::modular_18_exact().predicted_error(512) > 13.37);
+}
+
+#[test]
+fn the_moduli_are_those_of_the_estimates() {
+    let columns = [
+        (column::Params::real_t4(), 40),
+        (column::Params::real_t8(), 40),
+        (column::Params::modular_26_t4(), 50),
+        (column::Params::modular_26_t8(), 50),
+        (column::Params::modular_18_exact(), 50),
+    ];
+    for (params, bits) in columns {
+        assert_eq!(params.degree(), 2048);
+        assert_eq!(
+            u64::BITS - params.modulus().leading_zeros(),
+            bits,
+            "{}",
+            params.name()
+        );
+        assert_eq!(params.modulus() % 4096, 1);
+    }
+    for params in [
+        dot::Params::rlwe_2048_50(),
+        dot::Params::rlwe_2048_50_fine(),
+    ] {
+        assert_eq!(
+            (params.degree(), params.modulus()),
+            (2048, 1_125_899_906_826_241)
+        );
+    }
+    let slots = [
+        (slot::Params::slots_2048(), 4096, 100.0),
+        (slot::Params::slots_4096(), 8192, 141.0),
+        (slot::Params::slots_8192(), 16384, 221.0),
+    ];
+    for (params, degree, most) in slots {
+        assert_eq!(params.degree(), degree);
+        assert!(params.log_qp() < most, "{}", params.log_qp());
+    }
+}

@@ -1,0 +1,50 @@
+#![no_main]
+//! Messages of column packing: decoding never panics, and what decodes can be used.
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use rand_core::SeedableRng;
+use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Query, Reply};
+
+const SEED: [u8; 32] = [1; 32];
+const DIM: usize = 3;
+const COUNT: usize = 5;
+
+fn deployed() -> &'static (Database, Hint, Client) {
+    static DEPLOYED: OnceLock<(Database, Hint, Client)> = OnceLock::new();
+    DEPLOYED.get_or_init(|| {
+        let params = Params::real_t4();
+        let vectors = [0.5; COUNT * DIM];
+        let (database, hint) = Database::encode(&params, SEED, &vectors, DIM).expect("short vectors");
+        let client = Client::new(&params, SEED, DIM, COUNT, &hint).expect("one shape");
+        (database, hint, client)
+    })
+}
+
+fuzz_target!(|data: &[u8]| {
+    let (database, hint, client) = deployed();
+    if let Ok(query) = Query::from_bytes(data) {
+        assert_eq!(query.to_bytes(), data);
+        let _ = database.score(&query);
+    }
+    if let Ok(reply) = Reply::from_bytes(data) {
+        assert_eq!(reply.to_bytes(), data);
+        let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
+        let (secret, _) = client.encrypt(&mut rng, &[0.5; DIM]).expect("a short query");
+        let _ = client.decrypt(secret, &reply);
+    }
+    if let Ok(hint) = Hint::from_bytes(data) {
+        assert_eq!(hint.to_bytes(), data);
+        let _ = Client::new(&Params::real_t4(), SEED, DIM, COUNT, &hint);
+    }
+    if let Ok(database) = Database::from_bytes(data) {
+        let mut again = Vec::new();
+        database.write_to(&mut again).expect("into memory");
+        assert_eq!(again, data);
+    }
+    if let Ok(delta) = HintDelta::from_bytes(data) {
+        assert_eq!(delta.to_bytes(), data);
+        let _ = hint.clone().apply(&delta);
+    }
+});

@@ -1,0 +1,42 @@
+//! Hashing and scanning anything: no panic, and every backend gives the portable definition's bits.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sordino_lsh::{Backend, Codes, Kind, Nearest, Scratch, Seed, SimHash};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[kind, blocks, k, dims], rest)) = data.split_first_chunk() else {
+        return;
+    };
+    let kind = if kind % 2 == 0 {
+        Kind::Rotation
+    } else {
+        Kind::Hyperplanes
+    };
+    let (words, dims) = (1 + usize::from(blocks % 16), 1 + usize::from(dims));
+    let mut x: Vec<f32> = rest
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect();
+    x.resize(dims, 0.5);
+    let hash = SimHash::new(dims, 64 * words, kind, Seed([1; 32])).expect("valid");
+    let all: Vec<u64> = rest
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| u64::from_le_bytes(*bytes))
+        .collect();
+    let codes = Codes::from_words(64 * words, &all[..all.len() - all.len() % words]);
+    let mut results = Backend::all().map(|backend| {
+        let (mut code, mut room) = (vec![0; words], Nearest::default());
+        hash.hash_on(backend, &x, &mut Scratch::default(), &mut code);
+        let found = codes
+            .nearest_on(backend, &code, usize::from(k), &mut room)
+            .to_vec();
+        (code, found)
+    });
+    let portable = results.next();
+    assert!(results.all(|result| Some(result) == portable));
+});
