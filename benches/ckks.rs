@@ -73,7 +73,17 @@ fn transforms(c: &mut Criterion) {
 
 fn row_packing(c: &mut Criterion) {
     let params = dot::Params::rlwe_2048_50();
-    let shapes = [(64, 128), (64, 384), (64, 768), (64, 1536), (1024, 128)];
+    // one dot product at the reference's dimensions, then batches
+    let shapes = [
+        (1, 32),
+        (1, 128),
+        (1, 256),
+        (64, 128),
+        (64, 384),
+        (64, 768),
+        (64, 1536),
+        (1024, 128),
+    ];
     let mut rng = StdRng::seed_from_u64(2);
     for (count, dim) in shapes {
         let id = BenchmarkId::new("row", format!("{count}x{dim}"));
@@ -83,7 +93,7 @@ fn row_packing(c: &mut Criterion) {
         let (_, encrypted) = dot::encrypt(&mut rng, &params, &query).expect("a unit vector");
         let reply = plaintexts.score(&encrypted).expect("same shape");
 
-        if count == 64 {
+        if count <= 64 {
             let mut group = c.benchmark_group("ckks/encrypt");
             group.throughput(Throughput::Bytes(dot::Query::encoded_len(dim) as u64));
             group.bench_function(id.clone(), |b| {

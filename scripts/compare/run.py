@@ -1,0 +1,116 @@
+"""What one run measured: Criterion's files, the peers' lines, the example's lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One benchmark. `median_ns` is the time of one iteration; sizes and recall may stand alone."""
+
+    group: str
+    function: str
+    parameter: str
+    median_ns: float | None = None
+    low_ns: float | None = None
+    high_ns: float | None = None
+    elements: int | None = None
+    throughput_bytes: int | None = None
+    wire_bytes: int | None = None
+    recall: float | None = None
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Throughput of a bench that declares bytes."""
+        if not self.throughput_bytes or not self.median_ns:
+            return 0.0
+        return self.throughput_bytes / self.median_ns * 1e9
+
+
+@dataclass
+class Run:
+    """All measurements of a run, by (group, function, parameter)."""
+
+    measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
+    searches: list[dict] = field(default_factory=list)
+    missing: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, measurements: Iterable[Measurement]) -> None:
+        for m in measurements:
+            self.measurements[m.group, m.function, m.parameter] = m
+
+    def get(self, group: str, function: str, parameter: object) -> Measurement | None:
+        return self.measurements.get((group, function, str(parameter)))
+
+    def group(self, group: str, parameter: object = None) -> list[Measurement]:
+        """The measurements of a group, in one parameter if it is given."""
+        return [
+            m
+            for m in self.measurements.values()
+            if m.group == group and parameter in (None, m.parameter)
+        ]
+
+
+def criterion(root: Path) -> Iterator[Measurement]:
+    """Reads every `new/benchmark.json` and `new/estimates.json` below Criterion's folder."""
+    for path in sorted(root.glob("**/new/benchmark.json")):
+        estimates = path.with_name("estimates.json")
+        if estimates.is_file():
+            yield criterion_one(json.loads(path.read_text()), json.loads(estimates.read_text()))
+
+
+def criterion_one(benchmark: dict, estimates: dict) -> Measurement:
+    """One benchmark from the two files that Criterion keeps of it."""
+    median = estimates["median"]
+    interval = median["confidence_interval"]
+    throughput = benchmark.get("throughput") or {}
+    if isinstance(throughput, list):  # newer forms allow several
+        throughput = throughput[0] if throughput else {}
+    return Measurement(
+        group=benchmark["group_id"],
+        function=benchmark.get("function_id") or "",
+        parameter=benchmark.get("value_str") or "",
+        median_ns=median["point_estimate"],
+        low_ns=interval["lower_bound"],
+        high_ns=interval["upper_bound"],
+        elements=throughput.get("Elements"),
+        throughput_bytes=throughput.get("Bytes"),
+    )
+
+
+def lines(text: str) -> Iterator[dict]:
+    """The JSON objects of a file of one object a line; other lines are skipped."""
+    for line in text.splitlines():
+        if line.strip().startswith("{"):
+            yield json.loads(line)
+
+
+def peer(line: dict) -> Measurement:
+    """A measurement of `scripts/peers`, or a size of the `wire_sizes` example."""
+    return Measurement(
+        group=line["group"],
+        function=line["function"],
+        parameter=str(line["parameter"]),
+        median_ns=line.get("median_ns"),
+        wire_bytes=line.get("bytes"),
+        recall=line.get("recall"),
+    )
+
+
+def read(criterion_root: Path, peers: list[Path], searches: list[Path]) -> Run:
+    """Reads a run. A peer that could not be run is a line of group `missing`."""
+    run = Run()
+    run.add(criterion(criterion_root))
+    for path in peers:
+        for line in lines(path.read_text()):
+            if line["group"] == "missing":
+                run.missing.append((line["function"], line["reason"]))
+            else:
+                run.add([peer(line)])
+    for path in searches:
+        run.searches.extend(lines(path.read_text()))
+    return run

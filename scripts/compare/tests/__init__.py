@@ -1,0 +1,1 @@
+"""Tests of the report: `python3 -m unittest discover -s scripts/compare/tests`."""
