@@ -429,4 +429,27 @@ pub(crate) mod tests {
         assert!(with(&|_, s| s.layout.slots = 40).is_err());
         assert!(with(&|_, s| s.layout.slots = u32::MAX).is_err());
     }
+
+    #[test]
+    fn masked_rows_are_of_a_version_that_has_been() {
+        let read = |row_version| {
+            let columns = Columns {
+                packing: Packing::T4,
+                seed: [4; 32],
+                rows: [5; 32],
+                hint: [6; 32],
+            };
+            let mode = Mode::Masked(Masked {
+                columns,
+                row_version,
+            });
+            let manifest = Manifest { mode, ..sealed() };
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).map(|read| {
+                assert_eq!(read, signed);
+            })
+        };
+        assert!(read(1).is_ok() && read(7).is_ok());
+        assert!(read(0).is_err() && read(8).is_err());
+    }
 }
