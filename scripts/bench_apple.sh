@@ -7,4 +7,4 @@ if [ "$(uname -sm)" != "Darwin arm64" ]; then
     echo "this is not a Mac with Apple Silicon: use scripts/bench.sh" >&2
     exit 1
 fi
-SORDINO_PIN="caffeinate -i" exec "$(dirname "$0")/bench.sh"
+exec env SORDINO_PIN="caffeinate -i" "$(dirname "$0")/bench.sh"
