@@ -290,17 +290,20 @@ impl Text {
                 last.ok_or(Error::Symbol { index: text.len() })?
             }
         };
+        let is_symbol = |c: char| self.alphabet.numeral(c.into()).is_some();
+        // A check may have a symbol of its own, where the last symbol stands: passed characters
+        // may follow it, as they may follow a check that is a digit.
+        let own = self.check.filter(|check| check.len() == 1).and_then(|_| {
+            text[..end]
+                .iter()
+                .rposition(|&c| is_symbol(c) || !self.pass.contains(c))
+        });
         let mut symbols = Vec::with_capacity(end);
         for (index, &c) in text[..end].iter().enumerate() {
-            if self.alphabet.numeral(c.into()).is_some() {
+            if is_symbol(c) || (own == Some(index) && !self.pass.contains(c)) {
                 symbols.push(index);
             } else if !self.pass.contains(c) {
-                // A check may have a symbol of its own, at the very end.
-                let last = self.check.is_some_and(|check| check.len() == 1) && index + 1 == end;
-                if !last {
-                    return Err(Error::Symbol { index });
-                }
-                symbols.push(index);
+                return Err(Error::Symbol { index });
             }
         }
         let found = symbols.len();

@@ -265,3 +265,25 @@ fn refusals() {
         Error::Domain { .. }
     ));
 }
+
+/// Passed characters after a check: what is encrypted comes back, whether the check is a digit or
+/// the symbol of its own that one in eleven is.
+#[test]
+fn a_check_may_be_followed_by_passed_characters() {
+    let cipher = "orcid".parse::<Format>().unwrap().cipher(&[7; 32]).unwrap();
+    let mut own_symbols = 0;
+    for number in 0..200u64 {
+        let body = format!("{:015}", number * 7_654_321_001 % 1_000_000_000_000_000);
+        let check = Check::Mod11_2.compute(body.chars()).unwrap()[0];
+        for text in [
+            format!("{body}{check}"),
+            format!("{body}{check}--"),
+            format!("{body}-{check}-"),
+        ] {
+            let hidden = cipher.encrypt(b"", &text).unwrap();
+            assert_eq!(cipher.decrypt(b"", &hidden).as_deref(), Ok(&*text));
+            own_symbols += usize::from(hidden.contains('X'));
+        }
+    }
+    assert!(own_symbols > 20, "{own_symbols}");
+}
