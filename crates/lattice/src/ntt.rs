@@ -25,6 +25,7 @@ struct Factors {
     /// `b = 64`, for 64-bit multiplication.
     quotient64: Vec<u64>,
     /// `b = 52`, for IFMA.
+    #[cfg(target_arch = "x86_64")]
     quotient52: Vec<u64>,
 }
 
@@ -33,6 +34,7 @@ impl Factors {
         let quotients = |bits: u32| w.iter().map(|&w| quotient(w, bits, q)).collect();
         Self {
             quotient64: quotients(64),
+            #[cfg(target_arch = "x86_64")]
             quotient52: quotients(52),
             w,
         }

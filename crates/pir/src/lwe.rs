@@ -23,8 +23,8 @@ const CHUNK_WORDS: usize = 1 << 18;
 /// Columns of one panel.
 const PANEL: usize = 16;
 /// Columns beyond full panels that are cheaper one by one than as a panel of 16: at 128 MiB on Zen 4 a
-/// panel takes as long as 11 of them.
-const MAX_ALONE: usize = 10;
+/// panel takes as long as 7 to 8 of them.
+const MAX_ALONE: usize = 7;
 /// Chunks are a multiple of this many rows, so that every kernel's row blocks are full.
 const CHUNK_ROWS: usize = 24;
 

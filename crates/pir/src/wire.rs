@@ -180,7 +180,9 @@ impl Params {
     /// # Errors
     /// If the bytes are no header of this release, or describe what no set serves.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (params, _, payload) = decode(Kind::Params, bytes)?;
+        let (params, version, payload) = decode(Kind::Params, bytes)?;
+        // Parameters have no version: each has one encoding.
+        check_version(version, 0)?;
         if !payload.is_empty() {
             return Err(Error::Length {
                 found: bytes.len(),
