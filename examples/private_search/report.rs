@@ -125,7 +125,8 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             "\n  sealed ({} centroids) stays below the recall asked for. A cluster holds what is \
              near its centre; where vectors are\n  spread evenly in {} dimensions nothing is, and \
              a query's nearest lie in nearly all clusters: {} of {} hold {:.0} %\n  of them. No \
-             search that reads a part of such a set finds most of them; the download does.",
+             search that reads a part of such a set finds most of them; masked, open and local mode, which \
+             score\n  everything, do.",
             measured.centroids,
             set.base.dim(),
             measured.probes,
@@ -159,10 +160,11 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             ),
             _ => ("one download", "that any search happened; any vector"),
         };
-        println!(
-            "  {} ({} centroids): saw {saw}; not {not}.",
-            measured.mode, measured.centroids
-        );
+        let routing = match measured.centroids {
+            "none" => String::new(),
+            centroids => format!(" ({centroids} centroids)"),
+        };
+        println!("  {}{routing}: saw {saw}; not {not}.", measured.mode);
         println!(
             "    messages of all {} queries in number, order and size: {same}",
             measured.queries
