@@ -98,7 +98,7 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Built, Error> {
     plan.check(vectors)?;
-    let start = Start::new(rng, keys, vectors);
+    let start = Start::new(rng, keys, vectors, &format!("sealed {:?}", plan.chosen()));
     let chosen = plan.chosen();
     let (layout, routing) = (chosen.layout, chosen.routing);
     let reader = keys.reader();
@@ -221,7 +221,7 @@ pub fn local<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Index, Error> {
     plan::check(vectors.len(), vectors.dim(), k)?;
-    let start = Start::new(rng, keys, vectors);
+    let start = Start::new(rng, keys, vectors, "local");
     let layout = plan::chunk_layout(vectors.len(), vectors.dim());
     let reader = keys.reader();
 
@@ -267,7 +267,7 @@ pub fn open<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Index, Error> {
     plan::check(vectors.len(), vectors.dim(), k)?;
-    let start = Start::new(rng, keys, vectors);
+    let start = Start::new(rng, keys, vectors, &format!("open {packing:?}"));
 
     progress(Step::Rotate);
     let data = start.rotated(vectors)?;
@@ -303,7 +303,7 @@ pub fn masked<R: CryptoRng + ?Sized>(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Index, Error> {
     plan::check(vectors.len(), vectors.dim(), k)?;
-    let start = Start::new(rng, keys, vectors);
+    let start = Start::new(rng, keys, vectors, &format!("masked {packing:?}"));
     let reader = keys.reader();
 
     progress(Step::Rotate);
@@ -352,12 +352,17 @@ impl Start {
     /// The index id is new, so its keys are, and version 1 of it has never been sealed before.
     ///
     /// Nonces and pads must not meet two contents, so the id does not rest on `rng` alone: it is a
-    /// keyed digest of randomness, rotation and vectors. A generator that repeats itself, as that
-    /// of a restored machine may, repeats an id only for the same vectors.
-    fn new<R: CryptoRng + ?Sized>(rng: &mut R, keys: &OwnerKeys, vectors: &Vectors) -> Self {
+    /// keyed digest of randomness, rotation, vectors and the form they are put in. A generator that
+    /// repeats itself, as that of a restored machine may, repeats an id only for the same content.
+    fn new<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        keys: &OwnerKeys,
+        vectors: &Vectors,
+        form: &str,
+    ) -> Self {
         let (fresh, rotation) = (random(rng), random(rng));
         Self {
-            index: keys.index_id(&fresh, &rotation, vectors),
+            index: keys.index_id(&fresh, &rotation, vectors, form),
             version: 1,
             rotation,
         }
@@ -441,14 +446,14 @@ mod tests {
                 all.extend(pads(seed, vectors, Packing::T4));
             }
         }
-        assert_eq!(all.len(), 4 * N);
+        // And for the same vectors in another form.
+        all.extend(pads(1, &vectors, Packing::T8));
+        assert_eq!(all.len(), 5 * N);
         all.sort();
         all.dedup();
-        assert_eq!(all.len(), 4 * N);
+        assert_eq!(all.len(), 5 * N);
         // The same pads for the same content show nothing that was not shown before.
-        assert_eq!(
-            pads(1, &vectors, Packing::T4),
-            pads(1, &vectors, Packing::T8)
-        );
+        let again = || pads(1, &vectors, Packing::T4);
+        assert_eq!(again(), again());
     }
 }

@@ -76,18 +76,22 @@ impl OwnerKeys {
             .to_vec()
     }
 
-    /// The id of a new index of these vectors. Only the owner can tell whether it is of some vectors.
+    /// The id of a new index of these vectors in this form. Only the owner can tell whether it is of some vectors.
     pub(crate) fn index_id(
         &self,
         fresh: &[u8; 32],
         rotation: &[u8; 32],
         vectors: &Vectors,
+        form: &str,
     ) -> [u8; 16] {
         let mut key = self.derive("sordino 2026 index ids");
         let mut hasher = blake3::Hasher::new_keyed(&key);
         key.zeroize();
         hasher.update(fresh).update(rotation);
         hasher.update(&(vectors.dim() as u64).to_le_bytes());
+        hasher
+            .update(&(form.len() as u64).to_le_bytes())
+            .update(form.as_bytes());
         let mut bytes = Vec::with_capacity(CHUNK * size_of::<f32>());
         for chunk in vectors.as_slice().chunks(CHUNK) {
             bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));

@@ -309,3 +309,21 @@ fn a_tiny_set_works_too() {
         }
     }
 }
+
+/// Even from a generator that repeats itself, which makes equal ids only for equal content.
+#[test]
+fn one_generator_and_two_forms_make_two_ids() {
+    let set = set();
+    let mut ids: Vec<[u8; 16]> = [
+        sealed(&set, Routing::Downloaded),
+        sealed(&set, Routing::Encrypted),
+        local(&set),
+    ]
+    .iter()
+    .map(|index| index.manifest().index)
+    .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+    assert_eq!(local(&set).manifest().index, local(&set).manifest().index);
+}
