@@ -62,6 +62,6 @@ step "Apple Silicon: it builds"
 CARGO_FEATURE_NO_NEON=1 cargo check --workspace --target aarch64-apple-darwin --quiet
 
 step "fuzz targets, briefly"
-scripts/fuzz.sh 5
+scripts/fuzz.sh smoke
 
 step "all checks passed"

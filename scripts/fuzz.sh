@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for some seconds from its seed corpus:  scripts/fuzz.sh [seconds] [target ...]
+# Runs fuzz targets from their seed corpora.
+#
+#   scripts/fuzz.sh smoke                  every target, the same 3,000 inputs each time (CI)
+#   scripts/fuzz.sh 60 [target ...]        every target, or these, for 60 seconds each
 #
 # Needs a nightly toolchain and cargo-fuzz; both are installed if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=${1:-60}
+case ${1:-60} in
+    smoke) limit=(-runs=3000 -seed=1) ;;
+    *) limit=(-max_total_time="${1:-60}") ;;
+esac
 shift || true
 rustup toolchain list | grep -q nightly || rustup toolchain install nightly --profile minimal
 command -v cargo-fuzz >/dev/null || cargo +nightly install cargo-fuzz --locked --quiet
@@ -20,6 +26,6 @@ for target in "${targets[@]}"; do
     found=$(mktemp -d)
     # New inputs go to a scratch folder, so that a run leaves the corpus as it was.
     cargo +nightly fuzz run --release "$target" "$found" "fuzz/corpus/$target" -- \
-        -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -verbosity=0 -print_final_stats=0
+        "${limit[@]}" -rss_limit_mb=2048 -timeout=20 -verbosity=0 -print_final_stats=0
     rm -r "$found"
 done
