@@ -1,5 +1,7 @@
 //! Stores that change: what searches find afterwards, what an observer sees, what is refused.
 
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
 use std::collections::BTreeMap;
 
 use rand::SeedableRng;
@@ -551,9 +553,9 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
 
 #[test]
 fn streams_that_cannot_be_stored_leave_no_index() {
-    type Batches = Vec<Result<Batch, Error>>;
+    type Case = (Vec<Result<Batch, Error>>, fn(&Error) -> bool);
     let vectors = || synthetic::uniform(20, DIM, 1);
-    let cases: [(Batches, fn(&Error) -> bool); 6] = [
+    let cases: [Case; 6] = [
         (vec![], |e| matches!(e, Error::NoVectors)),
         (vec![Ok(synthetic::uniform(5, DIM, 1).into())], |e| {
             matches!(e, Error::K { k: 10, n: 5 })
@@ -615,7 +617,8 @@ fn segments_run_out_and_compaction_makes_room() {
     )
     .unwrap();
     let one = synthetic::uniform(1, DIM, 2);
-    for id in 1..MAX_SEGMENTS as u32 {
+    let room = u32::try_from(MAX_SEGMENTS).unwrap();
+    for id in 1..room {
         store.upsert(&mut rng(2), &[1000 + id], &one).unwrap();
     }
     let full = store.upsert(&mut rng(2), &[1], &one);
