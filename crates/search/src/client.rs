@@ -5,12 +5,12 @@ use std::time::Duration;
 use rand_core::CryptoRng;
 
 use crate::keys::{ReaderKeys, RecordIds};
-use crate::manifest::{Mode, SignedManifest};
+use crate::manifest::{self, Mode, SignedManifest};
 use crate::recall::Scored;
 use crate::rotation::Rotation;
 use crate::transport::Transport;
-use crate::wire::Message;
-use crate::{Error, vectors};
+use crate::wire::{Message, message_len};
+use crate::{Error, index, vectors};
 
 mod column;
 mod local;
@@ -79,7 +79,10 @@ impl Client {
         keys: &ReaderKeys,
         pinned: u64,
     ) -> Result<Self, Error> {
-        let reply = transport.call(&Message::GetManifest.with(&[]))?;
+        let reply = transport.call(
+            &Message::GetManifest.with(&[]),
+            message_len(manifest::MAX_SIGNED_LEN),
+        )?;
         let manifest = Message::Manifest.expect(&reply, None)?;
         let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
         if manifest.version < pinned {
@@ -88,7 +91,8 @@ impl Client {
                 pinned,
             });
         }
-        let setup = transport.call(&Message::GetSetup.with(&[]))?;
+        let limit = message_len(index::setup_len(&manifest)?);
+        let setup = transport.call(&Message::GetSetup.with(&[]), limit)?;
         let kind = match &manifest.mode {
             Mode::Sealed(mode) => {
                 let client = sealed::Client::new(&manifest, mode, keys, &setup)?;

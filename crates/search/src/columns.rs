@@ -5,7 +5,7 @@
 //! mod P. Neither the encoded form nor the hint is stored: both follow from the rows and the seed in
 //! a fraction of a second.
 
-use sordino_ckks::column::{Database, Hint};
+use sordino_ckks::column::{Database, Hint, Params};
 
 use crate::Error;
 use crate::manifest::{Manifest, Packing};
@@ -16,6 +16,12 @@ const COORDINATE_LEN: usize = 4;
 /// The length of all rows.
 pub(crate) fn rows_len(manifest: &Manifest) -> usize {
     manifest.n as usize * manifest.dim as usize * COORDINATE_LEN
+}
+
+/// The length of the hint that clients download.
+pub(crate) fn hint_len(params: &Params, manifest: &Manifest) -> Result<usize, Error> {
+    let (dim, n) = (manifest.dim as usize, manifest.n as usize);
+    Ok(Hint::encoded_len(params, dim, n)?)
 }
 
 /// Rows of open mode.

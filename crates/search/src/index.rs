@@ -148,6 +148,24 @@ fn part_lens(manifest: &SignedManifest) -> Result<Vec<usize>, Error> {
     Ok(lens)
 }
 
+/// The length of what a client downloads once.
+pub(crate) fn setup_len(manifest: &SignedManifest) -> Result<usize, Error> {
+    let dim = manifest.dim as usize;
+    match &manifest.mode {
+        Mode::Sealed(mode) => {
+            let clusters = mode.clusters as usize;
+            let centroids = match mode.routing {
+                Routing::Downloaded => centroids_len(clusters, dim),
+                Routing::Encrypted => 0,
+            };
+            Ok(clusters * size_of::<Digest>() + centroids + pir_params(mode)?.hint_len())
+        }
+        Mode::Local(_) => Ok(part_lens(manifest)?.iter().sum()),
+        Mode::Open(mode) => columns::hint_len(&mode.packing.open(), manifest),
+        Mode::Masked(mode) => columns::hint_len(&mode.columns.packing.masked(), manifest),
+    }
+}
+
 /// The PIR parameters of an index: a column for each bucket.
 pub(crate) fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
     let (columns, len) = (mode.clusters as usize, mode.layout.sealed_len());

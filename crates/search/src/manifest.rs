@@ -23,6 +23,9 @@ const SIGNATURE_LEN: usize = 4627;
 /// An encoded manifest without its signature is never longer.
 const MAX_LEN: usize = 4096;
 
+/// A signed manifest is never longer.
+pub const MAX_SIGNED_LEN: usize = wire::FILE_HEAD_LEN + MAX_LEN + SIGNATURE_LEN;
+
 /// A BLAKE3 digest.
 pub type Digest = [u8; 32];
 

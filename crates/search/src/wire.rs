@@ -20,7 +20,7 @@ pub(crate) const MANIFEST: Kind = (1, "manifest");
 pub(crate) const INDEX: Kind = (2, "index");
 
 /// Magic, version, kind.
-const FILE_HEAD_LEN: usize = 8;
+pub(crate) const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
@@ -150,7 +150,7 @@ impl Message {
 
 /// The length of a message with a body of `len` bytes.
 #[must_use]
-pub(crate) fn message_len(len: usize) -> usize {
+pub(crate) const fn message_len(len: usize) -> usize {
     FILE_HEAD_LEN + 8 + len
 }
 

@@ -8,8 +8,8 @@ use super::Stages;
 use crate::manifest::{Columns, Manifest};
 use crate::recall::{Scored, TopK, number};
 use crate::transport::Transport;
-use crate::wire::Message;
-use crate::{Error, index, residue};
+use crate::wire::{Message, message_len};
+use crate::{Error, columns, index, residue};
 
 /// A client of the column packing, from what the server sent as setup.
 pub(super) fn client(
@@ -19,7 +19,7 @@ pub(super) fn client(
     setup: &[u8],
 ) -> Result<Client, Error> {
     let (dim, n) = (manifest.dim as usize, manifest.n as usize);
-    let len = Hint::encoded_len(params, dim, n)?;
+    let len = columns::hint_len(params, manifest)?;
     let body = Message::Setup.expect(setup, Some(len))?;
     index::check_digest("hint", body, &mode.hint)?;
     let hint = Hint::from_bytes(body)?;
@@ -34,9 +34,10 @@ pub(super) fn score(
     stages: &mut Stages,
 ) -> Result<Reply, Error> {
     let start = Instant::now();
-    let reply = transport.call(&Message::Score.with(&query.to_bytes()))?;
-    stages.scores = start.elapsed();
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
+    let request = Message::Score.with(&query.to_bytes());
+    let reply = transport.call(&request, message_len(len))?;
+    stages.scores = start.elapsed();
     // No message follows, so what is wrong with this one may end the search.
     Message::Scored
         .expect(&reply, Some(len))
