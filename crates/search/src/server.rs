@@ -1,5 +1,6 @@
 //! The server: it holds an index, answers messages, and learns nothing from them.
 
+use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_pir::simple;
 
@@ -299,15 +300,16 @@ impl<'a> Pass<'a> {
 }
 
 /// Reads every query, and answers those that are well formed together.
-fn in_one_pass<Q>(
+fn in_one_pass<Q: Send>(
     bodies: &[&[u8]],
-    read: impl Fn(&[u8]) -> Result<Q, Error>,
+    read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,
     answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
 ) -> Vec<Result<Vec<u8>, Error>> {
+    let read: Vec<Result<Q, Error>> = bodies.par_iter().map(|body| read(body)).collect();
     let mut queries = Vec::with_capacity(bodies.len());
     let mut replies = Vec::with_capacity(bodies.len());
-    for body in bodies {
-        replies.push(read(body).map(|query| {
+    for query in read {
+        replies.push(query.map(|query| {
             queries.push(query);
             Vec::new()
         }));
