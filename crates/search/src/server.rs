@@ -4,12 +4,18 @@ use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_pir::simple;
 
+use crate::columns::Rows;
 use crate::index::{self, Index};
-use crate::manifest::{Columns, Masked, Mode, Routing, SignedManifest};
-use crate::wire::{Message, message_len};
-use crate::{Error, code, columns};
+use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
+use crate::store::Bytes;
+use crate::wire::{EDITION_LEN, Edition, Message, message_len};
+use crate::{Error, code};
 
-/// An index that is ready to answer.
+/// One version of an index that is ready to answer.
+///
+/// A server does not change. One that runs on while the index is changed makes a new one of the new
+/// version and puts it in the place of the old; requests about another version than the one that is
+/// served are refused, so that no query meets two versions.
 ///
 /// # Security
 /// What a request makes the server do, and how much it sends back, is fixed by the manifest.
@@ -17,19 +23,20 @@ use crate::{Error, code, columns};
 #[derive(Debug)]
 pub struct Server {
     manifest: SignedManifest,
-    /// The replies that are the same for every client: the manifest, and what is downloaded once.
-    prepared: [Vec<u8>; 2],
+    edition: Edition,
+    /// What clients download once, in the manifest's order.
+    given: Vec<Bytes>,
     kind: Kind,
 }
 
 /// What queries are answered from.
 #[derive(Debug)]
 enum Kind {
-    Sealed(Sealed),
+    Sealed(Box<Sealed>),
     /// Nothing is asked after the download.
     Local,
     /// Open and masked mode: all vectors, encoded for scoring.
-    Columns(column::Database),
+    Columns(Box<column::Database>),
 }
 
 /// What sealed mode answers queries from.
@@ -47,74 +54,31 @@ impl Server {
     /// # Errors
     /// If the index's parts do not fit its manifest.
     pub fn new(index: Index) -> Result<Self, Error> {
-        let Index { manifest, content } = index;
-        let (setup, kind) = match (&manifest.mode, content) {
-            (
-                Mode::Sealed(mode),
-                index::Content::Sealed {
-                    buckets,
-                    digests,
-                    centroids,
-                    hint,
-                },
-            ) => {
-                let params = index::pir_params(mode)?;
-                let database = sordino_pir::Database::from_records(
-                    &params,
-                    buckets.chunks_exact(mode.layout.sealed_len()),
-                )?;
-                let pir =
-                    simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
-                let mut setup = digests;
-                let plaintexts = match mode.routing {
-                    Routing::Downloaded => {
-                        setup.extend(centroids);
-                        None
-                    }
-                    Routing::Encrypted => {
-                        let dim = manifest.dim as usize;
-                        let decoded: Vec<f32> = centroids
-                            .chunks_exact(dim)
-                            .flat_map(code::unit_from_int8)
-                            .collect();
-                        let params = dot::Params::rlwe_2048_50();
-                        Some(dot::Plaintexts::encode(&params, &decoded, dim)?)
-                    }
-                };
-                setup.extend(hint);
-                let probes = mode.probes as usize;
-                let kind = Kind::Sealed(Sealed {
-                    probes,
-                    pir,
-                    centroids: plaintexts,
-                });
-                (setup, kind)
+        let (manifest, served) = index.into_parts();
+        let named = |name| part(&manifest, &served, name);
+        let (kind, hints) = match &manifest.mode {
+            Mode::Sealed(mode) => {
+                let sealed = Sealed::new(&manifest, mode, named("buckets")?, named("centroids")?)?;
+                (Kind::Sealed(Box::new(sealed)), Vec::new())
             }
-            (Mode::Local(_), index::Content::Local { chunks }) => (chunks, Kind::Local),
-            (Mode::Open(mode), index::Content::Columns { rows }) => {
-                let dim = manifest.dim as usize;
-                let encoded = columns::encode_open(mode.packing, mode.seed, dim, &rows)?;
-                ready(mode, encoded)?
-            }
-            (Mode::Masked(Masked { columns: mode, .. }), index::Content::Columns { rows }) => {
-                let dim = manifest.dim as usize;
-                let encoded = columns::encode_masked(mode.packing, mode.seed, dim, &rows)?;
-                ready(mode, encoded)?
-            }
-            (mode, _) => {
-                return Err(Error::Mode {
-                    found: mode.name(),
-                    expected: "the content's",
-                });
-            }
+            Mode::Local(_) => (Kind::Local, Vec::new()),
+            Mode::Open(mode) => columns(Rows::Open, &manifest, mode, &served)?,
+            Mode::Masked(mode) => columns(Rows::Masked, &manifest, mode, &served)?,
         };
-        let prepared = [
-            Message::Manifest.with(manifest.to_bytes()),
-            Message::Setup.with(&setup),
-        ];
+        let (mut served, mut hints) = (served.into_iter(), hints.into_iter());
+        let mut given = Vec::new();
+        for part in manifest.parts()? {
+            let bytes = match part.holder {
+                Holder::Clients => hints.next().map(Bytes::from),
+                Holder::Everyone | Holder::Server => served.next(),
+                Holder::Owner => None,
+            };
+            given.extend(bytes.filter(|_| part.holder.is_given()));
+        }
         Ok(Self {
+            edition: manifest.edition(),
             manifest,
-            prepared,
+            given,
             kind,
         })
     }
@@ -130,7 +94,8 @@ impl Server {
     /// # Errors
     /// If the index's parameters have no such length.
     pub fn longest_request(&self) -> Result<usize, Error> {
-        let body = match &self.kind {
+        let parts = self.given.len() * size_of::<u16>();
+        let query = match &self.kind {
             Kind::Sealed(sealed) => {
                 let scores = sealed.centroids.as_ref();
                 let score = scores.map_or(0, |centroids| dot::Query::encoded_len(centroids.dim()));
@@ -141,19 +106,41 @@ impl Server {
                 column::Query::encoded_len(database.params(), database.dim())?
             }
         };
-        Ok(message_len(body))
+        Ok(message_len(EDITION_LEN + query.max(parts)))
     }
 
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
     /// sent from where it lies, however long it is.
     #[must_use]
-    pub fn prepared(&self, request: &[u8]) -> Option<&[u8]> {
-        let [manifest, setup] = &self.prepared;
+    pub fn prepared(&self, request: &[u8]) -> Option<Prepared<'_>> {
         match Message::read(request) {
-            Ok((Message::GetManifest, [])) => Some(manifest),
-            Ok((Message::GetSetup, [])) => Some(setup),
+            Ok((Message::GetManifest, [])) => Some(Prepared::new(
+                Message::Manifest,
+                vec![self.manifest.to_bytes()],
+            )),
+            Ok((Message::GetParts, body)) => {
+                let parts = self.edition.strip(body).and_then(|body| self.parts(body));
+                Some(Prepared::new(Message::Parts, parts.ok()?))
+            }
             _ => None,
         }
+    }
+
+    /// The parts asked for, each at most once, in the manifest's order.
+    fn parts(&self, body: &[u8]) -> Result<Vec<&[u8]>, Error> {
+        let (numbers, rest) = body.as_chunks();
+        let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
+        let parts: Option<Vec<&[u8]>> = numbers
+            .iter()
+            .map(|&number| Some(&self.given.get(usize::from(number))?[..]))
+            .collect();
+        let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+        parts
+            .filter(|parts| ascending && !parts.is_empty())
+            .ok_or_else(|| {
+                let count = self.given.len();
+                malformed(format!("not some of {count} parts in their order"))
+            })
     }
 
     /// Answers one message.
@@ -182,16 +169,10 @@ impl Server {
             .iter()
             .enumerate()
             .map(|(at, request)| {
-                if let Some(reply) = self.prepared(request) {
-                    return Some(Ok(reply.to_vec()));
-                }
-                match Message::read(request) {
-                    Ok((Message::Score, body)) => scores.push(at, body),
-                    Ok((Message::Fetch, body)) => fetches.push(at, body),
-                    Ok((kind, body)) => {
-                        let why = format!("{kind:?} of {} bytes is no request", body.len());
-                        return Some(Err(malformed(why)));
-                    }
+                match self.reads(request) {
+                    Ok(Asked::Prepared(reply)) => return Some(Ok(reply.to_vec())),
+                    Ok(Asked::Score(body)) => scores.push(at, body),
+                    Ok(Asked::Fetch(body)) => fetches.push(at, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -211,43 +192,48 @@ impl Server {
             .collect()
     }
 
+    /// What a request asks for.
+    fn reads<'a>(&'a self, request: &'a [u8]) -> Result<Asked<'a>, Error> {
+        if let Some(reply) = self.prepared(request) {
+            return Ok(Asked::Prepared(reply));
+        }
+        match Message::read(request)? {
+            (Message::Score, body) => Ok(Asked::Score(self.edition.strip(body)?)),
+            (Message::Fetch, body) => Ok(Asked::Fetch(self.edition.strip(body)?)),
+            (Message::GetParts, body) => {
+                // These were not prepared, so this says why.
+                let parts = self.parts(self.edition.strip(body)?)?;
+                Ok(Asked::Prepared(Prepared::new(Message::Parts, parts)))
+            }
+            (kind, body) => Err(malformed(format!(
+                "{kind:?} of {} bytes is no request",
+                body.len()
+            ))),
+        }
+    }
+
     /// Scores all vectors or all centroids under encryption, in one pass for all queries.
     fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        match &self.kind {
-            Kind::Columns(database) => {
-                let read = |body: &[u8]| {
-                    let (params, dim) = (database.params(), database.dim());
-                    let expected = column::Query::encoded_len(params, dim)?;
-                    check_len(Message::Score, body, expected)?;
-                    let query = column::Query::from_bytes(body)?;
-                    check_packing((query.params(), query.dim()) == (params, dim))?;
-                    Ok(query)
-                };
-                in_one_pass(bodies, read, |queries| {
-                    let replies = database.score_batch(queries)?;
-                    let replies = replies.iter().map(column::Reply::to_bytes);
-                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-                })
-            }
-            Kind::Sealed(Sealed {
-                centroids: Some(centroids),
-                ..
-            }) => {
-                let read = |body: &[u8]| {
-                    let (params, dim) = (centroids.params(), centroids.dim());
-                    check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
-                    let query = dot::Query::from_bytes(body)?;
-                    check_packing((query.params(), query.dim()) == (params, dim))?;
-                    Ok(query)
-                };
-                in_one_pass(bodies, read, |queries| {
-                    let replies = centroids.score_batch(queries)?;
-                    let replies = replies.iter().map(dot::Reply::to_bytes);
-                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-                })
-            }
-            _ => self.refuse(bodies.len(), "one in which the server scores"),
-        }
+        let centroids = match &self.kind {
+            Kind::Columns(database) => return score_all(database, bodies),
+            Kind::Sealed(sealed) => sealed.centroids.as_ref(),
+            Kind::Local => None,
+        };
+        let Some(centroids) = centroids else {
+            return self.refuse(bodies.len(), "one in which the server scores");
+        };
+        let read = |body: &[u8]| {
+            let (params, dim) = (centroids.params(), centroids.dim());
+            check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
+            let query = dot::Query::from_bytes(body)?;
+            check_packing((query.params(), query.dim()) == (params, dim))?;
+            Ok(query)
+        };
+        in_one_pass(bodies, read, |queries| {
+            let replies = centroids.score_batch(queries)?;
+            let replies = replies.iter().map(dot::Reply::to_bytes);
+            Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+        })
     }
 
     /// Answers the manifest's number of PIR queries of each request, in one pass for all.
@@ -285,6 +271,55 @@ impl Server {
     }
 }
 
+/// A reply that every client gets, in the pieces in which the server holds it.
+#[derive(Clone, Debug)]
+pub struct Prepared<'a> {
+    head: Vec<u8>,
+    pieces: Vec<&'a [u8]>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(kind: Message, pieces: Vec<&'a [u8]>) -> Self {
+        let head = kind.head(pieces.iter().map(|piece| piece.len()).sum());
+        Self { head, pieces }
+    }
+
+    /// Bytes of the whole reply.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a reply has a head")]
+    pub fn len(&self) -> usize {
+        self.pieces().map(<[u8]>::len).sum()
+    }
+
+    /// At most `len` bytes of it, from byte `at` on.
+    #[must_use]
+    pub fn range(&self, at: usize, len: usize) -> Vec<u8> {
+        let mut range = Vec::with_capacity(len.min(self.len().saturating_sub(at)));
+        let mut skip = at;
+        for piece in self.pieces() {
+            let (_, rest) = piece.split_at(skip.min(piece.len()));
+            range.extend_from_slice(&rest[..rest.len().min(len - range.len())]);
+            skip = skip.saturating_sub(piece.len());
+        }
+        range
+    }
+
+    fn to_vec(&self) -> Vec<u8> {
+        self.range(0, usize::MAX)
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.head[..]).chain(self.pieces.iter().copied())
+    }
+}
+
+/// What a request asks for.
+enum Asked<'a> {
+    Prepared(Prepared<'a>),
+    Score(&'a [u8]),
+    Fetch(&'a [u8]),
+}
+
 /// Requests of one kind, and which of a batch they are.
 #[derive(Default)]
 struct Pass<'a> {
@@ -297,6 +332,23 @@ impl<'a> Pass<'a> {
         self.places.push(place);
         self.bodies.push(body);
     }
+}
+
+/// Scores all vectors under encryption.
+fn score_all(database: &column::Database, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+    let read = |body: &[u8]| {
+        let (params, dim) = (database.params(), database.dim());
+        let expected = column::Query::encoded_len(params, dim)?;
+        check_len(Message::Score, body, expected)?;
+        let query = column::Query::from_bytes(body)?;
+        check_packing((query.params(), query.dim()) == (params, dim))?;
+        Ok(query)
+    };
+    in_one_pass(bodies, read, |queries| {
+        let replies = database.score_batch(queries)?;
+        let replies = replies.iter().map(column::Reply::to_bytes);
+        Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+    })
 }
 
 /// Reads every query, and answers those that are well formed together.
@@ -334,14 +386,68 @@ fn in_one_pass<Q: Send>(
     replies
 }
 
-/// Encoded rows as a server's parts, if the hint that clients will check is the one they give.
-fn ready(
+impl Sealed {
+    fn new(
+        manifest: &Manifest,
+        mode: &manifest::Sealed,
+        buckets: &[u8],
+        centroids: &[u8],
+    ) -> Result<Self, Error> {
+        let params = index::pir_params(mode)?;
+        let records = buckets.chunks_exact(mode.layout.sealed_len());
+        let database = sordino_pir::Database::from_records(&params, records)?;
+        let pir = simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
+        let centroids = match mode.routing {
+            Routing::Downloaded => None,
+            Routing::Encrypted => {
+                let width = manifest.width() as usize;
+                let decoded: Vec<f32> = centroids
+                    .chunks_exact(width)
+                    .flat_map(code::unit_from_int8)
+                    .collect();
+                let params = dot::Params::rlwe_2048_50();
+                Some(dot::Plaintexts::encode(&params, &decoded, width)?)
+            }
+        };
+        Ok(Self {
+            probes: mode.probes as usize,
+            pir,
+            centroids,
+        })
+    }
+}
+
+/// The encoded rows of all segments, and the hints that clients download.
+fn columns(
+    form: Rows,
+    manifest: &Manifest,
     mode: &Columns,
-    (database, hint): (column::Database, column::Hint),
-) -> Result<(Vec<u8>, Kind), Error> {
-    let hint = hint.to_bytes();
-    index::check_digest("hint", &hint, &mode.hint)?;
-    Ok((hint, Kind::Columns(database)))
+    served: &[Bytes],
+) -> Result<(Kind, Vec<Vec<u8>>), Error> {
+    let parts = manifest.parts()?;
+    let parts = parts.iter().filter(|part| part.holder.is_served());
+    let rows = parts
+        .zip(served)
+        .filter(|(part, _)| part.name == "rows")
+        .map(|(_, bytes)| &bytes[..]);
+    let (database, hints) = form.encode(mode, manifest.width() as usize, rows)?;
+    Ok((Kind::Columns(Box::new(database)), hints))
+}
+
+/// The first part of this name.
+fn part<'a>(
+    manifest: &Manifest,
+    served: &'a [Bytes],
+    name: &'static str,
+) -> Result<&'a [u8], Error> {
+    let parts = manifest.parts()?;
+    let mut parts = parts.iter().filter(|part| part.holder.is_served());
+    let at = parts.position(|part| part.name == name);
+    let bytes = at.and_then(|at| served.get(at));
+    bytes.map(|bytes| &bytes[..]).ok_or(Error::Malformed {
+        what: "index",
+        why: format!("no {name}"),
+    })
 }
 
 /// Refuses a request of another length than the manifest fixes.
