@@ -36,6 +36,10 @@ pub const MAX_SEGMENTS: usize = 64;
 /// Vectors of a chunk in local and sealed mode, if there are as many.
 pub(crate) const CHUNK: u32 = 1024;
 
+/// A signed manifest is never longer.
+pub const MAX_SIGNED_LEN: usize =
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
+
 /// A BLAKE3 digest.
 pub type Digest = [u8; 32];
 

@@ -20,7 +20,7 @@ pub(crate) const MANIFEST: Kind = (1, "manifest");
 pub(crate) const INDEX: Kind = (2, "index");
 
 /// Magic, version, kind.
-const FILE_HEAD_LEN: usize = 8;
+pub(crate) const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
@@ -143,8 +143,13 @@ impl Message {
 
     /// The message with this body.
     pub(crate) fn with(self, body: &[u8]) -> Vec<u8> {
-        let len = (body.len() as u64).to_le_bytes();
-        [&file_head((self as u16, "message"))[..], &len, body].concat()
+        [&self.head(body.len())[..], body].concat()
+    }
+
+    /// What comes before a body of `len` bytes.
+    pub(crate) fn head(self, len: usize) -> Vec<u8> {
+        let len = (len as u64).to_le_bytes();
+        [&file_head((self as u16, "message"))[..], &len].concat()
     }
 
     /// The request with this body about an edition of an index.
@@ -205,7 +210,7 @@ impl Message {
 
 /// The length of a message with a body of `len` bytes.
 #[must_use]
-pub(crate) fn message_len(len: usize) -> usize {
+pub(crate) const fn message_len(len: usize) -> usize {
     FILE_HEAD_LEN + 8 + len
 }
 
