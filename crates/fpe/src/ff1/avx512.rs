@@ -162,12 +162,15 @@ fn rounds<const D: Direction, const THREE: bool>(
 ) -> (u64, u64) {
     let (u, v) = (registers(u), registers(v));
     let tweak = key.whiten(mac.tweak(key, tweak));
+    let swap = |x: u64| x.swap_bytes() as i64;
     let mut a = _mm_cvtsi64_si128(a as i64);
     let mut b = _mm_cvtsi64_si128(b as i64);
-    for k in 0..5u128 {
+    // The index stands before NUM(B), of at most four bytes.
+    let index = |i: u64| _mm_insert_epi64::<1>(_mm_setzero_si128(), swap(i << (8 * mac.b)));
+    for k in 0..5 {
         let even = if D { 2 * k } else { 8 - 2 * k };
-        let first = key.xor(tweak, key.load(even << (8 * mac.b)));
-        let second = key.xor(tweak, key.load((even + 1) << (8 * mac.b)));
+        let first = _mm_xor_si128(tweak, index(even));
+        let second = _mm_xor_si128(tweak, index(even + 1));
         if D {
             a = mix::<THREE>(&u, a, key.encrypt_whitened(absorb(first, b)));
             b = mix::<THREE>(&v, b, key.encrypt_whitened(absorb(second, a)));

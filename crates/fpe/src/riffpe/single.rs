@@ -1,8 +1,8 @@
 //! Riffpe on one string with AVX-512, for radices up to 48 and labels of whole blocks.
 //!
-//! A step is a chain of AES blocks, one label each, and all else is done in its shadow: when all
-//! labels but the last are known they are ranked, and the two between which the last must fall to
-//! be the answer are found while the last block is on its way. Two comparisons then choose.
+//! A step is a chain of AES blocks, one label each, and all else is done in its shadow: labels are
+//! sorted as they come, and while the last is on its way the two between which it must fall to be
+//! the answer are found. A maximum and a minimum then choose.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use super::definition;
@@ -24,8 +24,7 @@ impl Token {
     pub(super) fn detect(bases: &[u32]) -> Option<Self> {
         let fits = bases.len() <= MAX_DIGITS && bases.iter().all(|&n| n <= CARDS);
         let has = sordino_cpu::Avx512::detect().is_some()
-            && std::arch::is_x86_feature_detected!("popcnt")
-            && std::arch::is_x86_feature_detected!("bmi1");
+            && std::arch::is_x86_feature_detected!("popcnt");
         (fits && has).then_some(Self(()))
     }
 }
@@ -67,7 +66,7 @@ struct Cipher<'a> {
     bases: &'a [u32],
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt,bmi1")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -124,16 +123,18 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
     }
 }
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`, by the
-/// first eight bytes of labels, of which `8 * G` registers' lanes have room; `None` if they do
-/// not tell. `s` is the last block of the message before its encryption, whitened.
+/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`; `None` if
+/// two labels share their first 58 bits. `s` is the last block of the message before its
+/// encryption, whitened.
+///
+/// A card's key is the first 58 bits of its label, then its number. Keys are kept in order in
+/// the 64-bit lanes of `G` registers: a new one is put among them by a maximum and a minimum.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt,bmi1")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
-    reason = "at most 48 cards; labels are bits"
+    reason = "at most 48 cards; keys are bits"
 )]
 fn select<const INVERSE: bool, const G: usize>(
     aes: &aesni::Key,
@@ -142,63 +143,79 @@ fn select<const INVERSE: bool, const G: usize>(
     x: u32,
 ) -> Option<u32> {
     let swap = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1);
-    let one = _mm512_set1_epi64(1);
+    let label_bits = _mm_set1_epi64x(-64);
+    // (label & label_bits) | card
+    let key = |block, card| {
+        _mm_ternarylogic_epi64::<0xea>(_mm_shuffle_epi8(block, swap), label_bits, card)
+    };
+    let one = _mm_set1_epi64x(1);
     // A card that is not there is above all others.
     let mut keys = [_mm512_set1_epi64(-1); G];
-    let mut places = [_mm512_set1_epi64(-1); G];
     let mut s = aes.next_whitened(s);
+    let mut card = _mm_setzero_si128();
+    let mine_is = _mm_set1_epi64x(x.into());
+    let mut mine = _mm_setzero_si128();
     let before = n - 1;
     for g in 0..G as u32 {
-        for lane in 0..8 {
-            let j = 8 * g + lane;
-            if j >= before {
-                break;
-            }
+        for j in 8 * g..before.min(8 * g + 8) {
             s = aes.next_whitened(s);
-            let label = _mm512_broadcastq_epi64(_mm_shuffle_epi8(aes.whiten(s), swap));
-            if !INVERSE {
-                // Every card above the new one moves up; the new one is above all others.
-                let mut above = 0;
-                for h in 0..=g as usize {
-                    let moves = _mm512_cmplt_epu64_mask(label, keys[h]);
-                    places[h] = _mm512_mask_add_epi64(places[h], moves, places[h], one);
-                    above |= u64::from(moves) << (8 * h);
+            let new = key(aes.whiten(s), card);
+            if INVERSE {
+                let here = _mm_cmpeq_epi64(card, mine_is);
+                mine = _mm_or_si128(mine, _mm_and_si128(here, new));
+                let lane = 1 << (j % 8);
+                let keys = &mut keys[g as usize];
+                *keys = _mm512_mask_broadcastq_epi64(*keys, lane, new);
+            } else {
+                let new = _mm512_broadcastq_epi64(new);
+                let mut lower = _mm512_setzero_si512();
+                for keys in &mut keys[..=g as usize] {
+                    // Each key's neighbour below, or zero.
+                    let below = _mm512_alignr_epi64::<7>(*keys, lower);
+                    lower = *keys;
+                    *keys = _mm512_min_epu64(*keys, _mm512_max_epu64(new, below));
                 }
-                let place = j - (above & ((1 << j) - 1)).count_ones();
-                let place = _mm512_set1_epi64(place.into());
-                places[g as usize] = _mm512_mask_mov_epi64(places[g as usize], 1 << lane, place);
             }
-            keys[g as usize] = _mm512_mask_mov_epi64(keys[g as usize], 1 << lane, label);
+            card = _mm_add_epi64(card, one);
         }
     }
-    let label = |s| _mm_cvtsi128_si64(_mm_shuffle_epi8(s, swap)) as u64;
-    let there = (1u64 << before) - 1;
     if INVERSE {
-        // The label of card x, if it is not the last one.
-        let mine = select_key(&keys, (1 << x) & there);
-        let (less, same) = count(&keys, mine, there);
-        let last = label(aes.encrypt_whitened(s));
-        let (less_last, same_last) = count(&keys, last, there);
+        // The last card's key goes where the first that is not there was.
+        let (less, same) = count(&keys, mine);
+        let last = key(aes.encrypt_whitened(s), card);
+        let (less_last, same_last) = count(&keys, last);
+        let last_less = _mm_cvtsi128_si64(_mm_srli_epi64::<63>(_mm_sub_epi64(
+            _mm_srli_epi64::<1>(last),
+            _mm_srli_epi64::<1>(mine),
+        ))) as u32;
+        let last_same = u32::from(shared(last, mine));
         let is_last = x == before;
-        let y = choose(is_last, less_last, less + u32::from(last < mine));
-        let same = choose(is_last, same_last + 1, same + u32::from(last == mine));
+        let y = choose(is_last, less_last, less + last_less);
+        let same = choose(is_last, same_last + 1, same + last_same);
         (same == 1).then_some(y)
     } else {
-        // The neighbours of a last label that would be the answer.
-        let (above, below) = (rank(&places, x.into()), rank(&places, i64::from(x) - 1));
-        let (above, below) = (above & there, below & there);
-        let (high, low) = (select_key(&keys, above), select_key(&keys, below));
-        let single = u32::from(above != 0) + u32::from(below != 0);
-        let same = (count(&keys, high, there).1 & u32::from(above != 0).wrapping_neg())
-            + (count(&keys, low, there).1 & u32::from(below != 0).wrapping_neg());
-        let (high_card, low_card) = (above.trailing_zeros(), below.trailing_zeros());
-        // Where there is no neighbour, nothing is beyond it.
-        let high = high | u64::from(above != 0).wrapping_sub(1);
-        let last = label(aes.encrypt_whitened(s));
-        let y = choose(last > high, high_card, before);
-        let y = choose(last < low, low_card, y);
-        let tie = (last == high) | (last == low) | (same != single);
-        (!tie).then_some(y)
+        // What place x holds is the last key, kept between the two that hold x - 1 and x now.
+        let mut high = _mm512_setzero_si512();
+        let mut low = high;
+        let mut lower = high;
+        let mut tie = 0;
+        let lane = _mm512_set1_epi64((x % 8).into());
+        for (g, &keys) in keys.iter().enumerate() {
+            let below = _mm512_alignr_epi64::<7>(keys, lower);
+            lower = keys;
+            let here = u32::from(x / 8 == g as u32).wrapping_neg() as u8;
+            high = _mm512_or_si512(high, _mm512_maskz_permutexvar_epi64(here, lane, keys));
+            low = _mm512_or_si512(low, _mm512_maskz_permutexvar_epi64(here, lane, below));
+            // Neighbours that differ in their numbers alone; cards that are not there do not.
+            let differ = _mm512_xor_si512(keys, below);
+            tie |= _mm512_cmplt_epu64_mask(differ, _mm512_set1_epi64(64))
+                & _mm512_test_epi64_mask(differ, differ);
+        }
+        let (high, low) = (_mm512_castsi512_si128(high), _mm512_castsi512_si128(low));
+        let last = key(aes.encrypt_whitened(s), card);
+        let answer = _mm_min_epu64(_mm_max_epu64(last, low), high);
+        let tie = (tie != 0) | shared(last, low) | shared(last, high);
+        (!tie).then_some(_mm_cvtsi128_si64(answer) as u32 & 63)
     }
 }
 
@@ -208,44 +225,24 @@ fn choose(first: bool, a: u32, b: u32) -> u32 {
     b ^ ((a ^ b) & u32::from(first).wrapping_neg())
 }
 
-/// The lanes whose place is `x`.
+/// Whether the first lanes have the same 58 bits of a label.
 #[inline]
-#[target_feature(enable = "avx512f")]
-fn rank<const G: usize>(places: &[__m512i; G], x: i64) -> u64 {
-    let x = _mm512_set1_epi64(x);
-    let mut here = 0;
-    for (h, &place) in places.iter().enumerate() {
-        here |= u64::from(_mm512_cmpeq_epi64_mask(place, x)) << (8 * h);
-    }
-    here
+#[target_feature(enable = "sse2")]
+#[expect(clippy::cast_sign_loss, reason = "keys are bits")]
+fn shared(a: __m128i, b: __m128i) -> bool {
+    (_mm_cvtsi128_si64(_mm_xor_si128(a, b)) as u64) < 64
 }
 
-/// The key in the one lane of `here`; zero if there is none.
-#[inline]
-#[target_feature(enable = "avx512f")]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "masks of eight lanes; a label is bits"
-)]
-fn select_key<const G: usize>(keys: &[__m512i; G], here: u64) -> u64 {
-    let mut key = _mm512_setzero_si512();
-    for (h, &k) in keys.iter().enumerate() {
-        key = _mm512_or_si512(key, _mm512_maskz_mov_epi64((here >> (8 * h)) as u8, k));
-    }
-    _mm512_reduce_or_epi64(key) as u64
-}
-
-/// How many of the lanes `there` have keys below `key`, and how many the same.
+/// How many keys are below `key`, and how many share its label.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-#[expect(clippy::cast_possible_wrap, reason = "a label is bits")]
-fn count<const G: usize>(keys: &[__m512i; G], key: u64, there: u64) -> (u32, u32) {
-    let key = _mm512_set1_epi64(key as i64);
-    let (mut less, mut same) = (0, 0);
+fn count<const G: usize>(keys: &[__m512i; G], key: __m128i) -> (u32, u32) {
+    let key = _mm512_broadcastq_epi64(key);
+    let (mut less, mut same) = (0u64, 0u64);
     for (h, &k) in keys.iter().enumerate() {
+        let close = _mm512_cmplt_epu64_mask(_mm512_xor_si512(k, key), _mm512_set1_epi64(64));
         less |= u64::from(_mm512_cmplt_epu64_mask(k, key)) << (8 * h);
-        same |= u64::from(_mm512_cmpeq_epi64_mask(k, key)) << (8 * h);
+        same |= u64::from(close) << (8 * h);
     }
-    ((less & there).count_ones(), (same & there).count_ones())
+    (less.count_ones(), same.count_ones())
 }
