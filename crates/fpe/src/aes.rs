@@ -34,8 +34,34 @@ pub(crate) trait Aes: Copy {
     fn xor(self, x: Self::Block, y: Self::Block) -> Self::Block;
     /// `x` with the integer `low` added by XOR to its last eight bytes.
     fn xor_low(self, x: Self::Block, low: u64) -> Self::Block;
+    /// The integer whose bytes, least significant first, are the block.
+    #[inline(always)]
+    fn store_le(self, x: Self::Block) -> u128 {
+        self.store(x).swap_bytes()
+    }
+    /// `x` with the integer `first` added by XOR to its first eight bytes, least significant first.
+    #[inline(always)]
+    fn xor_first_le(self, x: Self::Block, first: u64) -> Self::Block {
+        self.xor(x, self.load(u128::from(first.swap_bytes()) << 64))
+    }
     /// The encrypted block.
     fn encrypt(self, x: Self::Block) -> Self::Block;
+    /// The block with the first round key added, where that is a step of its own: then it can be
+    /// taken out of a chain. Its own inverse.
+    #[inline(always)]
+    fn whiten(self, x: Self::Block) -> Self::Block {
+        x
+    }
+    /// `encrypt(whiten(x))`.
+    #[inline(always)]
+    fn encrypt_whitened(self, x: Self::Block) -> Self::Block {
+        self.encrypt(x)
+    }
+    /// `whiten(encrypt(whiten(x)))`: the next of a chain.
+    #[inline(always)]
+    fn next_whitened(self, x: Self::Block) -> Self::Block {
+        self.encrypt(x)
+    }
     /// The encrypted blocks.
     fn encrypt8(self, x: [Self::Block; LANES]) -> [Self::Block; LANES];
 }
@@ -116,6 +142,8 @@ impl Key {
 #[repr(C, align(16))]
 pub(crate) struct Schedule {
     pub(crate) keys: [[u8; 16]; 15],
+    /// The last round key plus the first: what lies between two blocks of a chain.
+    pub(crate) link: [u8; 16],
     /// `Nr`: 10, 12 or 14.
     #[zeroize(skip)]
     pub(crate) rounds: usize,
@@ -160,7 +188,9 @@ impl Schedule {
             *bytes = word.to_le_bytes();
         }
         w.zeroize();
-        Self { keys, rounds }
+        let mut link = keys[0];
+        link.iter_mut().zip(keys[rounds]).for_each(|(x, k)| *x ^= k);
+        Self { keys, link, rounds }
     }
 }
 
@@ -201,6 +231,12 @@ mod tests {
                 aes.store(aes.xor(x, aes.encrypt(low))),
             ];
             out.extend(aes.encrypt8(blocks).map(|block| aes.store(block)));
+            out.push(aes.store_le(x).swap_bytes());
+            out.push(aes.store(aes.xor_first_le(x, self.1)));
+            let white = aes.whiten(x);
+            out.push(aes.store(aes.encrypt_whitened(white)));
+            let next = aes.next_whitened(white);
+            out.push(aes.store(aes.whiten(aes.next_whitened(next))));
             out
         }
     }

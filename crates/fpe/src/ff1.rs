@@ -9,6 +9,8 @@
 //! | `P`, `Q` | the fixed block and the tweak's blocks that the round function authenticates |
 //! | `t` | bytes of the tweak `T` |
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod avx512;
 pub(crate) mod half;
 mod long;
 
@@ -148,6 +150,9 @@ pub struct Ff1Plan {
     pub(crate) len: usize,
     pub(crate) mac: Mac,
     pub(crate) halves: Halves,
+    /// The rounds of narrow halves in vector registers.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    rounds: Option<avx512::Rounds>,
 }
 
 /// The arithmetic of the two halves, `u` numerals then `v`, by the size of `radix^v`.
@@ -209,12 +214,19 @@ impl Ff1Plan {
             | (0x0a << 72)
             | (((len / 2) as u128 & 0xff) << 64)
             | ((len as u128) << 32);
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        let rounds = match &halves {
+            Halves::Narrow([u, v]) => avx512::Rounds::new(u.m, v.m),
+            _ => None,
+        };
         Self {
             mac: Mac::new(&ff1.key, p, b, tweak_len),
             key: ff1.key.clone(),
             radix: ff1.radix,
             len,
             halves,
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            rounds,
         }
     }
 
@@ -239,6 +251,22 @@ impl Ff1Plan {
         check_tweak(tweak)
     }
 
+    /// The rounds on the integers of narrow halves.
+    #[inline]
+    fn narrow<const D: Direction>(
+        &self,
+        halves: &[Half32; 2],
+        tweak: &[u8],
+        number: (u64, u64),
+    ) -> (u64, u64) {
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        if let (Some(rounds), Key::AesNi(key)) = (&self.rounds, &self.key) {
+            return rounds.run::<D>(key, &self.mac, tweak, number);
+        }
+        self.key
+            .run(Feistel::<_, D>::new(&self.mac, halves, tweak, number))
+    }
+
     /// Decimal digits straight to and from the halves; any other alphabet by way of numerals.
     fn ascii<const D: Direction>(
         &self,
@@ -258,10 +286,7 @@ impl Ff1Plan {
             return Err(Error::Symbol { index });
         }
         let (na, nb) = match &self.halves {
-            Halves::Narrow(halves) => {
-                let feistel = Feistel::<_, D>::new(&self.mac, halves, tweak, (na, nb));
-                self.key.run(feistel)
-            }
+            Halves::Narrow(halves) => self.narrow::<D>(halves, tweak, (na, nb)),
             Halves::Word(halves) => {
                 let feistel = Feistel::<_, D>::new(&self.mac, halves, tweak, (na, nb));
                 self.key.run(feistel)
@@ -286,9 +311,7 @@ impl Ff1Plan {
         match &self.halves {
             Halves::Narrow(halves) => {
                 let number = (half::number(a, radix), half::number(b, radix));
-                let (na, nb) = self
-                    .key
-                    .run(Feistel::<_, D>::new(&self.mac, halves, tweak, number));
+                let (na, nb) = self.narrow::<D>(halves, tweak, number);
                 half::numerals(na, radix, a);
                 half::numerals(nb, radix, b);
             }

@@ -18,6 +18,7 @@ use crate::{
     reciprocal::{
         Divisor64, Divisor128, Modulus64, Modulus128, add_mod, add_mod_128, sub_mod, sub_mod_128,
     },
+    residue::Residue,
 };
 use zeroize::Zeroizing;
 
@@ -135,6 +136,9 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
         let u = len.div_ceil(2);
         let (u, v) = (power(u), power(len - u));
         let halves = match (u64::try_from(u), u64::try_from(v)) {
+            (Ok(u), Ok(v)) if u.max(v) <= 1 << 30 => {
+                Halves::Narrow([HalfNarrow::new(u), HalfNarrow::new(v)])
+            }
             (Ok(u), Ok(v)) => Halves::Word([Modulus64::new(u), Modulus64::new(v)]),
             _ => {
                 let (chunk, power) = chunk(radix);
@@ -180,6 +184,8 @@ pub struct Ff3Plan<const TWEAK: usize> {
 /// The moduli `radix^u` and `radix^v`.
 #[derive(Clone)]
 enum Halves {
+    /// Both at most `2^30`.
+    Narrow([HalfNarrow; 2]),
     /// Both below `2^64`.
     Word([Modulus64; 2]),
     /// Both at most `2^96`, with the largest power of the radix below `2^64`.
@@ -233,6 +239,16 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         let tweak = split(tweak, TWEAK)?;
         let (a, b) = x.split_at_mut(self.len.div_ceil(2));
         match &self.halves {
+            Halves::Narrow(halves) => {
+                let number = (self.number(a), self.number(b));
+                let (na, nb) = self.key.run(Feistel::<_, D> {
+                    halves,
+                    tweak,
+                    number,
+                });
+                self.write(na, a);
+                self.write(nb, b);
+            }
             Halves::Word(halves) => {
                 let number = (self.number(a), self.number(b));
                 let (na, nb) = self.key.run(Feistel::<_, D> {
@@ -300,10 +316,8 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         tweak: &[u8],
         x: &mut [u8],
     ) -> Result<(), Error> {
-        let Halves::Word(halves) = &self.halves else {
-            return in_place(self.radix, alphabet, x, |x| self.numerals::<D>(tweak, x));
-        };
-        if !(self.radix == 10 && alphabet.is_decimal()) {
+        let double = matches!(self.halves, Halves::Double { .. });
+        if double || !(self.radix == 10 && alphabet.is_decimal()) {
             return in_place(self.radix, alphabet, x, |x| self.numerals::<D>(tweak, x));
         }
         self.check(x.len())?;
@@ -314,11 +328,20 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
             let index = decimal::check(x).err().unwrap_or_default();
             return Err(Error::Symbol { index });
         }
-        let (na, nb) = self.key.run(Feistel::<_, D> {
-            halves,
-            tweak,
-            number: (na, nb),
-        });
+        let number = (na, nb);
+        let (na, nb) = match &self.halves {
+            Halves::Narrow(halves) => self.key.run(Feistel::<_, D> {
+                halves,
+                tweak,
+                number,
+            }),
+            Halves::Word(halves) => self.key.run(Feistel::<_, D> {
+                halves,
+                tweak,
+                number,
+            }),
+            Halves::Double { .. } => number,
+        };
         decimal::format_reversed(na, a);
         decimal::format_reversed(nb, b);
         Ok(())
@@ -345,15 +368,61 @@ impl<const TWEAK: usize> Fpe for Ff3Plan<TWEAK> {
 
 /// One half's modulus.
 trait Half: Copy {
-    type Int: Copy + Into<u128>;
+    type Int: Copy;
+
     /// `(a + y) mod m` or `(a - y) mod m`.
-    fn mix<const D: Direction>(self, a: Self::Int, y: u128) -> Self::Int;
+    fn mix<const D: Direction>(&self, a: Self::Int, y: u128) -> Self::Int;
+
+    /// `block ^ REVB(number)`.
+    fn absorb<A: Aes>(aes: A, block: A::Block, number: Self::Int) -> A::Block;
+}
+
+/// A modulus of at most `2^30`, for both directions.
+#[derive(Clone, Copy)]
+struct HalfNarrow {
+    forward: Residue<4>,
+    backward: Residue<4>,
+}
+
+impl HalfNarrow {
+    /// # Panics
+    /// If `m` is above `2^30`.
+    fn new(m: u64) -> Self {
+        const FITS: &str = "2^30 fits four words";
+        Self {
+            forward: Residue::new(m, false).expect(FITS),
+            backward: Residue::new(m, true).expect(FITS),
+        }
+    }
+}
+
+impl Half for HalfNarrow {
+    type Int = u64;
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "words of y")]
+    fn mix<const D: Direction>(&self, a: u64, y: u128) -> u64 {
+        let (low, high) = (y as u64, (y >> 64) as u64);
+        let residue = if D { &self.forward } else { &self.backward };
+        let words = [
+            low as u32,
+            (low >> 32) as u32,
+            high as u32,
+            (high >> 32) as u32,
+        ];
+        residue.mix(a, words)
+    }
+    #[inline(always)]
+    fn absorb<A: Aes>(aes: A, block: A::Block, number: u64) -> A::Block {
+        aes.xor_first_le(block, number)
+    }
 }
 
 impl Half for Modulus64 {
     type Int = u64;
+
     #[inline(always)]
-    fn mix<const D: Direction>(self, a: u64, y: u128) -> u64 {
+    fn mix<const D: Direction>(&self, a: u64, y: u128) -> u64 {
         let r = self.reduce(y);
         if D {
             add_mod(a, r, self.m)
@@ -361,19 +430,28 @@ impl Half for Modulus64 {
             sub_mod(a, r, self.m)
         }
     }
+    #[inline(always)]
+    fn absorb<A: Aes>(aes: A, block: A::Block, number: u64) -> A::Block {
+        aes.xor_first_le(block, number)
+    }
 }
 
 impl Half for Modulus128 {
     type Int = u128;
+
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the low limb")]
-    fn mix<const D: Direction>(self, a: u128, y: u128) -> u128 {
+    fn mix<const D: Direction>(&self, a: u128, y: u128) -> u128 {
         let r = self.reduce(y >> 64, y as u64);
         if D {
             add_mod_128(a, r, self.m)
         } else {
             sub_mod_128(a, r, self.m)
         }
+    }
+    #[inline(always)]
+    fn absorb<A: Aes>(aes: A, block: A::Block, number: u128) -> A::Block {
+        aes.xor(block, aes.load(number.swap_bytes()))
     }
 }
 
@@ -390,18 +468,18 @@ impl<H: Half, const D: Direction> Operation for Feistel<'_, H, D> {
 
     #[inline(always)]
     fn run<A: Aes>(self, aes: A) -> (H::Int, H::Int) {
-        let [u, v] = *self.halves;
+        let [u, v] = self.halves;
         let [left, right] = self.tweak;
         let (mut a, mut b) = self.number;
         // Two rounds at a time: the exchange of the halves is a change of names.
         for k in 0..4 {
             let i = if D { 2 * k } else { 6 - 2 * k };
             if D {
-                a = u.mix::<D>(a, round(aes, right ^ i, b.into()));
-                b = v.mix::<D>(b, round(aes, left ^ (i + 1), a.into()));
+                a = u.mix::<D>(a, round::<A, H>(aes, right ^ i, b));
+                b = v.mix::<D>(b, round::<A, H>(aes, left ^ (i + 1), a));
             } else {
-                b = v.mix::<D>(b, round(aes, left ^ (i + 1), a.into()));
-                a = u.mix::<D>(a, round(aes, right ^ i, b.into()));
+                b = v.mix::<D>(b, round::<A, H>(aes, left ^ (i + 1), a));
+                a = u.mix::<D>(a, round::<A, H>(aes, right ^ i, b));
             }
         }
         (a, b)
@@ -410,8 +488,8 @@ impl<H: Half, const D: Direction> Operation for Feistel<'_, H, D> {
 
 /// Steps 4.ii to 4.iv: `NUM(REVB(E(REVB(W ^ i || number))))`, for `number < 2^96`.
 #[inline(always)]
-fn round<A: Aes>(aes: A, w: u32, number: u128) -> u128 {
-    let p = (u128::from(w) << 96) | number;
-    aes.store(aes.encrypt(aes.load(p.swap_bytes())))
-        .swap_bytes()
+fn round<A: Aes, H: Half>(aes: A, w: u32, number: H::Int) -> u128 {
+    // The number comes last: all else is ready before it.
+    let block = aes.whiten(aes.load(w.swap_bytes().into()));
+    aes.store_le(aes.encrypt_whitened(H::absorb(aes, block, number)))
 }

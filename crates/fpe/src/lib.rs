@@ -16,6 +16,7 @@ mod integer; // FF1 on integers of a range
 mod limbs; // integers of many limbs
 mod numerals; // the interface of every cipher
 mod reciprocal; // division by public integers in constant time
+mod residue; // sums modulo public integers in the depth of two products
 mod riffpe; // Riffpe and RiffpeX
 
 pub use alphabet::Alphabet;

@@ -23,13 +23,6 @@ fn mask128(x: bool) -> u128 {
     u128::from(x).wrapping_neg()
 }
 
-/// `x - m` if `x >= m`, else `x`.
-#[inline(always)]
-pub(crate) fn subtract_once(x: u64, m: u64) -> u64 {
-    let (t, borrow) = x.overflowing_sub(m);
-    t.wrapping_add(m & mask(borrow))
-}
-
 /// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
 #[inline(always)]
 pub(crate) fn add_mod(a: u64, r: u64, m: u64) -> u64 {

@@ -4,8 +4,8 @@
 use super::{Aes, LANES, Operation, Schedule};
 use core::arch::x86_64::{
     __m128i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_aeskeygenassist_si128, _mm_cvtsi64_si128,
-    _mm_cvtsi128_si32, _mm_cvtsi128_si64, _mm_load_si128, _mm_set_epi64x, _mm_set1_epi32,
-    _mm_setr_epi8, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_xor_si128,
+    _mm_cvtsi128_si32, _mm_cvtsi128_si64, _mm_load_si128, _mm_loadu_si128, _mm_set_epi64x,
+    _mm_set1_epi32, _mm_setr_epi8, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_xor_si128,
 };
 
 /// A scheduled key, and with its token the proof that the processor has AES-NI.
@@ -97,24 +97,62 @@ impl Aes for &Key {
         self.xor(x, reverse(unsafe { _mm_cvtsi64_si128(low as i64) }))
     }
     #[inline(always)]
+    fn store_le(self, x: __m128i) -> u128 {
+        // SAFETY: baseline instructions.
+        unsafe {
+            let high = _mm_cvtsi128_si64(_mm_unpackhi_epi64(x, x)) as u64;
+            (u128::from(high) << 64) | u128::from(_mm_cvtsi128_si64(x) as u64)
+        }
+    }
+    #[inline(always)]
+    fn xor_first_le(self, x: __m128i, first: u64) -> __m128i {
+        // SAFETY: a baseline instruction.
+        self.xor(x, unsafe { _mm_cvtsi64_si128(first as i64) })
+    }
+    #[inline(always)]
     fn encrypt(self, x: __m128i) -> __m128i {
+        let [x] = rounds(&self.schedule, [self.whiten(x)]);
+        x
+    }
+    #[inline(always)]
+    fn whiten(self, x: __m128i) -> __m128i {
+        self.xor(x, round_key(&self.schedule, 0))
+    }
+    #[inline(always)]
+    fn encrypt_whitened(self, x: __m128i) -> __m128i {
         let [x] = rounds(&self.schedule, [x]);
         x
     }
     #[inline(always)]
+    fn next_whitened(self, x: __m128i) -> __m128i {
+        // SAFETY: the link is 16 bytes.
+        let link = unsafe { _mm_loadu_si128(self.schedule.link.as_ptr().cast()) };
+        let [x] = rounds_to(&self.schedule, [x], link);
+        x
+    }
+    #[inline(always)]
     fn encrypt8(self, x: [__m128i; LANES]) -> [__m128i; LANES] {
-        rounds(&self.schedule, x)
+        let mut white = x;
+        for block in &mut white {
+            *block = self.whiten(*block);
+        }
+        rounds(&self.schedule, white)
     }
 }
 
-/// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step.
+/// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step to which the first round key is added.
 #[inline(always)]
-fn rounds<const N: usize>(schedule: &Schedule, mut x: [__m128i; N]) -> [__m128i; N] {
-    let key = round_key(schedule, 0);
-    for block in &mut x {
-        // SAFETY: a baseline instruction.
-        *block = unsafe { _mm_xor_si128(*block, key) };
-    }
+fn rounds<const N: usize>(schedule: &Schedule, x: [__m128i; N]) -> [__m128i; N] {
+    rounds_to(schedule, x, round_key(schedule, schedule.rounds))
+}
+
+/// [`rounds`] with another key for the last round.
+#[inline(always)]
+fn rounds_to<const N: usize>(
+    schedule: &Schedule,
+    mut x: [__m128i; N],
+    last: __m128i,
+) -> [__m128i; N] {
     for r in 1..10 {
         step(schedule, r, &mut x);
     }
@@ -126,10 +164,9 @@ fn rounds<const N: usize>(schedule: &Schedule, mut x: [__m128i; N]) -> [__m128i;
         step(schedule, 12, &mut x);
         step(schedule, 13, &mut x);
     }
-    let key = round_key(schedule, schedule.rounds);
     for block in &mut x {
         // SAFETY: only a `Key`, which holds the token, reaches this.
-        *block = unsafe { _mm_aesenclast_si128(*block, key) };
+        *block = unsafe { _mm_aesenclast_si128(*block, last) };
     }
     x
 }

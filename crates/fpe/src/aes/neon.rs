@@ -84,12 +84,14 @@ impl Aes for &Key {
     }
     #[inline(always)]
     fn encrypt(self, x: uint8x16_t) -> uint8x16_t {
-        let [x] = rounds(&self.schedule, [x]);
+        // SAFETY: a `Key` holds the token, which proves the instructions.
+        let [x] = unsafe { rounds(&self.schedule, [x]) };
         x
     }
     #[inline(always)]
     fn encrypt8(self, x: [uint8x16_t; LANES]) -> [uint8x16_t; LANES] {
-        rounds(&self.schedule, x)
+        // SAFETY: a `Key` holds the token, which proves the instructions.
+        unsafe { rounds(&self.schedule, x) }
     }
 }
 
@@ -101,20 +103,19 @@ fn round_key(schedule: &Schedule, r: usize) -> uint8x16_t {
 
 /// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step. `vaese` adds the round key first, so
 /// the last round key is added by itself.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "neon,aes")]
 fn rounds<const N: usize>(schedule: &Schedule, mut x: [uint8x16_t; N]) -> [uint8x16_t; N] {
     for r in 0..schedule.rounds - 1 {
         let key = round_key(schedule, r);
         for block in &mut x {
-            // SAFETY: only a `Key`, which holds the token, reaches this.
-            *block = unsafe { vaesmcq_u8(vaeseq_u8(*block, key)) };
+            *block = vaesmcq_u8(vaeseq_u8(*block, key));
         }
     }
     let last = round_key(schedule, schedule.rounds - 1);
     let white = round_key(schedule, schedule.rounds);
     for block in &mut x {
-        // SAFETY: as above.
-        *block = unsafe { veorq_u8(vaeseq_u8(*block, last), white) };
+        *block = veorq_u8(vaeseq_u8(*block, last), white);
     }
     x
 }

@@ -8,8 +8,8 @@ use crate::{
     aes::{Aes, Key, LANES, Operation},
     reciprocal::{
         Divisor64, Divisor128, Modulus64, Modulus128, add_mod, add_mod_128, sub_mod, sub_mod_128,
-        subtract_once,
     },
+    residue::Residue,
 };
 
 /// Whether rounds run forward.
@@ -77,7 +77,9 @@ impl Mac {
     /// Step 6.ii of round `i` on the half `x`.
     #[inline(always)]
     fn encrypt<A: Aes, H: Half>(&self, aes: A, tweak: A::Block, i: u8, x: H::Int) -> A::Block {
-        aes.encrypt(H::absorb(aes, self.round(aes, tweak, i), x))
+        // The half comes last: all else is ready before it.
+        let block = aes.whiten(self.round(aes, tweak, i));
+        aes.encrypt_whitened(H::absorb(aes, block, x))
     }
 
     /// Step 6.ii of round `i` on eight strings: on `B` in even rounds, on `A` in odd ones.
@@ -128,16 +130,19 @@ pub(crate) trait Half: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Half32 {
     pub(crate) m: u64,
-    /// `floor(2^64 / m)`.
-    reciprocal: u64,
+    forward: Residue<2>,
+    backward: Residue<2>,
 }
 
 impl Half32 {
-    #[expect(clippy::cast_possible_truncation, reason = "m >= 2")]
+    /// # Panics
+    /// If `m` is not a power of a radix: `residue` tests all of them.
     pub(crate) fn new(m: u64) -> Self {
+        const FITS: &str = "powers of a radix fit two words";
         Self {
             m,
-            reciprocal: ((1u128 << 64) / u128::from(m)) as u64,
+            forward: Residue::new(m, false).expect(FITS),
+            backward: Residue::new(m, true).expect(FITS),
         }
     }
 }
@@ -146,16 +151,11 @@ impl Half for Half32 {
     type Int = u64;
 
     #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "words of y")]
     fn mix<A: Aes, const D: Direction>(&self, aes: A, a: u64, s: A::Block) -> u64 {
         let y = aes.high(s);
-        // The quotient is at most one too small, so r < 2 m.
-        let q = ((u128::from(y) * u128::from(self.reciprocal)) >> 64) as u64;
-        let r = y.wrapping_sub(q.wrapping_mul(self.m));
-        if D {
-            subtract_once(subtract_once(r + a, self.m), self.m)
-        } else {
-            sub_mod(a, subtract_once(r, self.m), self.m)
-        }
+        let residue = if D { &self.forward } else { &self.backward };
+        residue.mix(a, [y as u32, (y >> 32) as u32])
     }
     #[inline(always)]
     fn absorb<A: Aes>(aes: A, block: A::Block, x: u64) -> A::Block {

@@ -2,8 +2,8 @@
 //! registers of four blocks, and all pairs of labels compared lane by lane.
 //!
 //! A message's block is a 128-bit lane of one of four registers, string `k` in lane `k % 4` of
-//! register `k / 4`. Labels lie in 64-bit lanes, as unpacking two such registers leaves them:
-//! strings 0, 4, 1, 5, 2, 6, 3, 7 of each eight.
+//! register `k / 4`. The first 32 bits of the strings' labels are one register, as unpacking the
+//! four leaves them: string `k` in 32-bit lane `4 (k % 4) + k / 4`.
 #![expect(
     unsafe_code,
     reason = "loads and stores, and calls of vector instructions"
@@ -23,7 +23,8 @@ const BLOCKS: usize = 4;
 pub(super) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
 /// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another;
-/// false, and nothing changed, if two labels of a step share their first eight bytes.
+/// false, and nothing changed, if a label that a step selects shares its first four bytes (one
+/// time in some hundred thousand).
 ///
 /// # Panics
 /// If there are not as many digits, or more than [`MAX_DIGITS`] in a string, or a base is above
@@ -93,13 +94,8 @@ fn vectors<const INVERSE: bool>(
             encrypt(schedule, &mut s);
         }
         let y = select::<INVERSE>(schedule, s, bases[i] as usize, x, &mut collision);
-        for (h, y) in y.into_iter().enumerate() {
-            let first = _mm512_setzero_si512();
-            let low = _mm512_shuffle_epi8(_mm512_unpacklo_epi64(y, y), first);
-            let high = _mm512_shuffle_epi8(_mm512_unpackhi_epi64(y, y), first);
-            let t = &mut t[i / 16];
-            t[2 * h] = _mm512_mask_mov_epi8(t[2 * h], at(i), low);
-            t[2 * h + 1] = _mm512_mask_mov_epi8(t[2 * h + 1], at(i), high);
+        for (r, t) in t[i / 16].iter_mut().enumerate() {
+            *t = _mm512_mask_shuffle_epi8(*t, at(i), y, _mm512_set1_epi8(4 * r as i8));
         }
     }
     for (t, bytes) in t.iter().zip(&mut bytes) {
@@ -123,14 +119,14 @@ fn vectors<const INVERSE: bool>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[expect(clippy::cast_possible_truncation, reason = "below 16")]
-fn digit(t: &Registers, i: usize) -> [__m512i; 2] {
-    let place = _mm512_set1_epi8((i % 16) as i8);
-    let pair = |h: usize| {
-        let low = _mm512_shuffle_epi8(t[2 * h], place);
-        let high = _mm512_shuffle_epi8(t[2 * h + 1], place);
-        _mm512_and_si512(_mm512_unpacklo_epi64(low, high), _mm512_set1_epi64(0xff))
-    };
-    [pair(0), pair(1)]
+fn digit(t: &Registers, i: usize) -> __m512i {
+    let byte = _mm512_set1_epi8((i % 16) as i8);
+    let mut digits = _mm512_setzero_si512();
+    for (r, &t) in t.iter().enumerate() {
+        let lane = 0x0001_0001_0001_0001 << (4 * r);
+        digits = _mm512_mask_shuffle_epi8(digits, lane, t, byte);
+    }
+    digits
 }
 
 /// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`.
@@ -140,44 +136,47 @@ fn select<const INVERSE: bool>(
     schedule: &Schedule,
     mut s: Registers,
     n: usize,
-    x: [__m512i; 2],
+    x: __m512i,
     collision: &mut bool,
-) -> [__m512i; 2] {
+) -> __m512i {
     let swap = _mm512_broadcast_i32x4(_mm_set_epi8(
-        8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7,
+        12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3,
     ));
-    let (zero, one) = (_mm512_setzero_si512(), _mm512_set1_epi64(1));
-    let mut labels = [[zero; 2]; CARDS];
-    let mut places = [[zero; 2]; CARDS];
+    let (zero, one) = (_mm512_setzero_si512(), _mm512_set1_epi32(1));
+    let mut labels = [zero; CARDS];
+    let mut places = [zero; CARDS];
     for j in 0..n {
         encrypt(schedule, &mut s);
-        for h in 0..2 {
-            let label = _mm512_unpacklo_epi64(s[2 * h], s[2 * h + 1]);
-            let label = _mm512_shuffle_epi8(label, swap);
-            let mut place = zero;
-            for p in 0..j {
-                // Every card above the new one moves up; the new one is above all others.
-                let moves = _mm512_cmplt_epu64_mask(label, labels[p][h]);
-                *collision |= _mm512_cmpeq_epu64_mask(label, labels[p][h]) != 0;
-                places[p][h] = _mm512_mask_add_epi64(places[p][h], moves, places[p][h], one);
-                place = _mm512_mask_add_epi64(place, !moves, place, one);
-            }
-            labels[j][h] = label;
-            places[j][h] = place;
+        let low = _mm512_unpacklo_epi32(s[0], s[1]);
+        let high = _mm512_unpacklo_epi32(s[2], s[3]);
+        let label = _mm512_shuffle_epi8(_mm512_unpacklo_epi64(low, high), swap);
+        let mut place = zero;
+        for p in 0..j {
+            // Every card above the new one moves up; the new one is above all others.
+            let moves = _mm512_cmplt_epu32_mask(label, labels[p]);
+            places[p] = _mm512_mask_add_epi32(places[p], moves, places[p], one);
+            place = _mm512_mask_add_epi32(place, !moves, place, one);
         }
+        labels[j] = label;
+        places[j] = place;
     }
-    let mut y = [zero; 2];
-    let mut card = zero;
-    for place in &places[..n] {
-        for h in 0..2 {
-            y[h] = if INVERSE {
-                _mm512_mask_mov_epi64(y[h], _mm512_cmpeq_epi64_mask(card, x[h]), place[h])
-            } else {
-                _mm512_mask_mov_epi64(y[h], _mm512_cmpeq_epi64_mask(place[h], x[h]), card)
-            };
-        }
-        card = _mm512_add_epi64(card, one);
+    let (mut y, mut key, mut card) = (zero, zero, zero);
+    for (&label, &place) in labels[..n].iter().zip(&places) {
+        let (here, value) = if INVERSE {
+            (_mm512_cmpeq_epi32_mask(card, x), place)
+        } else {
+            (_mm512_cmpeq_epi32_mask(place, x), card)
+        };
+        y = _mm512_mask_mov_epi32(y, here, value);
+        key = _mm512_mask_mov_epi32(key, here, label);
+        card = _mm512_add_epi32(card, one);
     }
+    // A place is right if no other card's label begins as its own does.
+    let mut same = zero;
+    for &label in &labels[..n] {
+        same = _mm512_mask_add_epi32(same, _mm512_cmpeq_epi32_mask(key, label), same, one);
+    }
+    *collision |= _mm512_cmpneq_epi32_mask(same, one) != 0;
     y
 }
 

@@ -16,6 +16,7 @@ pub(super) const SMALL: u32 = 48;
 /// The stream of labels.
 pub(super) struct Labels<A: Aes> {
     aes: A,
+    /// The last block, whitened.
     s: A::Block,
     bytes_per_value: usize,
     /// Where the next label begins in the stream.
@@ -30,7 +31,7 @@ impl<A: Aes> Labels<A> {
     pub(super) fn new(aes: A, s: A::Block, bytes_per_value: usize) -> Self {
         Self {
             aes,
-            s,
+            s: aes.whiten(s),
             bytes_per_value,
             offset: 0,
             blocks: 0,
@@ -42,8 +43,8 @@ impl<A: Aes> Labels<A> {
     #[inline(always)]
     fn next<const WHOLE: bool>(&mut self) -> i64 {
         let label = if WHOLE {
-            self.s = self.aes.encrypt(self.s);
-            self.aes.high(self.s)
+            self.s = self.aes.next_whitened(self.s);
+            self.aes.high(self.aes.whiten(self.s))
         } else {
             self.part()
         };
@@ -56,8 +57,8 @@ impl<A: Aes> Labels<A> {
         let (block, byte) = (self.offset / 16, self.offset % 16);
         self.offset += self.bytes_per_value;
         while self.blocks < block + 2 {
-            self.s = self.aes.encrypt(self.s);
-            self.last = [self.last[1], self.aes.store(self.s)];
+            self.s = self.aes.next_whitened(self.s);
+            self.last = [self.last[1], self.aes.store(self.aes.whiten(self.s))];
             self.blocks += 1;
         }
         let [first, second] = self.last;

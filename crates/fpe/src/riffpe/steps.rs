@@ -1,0 +1,123 @@
+//! All steps of one string or of many, by the quickest form that the processor has.
+
+use super::{RiffpeX, definition, message::Message, select};
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use super::{avx512, mac::TweakState, single};
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use crate::aes::Key;
+use crate::aes::{Aes, Operation};
+
+impl RiffpeX {
+    pub(super) fn run<const INVERSE: bool>(&self, tweak: &[u8], digits: &mut [u32]) {
+        let fast = Fast::<INVERSE> {
+            cipher: self,
+            tweak,
+            digits,
+        };
+        if self.bytes_per_value < 8 {
+            // Labels shorter than a machine word collide: by the definition.
+            definition::run::<INVERSE>(self, tweak, fast.digits);
+            return;
+        }
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        if let (Some(token), Key::AesNi(aesni), 16) = (self.single, &self.key, self.bytes_per_value)
+        {
+            let iv = self.tweak_state(tweak);
+            single::run::<INVERSE>(token, (&self.key, aesni), iv, &self.bases, fast.digits);
+            return;
+        }
+        self.key.run(fast);
+    }
+
+    /// The tweak's state, as an integer.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    fn tweak_state(&self, tweak: &[u8]) -> u128 {
+        let prefix = self.prefix;
+        self.key.run(TweakState { prefix, tweak })
+    }
+
+    pub(super) fn run_batch<const INVERSE: bool>(&self, tweak: &[u8], strings: &mut [u32]) {
+        let l = self.bases.len();
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        let strings = self.wide::<INVERSE>(tweak, strings);
+        for string in strings.chunks_mut(l) {
+            self.run::<INVERSE>(tweak, string);
+        }
+    }
+
+    /// As many strings as go in whole steps of AVX-512, where there is VAES; returns the others.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    fn wide<'a, const INVERSE: bool>(&self, tweak: &[u8], strings: &'a mut [u32]) -> &'a mut [u32] {
+        let l = self.bases.len();
+        let fits = self.bytes_per_value == 16
+            && l <= avx512::MAX_DIGITS
+            && self.bases.iter().all(|&n| n as usize <= avx512::CARDS);
+        let (Some(token), Key::AesNi(key), true) =
+            (sordino_cpu::Avx512Vaes::detect(), &self.key, fits)
+        else {
+            return strings;
+        };
+        let iv = self.tweak_state(tweak);
+        let step = l * avx512::STRINGS;
+        let whole = strings.len() / step * step;
+        let (wide, rest) = strings.split_at_mut(whole);
+        for strings in wide.chunks_mut(step) {
+            if !avx512::run::<INVERSE>(token, key, iv, &self.bases, strings) {
+                for string in strings.chunks_mut(l) {
+                    self.run::<INVERSE>(tweak, string);
+                }
+            }
+        }
+        rest
+    }
+}
+
+/// Both phases over all digits, selection by the first eight bytes of labels.
+struct Fast<'a, const INVERSE: bool> {
+    cipher: &'a RiffpeX,
+    tweak: &'a [u8],
+    digits: &'a mut [u32],
+}
+
+impl<const INVERSE: bool> Operation for Fast<'_, INVERSE> {
+    type Output = ();
+
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are at most 2^20 digits"
+    )]
+    fn run<A: Aes>(self, aes: A) {
+        let Self {
+            cipher,
+            tweak,
+            digits,
+        } = self;
+        let iv = cipher.prefix.tweak_state(aes, tweak);
+        let l = digits.len();
+        let mut message = Message::new(digits, cipher.width);
+        let mut index = 0u32;
+        let mut scratch = select::Scratch::default();
+        for step in 0..2 * l {
+            let step = if INVERSE { 2 * l - 1 - step } else { step };
+            let (f, i) = ((step >= l) as u32, step % l);
+            let x = digits[i];
+            message.change(i, x ^ f);
+            message.change(l, index ^ i as u32);
+            index = i as u32;
+            let mut s = iv;
+            for &block in message.blocks.iter() {
+                s = aes.encrypt(aes.xor(s, aes.load(block)));
+            }
+            let labels = select::Labels::new(aes, s, cipher.bytes_per_value);
+            let n = cipher.bases[i];
+            let y = select::select::<A, INVERSE>(labels, n, x, &mut scratch).unwrap_or_else(|| {
+                // Two labels have the same first eight bytes.
+                let s = aes.store(s);
+                definition::step::<INVERSE>(&cipher.key, s, n, cipher.bytes_per_value, x)
+            });
+            digits[i] = y;
+            message.change(i, f ^ y);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Riffpe: all digits of one radix.
+
+use super::{DigitOrder, RiffpeX};
+use crate::{Error, Fpe};
+use alloc::{vec, vec::Vec};
+use zeroize::Zeroizing;
+
+/// Riffpe: all digits of one radix. See [`RiffpeX`] for what both are and are not.
+///
+/// ```
+/// use sordino_fpe::Riffpe;
+///
+/// let riffpe = Riffpe::new(&[7; 16], 10, 6)?;
+/// let mut digits = [1, 2, 3, 4, 5, 6];
+/// riffpe.encrypt(b"tweak", &mut digits)?;
+/// riffpe.decrypt(b"tweak", &mut digits)?;
+/// assert_eq!(digits, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), sordino_fpe::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Riffpe(RiffpeX);
+
+impl Riffpe {
+    /// `digits` digits of radix `radix`, 16 bytes per value, AES by the length of the key.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::Radix`], [`Error::Length`].
+    pub fn new(key: &[u8], radix: u32, digits: usize) -> Result<Self, Error> {
+        let width = super::check_shape(radix, radix, digits)?;
+        RiffpeX::with_shape(key, vec![radix; digits], width, true).map(Self)
+    }
+
+    /// With labels of this many bytes.
+    ///
+    /// # Errors
+    /// [`Error::BytesPerValue`] for 0 or more than [`MAX_BYTES_PER_VALUE`].
+    pub fn with_bytes_per_value(self, bytes_per_value: usize) -> Result<Self, Error> {
+        self.0.with_bytes_per_value(bytes_per_value).map(Self)
+    }
+
+    /// Encrypts digits in place. On an error they are unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Numeral`].
+    pub fn encrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
+        self.0.encrypt(tweak, digits)
+    }
+
+    /// Decrypts digits in place. On an error they are unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Numeral`].
+    pub fn decrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
+        self.0.decrypt(tweak, digits)
+    }
+
+    /// Encrypts strings of digits that lie one after another, many at once. The result equals
+    /// [`Riffpe::encrypt`] of each. On an error all are unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
+    pub fn encrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.0.encrypt_batch(tweak, strings)
+    }
+
+    /// The inverse of [`Riffpe::encrypt_batch`].
+    ///
+    /// # Errors
+    /// As [`Riffpe::encrypt_batch`].
+    pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
+        self.0.decrypt_batch(tweak, strings)
+    }
+
+    /// Encrypts an integer below `radix^digits`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Domain`] where `radix^digits` is above `2^128`.
+    pub fn encrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
+        self.0.encrypt_integer(tweak, x, order)
+    }
+
+    /// Decrypts an integer below `radix^digits`.
+    ///
+    /// # Errors
+    /// As [`Riffpe::encrypt_integer`].
+    pub fn decrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
+        self.0.decrypt_integer(tweak, x, order)
+    }
+}
+
+impl Fpe for Riffpe {
+    fn radix(&self) -> u32 {
+        self.0.bases[0]
+    }
+    fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
+        numerals(x, |digits| self.encrypt(tweak, digits))
+    }
+    fn decrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
+        numerals(x, |digits| self.decrypt(tweak, digits))
+    }
+}
+
+fn numerals(
+    x: &mut [u16],
+    cipher: impl FnOnce(&mut [u32]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut digits: Zeroizing<Vec<u32>> = Zeroizing::new(x.iter().map(|&x| x.into()).collect());
+    cipher(&mut digits)?;
+    for (x, &digit) in x.iter_mut().zip(digits.iter()) {
+        // A radix above 65536 may give digits that no numeral holds: then nothing is changed.
+        *x = u16::try_from(digit).map_err(|_| Error::OutOfRange)?;
+    }
+    Ok(())
+}
