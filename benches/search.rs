@@ -67,6 +67,7 @@ fn search(c: &mut Criterion) {
             sealed(&base, &keys, Routing::Downloaded),
         ),
         ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
+        ("sealed-hashed", sealed(&base, &keys, Routing::Hashed)),
         (
             "local",
             build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"),

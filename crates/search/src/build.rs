@@ -1,8 +1,11 @@
 //! Building an index: what the data's owner does, offline.
 
+use std::borrow::Cow;
+
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_pir::{Database, Seed, simple};
+use sordino_lsh::Seed;
+use sordino_pir::{Database, simple};
 
 use crate::bucket::Opened;
 use crate::code;
@@ -15,6 +18,8 @@ use crate::plan::{self, Plan};
 use crate::probe::Sample;
 use crate::recall::number;
 use crate::rotation::Rotation;
+use crate::router::{self, Mean};
+use crate::sketch::Sketch;
 use crate::{Error, Vectors, cluster, columns, residue};
 
 /// Vectors that serve as queries to measure how many probes are needed.
@@ -42,7 +47,7 @@ pub struct Built {
 pub enum Step {
     /// Normalising and rotating.
     Rotate,
-    /// Training the centroids.
+    /// Training the centroids, or deriving the vertices of a hash.
     Cluster,
     /// Assigning vectors to buckets, copies to the places left.
     Assign,
@@ -50,6 +55,8 @@ pub enum Step {
     Probe,
     /// Encrypting buckets.
     Seal,
+    /// Choosing clients' codes; local mode only.
+    Sketch,
     /// Adding the pads; masked mode only.
     Mask,
     /// Computing the hint.
@@ -76,6 +83,7 @@ impl Step {
             Self::Assign => "filling buckets",
             Self::Probe => "measuring probes",
             Self::Seal => "sealing",
+            Self::Sketch => "measuring codes",
             Self::Mask => "masking",
             Self::Hint => "computing the hint",
         }
@@ -107,27 +115,23 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     let data = start.rotated(vectors)?;
 
     progress(Step::Cluster);
-    let trained = cluster::centroids(&data, chosen.clusters, random(rng));
-    let mut centroid_codes = Vec::new();
-    trained
-        .rows()
-        .for_each(|row| code::int8(row, &mut centroid_codes));
-    // From here on the centroids are what clients will decode.
-    let decoded = centroid_codes
-        .chunks_exact(data.dim())
-        .flat_map(code::unit_from_int8)
-        .collect();
-    let centroids = Vectors::new(data.dim(), decoded)?;
+    let router = match routing {
+        Routing::Hashed => {
+            Router::hashed(&data, reader.router_seed(&start.index), chosen.clusters)?
+        }
+        _ => Router::trained(&data, random(rng), chosen.clusters)?,
+    };
 
     progress(Step::Assign);
-    let buckets = cluster::buckets(&data, &centroids, layout.slots as usize);
+    let routed = router.routed(&data)?;
+    let buckets = cluster::buckets(&routed, &router.centres, layout.slots as usize);
     let ids = reader.ids(&start.index);
     let plain: Vec<Vec<u8>> = buckets
         .par_iter()
         .enumerate()
         .map(|(bucket, rows)| {
             let entries = rows.iter().map(|&row| (row, data.row(row as usize)));
-            layout.write(centroids.row(bucket), &entries.collect::<Vec<_>>())
+            layout.write(router.centres.row(bucket), &entries.collect::<Vec<_>>())
         })
         .collect();
 
@@ -145,7 +149,8 @@ pub fn sealed<R: CryptoRng + ?Sized>(
             })
             .collect();
         let sample = Sample::new(&data, SAMPLE, plan.wish().k);
-        let curve = sample.curve(&centroids, &opened, plan.most_probes());
+        let queries = router.routed(sample.queries())?;
+        let curve = sample.curve(&queries, &router.centres, &opened, plan.most_probes());
         let enough = curve
             .iter()
             .position(|recall| *recall >= plan.wish().recall + MARGIN);
@@ -164,13 +169,14 @@ pub fn sealed<R: CryptoRng + ?Sized>(
         })
         .collect();
     let digests = index::bucket_digests(&sealed, layout.sealed_len());
+    let sealed_route = |kind, plain: &[u8]| {
+        let seal = reader.seal(kind, &start.index, start.version);
+        seal.seal(0, &[], plain)
+    };
     let centroids = match routing {
-        Routing::Downloaded => {
-            reader
-                .seal("centroids", &start.index, start.version)
-                .seal(0, &[], &centroid_codes)
-        }
-        Routing::Encrypted => centroid_codes,
+        Routing::Downloaded => sealed_route("centroids", &router.encoding),
+        Routing::Encrypted => router.encoding,
+        Routing::Hashed => sealed_route("mean", &router.encoding),
     };
 
     progress(Step::Hint);
@@ -186,7 +192,7 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     };
     let params = index::pir_params(&mode)?;
     let database = Database::from_slice(&params, &sealed)?;
-    let (_, hint) = simple::Server::setup(database, &params, &Seed(mode.pir_seed))?;
+    let (_, hint) = simple::Server::setup(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
     let hint = hint.to_bytes();
     mode.hint = digest(&hint);
 
@@ -207,6 +213,53 @@ pub fn sealed<R: CryptoRng + ?Sized>(
         expected_recall,
         reached,
     })
+}
+
+/// How vectors are given to buckets.
+struct Router {
+    /// A unit vector for each bucket: vectors go where the inner product is largest.
+    centres: Vectors,
+    /// What vectors are compared relative to, if not as they are.
+    mean: Option<Mean>,
+    /// What clients route with, before it is sealed.
+    encoding: Vec<u8>,
+}
+
+impl Router {
+    /// Centroids of k-means, as clients will decode them.
+    fn trained(data: &Vectors, seed: [u8; 32], clusters: usize) -> Result<Self, Error> {
+        let trained = cluster::centroids(data, clusters, seed);
+        let mut encoding = Vec::new();
+        trained
+            .rows()
+            .for_each(|row| code::int8(row, &mut encoding));
+        let decoded = encoding
+            .chunks_exact(data.dim())
+            .flat_map(code::unit_from_int8);
+        Ok(Self {
+            centres: Vectors::new(data.dim(), decoded.collect())?,
+            mean: None,
+            encoding,
+        })
+    }
+
+    /// The vertices of a keyed hash.
+    fn hashed(data: &Vectors, seed: Seed, clusters: usize) -> Result<Self, Error> {
+        let mean = Mean::of(data);
+        Ok(Self {
+            centres: router::vertices(seed, data.dim(), clusters)?,
+            encoding: mean.to_bytes(),
+            mean: Some(mean),
+        })
+    }
+
+    /// Vectors as they are compared with the centres.
+    fn routed<'a>(&self, data: &'a Vectors) -> Result<Cow<'a, Vectors>, Error> {
+        Ok(match &self.mean {
+            None => Cow::Borrowed(data),
+            Some(mean) => Cow::Owned(mean.centred_all(data)?),
+        })
+    }
 }
 
 /// Builds a local index: everything, in sealed chunks.
@@ -243,9 +296,18 @@ pub fn local<R: CryptoRng + ?Sized>(
             layout.seal(&seal, number(chunk), &plain)
         })
         .collect();
+
+    progress(Step::Sketch);
+    // The vectors as clients will decode them.
+    let mut opened = Opened::default();
+    for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
+        layout.open(&seal, chunk, sealed, &mut opened)?;
+    }
+    let sketch = Sketch::choose(&opened, data.dim(), reader.sketch_seed(&start.index), k);
     let mode = Mode::Local(Local {
         layout,
         chunks: digest(&chunks),
+        sketch,
     });
     let manifest = SignedManifest::sign(start.manifest(&data, k, mode), keys);
     Ok(Index {

@@ -3,7 +3,7 @@
 use crate::keys::OwnerPublicKey;
 use crate::manifest::{Digest, Masked, Mode, Routing, Sealed, SignedManifest};
 use crate::seal::TAG_LEN;
-use crate::{Error, columns, wire};
+use crate::{Error, columns, router, wire};
 
 /// One version of an index: its manifest and what the manifest's digests name.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,8 @@ pub(crate) enum Content {
         buckets: Vec<u8>,
         /// The digest of each.
         digests: Vec<u8>,
-        /// The quantised centroids, sealed or, where the server scores them, in the clear.
+        /// The quantised centroids, sealed or, where the server scores them, in the clear; where
+        /// buckets are hashed, the sealed mean.
         centroids: Vec<u8>,
         /// The PIR hint, as clients download it.
         hint: Vec<u8>,
@@ -132,8 +133,8 @@ fn part_lens(manifest: &SignedManifest) -> Result<Vec<usize>, Error> {
         Mode::Sealed(mode) => {
             let clusters = mode.clusters as usize;
             let centroids = match mode.routing {
-                Routing::Downloaded => centroids_len(clusters, dim),
                 Routing::Encrypted => clusters * dim,
+                routing => route_len(routing, clusters, dim),
             };
             vec![
                 clusters * mode.layout.sealed_len(),
@@ -154,9 +155,13 @@ pub(crate) fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
     Ok(sordino_pir::Params::for_columns(columns, len)?)
 }
 
-/// The length of the sealed centroids.
-pub(crate) fn centroids_len(clusters: usize, dim: usize) -> usize {
-    clusters * dim + TAG_LEN
+/// The length of what clients download to find buckets.
+pub(crate) fn route_len(routing: Routing, clusters: usize, dim: usize) -> usize {
+    match routing {
+        Routing::Downloaded => clusters * dim + TAG_LEN,
+        Routing::Encrypted => 0,
+        Routing::Hashed => router::mean_len(dim) + TAG_LEN,
+    }
 }
 
 /// The digests of buckets of one length, one after the other.

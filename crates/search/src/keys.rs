@@ -152,6 +152,16 @@ impl ReaderKeys {
         RowOrder::new(&key, n)
     }
 
+    /// The seed of the codes that clients of a local index make.
+    pub(crate) fn sketch_seed(&self, index: &[u8; 16]) -> sordino_lsh::Seed {
+        sordino_lsh::Seed(self.subkey("sketch", index))
+    }
+
+    /// The seed of the hash that says in which bucket of a sealed index a vector is.
+    pub(crate) fn router_seed(&self, index: &[u8; 16]) -> sordino_lsh::Seed {
+        sordino_lsh::Seed(self.subkey("router", index))
+    }
+
     /// The pads of one version of an index's rows.
     pub(crate) fn pad(&self, index: &[u8; 16], version: u64) -> Pad {
         Pad::new(Zeroizing::new(self.subkey("pad", index)), version)

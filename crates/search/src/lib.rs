@@ -24,6 +24,8 @@ pub mod recall;
 pub mod rotation;
 /// The server: answer messages, learn nothing.
 pub mod server;
+/// Local mode's codes: which vectors a client scores.
+pub mod sketch;
 /// The two built-in sets.
 pub mod synthetic;
 /// How messages travel.
@@ -37,6 +39,7 @@ mod order;
 mod pad;
 mod probe;
 mod residue;
+mod router;
 mod scan;
 mod seal;
 mod wire;

@@ -8,6 +8,7 @@ use sordino_ckks::column::Params;
 
 use crate::bucket::Layout;
 use crate::keys::{OwnerKeys, OwnerPublicKey};
+use crate::sketch::Sketch;
 use crate::wire;
 use crate::{Error, code::Codec};
 
@@ -90,7 +91,7 @@ pub struct Sealed {
     pub buckets: Digest,
     /// The digest of the PIR hint.
     pub hint: Digest,
-    /// The digest of the centroids, in the form that `routing` gives out.
+    /// The digest of the centroids, or the mean, in the form that `routing` gives out.
     pub centroids: Digest,
 }
 
@@ -103,15 +104,22 @@ pub enum Routing {
     /// The server holds the centroids in the clear and scores them under encryption, for every
     /// query: nothing to download first.
     Encrypted,
+    /// Buckets are those of a keyed hash: a client knows them from its key and the vectors' mean,
+    /// which it downloads, sealed. The server takes no part.
+    Hashed,
 }
 
 impl Routing {
+    /// All ways.
+    pub const ALL: [Self; 3] = [Self::Downloaded, Self::Encrypted, Self::Hashed];
+
     /// The word for it in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Downloaded => "downloaded",
             Self::Encrypted => "encrypted",
+            Self::Hashed => "hashed",
         }
     }
 }
@@ -123,6 +131,8 @@ pub struct Local {
     pub layout: Layout,
     /// The digest of all sealed chunks, one after the other.
     pub chunks: Digest,
+    /// How clients choose the vectors that they score; without it they score all.
+    pub sketch: Option<Sketch>,
 }
 
 impl Local {
@@ -313,6 +323,17 @@ impl Manifest {
                 require(
                     (1..=self.n).contains(&local.layout.slots),
                     "slots outside 1 to n",
+                )?;
+                let Some(Sketch { bits, candidates }) = local.sketch else {
+                    return Ok(());
+                };
+                require(
+                    bits.is_multiple_of(64) && (64..=1024).contains(&bits),
+                    "codes of no length from 64 to 1024",
+                )?;
+                require(
+                    (self.k..=self.n).contains(&candidates),
+                    "candidates outside k to n",
                 )
             }
             Mode::Open(_) => Ok(()),
@@ -428,6 +449,29 @@ pub(crate) mod tests {
         assert!(with(&|_, s| s.clusters = u32::MAX).is_err());
         assert!(with(&|_, s| s.layout.slots = 40).is_err());
         assert!(with(&|_, s| s.layout.slots = u32::MAX).is_err());
+    }
+
+    #[test]
+    fn a_sketch_is_one_that_clients_can_make() {
+        let read = |bits, candidates| {
+            let layout = Layout {
+                dim: 128,
+                slots: 1024,
+                codec: Codec::Int8,
+            };
+            let mode = Mode::Local(Local {
+                layout,
+                chunks: [4; 32],
+                sketch: Some(Sketch { bits, candidates }),
+            });
+            let manifest = Manifest { mode, ..sealed() };
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).is_ok()
+        };
+        assert!(read(64, 10) && read(1024, 100_000));
+        for (bits, candidates) in [(0, 10), (65, 10), (1088, 10), (64, 9), (64, 100_001)] {
+            assert!(!read(bits, candidates), "{bits} {candidates}");
+        }
     }
 
     #[test]

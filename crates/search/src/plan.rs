@@ -145,7 +145,7 @@ impl Plan {
     }
 
     /// The most buckets that the builder may settle on: what a search costs then is still less
-    /// than an eighth of the download, or what the prediction says if that is more.
+    /// than an eighth of the download, or half more than predicted, if that is more.
     #[must_use]
     pub fn most_probes(&self) -> usize {
         let Candidate {
@@ -161,7 +161,7 @@ impl Plan {
                     .is_some_and(|(up, down)| up + down <= budget)
             })
             .last();
-        affordable.unwrap_or(1).max(probes)
+        affordable.unwrap_or(1).max(probes + probes / 2)
     }
 
     /// What a client transfers with the number of probes that the builder measured.
@@ -209,6 +209,7 @@ fn download_cost(n: usize, dim: usize) -> Cost {
     let count = Local {
         layout,
         chunks: Digest::default(),
+        sketch: None,
     }
     .count(number(n));
     let once = message_len(count as usize * layout.sealed_len()) as u64;

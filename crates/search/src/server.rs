@@ -66,7 +66,7 @@ impl Server {
                     simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
                 let mut setup = digests;
                 let plaintexts = match mode.routing {
-                    Routing::Downloaded => {
+                    Routing::Downloaded | Routing::Hashed => {
                         setup.extend(centroids);
                         None
                     }
@@ -148,7 +148,7 @@ impl Server {
             }
             _ => {
                 let centroids = self.sealed()?.centroids.as_ref().ok_or(Error::Mode {
-                    found: Routing::Downloaded.name(),
+                    found: "centroids that clients know",
                     expected: Routing::Encrypted.name(),
                 })?;
                 let query = dot::Query::from_bytes(body)?;

@@ -10,12 +10,14 @@ use crate::bucket::Opened;
 use crate::index;
 use crate::keys::ReaderKeys;
 use crate::manifest::{Local, Manifest};
-use crate::recall::{Scored, TopK, number};
+use crate::recall::{Scored, number};
+use crate::sketch::Sketched;
 use crate::wire::Message;
 
-/// All vectors of an index, decoded.
+/// All vectors of an index, decoded, and their codes where those are worth having.
 pub(super) struct Client {
-    chunks: Vec<Opened>,
+    vectors: Opened,
+    sketched: Option<Sketched>,
 }
 
 impl Client {
@@ -37,21 +39,27 @@ impl Client {
                 Ok(opened)
             })
             .collect();
-        Ok(Self { chunks: chunks? })
+        let mut vectors = Opened::default();
+        chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
+        let sketched = mode.sketch.map(|sketch| {
+            let seed = keys.sketch_seed(&manifest.index);
+            Sketched::new(&sketch, seed, manifest.dim as usize, &vectors)
+        });
+        Ok(Self { vectors, sketched })
     }
 
     pub(super) fn search(&self, query: &[f32], k: usize) -> (Vec<Scored>, Stages) {
         let start = Instant::now();
-        let hits = self.chunks.par_iter().map(|chunk| chunk.nearest(query, k));
-        let mut best = TopK::new(k);
-        hits.collect::<Vec<_>>()
-            .into_iter()
-            .flatten()
-            .for_each(|hit| best.offer(hit));
-        let stages = Stages {
-            rank: start.elapsed(),
-            ..Stages::default()
+        let mut stages = Stages::default();
+        let hits = match &self.sketched {
+            None => self.vectors.nearest_of_all(query, k),
+            Some(sketched) => {
+                let candidates = sketched.candidates(query);
+                stages.scores = start.elapsed();
+                self.vectors.nearest_among(query, &candidates, k)
+            }
         };
-        (best.into_ranked(), stages)
+        stages.rank = start.elapsed() - stages.scores;
+        (hits, stages)
     }
 }

@@ -12,10 +12,11 @@ use crate::bucket::Opened;
 use crate::keys::ReaderKeys;
 use crate::manifest::{Digest, Manifest, Routing, Sealed};
 use crate::recall::{Scored, TopK, number};
+use crate::router::{self, Mean};
 use crate::seal::Seal;
 use crate::transport::Transport;
 use crate::wire::Message;
-use crate::{Error, code, index, vectors};
+use crate::{Error, Vectors, code, index, vectors};
 
 pub(super) struct Client {
     mode: Sealed,
@@ -23,9 +24,18 @@ pub(super) struct Client {
     seal: Seal,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
-    /// The decoded centroids, row by row; empty if the server scores them.
-    centroids: Vec<f32>,
+    route: Route,
     pir: simple::Client,
+}
+
+/// What gives every bucket its score.
+enum Route {
+    /// The decoded centroids, row by row.
+    Centroids(Vec<f32>),
+    /// The server, under encryption.
+    Server,
+    /// The directions of a keyed hash, and what vectors are hashed relative to.
+    Vertices(Mean, Vectors),
 }
 
 impl Client {
@@ -38,34 +48,39 @@ impl Client {
         let params = index::pir_params(mode)?;
         let (clusters, dim) = (mode.clusters as usize, manifest.dim as usize);
         let digests_len = clusters * size_of::<Digest>();
-        let centroids_len = match mode.routing {
-            Routing::Downloaded => index::centroids_len(clusters, dim),
-            Routing::Encrypted => 0,
-        };
-        let len = digests_len + centroids_len + params.hint_len();
+        let route_len = index::route_len(mode.routing, clusters, dim);
+        let len = digests_len + route_len + params.hint_len();
         let body = Message::Setup.expect(setup, Some(len))?;
         let (digests, rest) = body.split_at(digests_len);
-        let (sealed_centroids, hint) = rest.split_at(centroids_len);
+        let (route, hint) = rest.split_at(route_len);
         index::check_digest("bucket digests", digests, &mode.buckets)?;
         index::check_digest("PIR hint", hint, &mode.hint)?;
 
-        let mut centroids = Vec::new();
-        if mode.routing == Routing::Downloaded {
-            index::check_digest("centroids", sealed_centroids, &mode.centroids)?;
-            let seal = keys.seal("centroids", &manifest.index, manifest.version);
-            let plain = seal.open(0, &[], sealed_centroids).ok_or(Error::Search)?;
-            centroids = plain
-                .chunks_exact(dim)
-                .flat_map(code::unit_from_int8)
-                .collect();
-        }
+        let opened = |kind| {
+            index::check_digest("centroids", route, &mode.centroids)?;
+            let seal = keys.seal(kind, &manifest.index, manifest.version);
+            seal.open(0, &[], route).ok_or(Error::Search)
+        };
+        let route = match mode.routing {
+            Routing::Downloaded => {
+                let codes = opened("centroids")?;
+                let rows = codes.chunks_exact(dim).flat_map(code::unit_from_int8);
+                Route::Centroids(rows.collect())
+            }
+            Routing::Encrypted => Route::Server,
+            Routing::Hashed => {
+                let mean = Mean::from_bytes(&opened("mean")?).ok_or(Error::Search)?;
+                let seed = keys.router_seed(&manifest.index);
+                Route::Vertices(mean, router::vertices(seed, dim, clusters)?)
+            }
+        };
         let hint = simple::Hint::from_bytes(&params, hint)?;
         Ok(Self {
             mode: mode.clone(),
             dim,
             seal: keys.seal("bucket", &manifest.index, manifest.version),
             digests: digests.as_chunks().0.to_vec(),
-            centroids,
+            route,
             pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
         })
     }
@@ -80,16 +95,21 @@ impl Client {
         k: usize,
     ) -> Result<(Vec<Scored>, Stages), Error> {
         let mut stages = Stages::default();
-        let scores = match self.mode.routing {
-            Routing::Downloaded => {
-                let start = Instant::now();
-                let rows = self.centroids.chunks_exact(self.dim);
-                let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
-                stages.scores = start.elapsed();
-                Ok(scores)
-            }
-            Routing::Encrypted => self.encrypted_scores(rng, transport, query, &mut stages)?,
+        let start = Instant::now();
+        let scored = |rows: &[f32], query: &[f32]| -> Vec<f32> {
+            let rows = rows.chunks_exact(self.dim);
+            rows.map(|row| vectors::dot(row, query)).collect()
         };
+        let scores = match &self.route {
+            Route::Centroids(centroids) => Ok(scored(centroids, query)),
+            Route::Vertices(mean, vertices) => {
+                Ok(scored(vertices.as_slice(), &mean.centred(query)))
+            }
+            Route::Server => self.encrypted_scores(rng, transport, query, &mut stages)?,
+        };
+        if !matches!(self.route, Route::Server) {
+            stages.scores = start.elapsed();
+        }
 
         let start = Instant::now();
         let buckets = self.route(scores.as_deref().unwrap_or(&[]));

@@ -178,6 +178,10 @@ impl Plan {
                 client += speed.centroid * coordinates;
                 "queries, vectors, centroids"
             }
+            Routing::Hashed => {
+                client += speed.centroid * coordinates;
+                "queries, vectors"
+            }
             Routing::Encrypted => {
                 server += speed.dot_score * coordinates;
                 client += speed.dot_decrypt * centroids;
@@ -188,6 +192,7 @@ impl Plan {
     }
 
     fn local_row(&self, speed: &Speed) -> Row {
+        // Where vectors have structure clients compare codes first, which takes about half of it.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
         self.row((LOCAL, "", hides), self.download, (0.0, client))
