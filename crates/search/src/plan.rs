@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::bucket::Layout;
 use crate::code::Codec;
-use crate::manifest::{Digest, Local, MAX_DIM, MAX_K, Packing, Routing};
+use crate::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
 use crate::recall::number;
 use crate::wire::message_len;
 
@@ -61,9 +61,6 @@ pub struct Plan {
     masked: Option<Scoring>,
     download: Cost,
 }
-
-/// Vectors of one chunk of the download.
-const CHUNK: u32 = 1024;
 
 /// A search should not cost more than this part of downloading everything: past that, a client
 /// with this many queries is better served by the download.
@@ -206,13 +203,8 @@ pub(crate) fn chunk_layout(n: usize, dim: usize) -> Layout {
 /// What it costs to download everything.
 fn download_cost(n: usize, dim: usize) -> Cost {
     let layout = chunk_layout(n, dim);
-    let count = Local {
-        layout,
-        chunks: Digest::default(),
-        sketch: None,
-    }
-    .count(number(n));
-    let once = message_len(count as usize * layout.sealed_len()) as u64;
+    let count = n.div_ceil(layout.slots as usize);
+    let once = message_len(count * layout.sealed_len()) as u64;
     Cost {
         once,
         up: 0,

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 
+use crate::Vectors;
 use crate::bucket::Opened;
 use crate::recall::number;
 
@@ -40,6 +41,9 @@ const SAMPLE: usize = 250;
 /// How much longer a whole scan must take, or the codes are not worth making.
 const GAIN: f64 = 1.5;
 
+/// Vectors for each candidate, or all are scored.
+const MANY: usize = 8;
+
 /// Nanoseconds that weigh one sketch against another: a word of a code in a scan, a candidate
 /// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan.
 /// Measured by the benches `lsh/scan` and `search/query`.
@@ -49,8 +53,17 @@ const COORDINATE: f64 = 0.12;
 const SCANNED: f64 = 0.07;
 
 impl Sketch {
+    /// The sketch for a segment of these unit vectors, if one is worth it.
+    pub(crate) fn of_units(units: &Vectors, seed: Seed, k: usize) -> Option<Self> {
+        let mut vectors = Opened::default();
+        (0..)
+            .zip(units.rows())
+            .for_each(|(place, unit)| vectors.push(place, unit));
+        Self::choose(&vectors, units.dim(), seed, k)
+    }
+
     /// The cheapest sketch that loses next to nothing of these vectors, if there is one.
-    pub(crate) fn choose(vectors: &Opened, dim: usize, seed: Seed, k: usize) -> Option<Self> {
+    fn choose(vectors: &Opened, dim: usize, seed: Seed, k: usize) -> Option<Self> {
         let len = vectors.ids.len();
         let whole = (len * dim) as f64 * SCANNED;
         let cost = |sketch: &Self| {
@@ -59,7 +72,7 @@ impl Sketch {
             WORD * words + candidate * f64::from(sketch.candidates)
         };
         let affordable = |sketch: &Self| {
-            let holds = (k + 1..=len).contains(&(sketch.candidates as usize));
+            let holds = (k + 1..=len / MANY).contains(&(sketch.candidates as usize));
             holds && cost(sketch) * GAIN <= whole
         };
         let mut sample = None;
@@ -81,6 +94,14 @@ impl Sketch {
             best = sketches.iter().filter(open).find(enough).copied().or(best);
         }
         best
+    }
+}
+
+impl Sketch {
+    /// The codes of these vectors, if they are many enough.
+    pub(crate) fn of(&self, seed: Seed, dim: usize, vectors: &Opened) -> Option<Sketched> {
+        let most = MANY * self.candidates as usize;
+        (vectors.ids.len() >= most).then(|| Sketched::new(self, seed, dim, vectors))
     }
 }
 
@@ -182,7 +203,7 @@ mod tests {
 
     const DIM: usize = 64;
 
-    fn opened(vectors: &crate::Vectors) -> Opened {
+    fn opened(vectors: &Vectors) -> Opened {
         let mut opened = Opened::default();
         (0..)
             .zip(vectors.rows())
