@@ -280,6 +280,7 @@ impl<'a> Start<'a> {
             bound: self.space.bound,
             rotation: self.rotation,
             deleted,
+            payloads: None,
             mode,
         };
         manifest.index = index_id(self.keys, &manifest);

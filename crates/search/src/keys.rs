@@ -160,6 +160,12 @@ impl ReaderKeys {
         RowOrder::new(&key, n)
     }
 
+    /// The order in which `n` payloads are stored.
+    pub(crate) fn slot_order(&self, id: &[u8; 16], n: u32) -> RowOrder {
+        let key = Zeroizing::new(self.subkey("slot order", id));
+        RowOrder::new(&key, n)
+    }
+
     /// The seed of the codes that clients make of a segment's vectors.
     pub(crate) fn sketch_seed(&self, segment: &[u8; 16]) -> sordino_lsh::Seed {
         sordino_lsh::Seed(self.subkey("sketch", segment))

@@ -18,6 +18,8 @@ pub mod keys;
 pub mod manifest;
 /// How nearness is measured.
 pub mod metric;
+/// What records carry beside their vectors.
+pub mod payload;
 /// How an index is cut, and what that costs.
 pub mod plan;
 /// Exact search, and recall against it.

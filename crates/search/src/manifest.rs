@@ -16,6 +16,7 @@ use sordino_ckks::column::Params;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::metric::{Metric, Space};
+use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
 mod check;
@@ -64,6 +65,8 @@ pub struct Manifest {
     pub rotation: [u8; 32],
     /// The records that are deleted or replaced, sealed.
     pub deleted: Deleted,
+    /// What records carry beside their vectors, if they carry anything.
+    pub payloads: Option<Payloads>,
     /// How the index is searched.
     pub mode: Mode,
 }
@@ -157,7 +160,7 @@ impl Segment {
 }
 
 /// A sealed part whose length says, up to a factor of two, how long its content is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coded {
     /// Bytes.
     pub len: u32,
@@ -182,10 +185,7 @@ impl Deleted {
         Self {
             id: [0; 16],
             version: 0,
-            ids: Coded {
-                len: 0,
-                digest: [0; 32],
-            },
+            ids: Coded::default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use sordino_pir::simple;
 use crate::columns::Rows;
 use crate::index::{self, Index};
 use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
+use crate::payload::{Fetch, Payloads};
 use crate::store::Bytes;
 use crate::wire::{Edition, Message};
 use crate::{Error, code};
@@ -26,6 +27,8 @@ pub struct Server {
     /// What clients download once, in the manifest's order.
     given: Vec<Bytes>,
     kind: Kind,
+    /// Payloads that are fetched.
+    payloads: Option<simple::Server>,
 }
 
 /// What queries are answered from.
@@ -64,6 +67,10 @@ impl Server {
             Mode::Open(mode) => columns(Rows::Open, &manifest, mode, &served)?,
             Mode::Masked(mode) => columns(Rows::Masked, &manifest, mode, &served)?,
         };
+        let payloads = match &manifest.payloads {
+            Some(payloads) => payload_server(payloads, named("payloads")?)?,
+            None => None,
+        };
         let (mut served, mut hints) = (served.into_iter(), hints.into_iter());
         let mut given = Vec::new();
         for part in manifest.parts()? {
@@ -79,6 +86,7 @@ impl Server {
             manifest,
             given,
             kind,
+            payloads,
         })
     }
 
@@ -99,6 +107,7 @@ impl Server {
             (Message::GetParts, body) => self.parts(self.edition.strip(body)?),
             (Message::Score, body) => self.score(self.edition.strip(body)?),
             (Message::Fetch, body) => self.fetch(self.edition.strip(body)?),
+            (Message::FetchPayloads, body) => self.payloads(self.edition.strip(body)?),
             (kind, body) => Err(Error::Malformed {
                 what: "message",
                 why: format!("{kind:?} of {} bytes is no request", body.len()),
@@ -150,16 +159,19 @@ impl Server {
     /// Answers the manifest's number of PIR queries in one scan.
     fn fetch(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
         let sealed = self.sealed()?;
-        let params = sealed.pir.params();
-        let expected = sealed.probes * params.query_len();
-        check_len(Message::Fetch, body, expected)?;
-        let queries = body.chunks_exact(params.query_len());
-        let queries: Result<Vec<_>, _> = queries
-            .map(|bytes| simple::Query::from_bytes(params, bytes))
-            .collect();
-        let answers = sealed.pir.answer_batch(&queries?)?;
-        let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
-        Ok(Message::Fetched.with(&body))
+        let answers = answers(&sealed.pir, sealed.probes, Message::Fetch, body)?;
+        Ok(Message::Fetched.with(&answers))
+    }
+
+    /// Answers as many PIR queries for payloads as a search has results, in one scan.
+    fn payloads(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
+        let pir = self.payloads.as_ref().ok_or(Error::Mode {
+            found: "no payloads",
+            expected: "payloads to fetch",
+        })?;
+        let k = self.manifest.k as usize;
+        let answers = answers(pir, k, Message::FetchPayloads, body)?;
+        Ok(Message::Payloads.with(&answers))
     }
 
     fn sealed(&self) -> Result<&Sealed, Error> {
@@ -171,6 +183,35 @@ impl Server {
             }),
         }
     }
+}
+
+/// The answers to exactly `count` PIR queries, one after the other.
+fn answers(
+    pir: &simple::Server,
+    count: usize,
+    kind: Message,
+    body: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let params = pir.params();
+    check_len(kind, body, count * params.query_len())?;
+    let queries = body.chunks_exact(params.query_len());
+    let queries: Result<Vec<_>, _> = queries
+        .map(|bytes| simple::Query::from_bytes(params, bytes))
+        .collect();
+    let answers = pir.answer_batch(&queries?)?;
+    Ok(answers.iter().flat_map(simple::Answer::to_bytes).collect())
+}
+
+/// What answers queries for payloads, if those are not downloaded.
+fn payload_server(payloads: &Payloads, records: &[u8]) -> Result<Option<simple::Server>, Error> {
+    let params = payloads.pir_params()?;
+    let (Fetch::Pir { seed, .. }, Some(params)) = (&payloads.fetch, params) else {
+        return Ok(None);
+    };
+    let slots = records.chunks_exact(payloads.class.sealed_len());
+    let database = sordino_pir::Database::from_records(&params, slots)?;
+    let seed = sordino_pir::Seed(*seed);
+    Ok(Some(simple::Server::new(database, &params, &seed)?))
 }
 
 impl Sealed {

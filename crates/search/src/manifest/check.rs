@@ -31,6 +31,7 @@ impl Manifest {
         )?;
         self.check_segments()?;
         self.check_deleted(&self.deleted)?;
+        self.check_payloads()?;
         match &self.mode {
             Mode::Sealed(sealed) => self.check_sealed(sealed),
             Mode::Local(Local { sketch, .. }) => self.check_sketch(sketch.as_ref()),
@@ -72,6 +73,24 @@ impl Manifest {
             "deletions of a version outside 1 to the manifest's",
         )?;
         check_coded(&deleted.ids, u64::from(self.n) + MAX_SEGMENTS as u64)
+    }
+
+    fn check_payloads(&self) -> Result<(), String> {
+        let Some(payloads) = &self.payloads else {
+            return Ok(());
+        };
+        require(
+            (1..=self.version).contains(&payloads.version),
+            "payloads of a version outside 1 to the manifest's",
+        )?;
+        require(
+            (1..=self.n).contains(&payloads.slots),
+            "payloads of more records than there are",
+        )?;
+        require(payloads.class.exists(), "payloads of no class")?;
+        check_coded(&payloads.ids, payloads.slots.into())?;
+        let params = payloads.pir_params();
+        require(params.is_ok(), "payloads that cannot be fetched")
     }
 
     fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {

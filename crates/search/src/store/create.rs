@@ -5,6 +5,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 
 use super::commit::Draft;
+use super::payloads::Changes;
 use super::{Disk, Files, Folder, Measured, Store, lock};
 use crate::base::Base;
 use crate::build::{Step, column, form, random, units};
@@ -170,6 +171,7 @@ impl Draft {
             mode: Mode::Sealed(mode),
             sets: vec![ids],
             dead: vec![IdSet::default()],
+            payloads: None,
         };
         let measured = Measured {
             expected_recall,
@@ -244,6 +246,7 @@ impl<D: Disk> Store<D> {
             space,
             rotation,
             seen: IdSet::default(),
+            payloads: None,
         };
         let (draft, measured) = stream.write(rng, &folder, &scribe, spec, batches, progress)?;
 
@@ -262,6 +265,7 @@ impl<D: Disk> Store<D> {
             bound: space.bound,
             rotation,
             deleted: Deleted::none(),
+            payloads: None,
             mode: draft.mode.clone(),
         };
         let manifest = draft.finish(rng, &folder, keys, &scribe, frame)?;
@@ -287,6 +291,7 @@ struct Stream {
     space: Space,
     rotation: [u8; 32],
     seen: IdSet,
+    payloads: Option<Changes>,
 }
 
 impl Stream {
@@ -304,12 +309,17 @@ impl Stream {
             mode: spec.form.mode(rng),
             sets: Vec::new(),
             dead: Vec::new(),
+            payloads: None,
         };
         let sealed = matches!(spec.form, Form::Sealed { .. });
         let mut waiting = Waiting::new(self.dim);
         let mut next = 0u64;
         for batch in batches {
-            let Batch { ids, vectors } = batch?;
+            let Batch {
+                ids,
+                vectors,
+                payloads,
+            } = batch?;
             if vectors.dim() != self.dim {
                 return Err(Error::Dimension {
                     found: vectors.dim(),
@@ -326,6 +336,11 @@ impl Stream {
                 None => waiting.ids.extend((next..after).map(narrow)),
             }
             next = after;
+            if let Some(payloads) = payloads {
+                let ids = waiting.ids.iter().rev().take(vectors.len()).rev().copied();
+                let all = self.payloads.get_or_insert_default();
+                all.extend(ids.zip(payloads));
+            }
             waiting.data.extend_from_slice(vectors.as_slice());
             drop(vectors);
             while !sealed && waiting.ids.len() > draft.capacity() {
@@ -347,9 +362,12 @@ impl Stream {
                 routing,
             };
             let made = Draft::sealed(rng, folder, scribe, (ids, &units), wish, progress)?;
-            return Ok((made.0, Some(made.1)));
+            let (mut draft, measured) = made;
+            draft.write_payloads(rng, folder, scribe, self.payloads)?;
+            return Ok((draft, Some(measured)));
         }
         draft.add(rng, folder, scribe, (ids, &units), progress)?;
+        draft.write_payloads(rng, folder, scribe, self.payloads)?;
         Ok((draft, None))
     }
 
