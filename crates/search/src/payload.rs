@@ -70,6 +70,12 @@ impl Class {
         (Self::MIN..=Self::MAX).contains(&self)
     }
 
+    /// The class of slots of `2^log2` bytes, whether or not there is such a class.
+    #[cfg(test)]
+    pub(crate) fn from_log2(log2: u8) -> Self {
+        Self(log2)
+    }
+
     /// A payload in its slot's form.
     fn pad(self, payload: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(1 << self.0);
@@ -296,5 +302,28 @@ impl Opener {
         }
         all.sort_by_key(|(id, _)| *id);
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_holds_what_it_says_and_gives_it_back() {
+        for len in [0, 1, 12, 13, 28, 29, 1000, Class::MAX.capacity()] {
+            let class = Class::of(len).unwrap();
+            assert!(len <= class.capacity() && class.exists());
+            assert!(class == Class::MIN || len > Class(class.0 - 1).capacity());
+            let payload: Vec<u8> = (0..len).map(|at| at.to_le_bytes()[0]).collect();
+            let plain = class.pad(&payload);
+            assert_eq!(plain.len() + TAG_LEN, class.sealed_len());
+            assert_eq!(class.strip(&plain).unwrap(), payload);
+        }
+        let error = Class::of(Class::MAX.capacity() + 1).unwrap_err();
+        assert!(matches!(error, Error::Payload { .. }));
+        // A length that its slot has no room for.
+        assert_eq!(Class::MIN.strip(&[13, 0, 0, 0].repeat(4)), None);
+        assert_eq!(Class::MIN.strip(&[1, 0]), None);
     }
 }

@@ -45,12 +45,13 @@ const GAIN: f64 = 1.5;
 const MANY: usize = 8;
 
 /// Nanoseconds that weigh one sketch against another: a word of a code in a scan, a candidate
-/// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan.
-/// Measured by the benches `lsh/scan` and `search/query`.
-const WORD: f64 = 0.125;
-const CANDIDATE: f64 = 60.0;
-const COORDINATE: f64 = 0.12;
-const SCANNED: f64 = 0.07;
+/// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan. Fitted
+/// to whole searches of 100,000 vectors at 500 to 2000 candidates, one thread of the machine of
+/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5), within a sixth.
+const WORD: f64 = 0.16;
+const CANDIDATE: f64 = 300.0;
+const COORDINATE: f64 = 0.55;
+const SCANNED: f64 = 0.09;
 
 impl Sketch {
     /// The sketch for a segment of these unit vectors, if one is worth it.

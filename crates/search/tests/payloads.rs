@@ -72,7 +72,10 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         let dir = tempfile::tempdir().unwrap();
         let store = store(dir.path(), &base, K, form, 4000);
         let payloads = store.manifest().payloads.clone().unwrap();
-        assert_eq!((payloads.slots as usize, payloads.class), (N, Class::of(4000).unwrap()));
+        assert_eq!(
+            (payloads.slots as usize, payloads.class),
+            (N, Class::of(4000).unwrap())
+        );
         assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
         store.verify().unwrap();
         let server = serve(dir.path());
@@ -90,7 +93,10 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         }
         let last = transcripts[0].last().unwrap();
         assert_eq!(last.kind, FETCH_PAYLOADS);
-        assert!(transcripts.iter().all(|other| *other == transcripts[0]), "{form:?}");
+        assert!(
+            transcripts.iter().all(|other| *other == transcripts[0]),
+            "{form:?}"
+        );
     }
 }
 
@@ -108,7 +114,9 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
         let mut transport = InProcess::new(&server);
         let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
         transport.take_exchanges();
-        let found = client.search(&mut rng(3), &mut transport, base.row(1)).unwrap();
+        let found = client
+            .search(&mut rng(3), &mut transport, base.row(1))
+            .unwrap();
         // Sealed mode finds what lies in the buckets that it reads.
         assert!(found.hits.len() <= 3 && found.hits[0].id == 1, "{form:?}");
         assert_eq!(found.payloads.len(), found.hits.len());
@@ -116,7 +124,11 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
             assert_eq!(*found, payload(hit.id as usize, 20), "{form:?}");
         }
         let exchanges = transport.take_exchanges();
-        assert!(exchanges.iter().all(|exchange| exchange.kind != FETCH_PAYLOADS));
+        assert!(
+            exchanges
+                .iter()
+                .all(|exchange| exchange.kind != FETCH_PAYLOADS)
+        );
     }
 }
 
@@ -126,18 +138,24 @@ fn payloads_follow_their_records_through_changes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(dir.path(), &base, 1, Form::Masked(Packing::T4), 20);
     let server = serve(dir.path());
-    let mut client =
-        Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+    let mut client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
     let first = store.manifest().payloads.clone().unwrap();
 
     let new = synthetic::uniform(2, DIM, 8);
     let long = vec![7; 300];
     store
-        .upsert_with(&mut rng(1), &[5, 900], &new, &[b"five".to_vec(), long.clone()])
+        .upsert_with(
+            &mut rng(1),
+            &[5, 900],
+            &new,
+            &[b"five".to_vec(), long.clone()],
+        )
         .unwrap();
     store.delete(&mut rng(2), &[17]).unwrap();
     // Without payloads, those of the records are empty.
-    store.upsert(&mut rng(3), &[30], &synthetic::uniform(1, DIM, 9)).unwrap();
+    store
+        .upsert(&mut rng(3), &[30], &synthetic::uniform(1, DIM, 9))
+        .unwrap();
     let second = store.manifest().payloads.clone().unwrap();
     assert!(second.class > first.class && second.slots == 60);
     assert_ne!(second.id, first.id);
@@ -175,7 +193,13 @@ fn payloads_follow_their_records_through_changes() {
 fn senseless_payloads_are_refused_before_anything_is_changed() {
     let base = synthetic::uniform(10, DIM, 7);
     let batch = Batch::from(base.clone()).with_payloads(vec![Vec::new(); 9]);
-    assert!(matches!(batch, Err(Error::PayloadCount { found: 9, expected: 10 })));
+    assert!(matches!(
+        batch,
+        Err(Error::PayloadCount {
+            found: 9,
+            expected: 10
+        })
+    ));
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(dir.path(), &base, 1, Form::Local, 20);
     let version = store.version();

@@ -60,6 +60,7 @@ impl Manifest {
         }
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
+        ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
         ids.sort_unstable();
         require(
             ids.is_sorted_by(|a, b| a < b),
