@@ -52,17 +52,20 @@ fn forms() -> [Form; 6] {
 
 fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usize) -> Store {
     let payloads = (0..base.len()).map(|id| payload(id, most)).collect();
-    let batch = Batch::from(base.clone()).with_payloads(payloads).unwrap();
+    let batch = Batch::from(base.clone())
+        .with_payloads(payloads)
+        .expect("a batch");
     let spec = Spec {
         k,
         form,
         ..Spec::default()
     };
-    Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).unwrap()
+    Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
 }
 
 fn serve(dir: &std::path::Path) -> Server {
-    Server::new(Index::open_dir(dir, &keys().public()).unwrap()).unwrap()
+    let index = Index::open_dir(dir, &keys().public()).expect("an index");
+    Server::new(index).expect("a server")
 }
 
 #[test]
