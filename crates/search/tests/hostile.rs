@@ -308,6 +308,13 @@ proptest! {
         };
         SERVERS.with(|servers| for server in servers {
             let _ = server.handle(&message);
+            // The same about the version that is served.
+            let mut current = message.clone();
+            if let Some(edition) = current.get_mut(16..40) {
+                edition[..8].copy_from_slice(&server.manifest().version.to_le_bytes());
+                edition[8..].copy_from_slice(&server.manifest().digest()[..16]);
+                let _ = server.handle(&current);
+            }
         });
     }
 }
