@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_lsh::{
     Backend, Codes, CrossPolytope, E2Lsh, Family, Kind, Lookup, Nearest, Scratch, Seed, SimHash,
-    SimHashTables, Tables,
+    SimHashTables, Tables, Vertices,
 };
 
 const SEED: Seed = Seed([7; 32]);
@@ -74,6 +74,11 @@ fn hash(c: &mut Criterion) {
             b.iter(|| Tables::keys(&polytope, black_box(&x), 0, 1, &mut room)[0]);
         },
     );
+    let vertices = Vertices::new(128, 2048, SEED).expect("valid");
+    let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; 2048]);
+    group.bench_function(BenchmarkId::new("vertices", "128dims-2048keys"), |b| {
+        b.iter(|| vertices.scores(black_box(&x), &mut scratch, &mut scores));
+    });
     let e2lsh = E2Lsh::new(128, 1, 8, 4.0, SEED).expect("valid");
     group.bench_function(BenchmarkId::new("e2lsh", "128dims-8functions"), |b| {
         b.iter(|| Tables::keys(&e2lsh, black_box(&x), 0, 1, &mut room)[0]);

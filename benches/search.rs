@@ -67,9 +67,23 @@ fn search(c: &mut Criterion) {
             sealed(&base, &keys, Routing::Downloaded),
         ),
         ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
+        ("sealed-hashed", sealed(&base, &keys, Routing::Hashed)),
+        // Codes are compared first where the builder found that worth it, as it does in this set.
         (
             "local",
             build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"),
+        ),
+        // And not in one without structure: every vector is scored.
+        (
+            "local-uniform",
+            build::local(
+                &mut rng(),
+                &keys,
+                &synthetic::uniform(n(), DIM, 42),
+                K,
+                &mut |_| (),
+            )
+            .expect("an index"),
         ),
         (
             "open",

@@ -55,6 +55,8 @@ struct Args {
 enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
     Sealed,
+    /// The same, with buckets by a keyed hash in place of clusters: no centroids, far more buckets.
+    SealedLsh,
     /// The whole index downloaded once.
     Local,
     /// Encrypted scores of all vectors, which the server holds in the clear.
@@ -173,8 +175,14 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
         let packing = args.t.or(planned).unwrap_or(Packing::T4);
         measured.push(run::open(set, wish.k, packing)?);
     }
-    if wanted(Mode::Sealed) {
-        for routing in [Routing::Downloaded, Routing::Encrypted] {
+    let routings = [
+        (Mode::Sealed, Routing::Downloaded),
+        (Mode::Sealed, Routing::Encrypted),
+        (Mode::SealedLsh, Routing::Hashed),
+    ];
+    for (mode, routing) in routings {
+        // The hash takes far longer than clusters and is shown only where it is asked for.
+        if wanted(mode) && (mode != Mode::SealedLsh || args.mode.is_some()) {
             let wish = Wish {
                 routing: Some(routing),
                 ..wish

@@ -142,6 +142,10 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             "NOT IDENTICAL"
         };
         let (saw, not) = match (measured.mode, measured.centroids) {
+            ("sealed", "hashed") => (
+                "that a search happened, and when",
+                "the query, which buckets, their hash, any vector, any score",
+            ),
             ("sealed", "downloaded") => (
                 "that a search happened, and when",
                 "the query, which buckets, the centroids, any vector, any score",
@@ -162,6 +166,7 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
         };
         let routing = match measured.centroids {
             "none" => String::new(),
+            "hashed" => " (buckets by hash)".to_owned(),
             centroids => format!(" ({centroids} centroids)"),
         };
         println!("  {}{routing}: saw {saw}; not {not}.", measured.mode);

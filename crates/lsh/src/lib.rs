@@ -14,6 +14,7 @@ mod seed;
 mod simhash;
 mod tables;
 mod transform;
+mod vertices;
 mod wire;
 
 pub use backend::Backend;
@@ -25,3 +26,4 @@ pub use family::{Family, SimHashTables};
 pub use seed::Seed;
 pub use simhash::{Kind, Scratch, SimHash};
 pub use tables::{Lookup, Tables};
+pub use vertices::Vertices;

@@ -11,7 +11,7 @@ const ROUNDS: usize = 3;
 /// Several independent rotations of one space.
 ///
 /// A vector of `dims` coordinates is padded with zeros to `size`, a power of two, at least 64. The
-/// result is `size` times an orthogonal image of the vector for each of the `copies`: hashes that
+/// result is `size^(3/2)` times an orthogonal image of the vector for each of the `copies`: hashes that
 /// look at directions only do not mind the factor.
 #[derive(Clone, Debug)]
 pub(crate) struct Rotation {

@@ -1,5 +1,7 @@
 //! The base of a sealed index: clustered, cut into buckets, sealed, with its PIR hint.
 
+use std::borrow::Cow;
+
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_pir::{Database, Seed, simple};
@@ -8,10 +10,11 @@ use crate::bucket::Opened;
 use crate::build::{Step, random};
 use crate::ids::IdSet;
 use crate::index::{self, digest};
-use crate::manifest::{Routing, Sealed};
+use crate::manifest::{Routing, Sealed, router_salt};
 use crate::plan::Plan;
 use crate::probe::Sample;
 use crate::recall::number;
+use crate::router::{self, Mean};
 use crate::segment::Scribe;
 use crate::{Error, Vectors, cluster, code};
 
@@ -63,26 +66,24 @@ impl Base {
         let reader = scribe.reader();
 
         progress(Step::Cluster);
-        let trained = cluster::centroids(units, chosen.clusters, random(rng));
-        let mut centroid_codes = Vec::new();
-        trained
-            .rows()
-            .for_each(|row| code::int8(row, &mut centroid_codes));
-        // From here on the centroids are what clients will decode.
-        let decoded = centroid_codes
-            .chunks_exact(units.dim())
-            .flat_map(code::unit_from_int8)
-            .collect();
-        let centroids = Vectors::new(units.dim(), decoded)?;
+        let pir_seed = random(rng);
+        let router = match routing {
+            Routing::Hashed => {
+                let seed = reader.router_seed(&router_salt(&pir_seed));
+                Router::hashed(units, seed, chosen.clusters)?
+            }
+            _ => Router::trained(units, random(rng), chosen.clusters)?,
+        };
 
         progress(Step::Assign);
-        let buckets = cluster::buckets(units, &centroids, layout.slots as usize);
+        let routed = router.routed(units)?;
+        let buckets = cluster::buckets(&routed, &router.centres, layout.slots as usize);
         let plain: Vec<Vec<u8>> = buckets
             .par_iter()
             .enumerate()
             .map(|(bucket, rows)| {
                 let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
-                layout.write(centroids.row(bucket), &entries.collect::<Vec<_>>())
+                layout.write(router.centres.row(bucket), &entries.collect::<Vec<_>>())
             })
             .collect();
 
@@ -100,7 +101,8 @@ impl Base {
                 })
                 .collect();
             let sample = Sample::new(units, SAMPLE, plan.wish().k);
-            sample.curve(&centroids, &opened, plan.most_probes())
+            let queries = router.routed(sample.queries())?;
+            sample.curve(&queries, &router.centres, &opened, plan.most_probes())
         };
         let wanted = plan.wish().recall + MARGIN;
         let enough = curve.iter().position(|recall| *recall >= wanted);
@@ -109,7 +111,7 @@ impl Base {
 
         progress(Step::Seal);
         // The clusters are drawn at random, and buckets and centroids follow from them.
-        let drawn = centroids.as_slice().iter().chain(units.as_slice());
+        let drawn = router.centres.as_slice().iter().chain(units.as_slice());
         let id = scribe.base_id(rng, ids, plan, drawn.map(|x| x.to_bits()));
         let seal = reader.seal("bucket", &id, scribe.version());
         let records = reader.ids(&id);
@@ -122,12 +124,14 @@ impl Base {
             })
             .collect();
         let digests = index::bucket_digests(&sealed, layout.sealed_len());
+        let sealed_route = |kind, plain: &[u8]| {
+            let seal = reader.seal(kind, &id, scribe.version());
+            seal.seal(0, &[], plain)
+        };
         let centroids = match routing {
-            Routing::Downloaded => {
-                let seal = reader.seal("centroids", &id, scribe.version());
-                seal.seal(0, &[], &centroid_codes)
-            }
-            Routing::Encrypted => centroid_codes,
+            Routing::Downloaded => sealed_route("centroids", &router.encoding),
+            Routing::Encrypted => router.encoding,
+            Routing::Hashed => sealed_route("mean", &router.encoding),
         };
         let base = scribe.written(id, ids, scribe.chunk_bytes(&id, ids, units));
 
@@ -141,7 +145,7 @@ impl Base {
             routing,
             recall: millionths(plan.wish().recall),
             queries: plan.wish().queries,
-            pir_seed: random(rng),
+            pir_seed,
             buckets: digest(&sealed),
             digests: digest(&digests),
             hint: [0; 32],
@@ -162,6 +166,53 @@ impl Base {
             ids: base.ids,
             expected_recall,
             reached: expected_recall >= wanted,
+        })
+    }
+}
+
+/// How vectors are given to buckets.
+struct Router {
+    /// A unit vector for each bucket: vectors go where the inner product is largest.
+    centres: Vectors,
+    /// What vectors are compared relative to, if not as they are.
+    mean: Option<Mean>,
+    /// What clients route with, before it is sealed.
+    encoding: Vec<u8>,
+}
+
+impl Router {
+    /// Centroids of k-means, as clients will decode them.
+    fn trained(units: &Vectors, seed: [u8; 32], clusters: usize) -> Result<Self, Error> {
+        let trained = cluster::centroids(units, clusters, seed);
+        let mut encoding = Vec::new();
+        trained
+            .rows()
+            .for_each(|row| code::int8(row, &mut encoding));
+        let decoded = encoding
+            .chunks_exact(units.dim())
+            .flat_map(code::unit_from_int8);
+        Ok(Self {
+            centres: Vectors::new(units.dim(), decoded.collect())?,
+            mean: None,
+            encoding,
+        })
+    }
+
+    /// The vertices of a keyed hash.
+    fn hashed(units: &Vectors, seed: sordino_lsh::Seed, clusters: usize) -> Result<Self, Error> {
+        let mean = Mean::of(units);
+        Ok(Self {
+            centres: router::vertices(seed, units.dim(), clusters)?,
+            encoding: mean.to_bytes(),
+            mean: Some(mean),
+        })
+    }
+
+    /// Vectors as they are compared with the centres.
+    fn routed<'a>(&self, vectors: &'a Vectors) -> Result<Cow<'a, Vectors>, Error> {
+        Ok(match &self.mean {
+            None => Cow::Borrowed(vectors),
+            Some(mean) => Cow::Owned(mean.centred_all(vectors)?),
         })
     }
 }

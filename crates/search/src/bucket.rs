@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -161,6 +162,9 @@ impl Layout {
     }
 }
 
+/// Rows that one task scores.
+const PART: usize = 8192;
+
 /// Decoded vectors of opened buckets, ready to be scored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opened {
@@ -174,6 +178,69 @@ impl Opened {
     pub(crate) fn push(&mut self, id: u32, unit: &[f32]) {
         self.ids.push(id);
         self.rows.extend(scan::fixed(unit));
+    }
+
+    /// Adds the vectors of `other`.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.ids.append(&mut other.ids);
+        self.rows.append(&mut other.rows);
+    }
+
+    /// The fixed-point form of a vector.
+    pub(crate) fn row(&self, row: usize) -> &[i16] {
+        let dim = self.rows.len() / self.ids.len();
+        &self.rows[row * dim..][..dim]
+    }
+
+    /// The places of the `k` vectors with the largest inner product with the fixed-point `query`.
+    pub(crate) fn nearest_places(&self, query: &[i16], k: usize) -> Vec<Scored> {
+        let mut best = TopK::new(k);
+        for (place, product) in (0..).zip(self.products(query)) {
+            best.offer(Scored {
+                id: place,
+                score: scan::score(product),
+            });
+        }
+        best.into_ranked()
+    }
+
+    /// The `k` vectors nearest to the unit vector `query`, best first, where each record is here
+    /// once: all vectors are scored, in parallel on rayon's current pool.
+    pub(crate) fn nearest_of_all(&self, query: &[f32], k: usize) -> Vec<Scored> {
+        let query: Vec<i16> = scan::fixed(query).collect();
+        let ids = self.ids.par_chunks(PART);
+        let parts = ids.zip(self.rows.par_chunks(PART * query.len()));
+        let best = parts.map(|(ids, rows)| {
+            let mut products = vec![0; ids.len()];
+            scan::products(rows, &query, &mut products);
+            let mut best = TopK::new(k);
+            for (&id, &product) in ids.iter().zip(&products) {
+                best.offer(Scored {
+                    id,
+                    score: scan::score(product),
+                });
+            }
+            best.into_ranked()
+        });
+        let mut all = TopK::new(k);
+        let best: Vec<Vec<Scored>> = best.collect();
+        best.into_iter().flatten().for_each(|hit| all.offer(hit));
+        all.into_ranked()
+    }
+
+    /// As [`Self::nearest_of_all`], but only the vectors in these places are scored.
+    pub(crate) fn nearest_among(&self, query: &[f32], places: &[u32], k: usize) -> Vec<Scored> {
+        let query: Vec<i16> = scan::fixed(query).collect();
+        let mut best = TopK::new(k);
+        for &place in places {
+            let mut product = [0];
+            scan::products(self.row(place as usize), &query, &mut product);
+            best.offer(Scored {
+                id: self.ids[place as usize],
+                score: scan::score(product[0]),
+            });
+        }
+        best.into_ranked()
     }
 
     /// The inner product of the fixed-point `query` with each vector, in order.

@@ -14,6 +14,7 @@ use crate::plan::{self, Plan};
 use crate::recall::number;
 use crate::rotation::Rotation;
 use crate::segment::{Scribe, Written};
+use crate::sketch::Sketch;
 use crate::store::Bytes;
 use crate::{Error, Vectors, residue};
 
@@ -34,7 +35,7 @@ pub struct Built {
 pub enum Step {
     /// Normalising and rotating.
     Rotate,
-    /// Training the centroids.
+    /// Training the centroids, or deriving the vertices of a hash.
     Cluster,
     /// Assigning vectors to buckets, copies to the places left.
     Assign,
@@ -42,6 +43,8 @@ pub enum Step {
     Probe,
     /// Encrypting buckets.
     Seal,
+    /// Choosing clients' codes; local mode only.
+    Sketch,
     /// Adding the pads; masked mode only.
     Mask,
     /// Computing the hint.
@@ -68,6 +71,7 @@ impl Step {
             Self::Assign => "filling buckets",
             Self::Probe => "measuring probes",
             Self::Seal => "sealing",
+            Self::Sketch => "measuring codes",
             Self::Mask => "masking",
             Self::Hint => "computing the hint",
         }
@@ -113,8 +117,12 @@ pub fn local<R: CryptoRng + ?Sized>(
     let units = start.units(vectors, progress)?;
     progress(Step::Seal);
     let Written { segment, rows, .. } = start.scribe.chunks(rng, &start.ids, &units);
+    progress(Step::Sketch);
+    let seed = start.scribe.reader().sketch_seed(&segment.id);
+    let sketch = Sketch::of_units(&units, seed, k);
     let segments = vec![segment];
-    Ok(start.index(rng, Mode::Local(Local { segments }), &mut vec![rows]))
+    let mode = Mode::Local(Local { segments, sketch });
+    Ok(start.index(rng, mode, &mut vec![rows]))
 }
 
 /// Builds an open index: the server holds the vectors, and learns nothing of the queries. For the
@@ -272,6 +280,7 @@ impl<'a> Start<'a> {
             bound: self.space.bound,
             rotation: self.rotation,
             deleted,
+            payloads: None,
             mode,
         };
         manifest.index = index_id(self.keys, &manifest);

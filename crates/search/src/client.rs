@@ -1,6 +1,6 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 
@@ -18,6 +18,7 @@ mod download;
 mod local;
 mod masked;
 mod open;
+mod payload;
 mod sealed;
 
 use download::{Download, shared};
@@ -28,6 +29,7 @@ pub struct Client {
     manifest: SignedManifest,
     rotation: Rotation,
     kind: Kind,
+    payloads: Option<payload::Client>,
     bytes_once: usize,
 }
 
@@ -49,6 +51,8 @@ pub struct Found {
     /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
     /// the query.
     pub hits: Vec<Scored>,
+    /// What each of them carries, in their order; nothing at all where the index has no payloads.
+    pub payloads: Vec<Vec<u8>>,
     /// Where the time went.
     pub stages: Stages,
 }
@@ -68,6 +72,8 @@ pub struct Stages {
     pub open: Duration,
     /// Scoring and ranking.
     pub rank: Duration,
+    /// Fetching and opening payloads.
+    pub payloads: Duration,
 }
 
 impl Client {
@@ -96,6 +102,7 @@ impl Client {
         let mut client = Self {
             kind: Kind::new(&manifest, keys, &mut download)?,
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
+            payloads: payload::Client::new(&manifest, keys, &mut download)?,
             keys: keys.clone(),
             bytes_once: received + download.bytes,
             manifest,
@@ -136,6 +143,7 @@ impl Client {
         }
         let kept = shared(&self.manifest, &manifest);
         let mut download = Download::new(transport, &manifest, kept)?;
+        let payloads = payload::Client::new(&manifest, &self.keys, &mut download)?;
         if kept == 0 {
             let mut kind = Kind::new(&manifest, &self.keys, &mut download)?;
             kind.update(&manifest, &self.keys, 0, &mut download)?;
@@ -146,6 +154,7 @@ impl Client {
         }
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
+        self.payloads = payloads;
         self.bytes_once += download.bytes;
         Ok(true)
     }
@@ -189,16 +198,36 @@ impl Client {
         let query = self.rotation.apply(&query);
         let k = self.manifest.k as usize;
         let edition = self.manifest.edition();
-        let (mut hits, stages) = match &self.kind {
-            Kind::Sealed(client) => client.search(rng, transport, edition, &query, k)?,
-            Kind::Local(client) => client.search(&query, k),
-            Kind::Open(client) => client.search(rng, transport, edition, &query, k)?,
-            Kind::Masked(client) => client.search(rng, transport, edition, &query, k)?,
+        let found = match &self.kind {
+            Kind::Sealed(client) => client.search(rng, transport, edition, &query, k),
+            Kind::Local(client) => Ok(client.search(&query, k)),
+            Kind::Open(client) => client.search(rng, transport, edition, &query, k),
+            Kind::Masked(client) => client.search(rng, transport, edition, &query, k),
         };
+        // Where an answer was wrong nothing was found, and payloads are asked for all the same.
+        let wrong = matches!(found, Err(Error::Search));
+        let (mut hits, mut stages) = if wrong {
+            (Vec::new(), Stages::default())
+        } else {
+            found?
+        };
+        let mut payloads = Vec::new();
+        if let Some(client) = &self.payloads {
+            let start = Instant::now();
+            payloads = client.fetch(rng, transport, edition, &hits, k)?;
+            stages.payloads = start.elapsed();
+        }
+        if wrong {
+            return Err(Error::Search);
+        }
         for hit in &mut hits {
             hit.score = scale.apply(hit.score);
         }
-        Ok(Found { hits, stages })
+        Ok(Found {
+            hits,
+            payloads,
+            stages,
+        })
     }
 }
 
@@ -251,6 +280,7 @@ impl Kind {
             }
             (Self::Local(client), Mode::Local(mode)) => {
                 let width = manifest.width() as usize;
+                client.chunks.sketch = mode.sketch;
                 client
                     .chunks
                     .update(&mode.segments, width, keys, kept, &dead, download)

@@ -244,6 +244,22 @@ pub enum Error {
         /// The newest version seen.
         pinned: u64,
     },
+    /// A payload is longer than payloads can be.
+    #[error("a payload of {found} bytes, expected at most {most}")]
+    Payload {
+        /// Bytes found.
+        found: usize,
+        /// The most.
+        most: usize,
+    },
+    /// There are not as many payloads as vectors.
+    #[error("{found} payloads for {expected} vectors")]
+    PayloadCount {
+        /// Payloads.
+        found: usize,
+        /// Vectors.
+        expected: usize,
+    },
     /// A request is about another version of the index than the one that is served.
     #[error("a request about version {found}, and version {serving} is served: refresh")]
     Stale {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::keys::OwnerPublicKey;
-use crate::manifest::{Digest, Part, Sealed, SignedManifest};
+use crate::manifest::{Digest, Part, Routing, Sealed, SignedManifest};
 use crate::seal::TAG_LEN;
 use crate::store::{Bytes, Files, Folder};
-use crate::{Error, wire};
+use crate::{Error, router, wire};
 
 /// One version of an index: its manifest and the parts that a server keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,9 +124,13 @@ pub(crate) fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
     Ok(sordino_pir::Params::for_columns(columns, len)?)
 }
 
-/// The length of the sealed centroids.
-pub(crate) fn centroids_len(clusters: usize, width: usize) -> usize {
-    clusters * width + TAG_LEN
+/// The length of what clients download to find buckets.
+pub(crate) fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
+    match routing {
+        Routing::Downloaded => clusters * width + TAG_LEN,
+        Routing::Encrypted => 0,
+        Routing::Hashed => router::mean_len(width) + TAG_LEN,
+    }
 }
 
 /// The digests of buckets of one length, one after the other.

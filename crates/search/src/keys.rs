@@ -160,6 +160,23 @@ impl ReaderKeys {
         RowOrder::new(&key, n)
     }
 
+    /// The order in which `n` payloads are stored.
+    pub(crate) fn slot_order(&self, id: &[u8; 16], n: u32) -> RowOrder {
+        let key = Zeroizing::new(self.subkey("slot order", id));
+        RowOrder::new(&key, n)
+    }
+
+    /// The seed of the codes that clients make of a segment's vectors.
+    pub(crate) fn sketch_seed(&self, segment: &[u8; 16]) -> sordino_lsh::Seed {
+        sordino_lsh::Seed(self.subkey("sketch", segment))
+    }
+
+    /// The seed of the hash that says in which bucket of a sealed index a vector is; `salt` is the
+    /// index's own.
+    pub(crate) fn router_seed(&self, salt: &[u8; 16]) -> sordino_lsh::Seed {
+        sordino_lsh::Seed(self.subkey("router", salt))
+    }
+
     /// The pads of a segment's rows.
     pub(crate) fn pad(&self, segment: &[u8; 16], version: u64) -> Pad {
         Pad::new(Zeroizing::new(self.subkey("pad", segment)), version)

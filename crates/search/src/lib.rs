@@ -18,6 +18,8 @@ pub mod keys;
 pub mod manifest;
 /// How nearness is measured.
 pub mod metric;
+/// What records carry beside their vectors.
+pub mod payload;
 /// How an index is cut, and what that costs.
 pub mod plan;
 /// Exact search, and recall against it.
@@ -26,6 +28,8 @@ pub mod recall;
 pub mod rotation;
 /// The server: answer messages, learn nothing.
 pub mod server;
+/// Local mode's codes: which vectors a client scores.
+pub mod sketch;
 /// What an owner chooses of an index.
 pub mod spec;
 /// An index in a directory, which its owner changes.
@@ -45,6 +49,7 @@ mod order;
 mod pad;
 mod probe;
 mod residue;
+mod router;
 mod scan;
 mod seal;
 mod segment;

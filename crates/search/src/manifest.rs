@@ -16,6 +16,8 @@ use sordino_ckks::column::Params;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::metric::{Metric, Space};
+use crate::payload::Payloads;
+use crate::sketch::Sketch;
 
 mod check;
 mod part;
@@ -67,6 +69,8 @@ pub struct Manifest {
     pub rotation: [u8; 32],
     /// The records that are deleted or replaced, sealed.
     pub deleted: Deleted,
+    /// What records carry beside their vectors, if they carry anything.
+    pub payloads: Option<Payloads>,
     /// How the index is searched.
     pub mode: Mode,
 }
@@ -161,7 +165,7 @@ impl Segment {
 }
 
 /// A sealed part whose length says, up to a factor of two, how long its content is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coded {
     /// Bytes.
     pub len: u32,
@@ -186,10 +190,7 @@ impl Deleted {
         Self {
             id: [0; 16],
             version: 0,
-            ids: Coded {
-                len: 0,
-                digest: [0; 32],
-            },
+            ids: Coded::default(),
         }
     }
 }
@@ -222,8 +223,22 @@ pub struct Sealed {
     pub digests: Digest,
     /// The digest of the PIR hint.
     pub hint: Digest,
-    /// The digest of the centroids, in the form that `routing` gives out.
+    /// The digest of the centroids, or the mean, in the form that `routing` gives out.
     pub centroids: Digest,
+}
+
+impl Sealed {
+    /// What the hash of hashed routing belongs to.
+    pub(crate) fn router_salt(&self) -> [u8; 16] {
+        router_salt(&self.pir_seed)
+    }
+}
+
+/// The beginning of a random seed.
+pub(crate) fn router_salt(pir_seed: &[u8; 32]) -> [u8; 16] {
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&pir_seed[..16]);
+    salt
 }
 
 /// How a client finds the buckets it wants.
@@ -235,15 +250,22 @@ pub enum Routing {
     /// The server holds the centroids in the clear and scores them under encryption, for every
     /// query: nothing to download first.
     Encrypted,
+    /// Buckets are those of a keyed hash: a client knows them from its key and the vectors' mean,
+    /// which it downloads, sealed. The server takes no part.
+    Hashed,
 }
 
 impl Routing {
+    /// All ways.
+    pub const ALL: [Self; 3] = [Self::Downloaded, Self::Encrypted, Self::Hashed];
+
     /// The word for it in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Downloaded => "downloaded",
             Self::Encrypted => "encrypted",
+            Self::Hashed => "hashed",
         }
     }
 }
@@ -253,6 +275,8 @@ impl Routing {
 pub struct Local {
     /// The segments, each in sealed chunks.
     pub segments: Vec<Segment>,
+    /// How clients choose the vectors of a segment that they score; without it they score all.
+    pub sketch: Option<Sketch>,
 }
 
 /// The constants of an index that is scored whole, in columns. All segments share the seed, so one

@@ -53,6 +53,32 @@ impl RowOrder {
     }
 }
 
+impl RowOrder {
+    /// The positions of these rows: which rows they are shows in no access to memory.
+    pub(crate) fn positions(&self, rows: &[u32]) -> Vec<u32> {
+        match self {
+            Self::Shuffled(order) => {
+                let mut positions = vec![0; rows.len()];
+                for (position, row) in (0..).zip(order.iter()) {
+                    for (found, wanted) in positions.iter_mut().zip(rows) {
+                        let equal = u32::from(std::hint::black_box(row ^ wanted) == 0);
+                        *found |= equal.wrapping_neg() & position;
+                    }
+                }
+                positions
+            }
+            Self::Ff1(range) => {
+                let position = |row: &u32| {
+                    let position = range.encrypt_u64(&[], (*row).into()).ok();
+                    let position = position.and_then(|position| position.try_into().ok());
+                    number(position.expect("a row"))
+                };
+                rows.iter().map(position).collect()
+            }
+        }
+    }
+}
+
 /// A number below `bound` from 128 random bits: no rejection, no division, and no further from
 /// uniform than `bound / 2^128`.
 fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
@@ -77,6 +103,8 @@ mod tests {
             // All positions of a small order, some of a large one.
             let step = (n / 1000).max(1) as usize;
             let mut rows: Vec<u32> = (0..n).step_by(step).map(|at| order.row(at)).collect();
+            let all: Vec<u32> = (0..n).step_by(step).collect();
+            assert_eq!(order.positions(&rows), all);
             let other = RowOrder::new(&[2; 32], n);
             let same = (0..n)
                 .step_by(step)

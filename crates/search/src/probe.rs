@@ -39,10 +39,22 @@ impl Sample {
         }
     }
 
-    /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`.
-    pub(crate) fn curve(&self, centroids: &Vectors, opened: &[Opened], most: usize) -> Vec<f64> {
+    /// The queries.
+    pub(crate) fn queries(&self) -> &Vectors {
+        &self.queries
+    }
+
+    /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`, in the
+    /// order of the inner products of `routed`, the queries as a router has them.
+    pub(crate) fn curve(
+        &self,
+        routed: &Vectors,
+        centroids: &Vectors,
+        opened: &[Opened],
+        most: usize,
+    ) -> Vec<f64> {
         let most = most.min(opened.len());
-        let order = crate::cluster::nearest(&self.queries, centroids, most);
+        let order = crate::cluster::nearest(routed, centroids, most);
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
             let itself = number(self.rows[at]);
             let truth: Vec<u32> = self
@@ -136,7 +148,8 @@ mod tests {
                 opened
             })
             .collect();
-        let curve = Sample::new(&data, 100, 10).curve(&centroids, &opened, 20);
+        let sample = Sample::new(&data, 100, 10);
+        let curve = sample.curve(sample.queries(), &centroids, &opened, 20);
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
         assert!(curve[0] > 0.3 && curve[0] < curve[4], "{curve:?}");

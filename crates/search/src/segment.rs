@@ -133,18 +133,21 @@ impl<'a> Scribe<'a> {
 
     /// A segment with these rows, its ids sealed.
     pub(crate) fn written(&self, id: [u8; 16], ids: &IdSet, rows: Vec<u8>) -> Written {
-        let mut code = Vec::new();
-        ids.write(&mut code);
-        ids::pad(&mut code);
-        let sealed = self
-            .reader
-            .seal("ids", &id, self.version)
-            .seal(0, &[], &code);
+        let sealed = self.sealed_ids(&id, ids);
         Written {
             segment: self.segment(id, ids, digest(&rows), &sealed),
             rows,
             ids: sealed,
         }
+    }
+
+    /// Record ids, sealed under the id of what they belong to.
+    pub(crate) fn sealed_ids(&self, id: &[u8; 16], ids: &IdSet) -> Vec<u8> {
+        let mut code = Vec::new();
+        ids.write(&mut code);
+        ids::pad(&mut code);
+        let seal = self.reader.seal("ids", id, self.version);
+        seal.seal(0, &[], &code)
     }
 
     fn segment(&self, id: [u8; 16], ids: &IdSet, rows: [u8; 32], sealed: &[u8]) -> Segment {
@@ -153,7 +156,7 @@ impl<'a> Scribe<'a> {
             version: self.version,
             n: number(ids.len()),
             rows,
-            ids: coded(sealed),
+            ids: Coded::of(sealed),
         }
     }
 
@@ -175,12 +178,13 @@ impl<'a> Scribe<'a> {
         let deleted = Deleted {
             id,
             version: self.version,
-            ids: coded(&sealed),
+            ids: Coded::of(&sealed),
         };
         (deleted, sealed)
     }
 
-    fn id<R: CryptoRng + ?Sized>(
+    /// The id of content of this kind, bound to fresh randomness and to all that goes into it.
+    pub(crate) fn id<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         kind: &str,
@@ -196,10 +200,13 @@ impl<'a> Scribe<'a> {
     }
 }
 
-fn coded(sealed: &[u8]) -> Coded {
-    Coded {
-        len: number(sealed.len()),
-        digest: digest(sealed),
+impl Coded {
+    /// How a manifest names a sealed part.
+    pub(crate) fn of(sealed: &[u8]) -> Self {
+        Self {
+            len: number(sealed.len()),
+            digest: digest(sealed),
+        }
     }
 }
 
@@ -209,16 +216,29 @@ impl ReaderKeys {
     /// # Errors
     /// If the part is not what the owner sealed, or has another number of ids than the segment.
     pub(crate) fn open_ids(&self, segment: &Segment, sealed: &[u8]) -> Result<IdSet, Error> {
-        let seal = self.seal("ids", &segment.id, segment.version);
-        let code = seal.open(0, &[], sealed);
+        self.open_id_set(&segment.id, segment.version, segment.n, sealed)
+    }
+
+    /// As many record ids, from the part that was sealed under this id.
+    ///
+    /// # Errors
+    /// As [`Self::open_ids`].
+    pub(crate) fn open_id_set(
+        &self,
+        id: &[u8; 16],
+        version: u64,
+        count: u32,
+        sealed: &[u8],
+    ) -> Result<IdSet, Error> {
+        let code = self.seal("ids", id, version).open(0, &[], sealed);
         let code = code.ok_or_else(|| unsealed("record ids"))?;
         let ids = IdSet::read(&mut &code[..])?;
-        if ids.len() == segment.n as usize {
+        if ids.len() == count as usize {
             return Ok(ids);
         }
         Err(Error::Ids {
             found: ids.len(),
-            expected: segment.n as usize,
+            expected: count as usize,
         })
     }
 

@@ -7,6 +7,7 @@ use sordino_pir::simple;
 use crate::columns::Rows;
 use crate::index::{self, Index};
 use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
+use crate::payload::{Fetch, Payloads};
 use crate::store::Bytes;
 use crate::wire::{EDITION_LEN, Edition, Message, message_len};
 use crate::{Error, code};
@@ -27,6 +28,8 @@ pub struct Server {
     /// What clients download once, in the manifest's order.
     given: Vec<Bytes>,
     kind: Kind,
+    /// Payloads that are fetched.
+    payloads: Option<simple::Server>,
 }
 
 /// What queries are answered from.
@@ -65,6 +68,10 @@ impl Server {
             Mode::Open(mode) => columns(Rows::Open, &manifest, mode, &served)?,
             Mode::Masked(mode) => columns(Rows::Masked, &manifest, mode, &served)?,
         };
+        let payloads = match &manifest.payloads {
+            Some(payloads) => payload_server(payloads, named("payloads")?)?,
+            None => None,
+        };
         let (mut served, mut hints) = (served.into_iter(), hints.into_iter());
         let mut given = Vec::new();
         for part in manifest.parts()? {
@@ -80,6 +87,7 @@ impl Server {
             manifest,
             given,
             kind,
+            payloads,
         })
     }
 
@@ -106,7 +114,10 @@ impl Server {
                 column::Query::encoded_len(database.params(), database.dim())?
             }
         };
-        Ok(message_len(EDITION_LEN + query.max(parts)))
+        let payloads = self.payloads.as_ref();
+        let payloads =
+            payloads.map_or(0, |pir| self.manifest.k as usize * pir.params().query_len());
+        Ok(message_len(EDITION_LEN + query.max(payloads).max(parts)))
     }
 
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
@@ -164,7 +175,8 @@ impl Server {
         reason = "a request is refused, prepared or in a pass"
     )]
     pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        let (mut scores, mut fetches) = (Pass::default(), Pass::default());
+        let mut scores = Pass::default();
+        let (mut fetches, mut payloads) = (Pass::default(), Pass::default());
         let mut replies: Vec<_> = requests
             .iter()
             .enumerate()
@@ -173,6 +185,7 @@ impl Server {
                     Ok(Asked::Prepared(reply)) => return Some(Ok(reply.to_vec())),
                     Ok(Asked::Score(body)) => scores.push(at, body),
                     Ok(Asked::Fetch(body)) => fetches.push(at, body),
+                    Ok(Asked::Payloads(body)) => payloads.push(at, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -181,6 +194,7 @@ impl Server {
         for (pass, answers) in [
             (&scores, self.score(&scores.bodies)),
             (&fetches, self.fetch(&fetches.bodies)),
+            (&payloads, self.fetch_payloads(&payloads.bodies)),
         ] {
             for (&at, answer) in pass.places.iter().zip(answers) {
                 replies[at] = Some(answer);
@@ -200,6 +214,7 @@ impl Server {
         match Message::read(request)? {
             (Message::Score, body) => Ok(Asked::Score(self.edition.strip(body)?)),
             (Message::Fetch, body) => Ok(Asked::Fetch(self.edition.strip(body)?)),
+            (Message::FetchPayloads, body) => Ok(Asked::Payloads(self.edition.strip(body)?)),
             (Message::GetParts, body) => {
                 // These were not prepared, so this says why.
                 let parts = self.parts(self.edition.strip(body)?)?;
@@ -238,29 +253,22 @@ impl Server {
 
     /// Answers the manifest's number of PIR queries of each request, in one pass for all.
     fn fetch(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        let Kind::Sealed(sealed) = &self.kind else {
-            return self.refuse(bodies.len(), "sealed");
+        match &self.kind {
+            Kind::Sealed(sealed) => {
+                let kinds = [Message::Fetch, Message::Fetched];
+                fetch_all(&sealed.pir, sealed.probes, kinds, bodies)
+            }
+            _ => self.refuse(bodies.len(), "sealed"),
+        }
+    }
+
+    /// Answers as many PIR queries for payloads of each request as a search has results.
+    fn fetch_payloads(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let Some(pir) = &self.payloads else {
+            return self.refuse(bodies.len(), "one with payloads to fetch");
         };
-        let params = sealed.pir.params();
-        let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
-            check_len(Message::Fetch, body, sealed.probes * params.query_len())?;
-            let queries = body.chunks_exact(params.query_len()).map(|bytes| {
-                let query = simple::Query::from_bytes(params, bytes)?;
-                check_packing(query.version() == sealed.pir.version())?;
-                Ok(query)
-            });
-            queries.collect()
-        };
-        in_one_pass(bodies, read, |queries| {
-            let answers = sealed.pir.answer_batch(&queries.concat())?;
-            let answers = answers.chunks_exact(sealed.probes);
-            Ok(answers
-                .map(|answers| {
-                    let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
-                    Message::Fetched.with(&body)
-                })
-                .collect())
-        })
+        let kinds = [Message::FetchPayloads, Message::Payloads];
+        fetch_all(pir, self.manifest.k as usize, kinds, bodies)
     }
 
     /// Refuses requests that the index's mode does not have.
@@ -318,6 +326,7 @@ enum Asked<'a> {
     Prepared(Prepared<'a>),
     Score(&'a [u8]),
     Fetch(&'a [u8]),
+    Payloads(&'a [u8]),
 }
 
 /// Requests of one kind, and which of a batch they are.
@@ -348,6 +357,35 @@ fn score_all(database: &column::Database, bodies: &[&[u8]]) -> Vec<Result<Vec<u8
         let replies = database.score_batch(queries)?;
         let replies = replies.iter().map(column::Reply::to_bytes);
         Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+    })
+}
+
+/// Answers exactly `count` PIR queries of each request, one after the other.
+fn fetch_all(
+    pir: &simple::Server,
+    count: usize,
+    [request, reply]: [Message; 2],
+    bodies: &[&[u8]],
+) -> Vec<Result<Vec<u8>, Error>> {
+    let params = pir.params();
+    let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
+        check_len(request, body, count * params.query_len())?;
+        let queries = body.chunks_exact(params.query_len()).map(|bytes| {
+            let query = simple::Query::from_bytes(params, bytes)?;
+            check_packing(query.version() == pir.version())?;
+            Ok(query)
+        });
+        queries.collect()
+    };
+    in_one_pass(bodies, read, |queries| {
+        let answers = pir.answer_batch(&queries.concat())?;
+        let answers = answers.chunks_exact(count);
+        Ok(answers
+            .map(|answers| {
+                let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
+                reply.with(&body)
+            })
+            .collect())
     })
 }
 
@@ -386,6 +424,18 @@ fn in_one_pass<Q: Send>(
     replies
 }
 
+/// What answers queries for payloads, if those are not downloaded.
+fn payload_server(payloads: &Payloads, records: &[u8]) -> Result<Option<simple::Server>, Error> {
+    let params = payloads.pir_params()?;
+    let (Fetch::Pir { seed, .. }, Some(params)) = (&payloads.fetch, params) else {
+        return Ok(None);
+    };
+    let slots = records.chunks_exact(payloads.class.sealed_len());
+    let database = sordino_pir::Database::from_records(&params, slots)?;
+    let seed = sordino_pir::Seed(*seed);
+    Ok(Some(simple::Server::new(database, &params, &seed)?))
+}
+
 impl Sealed {
     fn new(
         manifest: &Manifest,
@@ -398,7 +448,7 @@ impl Sealed {
         let database = sordino_pir::Database::from_records(&params, records)?;
         let pir = simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
         let centroids = match mode.routing {
-            Routing::Downloaded => None,
+            Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
                 let decoded: Vec<f32> = centroids

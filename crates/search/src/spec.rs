@@ -58,6 +58,8 @@ pub struct Batch {
     /// One for each vector, all different; `None` numbers them on from the batch before.
     pub(crate) ids: Option<Vec<u32>>,
     pub(crate) vectors: Vectors,
+    /// One for each vector.
+    pub(crate) payloads: Option<Vec<Vec<u8>>>,
 }
 
 impl Batch {
@@ -75,6 +77,22 @@ impl Batch {
         Ok(Self {
             ids: Some(ids),
             vectors,
+            payloads: None,
+        })
+    }
+
+    /// The same records with payloads, one for each, of at most [`Class::MAX`](crate::payload::Class::MAX)'s capacity.
+    ///
+    /// # Errors
+    /// [`Error::PayloadCount`] if there are not as many payloads as vectors.
+    pub fn with_payloads(self, payloads: Vec<Vec<u8>>) -> Result<Self, Error> {
+        let (found, expected) = (payloads.len(), self.vectors.len());
+        if found != expected {
+            return Err(Error::PayloadCount { found, expected });
+        }
+        Ok(Self {
+            payloads: Some(payloads),
+            ..self
         })
     }
 }
@@ -82,6 +100,10 @@ impl Batch {
 impl From<Vectors> for Batch {
     /// Vectors that are numbered from 0, or on from the batch before.
     fn from(vectors: Vectors) -> Self {
-        Self { ids: None, vectors }
+        Self {
+            ids: None,
+            vectors,
+            payloads: None,
+        }
     }
 }

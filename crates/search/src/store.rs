@@ -49,6 +49,7 @@ mod compact;
 mod create;
 mod disk;
 mod folder;
+mod payloads;
 mod records;
 mod update;
 mod verify;

@@ -127,10 +127,14 @@ pub(crate) enum Message {
     Fetch = 107,
     /// As many PIR answers, in the same order.
     Fetched = 108,
+    /// The edition, and a PIR query for each of the manifest's `k`.
+    FetchPayloads = 109,
+    /// As many PIR answers, in the same order.
+    Payloads = 110,
 }
 
 impl Message {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::GetManifest,
         Self::Manifest,
         Self::GetParts,
@@ -139,6 +143,8 @@ impl Message {
         Self::Scored,
         Self::Fetch,
         Self::Fetched,
+        Self::FetchPayloads,
+        Self::Payloads,
     ];
 
     /// The message with this body.

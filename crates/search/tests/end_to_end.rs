@@ -69,10 +69,11 @@ fn masked(set: &Set, packing: Packing) -> Index {
 }
 
 /// An index of each mode and, where a mode has two forms, of each form.
-fn all(set: &Set) -> [Index; 7] {
+fn all(set: &Set) -> [Index; 8] {
     [
         sealed(set, Routing::Downloaded),
         sealed(set, Routing::Encrypted),
+        sealed(set, Routing::Hashed),
         local(set),
         open(set, Packing::T4),
         open(set, Packing::T8),
@@ -115,6 +116,33 @@ fn every_mode_finds_what_exact_search_finds() {
         }
         assert!(recall > least, "{name}: recall {recall}");
     }
+}
+
+/// Enough vectors that their codes are worth comparing first.
+#[test]
+fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
+    let (base, queries) = synthetic::clustered(20_000, 50, 64, 11);
+    let truth = recall::exact(&base, &queries, K);
+    let index = build::local(&mut rng(1), &keys(), &base, K, &mut |_| ()).unwrap();
+    let Mode::Local(mode) = &index.manifest().mode else {
+        unreachable!("a local index");
+    };
+    let sketch = mode.sketch.expect("a first stage");
+    assert!(sketch.candidates < 5000, "{sketch:?}");
+    let read = Index::from_bytes(&index.to_bytes(), &keys().public()).unwrap();
+    assert_eq!(read, index);
+    let server = Server::new(index).unwrap();
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    transport.take_exchanges();
+    let mut recall = 0.0;
+    for (at, query) in queries.rows().enumerate() {
+        let found = client.search(&mut rng(2), &mut transport, query).unwrap();
+        recall += truth.recall(at, K, &found.hits) / queries.len() as f64;
+    }
+    // What 8-bit codes cost is in it.
+    assert!(recall > 0.97, "{recall}");
+    assert!(transport.take_exchanges().is_empty());
 }
 
 #[test]

@@ -140,13 +140,13 @@ fn tampered(
 
 #[test]
 fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_nothing() {
-    for routing in [Routing::Downloaded, Routing::Encrypted] {
+    for routing in Routing::ALL {
         let server = Server::new(sealed(routing)).unwrap();
         let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let kinds = match routing {
-            Routing::Downloaded => &[FETCH][..],
+            Routing::Downloaded | Routing::Hashed => &[FETCH][..],
             Routing::Encrypted => &[SCORE, FETCH],
         };
         for &kind in kinds {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use rayon::prelude::*;
+use sordino_lsh::Seed;
 
 use super::download::Download;
 use crate::Error;
@@ -11,17 +12,22 @@ use crate::ids::IdSet;
 use crate::keys::{ReaderKeys, RecordIds};
 use crate::manifest::Segment;
 use crate::recall::{Scored, TopK, number};
+use crate::sketch::{Sketch, Sketched};
 
 /// Decoded segments.
 #[derive(Default)]
 pub(super) struct Chunks {
     segments: Vec<Decoded>,
+    /// How vectors to score are chosen, where that is worth it.
+    pub(super) sketch: Option<Sketch>,
 }
 
 /// The vectors of a segment, without deleted ones.
 struct Decoded {
     records: RecordIds,
-    chunks: Vec<Opened>,
+    vectors: Opened,
+    seed: Seed,
+    sketched: Option<Sketched>,
 }
 
 impl Chunks {
@@ -45,10 +51,12 @@ impl Chunks {
         self.segments.truncate(kept);
         self.segments.extend(fresh);
         for (segment, dead) in self.segments.iter_mut().zip(dead) {
-            let dead = hidden(&segment.records, dead);
-            if !dead.is_empty() {
-                let chunks = segment.chunks.par_iter_mut();
-                chunks.for_each(|chunk| chunk.remove(&dead));
+            let before = segment.vectors.ids.len();
+            segment.vectors.remove(&hidden(&segment.records, dead));
+            if segment.sketched.is_none() || segment.vectors.ids.len() != before {
+                segment.sketched = self
+                    .sketch
+                    .and_then(|sketch| sketch.of(segment.seed, width, &segment.vectors));
             }
         }
         Ok(())
@@ -57,16 +65,15 @@ impl Chunks {
     /// The `k` vectors nearest to the unit vector `query`, best first, as record ids.
     pub(super) fn nearest(&self, query: &[f32], k: usize) -> Vec<Scored> {
         let mut best = TopK::new(k);
-        for Decoded { records, chunks } in &self.segments {
-            let hits: Vec<Vec<Scored>> = chunks
-                .par_iter()
-                .map(|chunk| chunk.nearest(query, k))
-                .collect();
-            let mut nearest = TopK::new(k);
-            hits.into_iter()
-                .flatten()
-                .for_each(|hit| nearest.offer(hit));
-            for hit in nearest.into_ranked() {
+        for segment in &self.segments {
+            let Decoded {
+                records, vectors, ..
+            } = segment;
+            let nearest = match &segment.sketched {
+                None => vectors.nearest_of_all(query, k),
+                Some(sketched) => vectors.nearest_among(query, &sketched.candidates(query), k),
+            };
+            for hit in nearest {
                 best.offer(Scored {
                     id: records.reveal(hit.id),
                     ..hit
@@ -89,9 +96,13 @@ impl Decoded {
                 Ok(opened)
             })
             .collect();
+        let mut vectors = Opened::default();
+        chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
         Ok(Self {
             records: keys.ids(&segment.id),
-            chunks: chunks?,
+            vectors,
+            seed: keys.sketch_seed(&segment.id),
+            sketched: None,
         })
     }
 }

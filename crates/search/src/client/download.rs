@@ -95,7 +95,7 @@ pub(super) fn shared(old: &Manifest, new: &Manifest) -> usize {
             old.tail.clone_from(&new.tail);
             old == *new
         }
-        (Mode::Local(_), Mode::Local(_)) => true,
+        (Mode::Local(old), Mode::Local(new)) => old.sketch == new.sketch,
         (Mode::Open(old), Mode::Open(new)) | (Mode::Masked(old), Mode::Masked(new)) => {
             (old.packing, old.seed) == (new.packing, new.seed)
         }

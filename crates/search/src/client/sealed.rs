@@ -17,10 +17,11 @@ use crate::ids::IdSet;
 use crate::keys::{ReaderKeys, RecordIds};
 use crate::manifest::{Digest, Routing, Sealed};
 use crate::recall::{Scored, TopK, number};
+use crate::router::{self, Mean};
 use crate::seal::Seal;
 use crate::transport::Transport;
 use crate::wire::{Edition, Message, message_len};
-use crate::{Error, code, index, vectors};
+use crate::{Error, Vectors, code, index, vectors};
 
 pub(super) struct Client {
     mode: Sealed,
@@ -29,12 +30,21 @@ pub(super) struct Client {
     records: RecordIds,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
-    /// The decoded centroids, row by row; empty if the server scores them.
-    centroids: Vec<f32>,
+    route: Route,
     pir: simple::Client,
     /// Deleted records of the buckets, as they are stored.
     dead: HashSet<u32>,
     tail: Chunks,
+}
+
+/// What gives every bucket its score.
+enum Route {
+    /// The decoded centroids, row by row.
+    Centroids(Vec<f32>),
+    /// The server, under encryption.
+    Server,
+    /// The directions of a keyed hash, and what vectors are hashed relative to.
+    Vertices(Mean, Vectors),
 }
 
 impl Client {
@@ -47,16 +57,24 @@ impl Client {
     ) -> Result<Self, Error> {
         let params = index::pir_params(mode)?;
         let (id, version) = (&mode.base.id, mode.base.version);
-        let mut centroids = Vec::new();
-        if mode.routing == Routing::Downloaded {
+        let mut opened = |kind| {
             let sealed = download.take(&mode.centroids)?;
-            let seal = keys.seal("centroids", id, version);
-            let plain = seal.open(0, &[], &sealed).ok_or(Error::Search)?;
-            centroids = plain
-                .chunks_exact(width)
-                .flat_map(code::unit_from_int8)
-                .collect();
-        }
+            let seal = keys.seal(kind, id, version);
+            seal.open(0, &[], &sealed).ok_or(Error::Search)
+        };
+        let route = match mode.routing {
+            Routing::Downloaded => {
+                let codes = opened("centroids")?;
+                let rows = codes.chunks_exact(width).flat_map(code::unit_from_int8);
+                Route::Centroids(rows.collect())
+            }
+            Routing::Encrypted => Route::Server,
+            Routing::Hashed => {
+                let mean = Mean::from_bytes(&opened("mean")?).ok_or(Error::Search)?;
+                let seed = keys.router_seed(&mode.router_salt());
+                Route::Vertices(mean, router::vertices(seed, width, mode.clusters as usize)?)
+            }
+        };
         let digests = download.take(&mode.digests)?;
         let hint = simple::Hint::from_bytes(&params, &download.take(&mode.hint)?)?;
         Ok(Self {
@@ -65,7 +83,7 @@ impl Client {
             seal: keys.seal("bucket", id, version),
             records: keys.ids(id),
             digests: digests.as_chunks().0.to_vec(),
-            centroids,
+            route,
             pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
             dead: HashSet::new(),
             tail: Chunks::default(),
@@ -101,18 +119,21 @@ impl Client {
         k: usize,
     ) -> Result<(Vec<Scored>, Stages), Error> {
         let mut stages = Stages::default();
-        let scores = match self.mode.routing {
-            Routing::Downloaded => {
-                let start = Instant::now();
-                let rows = self.centroids.chunks_exact(self.width);
-                let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
-                stages.scores = start.elapsed();
-                Ok(scores)
-            }
-            Routing::Encrypted => {
-                self.encrypted_scores(rng, transport, edition, query, &mut stages)?
-            }
+        let start = Instant::now();
+        let scored = |rows: &[f32], query: &[f32]| -> Vec<f32> {
+            let rows = rows.chunks_exact(self.width);
+            rows.map(|row| vectors::dot(row, query)).collect()
         };
+        let scores = match &self.route {
+            Route::Centroids(centroids) => Ok(scored(centroids, query)),
+            Route::Vertices(mean, vertices) => {
+                Ok(scored(vertices.as_slice(), &mean.centred(query)))
+            }
+            Route::Server => self.encrypted_scores(rng, transport, edition, query, &mut stages)?,
+        };
+        if !matches!(self.route, Route::Server) {
+            stages.scores = start.elapsed();
+        }
 
         let start = Instant::now();
         let buckets = self.route(scores.as_deref().unwrap_or(&[]));

@@ -6,6 +6,7 @@ use super::{
 use crate::ids::CLASS;
 use crate::metric::{BOUNDS, Metric};
 use crate::seal::TAG_LEN;
+use crate::sketch::Sketch;
 
 /// The longest code of one run of ids, and of their count.
 const RUN_LEN: u64 = 10;
@@ -30,9 +31,11 @@ impl Manifest {
         )?;
         self.check_segments()?;
         self.check_deleted(&self.deleted)?;
+        self.check_payloads()?;
         match &self.mode {
             Mode::Sealed(sealed) => self.check_sealed(sealed),
-            Mode::Local(Local { .. }) | Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
+            Mode::Local(Local { sketch, .. }) => self.check_sketch(sketch.as_ref()),
+            Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
         }
     }
 
@@ -57,6 +60,7 @@ impl Manifest {
         }
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
+        ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
         ids.sort_unstable();
         require(
             ids.is_sorted_by(|a, b| a < b),
@@ -70,6 +74,35 @@ impl Manifest {
             "deletions of a version outside 1 to the manifest's",
         )?;
         check_coded(&deleted.ids, u64::from(self.n) + MAX_SEGMENTS as u64)
+    }
+
+    fn check_payloads(&self) -> Result<(), String> {
+        let Some(payloads) = &self.payloads else {
+            return Ok(());
+        };
+        require(
+            (1..=self.version).contains(&payloads.version),
+            "payloads of a version outside 1 to the manifest's",
+        )?;
+        require(
+            (1..=self.n).contains(&payloads.slots),
+            "payloads of more records than there are",
+        )?;
+        require(payloads.class.exists(), "payloads of no class")?;
+        check_coded(&payloads.ids, payloads.slots.into())?;
+        let params = payloads.pir_params();
+        require(params.is_ok(), "payloads that cannot be fetched")
+    }
+
+    fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {
+        let Some(&Sketch { bits, candidates }) = sketch else {
+            return Ok(());
+        };
+        require(
+            bits.is_multiple_of(64) && (64..=1024).contains(&bits),
+            "codes of no length from 64 to 1024",
+        )?;
+        require(candidates >= self.k, "fewer candidates than results")
     }
 
     fn check_sealed(&self, sealed: &Sealed) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! The parts of an index: what its manifest's digests name, and who holds each.
 
 use super::{Coded, Columns, Digest, Manifest, Mode, Routing, Sealed, Segment};
+use crate::payload::{Fetch, Payloads};
 use crate::{Error, columns, index};
 
 /// Who holds a part.
@@ -65,6 +66,22 @@ fn coded(name: &'static str, coded: &Coded, holder: Holder) -> Part {
     part(name, coded.len as usize, &coded.digest, holder)
 }
 
+/// The parts of payloads: all of them are downloaded, or the hint to fetch some.
+fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
+    let records = |holder| {
+        let len = payloads.records_len();
+        part("payloads", len, &payloads.records, holder)
+    };
+    let ids = coded("payload ids", &payloads.ids, Holder::Everyone);
+    Ok(match (&payloads.fetch, payloads.pir_params()?) {
+        (Fetch::Pir { hint, .. }, Some(params)) => {
+            let hint = part("payload hint", params.hint_len(), hint, Holder::Everyone);
+            vec![records(Holder::Server), ids, hint]
+        }
+        _ => vec![records(Holder::Everyone), ids],
+    })
+}
+
 impl Part {
     fn of(self, segment: usize) -> Self {
         Self {
@@ -81,6 +98,9 @@ impl Manifest {
     /// If there are more or longer vectors than the mode can hold.
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
         let mut parts = vec![coded("deleted", &self.deleted.ids, Holder::Everyone)];
+        if let Some(payloads) = &self.payloads {
+            parts.extend(payload_parts(payloads)?);
+        }
         match &self.mode {
             Mode::Sealed(mode) => self.sealed_parts(mode, &mut parts)?,
             Mode::Local(mode) => {
@@ -106,8 +126,8 @@ impl Manifest {
     fn sealed_parts(&self, mode: &Sealed, parts: &mut Vec<Part>) -> Result<(), Error> {
         let (clusters, width) = (mode.clusters as usize, self.width() as usize);
         let (centroids, holder) = match mode.routing {
-            Routing::Downloaded => (index::centroids_len(clusters, width), Holder::Everyone),
             Routing::Encrypted => (clusters * width, Holder::Server),
+            routing => (index::route_len(routing, clusters, width), Holder::Everyone),
         };
         let buckets = clusters * mode.layout.sealed_len();
         let hint = index::pir_params(mode)?.hint_len();

@@ -105,9 +105,11 @@ mod tests {
     use crate::bucket::Layout;
     use crate::code::Codec;
     use crate::manifest::{
-        Coded, ColumnSegment, Columns, Deleted, Mode, Packing, Routing, Sealed, Segment,
+        Coded, ColumnSegment, Columns, Deleted, Local, Mode, Packing, Routing, Sealed, Segment,
     };
     use crate::metric::Metric;
+    use crate::payload::{Class, Fetch, Payloads};
+    use crate::sketch::Sketch;
 
     fn segment(id: u8, n: u32) -> Segment {
         Segment {
@@ -147,6 +149,19 @@ mod tests {
                 version: 7,
                 ids: coded(),
             },
+            payloads: Some(Payloads {
+                id: [10; 16],
+                version: 7,
+                slots: 99_990,
+                class: Class::of(500).unwrap(),
+                fetch: Fetch::Pir {
+                    per_column: 20,
+                    seed: [4; 32],
+                    hint: [6; 32],
+                },
+                records: [5; 32],
+                ids: coded(),
+            }),
             mode: Mode::Sealed(Sealed {
                 base: segment(1, 99_000),
                 tail: vec![segment(2, 1000)],
@@ -248,6 +263,52 @@ mod tests {
     }
 
     #[test]
+    fn payloads_are_ones_that_clients_can_fetch() {
+        let with = |change: &dyn Fn(&mut Payloads)| {
+            let mut manifest = sealed();
+            change(manifest.payloads.as_mut().unwrap());
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).is_ok()
+        };
+        let fetch = |per_column| Fetch::Pir {
+            per_column,
+            seed: [4; 32],
+            hint: [6; 32],
+        };
+        assert!(with(&|_| ()) && with(&|p| p.fetch = Fetch::Download));
+        assert!(!with(&|p| p.id = [9; 16]));
+        assert!(!with(&|p| p.version = 8));
+        assert!(!with(&|p| p.version = 0));
+        assert!(!with(&|p| p.slots = 0));
+        assert!(!with(&|p| p.slots = 100_001));
+        assert!(!with(&|p| p.ids.len = 0));
+        assert!(!with(&|p| p.fetch = fetch(0)));
+        assert!(!with(&|p| p.fetch = fetch(u32::MAX)));
+        for class in [0, 3, 21, 255] {
+            assert!(!with(&|p| p.class = Class::from_log2(class)), "{class}");
+        }
+    }
+
+    #[test]
+    fn a_sketch_is_one_that_clients_can_make() {
+        let read = |bits, candidates| {
+            let manifest = Manifest {
+                mode: Mode::Local(Local {
+                    segments: vec![segment(1, 99_000), segment(2, 1000)],
+                    sketch: Some(Sketch { bits, candidates }),
+                }),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).is_ok()
+        };
+        assert!(read(64, 10) && read(1024, 100_000));
+        for (bits, candidates) in [(0, 10), (65, 10), (1088, 10), (64, 9)] {
+            assert!(!read(bits, candidates), "{bits} {candidates}");
+        }
+    }
+
+    #[test]
     fn an_index_has_as_many_segments_as_it_may_and_no_more() {
         for (segments, fits) in [(1u8, true), (64, true), (65, false), (0, false)] {
             let columns = Columns {
@@ -262,6 +323,7 @@ mod tests {
             };
             let manifest = Manifest {
                 n: 10 * u32::from(segments),
+                payloads: None,
                 mode: Mode::Masked(columns),
                 ..sealed()
             };

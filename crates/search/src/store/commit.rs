@@ -2,19 +2,24 @@
 
 use rand_core::CryptoRng;
 
+use super::payloads::Changes;
 use super::{Disk, Folder, Store};
 use crate::build::{self, form};
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
 use crate::manifest::{Manifest, Mode, SignedManifest};
+use crate::payload::Payloads;
 use crate::segment::Scribe;
 use crate::{Error, manifest};
 
 /// A version that is being made: its parts are written as they come.
 pub(super) struct Draft {
+    /// Results of a search.
+    pub(super) k: usize,
     pub(super) mode: Mode,
     pub(super) sets: Vec<IdSet>,
     pub(super) dead: Vec<IdSet>,
+    pub(super) payloads: Option<Payloads>,
 }
 
 impl Draft {
@@ -51,6 +56,7 @@ impl Draft {
             version: scribe.version(),
             n,
             deleted,
+            payloads: self.payloads.clone(),
             mode: self.mode.clone(),
             ..frame
         };
@@ -94,8 +100,10 @@ impl<D: Disk> Store<D> {
         &mut self,
         rng: &mut R,
         scribe: &Scribe<'_>,
-        draft: Draft,
+        mut draft: Draft,
+        changes: Option<Changes>,
     ) -> Result<u64, Error> {
+        self.change_payloads(rng, scribe, &mut draft, changes)?;
         let frame = Manifest {
             previous: self.manifest.digest(),
             ..(*self.manifest).clone()

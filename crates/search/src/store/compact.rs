@@ -71,7 +71,7 @@ impl<D: Disk> Store<D> {
             let (ids, units) = waiting.take(usize::MAX)?;
             let wish = mode.wish(self.manifest.k as usize, units.len());
             let made = Draft::sealed(rng, &self.folder, &scribe, (ids, &units), wish, progress)?;
-            let version = self.commit(rng, &scribe, made.0)?;
+            let version = self.commit(rng, &scribe, made.0, None)?;
             self.measured = Some(made.1);
             return Ok(version);
         }
@@ -79,7 +79,7 @@ impl<D: Disk> Store<D> {
             let (ids, units) = waiting.take(usize::MAX)?;
             draft.add(rng, &self.folder, &scribe, (ids, &units), progress)?;
         }
-        self.commit(rng, &scribe, draft)
+        self.commit(rng, &scribe, draft, None)
     }
 
     /// The number of segments, from the first on, that are full and have lost nothing.

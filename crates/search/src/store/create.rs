@@ -5,17 +5,19 @@ use std::path::Path;
 use rand_core::CryptoRng;
 
 use super::commit::Draft;
+use super::payloads::Changes;
 use super::{Disk, Files, Folder, Measured, Store, lock};
 use crate::base::Base;
 use crate::build::{Step, column, form, random, units};
 use crate::columns::Rows;
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
-use crate::manifest::{Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing};
+use crate::manifest::{Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing, Segment};
 use crate::metric::Space;
 use crate::plan::{Plan, Wish};
 use crate::recall::number;
 use crate::segment::Scribe;
+use crate::sketch::Sketch;
 use crate::spec::{Batch, Form, Spec};
 use crate::{Error, Vectors};
 
@@ -77,6 +79,20 @@ impl Waiting {
     }
 }
 
+/// A segment in sealed chunks, written.
+fn chunks<D: Disk, R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    folder: &Folder<D>,
+    scribe: &Scribe<'_>,
+    ids: &IdSet,
+    units: &Vectors,
+) -> Result<Segment, Error> {
+    let written = scribe.chunks(rng, ids, units);
+    folder.put(&written.rows)?;
+    folder.put(&written.ids)?;
+    Ok(written.segment)
+}
+
 impl Draft {
     /// Records that the next segment may have.
     pub(super) fn capacity(&self) -> usize {
@@ -104,13 +120,20 @@ impl Draft {
         match &mut self.mode {
             Mode::Open(mode) => columns(rng, Rows::Open, mode)?,
             Mode::Masked(mode) => columns(rng, Rows::Masked, mode)?,
-            Mode::Local(Local { segments })
-            | Mode::Sealed(crate::manifest::Sealed { tail: segments, .. }) => {
+            Mode::Local(Local { segments, sketch }) => {
                 progress(Step::Seal);
-                let written = scribe.chunks(rng, &ids, units);
-                folder.put(&written.rows)?;
-                folder.put(&written.ids)?;
-                segments.push(written.segment);
+                let segment = chunks(rng, folder, scribe, &ids, units)?;
+                // Measured on the first segment, which is as large as any but those after many.
+                if segments.is_empty() {
+                    progress(Step::Sketch);
+                    let seed = scribe.reader().sketch_seed(&segment.id);
+                    *sketch = Sketch::of_units(units, seed, self.k);
+                }
+                segments.push(segment);
+            }
+            Mode::Sealed(mode) => {
+                progress(Step::Seal);
+                mode.tail.push(chunks(rng, folder, scribe, &ids, units)?);
             }
         }
         self.sets.push(ids);
@@ -144,9 +167,11 @@ impl Draft {
             folder.put(&part)?;
         }
         let draft = Self {
+            k: plan.wish().k,
             mode: Mode::Sealed(mode),
             sets: vec![ids],
             dead: vec![IdSet::default()],
+            payloads: None,
         };
         let measured = Measured {
             expected_recall,
@@ -221,6 +246,7 @@ impl<D: Disk> Store<D> {
             space,
             rotation,
             seen: IdSet::default(),
+            payloads: None,
         };
         let (draft, measured) = stream.write(rng, &folder, &scribe, spec, batches, progress)?;
 
@@ -239,6 +265,7 @@ impl<D: Disk> Store<D> {
             bound: space.bound,
             rotation,
             deleted: Deleted::none(),
+            payloads: None,
             mode: draft.mode.clone(),
         };
         let manifest = draft.finish(rng, &folder, keys, &scribe, frame)?;
@@ -264,6 +291,7 @@ struct Stream {
     space: Space,
     rotation: [u8; 32],
     seen: IdSet,
+    payloads: Option<Changes>,
 }
 
 impl Stream {
@@ -277,15 +305,21 @@ impl Stream {
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Draft, Option<Measured>), Error> {
         let mut draft = Draft {
+            k: spec.k,
             mode: spec.form.mode(rng),
             sets: Vec::new(),
             dead: Vec::new(),
+            payloads: None,
         };
         let sealed = matches!(spec.form, Form::Sealed { .. });
         let mut waiting = Waiting::new(self.dim);
         let mut next = 0u64;
         for batch in batches {
-            let Batch { ids, vectors } = batch?;
+            let Batch {
+                ids,
+                vectors,
+                payloads,
+            } = batch?;
             if vectors.dim() != self.dim {
                 return Err(Error::Dimension {
                     found: vectors.dim(),
@@ -302,6 +336,11 @@ impl Stream {
                 None => waiting.ids.extend((next..after).map(narrow)),
             }
             next = after;
+            if let Some(payloads) = payloads {
+                let ids = waiting.ids.iter().rev().take(vectors.len()).rev().copied();
+                let all = self.payloads.get_or_insert_default();
+                all.extend(ids.zip(payloads));
+            }
             waiting.data.extend_from_slice(vectors.as_slice());
             drop(vectors);
             while !sealed && waiting.ids.len() > draft.capacity() {
@@ -323,9 +362,12 @@ impl Stream {
                 routing,
             };
             let made = Draft::sealed(rng, folder, scribe, (ids, &units), wish, progress)?;
-            return Ok((made.0, Some(made.1)));
+            let (mut draft, measured) = made;
+            draft.write_payloads(rng, folder, scribe, self.payloads)?;
+            return Ok((draft, Some(measured)));
         }
         draft.add(rng, folder, scribe, (ids, &units), progress)?;
+        draft.write_payloads(rng, folder, scribe, self.payloads)?;
         Ok((draft, None))
     }
 
@@ -372,6 +414,7 @@ impl Form {
             Self::Open(packing) => Mode::Open(columns(packing)),
             Self::Local | Self::Sealed { .. } => Mode::Local(Local {
                 segments: Vec::new(),
+                sketch: None,
             }),
         }
     }

@@ -4,9 +4,11 @@ use rand_core::CryptoRng;
 
 use super::commit::Draft;
 use super::create::{Waiting, sorted};
+use super::payloads::Changes;
 use super::{Disk, Store};
 use crate::build::units;
 use crate::ids::IdSet;
+use crate::payload::Class;
 use crate::{Error, Vectors};
 
 impl<D: Disk> Store<D> {
@@ -24,7 +26,38 @@ impl<D: Disk> Store<D> {
         ids: &[u32],
         vectors: &Vectors,
     ) -> Result<u64, Error> {
+        self.upsert_with(rng, ids, vectors, &[])
+    }
+
+    /// [`upsert`](Self::upsert) of records with payloads, one for each, or none at all: then all of
+    /// them are empty. Payloads come with an index's first ones; records that had none have empty ones.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert); [`Error::PayloadCount`], and [`Error::Payload`] if one is too long.
+    pub fn upsert_with<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        ids: &[u32],
+        vectors: &Vectors,
+        payloads: &[Vec<u8>],
+    ) -> Result<u64, Error> {
         self.check_sure()?;
+        if !payloads.is_empty() && payloads.len() != ids.len() {
+            return Err(Error::PayloadCount {
+                found: payloads.len(),
+                expected: ids.len(),
+            });
+        }
+        for payload in payloads {
+            Class::of(payload.len())?;
+        }
+        let has = self.manifest.payloads.is_some() || !payloads.is_empty();
+        let given = payloads
+            .iter()
+            .cloned()
+            .chain(std::iter::repeat(Vec::new()));
+        let changes: Option<Changes> = has.then(|| ids.iter().copied().zip(given).collect());
+
         if ids.len() != vectors.len() {
             return Err(Error::Ids {
                 found: ids.len(),
@@ -55,7 +88,7 @@ impl<D: Disk> Store<D> {
             let (ids, units) = waiting.take(draft.capacity())?;
             draft.add(rng, &self.folder, &scribe, (ids, &units), &mut |_| ())?;
         }
-        self.commit(rng, &scribe, draft)
+        self.commit(rng, &scribe, draft, changes)
     }
 
     /// Deletes records; the new version. Their vectors stay in the directory, and masked or sealed on
@@ -83,15 +116,17 @@ impl<D: Disk> Store<D> {
         self.bury(&mut draft, set.iter());
         let keys = self.keys.clone();
         let scribe = self.scribe(&keys);
-        self.commit(rng, &scribe, draft)
+        self.commit(rng, &scribe, draft, None)
     }
 
     /// The version as it is, to be changed.
     pub(super) fn draft(&self) -> Draft {
         Draft {
+            k: self.manifest.k as usize,
             mode: self.manifest.mode.clone(),
             sets: self.sets.clone(),
             dead: self.dead.clone(),
+            payloads: self.manifest.payloads.clone(),
         }
     }
 

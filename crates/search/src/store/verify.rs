@@ -54,6 +54,16 @@ impl<D: Disk> Store<D> {
                 });
             }
         }
+        if let Some(payloads) = self.payloads()? {
+            let mut live: Vec<u32> = self.ids().collect();
+            live.sort_unstable();
+            if !payloads.keys().eq(live.iter()) {
+                return Err(Error::Malformed {
+                    what: "payloads",
+                    why: "of other records than there are".to_owned(),
+                });
+            }
+        }
         match &manifest.mode {
             Mode::Open(mode) => self.check_hints(Rows::Open, mode, &parts)?,
             Mode::Masked(mode) => self.check_hints(Rows::Masked, mode, &parts)?,

@@ -1,0 +1,159 @@
+//! Cross-polytope hashing with many rotations at once: the hash of a vector is the nearest of all
+//! their vertices. Andoni et al. 2015 join the vertices of several rotations to one key; the union
+//! taken here has as many keys as vertices, and a vector's score of every key, so the likeliest
+//! keys of a query are simply those with the best scores.
+
+use crate::rotation::Rotation;
+use crate::simhash::{MAX_DIMS, Scratch};
+use crate::{Backend, Error, Seed};
+
+/// Most vertices.
+const MOST: usize = 1 << 20;
+
+/// `count` vertices `+-R e_j` of random rotations `R`: a hash with `count` values.
+///
+/// # Security
+/// As for every hash of this crate: whoever knows the seed and sees a key learns where the vector is.
+///
+/// # Examples
+/// ```
+/// use sordino_lsh::{Scratch, Seed, Vertices};
+///
+/// let vertices = Vertices::new(3, 16, Seed([7; 32]))?;
+/// let (mut scratch, mut scores) = (Scratch::default(), [0.0; 16]);
+/// vertices.scores(&[1.0, 2.0, 3.0], &mut scratch, &mut scores);
+/// // Opposite vertices have opposite scores.
+/// assert_eq!(scores[0], -scores[1]);
+/// # Ok::<(), sordino_lsh::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Vertices {
+    dims: usize,
+    count: usize,
+    rotation: Rotation,
+}
+
+impl Vertices {
+    /// `count` vertices, 1 to 2^20, for vectors of `dims` floats, 1 to 4096.
+    ///
+    /// # Errors
+    /// [`Error::Dims`] or [`Error::Functions`].
+    pub fn new(dims: usize, count: usize, seed: Seed) -> Result<Self, Error> {
+        if !(1..=MAX_DIMS).contains(&dims) {
+            return Err(Error::Dims {
+                found: dims,
+                most: MAX_DIMS,
+            });
+        }
+        if !(1..=MOST).contains(&count) {
+            return Err(Error::Functions {
+                tables: 1,
+                functions: count,
+                most: MOST,
+            });
+        }
+        let copies = count.div_ceil(2 * Rotation::size(dims));
+        Ok(Self {
+            dims,
+            count,
+            rotation: Rotation::new(seed, dims, copies),
+        })
+    }
+
+    /// Floats of a vector.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Number of vertices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The score of every vertex: the larger, the nearer it is to the vector's direction. Vertices
+    /// `2 j` and `2 j + 1` are opposite.
+    ///
+    /// # Panics
+    /// If `x` does not have `dims` floats or `scores` not `count`.
+    pub fn scores(&self, x: &[f32], scratch: &mut Scratch, scores: &mut [f32]) {
+        assert_eq!(x.len(), self.dims, "floats of a vector");
+        assert_eq!(scores.len(), self.count, "a score for each vertex");
+        self.rotation
+            .apply(Backend::detect(), x, &mut scratch.values);
+        for (pair, value) in scores.chunks_mut(2).zip(&scratch.values) {
+            pair[0] = *value;
+            if let Some(opposite) = pair.get_mut(1) {
+                *opposite = -value;
+            }
+        }
+    }
+
+    /// The vertices themselves, `count x dims` floats. Their lengths differ where `dims` is not a
+    /// power of two of 64 and more.
+    #[must_use]
+    pub fn directions(&self) -> Vec<f32> {
+        let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; self.count]);
+        let mut directions = vec![0.0; self.count * self.dims];
+        let mut unit = vec![0.0; self.dims];
+        for axis in 0..self.dims {
+            unit[axis] = 1.0;
+            self.scores(&unit, &mut scratch, &mut scores);
+            unit[axis] = 0.0;
+            for (direction, score) in directions.chunks_exact_mut(self.dims).zip(&scores) {
+                direction[axis] = *score;
+            }
+        }
+        directions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn scores_are_products_with_the_directions() {
+        for (dims, count) in [(1, 1), (3, 16), (64, 128), (100, 777), (128, 512)] {
+            let vertices = Vertices::new(dims, count, Seed([3; 32])).unwrap();
+            let directions = vertices.directions();
+            assert_eq!(directions.len(), count * dims);
+            let x: Vec<f32> = (0..dims).map(|i| (i as f32 * 1.7).sin()).collect();
+            let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; count]);
+            vertices.scores(&x, &mut scratch, &mut scores);
+            let largest = scores
+                .iter()
+                .fold(0.0_f32, |most, score| most.max(score.abs()));
+            for (direction, score) in directions.chunks_exact(dims).zip(&scores) {
+                assert!((dot(direction, &x) - score).abs() <= 1e-4 * largest);
+            }
+        }
+    }
+
+    #[test]
+    fn vertices_of_one_rotation_are_orthogonal_and_others_are_not() {
+        let vertices = Vertices::new(64, 256, Seed([5; 32])).unwrap();
+        let directions = vertices.directions();
+        let at = |i: usize| &directions[i * 64..][..64];
+        let length = dot(at(0), at(0));
+        for i in (2..128).step_by(2) {
+            assert!(dot(at(0), at(i)).abs() < 1e-4 * length);
+            assert_eq!(at(i), at(i + 1).iter().map(|x| -x).collect::<Vec<_>>());
+        }
+        assert!((128..256).any(|i| dot(at(0), at(i)).abs() > 0.1 * length));
+    }
+
+    #[test]
+    fn shapes_out_of_range_are_refused() {
+        let new = |dims, count| Vertices::new(dims, count, Seed([1; 32])).map(|_| ());
+        assert!(matches!(new(0, 8), Err(Error::Dims { .. })));
+        assert!(matches!(new(4097, 8), Err(Error::Dims { .. })));
+        assert!(matches!(new(8, 0), Err(Error::Functions { .. })));
+        assert!(matches!(new(8, MOST + 1), Err(Error::Functions { .. })));
+    }
+}

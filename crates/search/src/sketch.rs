@@ -1,0 +1,246 @@
+//! Local mode's first stage: short codes that a client makes of the vectors it has downloaded.
+//!
+//! A search compares the query's code with all codes, and scores exactly only the vectors with the
+//! nearest codes. How many bits and how many candidates that takes depends on the data, so the
+//! builder measures it against scoring everything, and where no affordable number of candidates
+//! holds what a whole scan finds, there is no first stage.
+//!
+//! Codes never leave the client: a code is a sketch of its vector.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
+
+use crate::Vectors;
+use crate::bucket::Opened;
+use crate::recall::number;
+
+/// What clients look at before they score.
+///
+/// It is public, as the manifest is: it tells roughly how much structure the data has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sketch {
+    /// Bits of a code.
+    pub bits: u32,
+    /// Vectors that are scored: those with the nearest codes.
+    pub candidates: u32,
+}
+
+/// Bits that are tried.
+const BITS: [usize; 4] = [128, 256, 512, 1024];
+
+/// Candidates that are tried.
+const CANDIDATES: [usize; 6] = [100, 200, 500, 1000, 2000, 4000];
+
+/// The part of what a whole scan finds that the candidates must hold.
+const SHARE: f64 = 0.9995;
+
+/// Vectors that serve as queries when that is measured.
+const SAMPLE: usize = 250;
+
+/// How much longer a whole scan must take, or the codes are not worth making.
+const GAIN: f64 = 1.5;
+
+/// Vectors for each candidate, or all are scored.
+const MANY: usize = 8;
+
+/// Nanoseconds that weigh one sketch against another: a word of a code in a scan, a candidate
+/// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan. Fitted
+/// to whole searches of 100,000 vectors at 500 to 2000 candidates, one thread of the machine of
+/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5), within a sixth.
+const WORD: f64 = 0.16;
+const CANDIDATE: f64 = 300.0;
+const COORDINATE: f64 = 0.55;
+const SCANNED: f64 = 0.09;
+
+impl Sketch {
+    /// The sketch for a segment of these unit vectors, if one is worth it.
+    pub(crate) fn of_units(units: &Vectors, seed: Seed, k: usize) -> Option<Self> {
+        let mut vectors = Opened::default();
+        (0..)
+            .zip(units.rows())
+            .for_each(|(place, unit)| vectors.push(place, unit));
+        Self::choose(&vectors, units.dim(), seed, k)
+    }
+
+    /// The cheapest sketch that loses next to nothing of these vectors, if there is one.
+    fn choose(vectors: &Opened, dim: usize, seed: Seed, k: usize) -> Option<Self> {
+        let len = vectors.ids.len();
+        let whole = (len * dim) as f64 * SCANNED;
+        let cost = |sketch: &Self| {
+            let words = len as f64 * f64::from(sketch.bits) / 64.0;
+            let candidate = CANDIDATE + COORDINATE * dim as f64;
+            WORD * words + candidate * f64::from(sketch.candidates)
+        };
+        let affordable = |sketch: &Self| {
+            let holds = (k + 1..=len / MANY).contains(&(sketch.candidates as usize));
+            holds && cost(sketch) * GAIN <= whole
+        };
+        let mut sample = None;
+        let mut best: Option<Self> = None;
+        for bits in BITS.map(number) {
+            let sketches = CANDIDATES.map(|count| Self {
+                bits,
+                candidates: number(count),
+            });
+            let cheaper =
+                |sketch: &Self| best.as_ref().is_none_or(|best| cost(sketch) < cost(best));
+            let open = |sketch: &&Self| affordable(sketch) && cheaper(sketch);
+            let Some(largest) = sketches.iter().rfind(open) else {
+                continue;
+            };
+            let sample = sample.get_or_insert_with(|| Sample::new(vectors, k));
+            let shares = sample.shares(&Sketched::new(largest, seed, dim, vectors), vectors);
+            let enough = |sketch: &&Self| shares[sketch.candidates as usize] >= SHARE;
+            best = sketches.iter().filter(open).find(enough).copied().or(best);
+        }
+        best
+    }
+}
+
+impl Sketch {
+    /// The codes of these vectors, if they are many enough.
+    pub(crate) fn of(&self, seed: Seed, dim: usize, vectors: &Opened) -> Option<Sketched> {
+        let most = MANY * self.candidates as usize;
+        (vectors.ids.len() >= most).then(|| Sketched::new(self, seed, dim, vectors))
+    }
+}
+
+/// Vectors that serve as queries, with what a whole scan finds for each: itself and `k` more.
+struct Sample {
+    rows: Vec<u32>,
+    truth: Vec<Vec<u32>>,
+}
+
+impl Sample {
+    fn new(vectors: &Opened, k: usize) -> Self {
+        let len = vectors.ids.len();
+        let count = SAMPLE.min(len);
+        let rows: Vec<u32> = (0..count).map(|i| number(i * len / count)).collect();
+        let truth = rows
+            .par_iter()
+            .map(|&row| {
+                let nearest = vectors.nearest_places(vectors.row(row as usize), k + 1);
+                nearest.iter().map(|hit| hit.id).collect()
+            })
+            .collect();
+        Self { rows, truth }
+    }
+
+    /// For each number of candidates up to that of `sketched` the part of the truth, the queries
+    /// themselves left out, that is among so many.
+    fn shares(&self, sketched: &Sketched, vectors: &Opened) -> Vec<f64> {
+        let places = self.rows.par_iter().zip(&self.truth).map(|(&row, truth)| {
+            let fixed = vectors.row(row as usize).iter();
+            let query: Vec<f32> = fixed.copied().map(f32::from).collect();
+            // Nearest codes come first, so fewer candidates are a part of these.
+            let candidates = sketched.candidates(&query);
+            let others = truth.iter().filter(|&&id| id != row);
+            let place = |id: &u32| candidates.iter().position(|candidate| candidate == id);
+            others.map(place).collect::<Vec<Option<usize>>>()
+        });
+        let places: Vec<Option<usize>> = places.flatten_iter().collect();
+        let mut shares = vec![0.0; sketched.candidates + 1];
+        for place in places.iter().flatten() {
+            shares[place + 1] += 1.0 / places.len() as f64;
+        }
+        for count in 1..shares.len() {
+            shares[count] += shares[count - 1];
+        }
+        shares
+    }
+}
+
+/// The codes of all vectors.
+pub(crate) struct Sketched {
+    hash: SimHash,
+    codes: Codes,
+    candidates: usize,
+}
+
+impl Sketched {
+    /// Makes the codes, in parallel on rayon's current pool.
+    ///
+    /// # Panics
+    /// If the sketch is not one that the manifest's check lets through.
+    pub(crate) fn new(sketch: &Sketch, seed: Seed, dim: usize, vectors: &Opened) -> Self {
+        let hash = SimHash::new(dim, sketch.bits as usize, Kind::Rotation, seed);
+        let hash = hash.expect("bits and dimension were checked");
+        let words: Vec<u64> = (0..vectors.ids.len())
+            .into_par_iter()
+            .map_init(
+                || (Scratch::default(), vec![0.0; dim]),
+                |(scratch, floats), row| {
+                    for (float, fixed) in floats.iter_mut().zip(vectors.row(row)) {
+                        *float = f32::from(*fixed);
+                    }
+                    let mut code = vec![0; hash.bits() / 64];
+                    hash.hash_into(floats, scratch, &mut code);
+                    code
+                },
+            )
+            .flatten_iter()
+            .collect();
+        Self {
+            codes: Codes::from_words(hash.bits(), &words),
+            hash,
+            candidates: sketch.candidates as usize,
+        }
+    }
+
+    /// The rows of the vectors to score for this query.
+    pub(crate) fn candidates(&self, query: &[f32]) -> Vec<u32> {
+        let mut nearest = Nearest::default();
+        let code = self.hash.hash(query);
+        let nearest = self.codes.nearest(&code, self.candidates, &mut nearest);
+        nearest.iter().map(|near| near.index).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+
+    const DIM: usize = 64;
+
+    fn opened(vectors: &Vectors) -> Opened {
+        let mut opened = Opened::default();
+        (0..)
+            .zip(vectors.rows())
+            .for_each(|(id, row)| opened.push(id, row));
+        opened
+    }
+
+    #[test]
+    fn a_sketch_is_chosen_that_finds_what_a_whole_scan_finds() {
+        let (base, queries) = synthetic::clustered(20_000, 50, DIM, 3);
+        let (vectors, seed) = (opened(&base), Seed([1; 32]));
+        let sketch = Sketch::choose(&vectors, DIM, seed, 10).expect("this data has structure");
+        assert!(sketch.candidates < 5000, "{sketch:?}");
+        let sketched = Sketched::new(&sketch, seed, DIM, &vectors);
+        let mut found = 0;
+        for query in queries.rows() {
+            let fixed: Vec<i16> = crate::scan::fixed(query).collect();
+            let truth = vectors.nearest_places(&fixed, 10);
+            let candidates = sketched.candidates(query);
+            assert_eq!(candidates.len(), sketch.candidates as usize);
+            found += truth
+                .iter()
+                .filter(|hit| candidates.contains(&hit.id))
+                .count();
+        }
+        assert!(found >= 497, "{found} of 500");
+    }
+
+    #[test]
+    fn there_is_none_where_it_would_lose_or_gain_nothing() {
+        let seed = Seed([1; 32]);
+        // Few vectors are scanned sooner than their codes are compared.
+        let few = opened(&synthetic::clustered(300, 1, DIM, 3).0);
+        assert_eq!(Sketch::choose(&few, DIM, seed, 10), None);
+        // Without structure only very many candidates hold the nearest.
+        let uniform = opened(&synthetic::uniform(20_000, DIM, 3));
+        assert_eq!(Sketch::choose(&uniform, DIM, seed, 10), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! The payloads of a store's records: written anew with every version that changes them.
+
+use std::collections::BTreeMap;
+
+use rand_core::CryptoRng;
+
+use super::commit::Draft;
+use super::records::find;
+use super::{Disk, Folder, Store};
+use crate::Error;
+use crate::ids::IdSet;
+use crate::payload::{Class, Opener};
+use crate::segment::Scribe;
+
+/// Payloads by record id.
+pub(super) type Changes = BTreeMap<u32, Vec<u8>>;
+
+impl Draft {
+    /// The ids of the records that are there.
+    fn live(&self) -> Result<IdSet, Error> {
+        let segments = self.sets.iter().zip(&self.dead);
+        let live = segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)));
+        let mut live: Vec<u32> = live.collect();
+        live.sort_unstable();
+        IdSet::from_ascending(live).map_err(|id| Error::RepeatedId { id })
+    }
+
+    /// Writes these payloads of the records that are there, an empty one for every other record.
+    pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        scribe: &Scribe<'_>,
+        payloads: Option<Changes>,
+    ) -> Result<(), Error> {
+        let Some(payloads) = payloads else {
+            return Ok(());
+        };
+        let live = self.live()?;
+        let each = |id| payloads.get(&id).map_or(&[][..], Vec::as_slice);
+        let records: Vec<&[u8]> = live.iter().map(each).collect();
+        let longest = records.iter().map(|payload| payload.len()).max();
+        let class = Class::of(longest.unwrap_or(0))?;
+        let written = scribe.payloads(rng, &live, &records, class, self.k)?;
+        folder.put(&written.records)?;
+        folder.put(&written.ids)?;
+        if let Some(hint) = &written.hint {
+            folder.put(hint)?;
+        }
+        self.payloads = Some(written.payloads);
+        Ok(())
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// All payloads by record id, if the records have any.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    pub fn payloads(&self) -> Result<Option<BTreeMap<u32, Vec<u8>>>, Error> {
+        let Some(payloads) = &self.manifest.payloads else {
+            return Ok(None);
+        };
+        let parts = self.manifest.parts()?;
+        let ids = self.folder.part(find(&parts, "payload ids", None)?)?;
+        let records = self.folder.part(find(&parts, "payloads", None)?)?;
+        let opener = Opener::new(payloads, &self.keys.reader(), &ids)?;
+        let all = opener.open_all(&records)?;
+        Ok(Some(all.into_iter().collect()))
+    }
+
+    /// Brings the draft's payloads up to its records and to these changes.
+    pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        scribe: &Scribe<'_>,
+        draft: &mut Draft,
+        changes: Option<Changes>,
+    ) -> Result<(), Error> {
+        let before = self.payloads()?;
+        if before.is_none() && changes.is_none() {
+            return Ok(());
+        }
+        let mut all = before.unwrap_or_default();
+        if changes.is_none() && draft.live()?.iter().eq(all.keys().copied()) {
+            // The same records as before, in other segments.
+            draft.payloads.clone_from(&self.manifest.payloads);
+            return Ok(());
+        }
+        all.extend(changes.unwrap_or_default());
+        draft.write_payloads(rng, &self.folder, scribe, Some(all))
+    }
+}

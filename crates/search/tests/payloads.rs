@@ -1,0 +1,282 @@
+//! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
+//! messages whatever was asked, and what is wrong ends in one error after all of them.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
+use sordino_search::payload::{Class, Fetch};
+use sordino_search::spec::{Batch, Form, Spec};
+use sordino_search::transport::Exchange;
+use sordino_search::{
+    Client, Error, InProcess, Index, OwnerKeys, Routing, Server, Store, Transport, Vectors,
+    synthetic,
+};
+
+const N: usize = 6000;
+const DIM: usize = 16;
+const K: usize = 2;
+const FETCH_PAYLOADS: u16 = 109;
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([6; 32])
+}
+
+fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+/// A record's payload: its length varies, its content says whose it is.
+fn payload(id: usize, most: usize) -> Vec<u8> {
+    let len = 1 + id * 7919 % most;
+    (0..len).map(|at| (id * 31 + at).to_le_bytes()[0]).collect()
+}
+
+fn sealed(routing: Routing) -> Form {
+    Form::Sealed {
+        recall: 0.9,
+        queries: 10,
+        routing: Some(routing),
+    }
+}
+
+fn forms() -> [Form; 6] {
+    [
+        Form::Masked(Packing::T4),
+        Form::Open(Packing::T8),
+        Form::Local,
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+        sealed(Routing::Hashed),
+    ]
+}
+
+fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usize) -> Store {
+    let payloads = (0..base.len()).map(|id| payload(id, most)).collect();
+    let batch = Batch::from(base.clone())
+        .with_payloads(payloads)
+        .expect("a batch");
+    let spec = Spec {
+        k,
+        form,
+        ..Spec::default()
+    };
+    Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
+}
+
+fn serve(dir: &std::path::Path) -> Server {
+    let index = Index::open_dir(dir, &keys().public()).expect("an index");
+    Server::new(index).expect("a server")
+}
+
+#[test]
+fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
+    let (base, queries) = synthetic::clustered(N, 12, DIM, 3);
+    for form in forms() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = store(dir.path(), &base, K, form, 4000);
+        let payloads = store.manifest().payloads.clone().unwrap();
+        assert_eq!(
+            (payloads.slots as usize, payloads.class),
+            (N, Class::of(4000).unwrap())
+        );
+        assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
+        store.verify().unwrap();
+        let server = serve(dir.path());
+        let mut transport = InProcess::new(&server);
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        transport.take_exchanges();
+        let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
+        for query in queries.rows().chain(base.rows().take(3)) {
+            let found = client.search(&mut rng(2), &mut transport, query).unwrap();
+            assert_eq!((found.hits.len(), found.payloads.len()), (K, K));
+            for (hit, found) in found.hits.iter().zip(&found.payloads) {
+                assert_eq!(*found, payload(hit.id as usize, 4000), "{form:?}");
+            }
+            transcripts.push(transport.take_exchanges());
+        }
+        let last = transcripts[0].last().unwrap();
+        assert_eq!(last.kind, FETCH_PAYLOADS);
+        assert!(
+            transcripts.iter().all(|other| *other == transcripts[0]),
+            "{form:?}"
+        );
+    }
+}
+
+#[test]
+fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
+    let base = synthetic::uniform(40, DIM, 5);
+    for form in forms() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = store(dir.path(), &base, 5, form, 20);
+        let payloads = store.manifest().payloads.clone().unwrap();
+        assert_eq!(payloads.fetch, Fetch::Download);
+        let gone: Vec<u32> = (3..40).collect();
+        store.delete(&mut rng(2), &gone).unwrap();
+        let server = serve(dir.path());
+        let mut transport = InProcess::new(&server);
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        transport.take_exchanges();
+        let found = client
+            .search(&mut rng(3), &mut transport, base.row(1))
+            .unwrap();
+        // Sealed mode finds what lies in the buckets that it reads.
+        assert!(found.hits.len() <= 3 && found.hits[0].id == 1, "{form:?}");
+        assert_eq!(found.payloads.len(), found.hits.len());
+        for (hit, found) in found.hits.iter().zip(&found.payloads) {
+            assert_eq!(*found, payload(hit.id as usize, 20), "{form:?}");
+        }
+        let exchanges = transport.take_exchanges();
+        assert!(
+            exchanges
+                .iter()
+                .all(|exchange| exchange.kind != FETCH_PAYLOADS)
+        );
+    }
+}
+
+#[test]
+fn payloads_follow_their_records_through_changes() {
+    let base = synthetic::uniform(60, DIM, 7);
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = store(dir.path(), &base, 1, Form::Masked(Packing::T4), 20);
+    let server = serve(dir.path());
+    let mut client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+    let first = store.manifest().payloads.clone().unwrap();
+
+    let new = synthetic::uniform(2, DIM, 8);
+    let long = vec![7; 300];
+    store
+        .upsert_with(
+            &mut rng(1),
+            &[5, 900],
+            &new,
+            &[b"five".to_vec(), long.clone()],
+        )
+        .unwrap();
+    store.delete(&mut rng(2), &[17]).unwrap();
+    // Without payloads, those of the records are empty.
+    store
+        .upsert(&mut rng(3), &[30], &synthetic::uniform(1, DIM, 9))
+        .unwrap();
+    let second = store.manifest().payloads.clone().unwrap();
+    assert!(second.class > first.class && second.slots == 60);
+    assert_ne!(second.id, first.id);
+    store.verify().unwrap();
+
+    let check = |store: &Store, client: &mut Client| {
+        let server = serve(dir.path());
+        let mut transport = InProcess::new(&server);
+        client.refresh(&mut transport).unwrap();
+        let all = store.payloads().unwrap().unwrap();
+        assert_eq!(all.len(), 60);
+        assert!(!all.contains_key(&17));
+        for (query, id, expected) in [
+            (new.row(0), 5, b"five".to_vec()),
+            (new.row(1), 900, long.clone()),
+            (base.row(40), 40, payload(40, 20)),
+            (synthetic::uniform(1, DIM, 9).row(0), 30, Vec::new()),
+        ] {
+            let found = client.search(&mut rng(4), &mut transport, query).unwrap();
+            assert_eq!((found.hits[0].id, &found.payloads[0]), (id, &expected));
+            assert_eq!(all[&id], expected);
+        }
+    };
+    check(&store, &mut client);
+    store.compact(&mut rng(5), &mut |_| ()).unwrap();
+    // The same records: the same payloads, as they were.
+    assert_eq!(store.manifest().payloads.as_ref(), Some(&second));
+    check(&store, &mut client);
+    drop(store);
+    let store = Store::open(dir.path(), &keys()).unwrap();
+    check(&store, &mut client);
+}
+
+#[test]
+fn senseless_payloads_are_refused_before_anything_is_changed() {
+    let base = synthetic::uniform(10, DIM, 7);
+    let batch = Batch::from(base.clone()).with_payloads(vec![Vec::new(); 9]);
+    assert!(matches!(
+        batch,
+        Err(Error::PayloadCount {
+            found: 9,
+            expected: 10
+        })
+    ));
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = store(dir.path(), &base, 1, Form::Local, 20);
+    let version = store.version();
+    let one = synthetic::uniform(1, DIM, 1);
+    let too_long = vec![0; Class::MAX.capacity() + 1];
+    let long = store.upsert_with(&mut rng(1), &[3], &one, &[too_long]);
+    assert!(matches!(long, Err(Error::Payload { .. })));
+    let many = store.upsert_with(&mut rng(1), &[3], &one, &[Vec::new(), Vec::new()]);
+    assert!(matches!(many, Err(Error::PayloadCount { .. })));
+    assert_eq!(store.version(), version);
+    store.verify().unwrap();
+}
+
+/// A server whose replies to one kind of request are changed.
+struct Tampering<'a> {
+    inner: InProcess<'a>,
+    kind: u16,
+    at: usize,
+}
+
+impl Transport for Tampering<'_> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let mut reply = self.inner.call(request, limit)?;
+        if u16::from_le_bytes([request[6], request[7]]) == self.kind {
+            let at = reply.len() - 1 - self.at % (reply.len() - 100);
+            reply[at] ^= 0x80;
+        }
+        Ok(reply)
+    }
+}
+
+#[test]
+fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
+    let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
+    for (form, kinds) in [
+        (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..]),
+        (sealed(Routing::Hashed), &[107, FETCH_PAYLOADS]),
+        (Form::Local, &[FETCH_PAYLOADS]),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        drop(store(dir.path(), &base, K, form, 4000));
+        let server = serve(dir.path());
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let search = |kind, at| {
+            let mut transport = Tampering {
+                inner: InProcess::new(&server),
+                kind,
+                at,
+            };
+            let found = client.search(&mut rng(8), &mut transport, queries.row(0));
+            (found, transport.inner.take_exchanges())
+        };
+        let (honest, messages) = search(0, 0);
+        let honest = honest.unwrap();
+        for &kind in kinds {
+            let mut refused = 0;
+            for at in (0..6000).step_by(211) {
+                let (found, seen) = search(kind, at);
+                assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");
+                match found {
+                    Err(Error::Search) => refused += 1,
+                    Err(other) => panic!("{form:?}, kind {kind}, byte {at}: {other}"),
+                    // The low bits of an answer are noise; a changed score may rank others.
+                    Ok(found) if kind == FETCH_PAYLOADS => {
+                        assert_eq!(found.payloads, honest.payloads);
+                    }
+                    Ok(found) => {
+                        for (hit, found) in found.hits.iter().zip(&found.payloads) {
+                            assert_eq!(*found, payload(hit.id as usize, 4000));
+                        }
+                    }
+                }
+            }
+            assert!(kind == 105 || refused > 0, "{form:?}, kind {kind}");
+        }
+    }
+}
