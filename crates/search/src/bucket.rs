@@ -1,5 +1,7 @@
 //! A bucket: quantised vectors with their record ids, in a form whose size never varies.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -129,6 +131,36 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Opens bucket number `number` and appends the unit vectors that its codes stand for.
+    ///
+    /// # Errors
+    /// [`Error::Search`] if it is not what the owner sealed in this place.
+    pub(crate) fn open_units(
+        &self,
+        seal: &Seal,
+        number: u32,
+        sealed: &[u8],
+        units: &mut Vec<f32>,
+    ) -> Result<(), Error> {
+        let plain = seal.open(number, &self.shape(), sealed);
+        let plain = plain.filter(|plain| plain.len() == self.plain_len());
+        let plain = plain.ok_or(Error::Search)?;
+        let (count, rest) = plain.split_first_chunk().ok_or(Error::Search)?;
+        let count = u32::from_le_bytes(*count).min(self.slots) as usize;
+        let dim = self.dim as usize;
+        let (frame, entries) = rest.split_at(self.codec.frame_len(dim));
+        let frame = Frame::read(self.codec, frame);
+        let entry_len = ID_LEN + self.codec.vector_len(dim);
+        for entry in entries.chunks_exact(entry_len).take(count) {
+            let start = units.len();
+            units.resize(start + dim, 0.0);
+            frame.decode(&entry[ID_LEN..], &mut units[start..]);
+        }
+        Ok(())
+    }
+}
+
 /// Decoded vectors of opened buckets, ready to be scored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opened {
@@ -149,6 +181,21 @@ impl Opened {
         let mut products = vec![0; self.ids.len()];
         scan::products(&self.rows, query, &mut products);
         products
+    }
+
+    /// Forgets these records.
+    pub(crate) fn remove(&mut self, dead: &HashSet<u32>) {
+        let dim = self.rows.len().checked_div(self.ids.len()).unwrap_or(0);
+        let mut kept = 0;
+        for at in 0..self.ids.len() {
+            if !dead.contains(&self.ids[at]) {
+                self.ids[kept] = self.ids[at];
+                self.rows.copy_within(at * dim..(at + 1) * dim, kept * dim);
+                kept += 1;
+            }
+        }
+        self.ids.truncate(kept);
+        self.rows.truncate(kept * dim);
     }
 
     /// The `k` vectors nearest to the unit vector `query`, best first, each record once.
@@ -216,6 +263,21 @@ mod tests {
                 assert!(other.open(&seal(), 7, &sealed, &mut opened).is_err());
             }
         }
+    }
+
+    #[test]
+    fn removed_records_are_not_found() {
+        let mut opened = Opened::default();
+        for (id, x) in [(5u32, 1.0f32), (6, 0.9), (5, 0.95), (7, 0.5)] {
+            opened.push(id, &[x, 0.0]);
+        }
+        opened.remove(&HashSet::from([5, 9]));
+        let found = opened.nearest(&[1.0, 0.0], 3);
+        let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
+        assert_eq!(ids, [6, 7]);
+        assert!((found[1].score - 0.5).abs() < 1e-4);
+        opened.remove(&HashSet::from([6, 7]));
+        assert!(opened.nearest(&[1.0, 0.0], 3).is_empty());
     }
 
     #[test]

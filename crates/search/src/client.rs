@@ -4,25 +4,29 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 
-use crate::keys::{ReaderKeys, RecordIds};
+use crate::Error;
+use crate::keys::ReaderKeys;
 use crate::manifest::{Mode, SignedManifest};
 use crate::recall::Scored;
 use crate::rotation::Rotation;
 use crate::transport::Transport;
 use crate::wire::Message;
-use crate::{Error, vectors};
 
+mod chunks;
 mod column;
+mod download;
 mod local;
 mod masked;
 mod open;
 mod sealed;
 
+use download::{Download, shared};
+
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
+    keys: ReaderKeys,
     manifest: SignedManifest,
     rotation: Rotation,
-    ids: RecordIds,
     kind: Kind,
     bytes_once: usize,
 }
@@ -37,7 +41,8 @@ enum Kind {
 /// What a search found, and what it took.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The nearest vectors by cosine, best first: rows of the owner's matrix.
+    /// The nearest records, best first, with their scores in the index's metric: where that is the
+    /// Euclidean distance, smaller is better. As many as the manifest's k, or all if fewer are left.
     ///
     /// # Security
     /// The scores must not go back to the server, not even rounded: together with the messages
@@ -79,38 +84,69 @@ impl Client {
         keys: &ReaderKeys,
         pinned: u64,
     ) -> Result<Self, Error> {
-        let reply = transport.call(&Message::GetManifest.with(&[]))?;
-        let manifest = Message::Manifest.expect(&reply, None)?;
-        let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
+        let (manifest, received) = offered(transport, keys)?;
         if manifest.version < pinned {
             return Err(Error::Rollback {
                 found: manifest.version,
                 pinned,
             });
         }
-        let setup = transport.call(&Message::GetSetup.with(&[]))?;
-        let kind = match &manifest.mode {
-            Mode::Sealed(mode) => {
-                let client = sealed::Client::new(&manifest, mode, keys, &setup)?;
-                Kind::Sealed(Box::new(client))
-            }
-            Mode::Local(mode) => Kind::Local(local::Client::new(&manifest, mode, keys, &setup)?),
-            Mode::Open(mode) => Kind::Open(Box::new(open::Client::new(&manifest, mode, &setup)?)),
-            Mode::Masked(mode) => {
-                let client = masked::Client::new(&manifest, mode, keys, &setup)?;
-                Kind::Masked(Box::new(client))
-            }
-        };
-        let rotation = Rotation::new(manifest.dim as usize, manifest.rotation);
-        let ids = keys.ids(&manifest.index);
-        let bytes_once = reply.len() + setup.len();
-        Ok(Self {
+        let mut download = Download::new(transport, &manifest, 0)?;
+        let mut client = Self {
+            kind: Kind::new(&manifest, keys, &mut download)?,
+            rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
+            keys: keys.clone(),
+            bytes_once: received + download.bytes,
             manifest,
-            rotation,
-            ids,
-            kind,
-            bytes_once,
-        })
+        };
+        client
+            .kind
+            .update(&client.manifest, keys, 0, &mut download)?;
+        Ok(client)
+    }
+
+    /// Follows the index to the version that the server has now, and downloads only what this client
+    /// lacks: parts of new segments, and the list of deletions. Whether there was a newer version.
+    ///
+    /// What is requested follows from the two versions alone, so it is the same for all clients that
+    /// come from the same version. After an error the client is as it was.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect); [`Error::Rollback`] if the server is behind this client,
+    /// [`Error::Fork`] if its index does not follow from the one that this client knows.
+    pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
+        let (manifest, received) = offered(transport, &self.keys)?;
+        let (old, new) = (self.manifest.version, manifest.version);
+        if new < old {
+            return Err(Error::Rollback {
+                found: new,
+                pinned: old,
+            });
+        }
+        let same = manifest.digest() == self.manifest.digest();
+        let follows = new > old + 1 || manifest.previous == self.manifest.digest();
+        if manifest.index != self.manifest.index || (new == old && !same) || (new > old && !follows)
+        {
+            return Err(Error::Fork { version: new });
+        }
+        self.bytes_once += received;
+        if same {
+            return Ok(false);
+        }
+        let kept = shared(&self.manifest, &manifest);
+        let mut download = Download::new(transport, &manifest, kept)?;
+        if kept == 0 {
+            let mut kind = Kind::new(&manifest, &self.keys, &mut download)?;
+            kind.update(&manifest, &self.keys, 0, &mut download)?;
+            self.kind = kind;
+        } else {
+            self.kind
+                .update(&manifest, &self.keys, kept, &mut download)?;
+        }
+        self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
+        self.manifest = manifest;
+        self.bytes_once += download.bytes;
+        Ok(true)
     }
 
     /// The verified manifest.
@@ -119,7 +155,7 @@ impl Client {
         &self.manifest
     }
 
-    /// Bytes that were downloaded once.
+    /// Bytes that were downloaded beside queries, at first and by refreshing.
     #[must_use]
     pub fn bytes_once(&self) -> usize {
         self.bytes_once
@@ -129,7 +165,8 @@ impl Client {
     ///
     /// # Errors
     /// If the query has another dimension than the index, is zero or not finite: before any
-    /// message. [`Error::Search`] if what the server sent does not belong to this index: after
+    /// message. [`Error::Stale`] if the server has another version by now: before it scored anything;
+    /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
     /// all messages, which are the same in number, order and size as those of any other search.
     pub fn search<R: CryptoRng + ?Sized>(
         &self,
@@ -147,36 +184,86 @@ impl Client {
         if let Some(column) = query.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { row: 0, column });
         }
-        let mut query = query.to_vec();
-        if !vectors::normalise(&mut query) {
-            return Err(Error::ZeroVector { row: 0 });
-        }
+        let (query, scale) = self.manifest.space().query(query)?;
         let query = self.rotation.apply(&query);
         let k = self.manifest.k as usize;
-        let (hits, stages) = match &self.kind {
-            Kind::Sealed(client) => {
-                let (hits, stages) = client.search(rng, transport, &query, k)?;
-                (self.revealed(hits)?, stages)
-            }
-            Kind::Local(client) => {
-                let (hits, stages) = client.search(&query, k);
-                (self.revealed(hits)?, stages)
-            }
-            Kind::Open(client) => client.search(rng, transport, &query, k)?,
-            Kind::Masked(client) => client.search(rng, transport, &query, k)?,
+        let edition = self.manifest.edition();
+        let (mut hits, stages) = match &self.kind {
+            Kind::Sealed(client) => client.search(rng, transport, edition, &query, k)?,
+            Kind::Local(client) => client.search(&query, k),
+            Kind::Open(client) => client.search(rng, transport, edition, &query, k)?,
+            Kind::Masked(client) => client.search(rng, transport, edition, &query, k)?,
         };
+        for hit in &mut hits {
+            hit.score = scale.apply(hit.score);
+        }
         Ok(Found { hits, stages })
     }
+}
 
-    /// Hits with the rows that their record ids stand for.
-    fn revealed(&self, mut hits: Vec<Scored>) -> Result<Vec<Scored>, Error> {
-        for hit in &mut hits {
-            hit.id = self.ids.reveal(hit.id);
-            if hit.id >= self.manifest.n {
-                return Err(Error::Search);
+/// The manifest that the server has, verified, and the bytes that came.
+fn offered(
+    transport: &mut impl Transport,
+    keys: &ReaderKeys,
+) -> Result<(SignedManifest, usize), Error> {
+    let reply = transport.call(&Message::GetManifest.with(&[]))?;
+    let manifest = Message::Manifest.expect(&reply, None)?;
+    let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
+    Ok((manifest, reply.len()))
+}
+
+impl Kind {
+    /// A client without segments, or with sealed mode's base alone.
+    fn new(
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let width = manifest.width() as usize;
+        Ok(match &manifest.mode {
+            Mode::Sealed(mode) => {
+                let client = sealed::Client::new(mode, width, keys, download)?;
+                Self::Sealed(Box::new(client))
             }
+            Mode::Local(_) => Self::Local(local::Client::default()),
+            Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
+            Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
+        })
+    }
+
+    /// Keeps the first `kept` segments, adds what was downloaded, and learns what is deleted. What can
+    /// fail comes before what changes anything.
+    fn update(
+        &mut self,
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        kept: usize,
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let list = download.take(&manifest.deleted.ids.digest)?;
+        let segments = manifest.segments().len();
+        let dead = keys.open_deleted(&manifest.deleted, segments, &list)?;
+        match (self, &manifest.mode) {
+            (Self::Sealed(client), Mode::Sealed(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Local(client), Mode::Local(mode)) => {
+                let width = manifest.width() as usize;
+                client
+                    .chunks
+                    .update(&mode.segments, width, keys, kept, &dead, download)
+            }
+            (Self::Open(client), Mode::Open(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Masked(client), Mode::Masked(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (_, mode) => Err(Error::Mode {
+                found: mode.name(),
+                expected: "the client's",
+            }),
         }
-        Ok(hits)
     }
 }
 

@@ -167,6 +167,62 @@ pub enum Error {
         /// The vector.
         row: usize,
     },
+    /// A vector is longer than the index's metric allows for.
+    #[error("row {row} has length {norm}: this index was made for vectors of at most {most}")]
+    Norm {
+        /// The vector.
+        row: usize,
+        /// Its length.
+        norm: f32,
+        /// The bound in the manifest.
+        most: f32,
+    },
+    /// Another number of record ids than of vectors.
+    #[error("{found} record ids for {expected} vectors")]
+    Ids {
+        /// Ids.
+        found: usize,
+        /// Vectors.
+        expected: usize,
+    },
+    /// A record id occurs twice.
+    #[error("record {id} is given twice")]
+    RepeatedId {
+        /// The id.
+        id: u32,
+    },
+    /// A record to be deleted is not there.
+    #[error("there is no record {id}")]
+    UnknownId {
+        /// The id.
+        id: u32,
+    },
+    /// A change would make more segments than an index may have.
+    #[error("the index has {found} segments and may have {most}: compact it first")]
+    Segments {
+        /// Segments that there are.
+        found: usize,
+        /// Segments that there may be.
+        most: usize,
+    },
+    /// A directory is being changed by another process.
+    #[error("{} is locked: another process is changing this index", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new index was to be made where there is one.
+    #[error("{} holds an index already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The last change failed at a moment when it may or may not have been made.
+    #[error("the last change of {} may or may not have been made: open it anew", path.display())]
+    Unsure {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Known neighbours do not fit the queries.
     #[error("known neighbours for {} queries of {} each: expected at least {} of {}", found.0, found.1, expected.0, expected.1)]
     TruthShape {
@@ -252,6 +308,21 @@ pub enum Error {
         found: u64,
         /// The newest version seen.
         pinned: u64,
+    },
+    /// A request is about another version of the index than the one that is served.
+    #[error("a request about version {found}, and version {serving} is served: refresh")]
+    Stale {
+        /// The request's.
+        found: u64,
+        /// The server's.
+        serving: u64,
+    },
+    /// Two manifests of one index do not follow one another: it was restored from a backup and
+    /// changed in another way, or the server shows different clients different indexes.
+    #[error("version {version} of the index does not follow from the one that this client knows")]
+    Fork {
+        /// The version offered.
+        version: u64,
     },
     /// The index is of another mode than the call.
     #[error("an index in {found} mode: expected {expected}")]

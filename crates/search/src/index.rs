@@ -1,46 +1,36 @@
-//! A built index: all that a server needs, in one value and one file.
+//! A built index: all that a server needs, in one value, in one file, or in a directory.
+
+use std::path::Path;
 
 use crate::keys::OwnerPublicKey;
-use crate::manifest::{Digest, Masked, Mode, Routing, Sealed, SignedManifest};
+use crate::manifest::{Digest, Part, Sealed, SignedManifest};
 use crate::seal::TAG_LEN;
-use crate::{Error, columns, wire};
+use crate::store::{Bytes, Files, Folder};
+use crate::{Error, wire};
 
-/// One version of an index: its manifest and what the manifest's digests name.
+/// One version of an index: its manifest and the parts that a server keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
-    pub(crate) manifest: SignedManifest,
-    pub(crate) content: Content,
-}
-
-/// An index's content, by mode. All of it may be seen by the server.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Content {
-    Sealed {
-        /// All sealed buckets, one after the other.
-        buckets: Vec<u8>,
-        /// The digest of each.
-        digests: Vec<u8>,
-        /// The quantised centroids, sealed or, where the server scores them, in the clear.
-        centroids: Vec<u8>,
-        /// The PIR hint, as clients download it.
-        hint: Vec<u8>,
-    },
-    Local {
-        /// All sealed chunks, one after the other.
-        chunks: Vec<u8>,
-    },
-    /// Open and masked mode.
-    Columns {
-        /// All rows, one after the other.
-        rows: Vec<u8>,
-    },
+    manifest: SignedManifest,
+    /// The manifest's parts that are served, in order.
+    parts: Vec<Bytes>,
 }
 
 impl Index {
+    /// An index of a manifest and its parts, those that are served among them, in order.
+    pub(crate) fn new(manifest: SignedManifest, parts: Vec<Bytes>) -> Self {
+        Self { manifest, parts }
+    }
+
     /// The index's manifest.
     #[must_use]
     pub fn manifest(&self) -> &SignedManifest {
         &self.manifest
+    }
+
+    /// The parts that are served, in the manifest's order.
+    pub(crate) fn into_parts(self) -> (SignedManifest, Vec<Bytes>) {
+        (self.manifest, self.parts)
     }
 
     /// The index as one file.
@@ -50,16 +40,8 @@ impl Index {
         let manifest = self.manifest.to_bytes();
         bytes.extend((manifest.len() as u64).to_le_bytes());
         bytes.extend(manifest);
-        match &self.content {
-            Content::Sealed {
-                buckets,
-                digests,
-                centroids,
-                hint,
-            } => {
-                bytes.extend([buckets, digests, centroids, hint].into_iter().flatten());
-            }
-            Content::Local { chunks: part } | Content::Columns { rows: part } => bytes.extend(part),
+        for part in &self.parts {
+            bytes.extend_from_slice(part);
         }
         bytes
     }
@@ -79,73 +61,61 @@ impl Index {
             .and_then(|len| body.split_at_checked(len))
             .ok_or_else(|| malformed("a manifest longer than the file".into()))?;
         let manifest = SignedManifest::from_bytes(manifest, owner)?;
-
-        let lens = part_lens(&manifest)?;
-        let expected: usize = lens.iter().sum();
-        if rest.len() != expected {
-            return Err(malformed(format!(
-                "{} bytes of content, expected {expected}",
-                rest.len()
-            )));
-        }
-        let mut parts = lens.iter().map(|&len| {
-            let (part, after) = rest.split_at(len);
+        let mut parts = Vec::new();
+        for part in served(&manifest)? {
+            let Some((bytes, after)) = usize::try_from(part.len)
+                .ok()
+                .and_then(|len| rest.split_at_checked(len))
+            else {
+                return Err(malformed(format!("truncated in the {}", part.name)));
+            };
+            check_digest(part.name, bytes, &part.digest)?;
+            parts.push(Bytes::from(bytes.to_vec()));
             rest = after;
-            part.to_vec()
-        });
-        let mut part = || parts.next().unwrap_or_default();
-        let content = match &manifest.mode {
-            Mode::Sealed(mode) => {
-                let (buckets, digests, centroids, hint) = (part(), part(), part(), part());
-                check_digest("bucket digests", &digests, &mode.buckets)?;
-                check_digest("centroids", &centroids, &mode.centroids)?;
-                check_digest("PIR hint", &hint, &mode.hint)?;
-                if bucket_digests(&buckets, mode.layout.sealed_len()) != digests {
-                    return Err(Error::Digest { what: "buckets" });
-                }
-                Content::Sealed {
-                    buckets,
-                    digests,
-                    centroids,
-                    hint,
-                }
+        }
+        if !rest.is_empty() {
+            return Err(malformed(format!("{} bytes after its end", rest.len())));
+        }
+        Ok(Self { manifest, parts })
+    }
+
+    /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
+    /// byte is checked against the owner's signature. Large parts are mapped, not read.
+    ///
+    /// The directory may be changed by its owner at the same time: what was opened stays as it was.
+    ///
+    /// # Errors
+    /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by
+    /// `owner`.
+    pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        let mut current = folder.current()?;
+        loop {
+            let manifest = folder.manifest(&current, owner);
+            let opened = manifest.and_then(|manifest| {
+                let parts = served(&manifest)?;
+                let parts: Result<Vec<Bytes>, Error> =
+                    parts.iter().map(|part| folder.part(part)).collect();
+                Ok(Self {
+                    manifest,
+                    parts: parts?,
+                })
+            });
+            // Files that are gone since are those of a version that is not the newest any more.
+            let now = folder.current()?;
+            if opened.is_ok() || now == current {
+                return opened;
             }
-            Mode::Local(mode) => {
-                let chunks = part();
-                check_digest("chunks", &chunks, &mode.chunks)?;
-                Content::Local { chunks }
-            }
-            Mode::Open(mode) | Mode::Masked(Masked { columns: mode, .. }) => {
-                let rows = part();
-                check_digest("rows", &rows, &mode.rows)?;
-                Content::Columns { rows }
-            }
-        };
-        Ok(Self { manifest, content })
+            current = now;
+        }
     }
 }
 
-/// The length of each part of an index's content.
-fn part_lens(manifest: &SignedManifest) -> Result<Vec<usize>, Error> {
-    let dim = manifest.dim as usize;
-    let lens = match &manifest.mode {
-        Mode::Sealed(mode) => {
-            let clusters = mode.clusters as usize;
-            let centroids = match mode.routing {
-                Routing::Downloaded => centroids_len(clusters, dim),
-                Routing::Encrypted => clusters * dim,
-            };
-            vec![
-                clusters * mode.layout.sealed_len(),
-                clusters * size_of::<Digest>(),
-                centroids,
-                pir_params(mode)?.hint_len(),
-            ]
-        }
-        Mode::Local(mode) => vec![mode.count(manifest.n) as usize * mode.layout.sealed_len()],
-        Mode::Open(_) | Mode::Masked(_) => vec![columns::rows_len(manifest)],
-    };
-    Ok(lens)
+/// The parts that a server keeps, in order.
+fn served(manifest: &SignedManifest) -> Result<Vec<Part>, Error> {
+    let mut parts = manifest.parts()?;
+    parts.retain(|part| part.holder.is_served());
+    Ok(parts)
 }
 
 /// The PIR parameters of an index: a column for each bucket.
@@ -155,8 +125,8 @@ pub(crate) fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
 }
 
 /// The length of the sealed centroids.
-pub(crate) fn centroids_len(clusters: usize, dim: usize) -> usize {
-    clusters * dim + TAG_LEN
+pub(crate) fn centroids_len(clusters: usize, width: usize) -> usize {
+    clusters * width + TAG_LEN
 }
 
 /// The digests of buckets of one length, one after the other.
@@ -171,14 +141,21 @@ pub(crate) fn bucket_digests(buckets: &[u8], len: usize) -> Vec<u8> {
         .collect()
 }
 
+/// The digest that a manifest names a part by.
+pub(crate) fn digest(bytes: &[u8]) -> Digest {
+    *blake3::Hasher::new()
+        .update_rayon(bytes)
+        .finalize()
+        .as_bytes()
+}
+
 /// Refuses a part that is not the one that the manifest names.
 pub(crate) fn check_digest(
     what: &'static str,
     part: &[u8],
     expected: &Digest,
 ) -> Result<(), Error> {
-    let found = blake3::Hasher::new().update_rayon(part).finalize();
-    (found == *expected)
+    (digest(part) == *expected)
         .then_some(())
         .ok_or(Error::Digest { what })
 }

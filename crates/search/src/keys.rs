@@ -10,16 +10,16 @@ use sordino_mldsa::ml_dsa::{self, SigningKey};
 use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::Error;
 use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::seal::Seal;
-use crate::{Error, Vectors};
 
-/// Coordinates that are hashed at a time.
+/// Words that are hashed at a time.
 const CHUNK: usize = 1 << 20;
 
 /// What separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
-const CONTEXT: &[u8] = b"sordino manifest 1";
+const CONTEXT: &[u8] = b"sordino manifest 2";
 
 /// All that the data's owner needs to build indexes: one master secret.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -76,28 +76,36 @@ impl OwnerKeys {
             .to_vec()
     }
 
-    /// The id of a new index of these vectors in this form. Only the owner can tell whether it is of some vectors.
-    pub(crate) fn index_id(
+    /// The id of content in this form: a keyed digest of fresh randomness and of everything in it.
+    ///
+    /// Nonces and pads must not meet two contents, so the id does not rest on randomness alone. A
+    /// generator that repeats itself, as that of a restored machine may, repeats an id only for the
+    /// same content. Only the owner can tell whether an id is of some content.
+    pub(crate) fn content_id(
         &self,
         fresh: &[u8; 32],
-        rotation: &[u8; 32],
-        vectors: &Vectors,
         form: &str,
+        ids: &[u8],
+        words: impl Iterator<Item = u32>,
     ) -> [u8; 16] {
-        let mut key = self.derive("sordino 2026 index ids");
+        let mut key = self.derive("sordino 2026 content ids");
         let mut hasher = blake3::Hasher::new_keyed(&key);
         key.zeroize();
-        hasher.update(fresh).update(rotation);
-        hasher.update(&(vectors.dim() as u64).to_le_bytes());
-        hasher
-            .update(&(form.len() as u64).to_le_bytes())
-            .update(form.as_bytes());
-        let mut bytes = Vec::with_capacity(CHUNK * size_of::<f32>());
-        for chunk in vectors.as_slice().chunks(CHUNK) {
-            bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));
-            hasher.update_rayon(&bytes);
-            bytes.clear();
+        hasher.update(fresh);
+        for piece in [form.as_bytes(), ids] {
+            hasher
+                .update(&(piece.len() as u64).to_le_bytes())
+                .update(piece);
         }
+        let mut bytes = Zeroizing::new(Vec::with_capacity(CHUNK * size_of::<u32>()));
+        for word in words {
+            bytes.extend(word.to_le_bytes());
+            if bytes.len() == bytes.capacity() {
+                hasher.update_rayon(&bytes);
+                bytes.clear();
+            }
+        }
+        hasher.update_rayon(&bytes);
         let mut id = [0; 16];
         id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         hasher.zeroize();
@@ -130,38 +138,38 @@ impl ReaderKeys {
         &self.owner
     }
 
-    /// The cipher for one kind of content of one version of one index.
-    pub(crate) fn seal(&self, kind: &'static str, index: &[u8; 16], version: u64) -> Seal {
-        let mut key = self.subkey(kind, index);
-        let seal = Seal::new(&key, kind, *index, version);
+    /// The cipher for one kind of content of one segment.
+    pub(crate) fn seal(&self, kind: &'static str, segment: &[u8; 16], version: u64) -> Seal {
+        let mut key = self.subkey(kind, segment);
+        let seal = Seal::new(&key, kind, *segment, version);
         key.zeroize();
         seal
     }
 
-    /// The cipher of an index's record ids.
-    pub(crate) fn ids(&self, index: &[u8; 16]) -> RecordIds {
-        let mut key = self.subkey("record ids", index);
+    /// The cipher of a segment's record ids.
+    pub(crate) fn ids(&self, segment: &[u8; 16]) -> RecordIds {
+        let mut key = self.subkey("record ids", segment);
         let ids = RecordIds::new(&key);
         key.zeroize();
         ids
     }
 
-    /// The order in which a masked index of `n` vectors stores them.
-    pub(crate) fn row_order(&self, index: &[u8; 16], n: u32) -> RowOrder {
-        let key = Zeroizing::new(self.subkey("row order", index));
+    /// The order in which a masked segment of `n` vectors stores them.
+    pub(crate) fn row_order(&self, segment: &[u8; 16], n: u32) -> RowOrder {
+        let key = Zeroizing::new(self.subkey("row order", segment));
         RowOrder::new(&key, n)
     }
 
-    /// The pads of one version of an index's rows.
-    pub(crate) fn pad(&self, index: &[u8; 16], version: u64) -> Pad {
-        Pad::new(Zeroizing::new(self.subkey("pad", index)), version)
+    /// The pads of a segment's rows.
+    pub(crate) fn pad(&self, segment: &[u8; 16], version: u64) -> Pad {
+        Pad::new(Zeroizing::new(self.subkey("pad", segment)), version)
     }
 
-    /// A key for one purpose in one index: two builds never share one, because every build draws
-    /// a new index id.
-    fn subkey(&self, purpose: &str, index: &[u8; 16]) -> [u8; 32] {
+    /// A key for one purpose in one segment: no two contents share one, because an id belongs to one
+    /// content.
+    fn subkey(&self, purpose: &str, segment: &[u8; 16]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.content);
-        hasher.update(index).update(purpose.as_bytes());
+        hasher.update(segment).update(purpose.as_bytes());
         let key = *hasher.finalize().as_bytes();
         hasher.zeroize();
         key

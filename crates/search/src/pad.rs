@@ -13,9 +13,10 @@
 //!
 //! # A pad is used once
 //! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of
-//! one version of one index: row and version are in the counter, and the key is derived from the
-//! index's id, which no two builds share (see [`build`](crate::build)). A restored backup or a second
-//! writer is a new build, with new pads.
+//! one version of one segment: row and version are in the counter, and the key is derived from the
+//! segment's id. Versions grow as long as a directory lives, but a crash, a restored backup or a second
+//! writer can repeat one, so it is the id that no two contents share: it is a keyed digest of fresh
+//! randomness and of the content.
 //!
 //! The client never stores pads: it needs only each row's `<pad, query> mod P`, which is summed up
 //! as the keystream comes out of the cipher.
@@ -53,6 +54,17 @@ impl Pad {
             let pad = portable::keystream(&cipher, row, self.version, chunk);
             for (code, word) in codes.iter_mut().zip(*pad) {
                 *code = centred(code.wrapping_add(word.cast_signed()));
+            }
+        }
+    }
+
+    /// Takes row `row`'s pad off what [`mask`](Self::mask) made of its codes.
+    pub(crate) fn unmask(&self, row: u32, codes: &mut [i32]) {
+        let cipher = Aes256::new(&Array(*self.key));
+        for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
+            let pad = portable::keystream(&cipher, row, self.version, chunk);
+            for (code, word) in codes.iter_mut().zip(*pad) {
+                *code = centred(code.wrapping_sub(word.cast_signed()));
             }
         }
     }
@@ -142,6 +154,9 @@ mod tests {
             };
             let mut stored = codes.clone();
             pad.mask(row, &mut stored);
+            let mut bare = stored.clone();
+            pad.unmask(row, &mut bare);
+            prop_assert_eq!(&bare, &codes);
             let half = 1 << (LOG_P - 1);
             prop_assert!(stored.iter().all(|x| (-half..half).contains(x)));
             let mut products = vec![0; row as usize + 1];

@@ -10,7 +10,7 @@ use sordino_ckks::column;
 
 use crate::bucket::Layout;
 use crate::code::Codec;
-use crate::manifest::{Digest, Local, MAX_DIM, MAX_K, Packing, Routing};
+use crate::manifest::{CHUNK, Digest, MAX_DIM, MAX_K, Packing, Routing};
 use crate::wire::message_len;
 use crate::{Error, index};
 
@@ -100,9 +100,6 @@ pub struct Scoring {
 /// Places per vector: every vector has one, second copies fill the rest. Measured: fewer than 2
 /// cost many more probes, more than 2 save none.
 const PLACES: usize = 2;
-
-/// Vectors of one chunk of the download.
-const CHUNK: u32 = 1024;
 
 /// A search should not cost more than this part of downloading everything: past that, a client
 /// with this many queries is better served by the download.
@@ -268,12 +265,8 @@ pub(crate) fn chunk_layout(n: usize, dim: usize) -> Layout {
 /// What it costs to download everything.
 fn download_cost(n: usize, dim: usize) -> Cost {
     let layout = chunk_layout(n, dim);
-    let count = Local {
-        layout,
-        chunks: Digest::default(),
-    }
-    .count(crate::recall::number(n));
-    let once = message_len(count as usize * layout.sealed_len()) as u64;
+    let count = n.div_ceil(layout.slots as usize);
+    let once = message_len(count * layout.sealed_len()) as u64;
     Cost {
         once,
         up: 0,

@@ -32,6 +32,11 @@ pub(crate) fn codes(unit: &[f32]) -> impl Iterator<Item = i32> {
         .map(move |&x| (f64::from(x) * scale).round() as i32)
 }
 
+/// The coordinate that a code stands for: its own code is the same again.
+pub(crate) fn coordinate(code: i32) -> f32 {
+    vectors::narrow(f64::from(code) / scale())
+}
+
 /// The score that an inner product mod P stands for.
 pub(crate) fn score(product: i32) -> f32 {
     const STEP: f64 = WINDOW / (1u32 << LOG_P) as f64;
@@ -63,6 +68,13 @@ mod tests {
                 assert!(score.abs() < LARGEST);
             }
         }
+    }
+
+    #[test]
+    fn a_code_survives_its_coordinate() {
+        let all: Vec<i32> = (-5722..=5722).collect();
+        let coordinates: Vec<f32> = all.iter().map(|&code| coordinate(code)).collect();
+        assert!(codes(&coordinates).eq(all));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::Error;
 const MAGIC: [u8; 4] = *b"SRDN";
 
 /// The version of messages and files.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// A kind of file.
 pub(crate) type Kind = (u16, &'static str);
@@ -55,6 +55,56 @@ pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8],
     Ok(body)
 }
 
+/// The version of an index that a request is about: the manifest's number and the beginning of its
+/// digest. It opens the body of every request but the one for the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edition {
+    pub(crate) version: u64,
+    digest: [u8; 16],
+}
+
+/// Bytes of an edition.
+pub(crate) const EDITION_LEN: usize = 24;
+
+impl Edition {
+    pub(crate) fn new(version: u64, digest: &[u8; 32]) -> Self {
+        let mut start = [0; 16];
+        start.copy_from_slice(&digest[..16]);
+        Self {
+            version,
+            digest: start,
+        }
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; EDITION_LEN] {
+        let mut bytes = [0; EDITION_LEN];
+        bytes[..8].copy_from_slice(&self.version.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.digest);
+        bytes
+    }
+
+    /// What follows this edition in the body of a request.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] if the request is about another.
+    pub(crate) fn strip(self, body: &[u8]) -> Result<&[u8], Error> {
+        let Some((found, rest)) = body.split_first_chunk::<EDITION_LEN>() else {
+            return Err(Error::Malformed {
+                what: "message",
+                why: format!("a request of {} bytes names no version", body.len()),
+            });
+        };
+        if *found == self.to_bytes() {
+            return Ok(rest);
+        }
+        let version = *found.first_chunk().expect("24 bytes begin with 8");
+        Err(Error::Stale {
+            found: u64::from_le_bytes(version),
+            serving: self.version,
+        })
+    }
+}
+
 /// A message of the search protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -63,17 +113,17 @@ pub(crate) enum Message {
     GetManifest = 101,
     /// The signed manifest.
     Manifest = 102,
-    /// Asks for what is downloaded once; no body.
-    GetSetup = 103,
-    /// Sealed mode: bucket digests, sealed centroids if they are downloaded, the hint. Local
-    /// mode: all sealed chunks. Open and masked mode: the hint.
-    Setup = 104,
-    /// An encrypted query for the scores of the centroids or, in open and masked mode, of all
-    /// vectors.
+    /// Asks for parts that are downloaded once: the edition, the number of each among those that
+    /// clients download, as 16 bits.
+    GetParts = 103,
+    /// The parts, one after the other.
+    Parts = 104,
+    /// The edition, and an encrypted query for the scores of the centroids or, in open and masked
+    /// mode, of all vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,
-    /// As many PIR queries as the manifest says.
+    /// The edition, and as many PIR queries as the manifest says.
     Fetch = 107,
     /// As many PIR answers, in the same order.
     Fetched = 108,
@@ -83,8 +133,8 @@ impl Message {
     const ALL: [Self; 8] = [
         Self::GetManifest,
         Self::Manifest,
-        Self::GetSetup,
-        Self::Setup,
+        Self::GetParts,
+        Self::Parts,
         Self::Score,
         Self::Scored,
         Self::Fetch,
@@ -95,6 +145,11 @@ impl Message {
     pub(crate) fn with(self, body: &[u8]) -> Vec<u8> {
         let len = (body.len() as u64).to_le_bytes();
         [&file_head((self as u16, "message"))[..], &len, body].concat()
+    }
+
+    /// The request with this body about an edition of an index.
+    pub(crate) fn about(self, edition: Edition, body: &[u8]) -> Vec<u8> {
+        self.with(&[&edition.to_bytes()[..], body].concat())
     }
 
     /// Splits a message into kind and body.

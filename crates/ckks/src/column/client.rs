@@ -52,10 +52,18 @@ impl Client {
         count: usize,
         hint: &Hint,
     ) -> Result<Self, Error> {
-        let shape = params.shape(dim, count)?;
-        hint.params().check_same(params)?;
-        wire::check_same("dimensions", hint.shape().dim, dim)?;
         wire::check_same("counts", hint.shape().count, count)?;
+        let mut client = Self::empty(params, seed, dim)?;
+        client.extend(hint)?;
+        Ok(client)
+    }
+
+    /// A client of a database without vectors: [`extend`](Self::extend) adds them.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn empty(params: &Params, seed: [u8; 32], dim: usize) -> Result<Self, Error> {
+        let shape = params.shape(dim, 0)?;
         let mut a = Aligned::new(shape.polys * N);
         for (l, poly) in a.chunks_exact_mut(N).enumerate() {
             residue::fill_vartime(&seed, l as u64, params.plan().modulus(), poly);
@@ -64,7 +72,7 @@ impl Client {
             params: *params,
             shape,
             a,
-            hint: hint.blocks().map(|block| lift(*params, block)).collect(),
+            hint: Vec::new(),
         })
     }
 
@@ -105,6 +113,39 @@ impl Client {
             None => self.hint.push(block),
         }
         self.shape = delta.shape_after(self.shape);
+        Ok(())
+    }
+
+    /// Follows the appending of a segment: `hint` is that of its vectors alone, and they begin a new
+    /// block.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Count`].
+    pub fn extend(&mut self, hint: &Hint) -> Result<(), Error> {
+        hint.params().check_same(&self.params)?;
+        wire::check_same("dimensions", hint.shape().dim, self.shape.dim)?;
+        let count = self.shape.blocks * self.shape.per + hint.shape().count;
+        self.shape = self.params.shape(self.shape.dim, count)?;
+        let params = self.params;
+        self.hint
+            .extend(hint.blocks().map(|block| lift(params, block)));
+        Ok(())
+    }
+
+    /// Forgets all vectors from number `count` on.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if there are fewer.
+    pub fn truncate(&mut self, count: usize) -> Result<(), Error> {
+        if count > self.shape.count {
+            return Err(Error::Mismatch {
+                what: "counts",
+                found: self.shape.count,
+                expected: count,
+            });
+        }
+        self.shape = self.params.shape(self.shape.dim, count)?;
+        self.hint.truncate(self.shape.blocks);
         Ok(())
     }
 

@@ -91,6 +91,29 @@ impl Database {
         Ok((database, hint))
     }
 
+    /// A database without vectors, with room for `vectors` in whole blocks: what is appended up to there
+    /// moves nothing.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`].
+    pub fn empty(
+        params: &Params,
+        seed: [u8; 32],
+        dim: usize,
+        vectors: usize,
+    ) -> Result<Self, Error> {
+        let shape = params.shape(dim, 0)?;
+        let mut database = Self {
+            params: *params,
+            shape,
+            seed,
+            a: Self::public_tiles(params, shape, &seed),
+            blocks: Pages::zeroed(0),
+        };
+        database.reserve(params.shape(dim, vectors)?.blocks);
+        Ok(database)
+    }
+
     /// The public polynomials, in tiles.
     fn public_tiles(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
         let mut tiles = Aligned::new(shape.polys * N);
@@ -260,6 +283,40 @@ impl Database {
     pub fn append_modular(&mut self, vectors: &[i32]) -> Result<Vec<HintDelta>, Error> {
         self.params.check_modular(vectors, self.shape.dim)?;
         self.append_codes(vectors)
+    }
+
+    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
+    /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub fn append_segment(&mut self, vectors: &[f32]) -> Result<Hint, Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        self.append_segment_codes(&codes)
+    }
+
+    /// Appends `vectors` of integers from a new block on, as [`append_segment`](Self::append_segment).
+    ///
+    /// # Errors
+    /// Those of [`encode_modular`](Self::encode_modular).
+    pub fn append_segment_modular(&mut self, vectors: &[i32]) -> Result<Hint, Error> {
+        self.params.check_modular(vectors, self.shape.dim)?;
+        self.append_segment_codes(vectors)
+    }
+
+    fn append_segment_codes(&mut self, codes: &[i32]) -> Result<Hint, Error> {
+        let (old, params) = (self.shape, self.params);
+        let own = params.shape(old.dim, codes.len() / old.dim)?;
+        let new = params.shape(old.dim, old.blocks * old.per + own.count)?;
+        self.reserve(new.blocks);
+        self.shape = new;
+        self.fill_blocks(old.blocks, codes);
+        let mut hint = Hint::zero(params, own);
+        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
+            || Aligned::new(N),
+            |sum, (j, block)| self.hint_block(old.blocks + j, sum, block),
+        );
+        Ok(hint)
     }
 
     fn append_codes(&mut self, codes: &[i32]) -> Result<Vec<HintDelta>, Error> {

@@ -284,6 +284,12 @@ impl Params {
         }
     }
 
+    /// `N / t`, the vectors of a block.
+    #[must_use]
+    pub fn block_vectors(&self) -> usize {
+        N / self.t
+    }
+
     /// The shape of `count` vectors of `dim` coordinates, both checked.
     pub(super) fn shape(&self, dim: usize, count: usize) -> Result<Shape, Error> {
         self.check_dim(dim)?;

@@ -5,36 +5,151 @@ use std::time::Instant;
 use sordino_ckks::column::{Client, Hint, Params, Query, Reply};
 
 use super::Stages;
-use crate::manifest::{Columns, Manifest};
+use super::download::Download;
+use crate::ids::IdSet;
+use crate::keys::ReaderKeys;
+use crate::manifest::{ColumnSegment, Columns, Segment};
 use crate::recall::{Scored, TopK, number};
 use crate::transport::Transport;
-use crate::wire::Message;
-use crate::{Error, index, residue};
+use crate::wire::{Edition, Message};
+use crate::{Error, residue};
 
-/// A client of the column packing, from what the server sent as setup.
-pub(super) fn client(
-    manifest: &Manifest,
-    mode: &Columns,
-    params: &Params,
-    setup: &[u8],
-) -> Result<Client, Error> {
-    let (dim, n) = (manifest.dim as usize, manifest.n as usize);
-    let len = Hint::encoded_len(params, dim, n)?;
-    let body = Message::Setup.expect(setup, Some(len))?;
-    index::check_digest("hint", body, &mode.hint)?;
-    let hint = Hint::from_bytes(body)?;
-    Ok(Client::new(params, mode.seed, dim, n, &hint)?)
+/// All segments of an index, with what reads their scores.
+pub(super) struct View {
+    pub(super) column: Client,
+    /// In the order of their positions among the scores.
+    pub(super) segments: Vec<Positions>,
+}
+
+/// A segment's place among the scores. Segments begin blocks, so there are positions between them
+/// that are nobody's.
+pub(super) struct Positions {
+    pub(super) segment: Segment,
+    pub(super) first: usize,
+    ids: IdSet,
+    /// Whether the record at each position is deleted; empty if none is.
+    dead: Vec<bool>,
+}
+
+/// What is downloaded of a segment.
+pub(super) struct Fresh {
+    segment: Segment,
+    ids: IdSet,
+    hint: Hint,
+}
+
+impl Fresh {
+    pub(super) fn new(
+        column: &ColumnSegment,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let segment = column.segment.clone();
+        Ok(Self {
+            ids: keys.open_ids(&segment, &download.take(&segment.ids.digest)?)?,
+            hint: Hint::from_bytes(&download.take(&column.hint)?)?,
+            segment,
+        })
+    }
+}
+
+impl View {
+    pub(super) fn new(mode: &Columns, params: &Params, width: usize) -> Result<Self, Error> {
+        Ok(Self {
+            column: Client::empty(params, mode.seed, width)?,
+            segments: Vec::new(),
+        })
+    }
+
+    /// Keeps the first `kept` segments, adds the fresh ones, and learns who is deleted. `row` gives
+    /// the row that a segment stores at a position.
+    pub(super) fn update(
+        &mut self,
+        kept: usize,
+        fresh: Vec<Fresh>,
+        dead: &[IdSet],
+        row: impl Fn(usize, u32) -> u32,
+    ) -> Result<(), Error> {
+        self.segments.truncate(kept);
+        let end = self.segments.last().map_or(0, Positions::end);
+        self.column.truncate(end)?;
+        for Fresh { segment, ids, hint } in fresh {
+            let block = self.column.params().block_vectors();
+            let first = self.column.len().next_multiple_of(block);
+            self.column.extend(&hint)?;
+            self.segments.push(Positions {
+                segment,
+                first,
+                ids,
+                dead: Vec::new(),
+            });
+        }
+        for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
+            positions.dead.clear();
+            if !dead.is_empty() {
+                let ids = &positions.ids;
+                let rows = (0..positions.segment.n).map(|position| row(at, position));
+                positions.dead = rows.map(|row| dead.contains(ids.id(row))).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// The best `k` of all positions whose record is not deleted, as record ids.
+    ///
+    /// A score that no two unit vectors have refutes the whole reply. Smaller changes are not seen: an
+    /// encrypted score carries no proof.
+    pub(super) fn best(
+        &self,
+        k: usize,
+        score: impl Fn(usize) -> f32,
+        row: impl Fn(usize, u32) -> u32,
+    ) -> Result<Vec<Scored>, Error> {
+        let mut best = TopK::new(k);
+        let mut possible = true;
+        for positions in &self.segments {
+            for at in 0..positions.segment.n as usize {
+                let score = score(positions.first + at);
+                possible &= score.abs() <= residue::LARGEST;
+                if positions.dead.get(at) != Some(&true) {
+                    let id = number(positions.first + at);
+                    best.offer(Scored { id, score });
+                }
+            }
+        }
+        if !possible {
+            return Err(Error::Search);
+        }
+        let mut hits = best.into_ranked();
+        for hit in &mut hits {
+            let position = hit.id as usize;
+            let at = self.segments.partition_point(|s| s.first <= position) - 1;
+            let positions = &self.segments[at];
+            hit.id = positions
+                .ids
+                .id(row(at, number(position - positions.first)));
+        }
+        hits.sort_by(Scored::rank);
+        Ok(hits)
+    }
+}
+
+impl Positions {
+    fn end(&self) -> usize {
+        self.first + self.segment.n as usize
+    }
 }
 
 /// The round: the encrypted query goes, the encrypted scores come.
 pub(super) fn score(
     transport: &mut impl Transport,
+    edition: Edition,
     client: &Client,
     query: &Query,
     stages: &mut Stages,
 ) -> Result<Reply, Error> {
     let start = Instant::now();
-    let reply = transport.call(&Message::Score.with(&query.to_bytes()))?;
+    let reply = transport.call(&Message::Score.about(edition, &query.to_bytes()))?;
     stages.scores = start.elapsed();
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
     // No message follows, so what is wrong with this one may end the search.
@@ -42,21 +157,4 @@ pub(super) fn score(
         .expect(&reply, Some(len))
         .and_then(|body| Ok(Reply::from_bytes(body)?))
         .map_err(|_| Error::Search)
-}
-
-/// The best `k` of all positions.
-///
-/// A score that no two unit vectors have refutes the whole reply. Smaller changes are not seen: an
-/// encrypted score carries no proof.
-pub(super) fn best(scores: impl Iterator<Item = f32>, k: usize) -> Result<Vec<Scored>, Error> {
-    let mut best = TopK::new(k);
-    let mut possible = true;
-    for (position, score) in scores.enumerate() {
-        possible &= score.abs() <= residue::LARGEST;
-        best.offer(Scored {
-            id: number(position),
-            score,
-        });
-    }
-    possible.then(|| best.into_ranked()).ok_or(Error::Search)
 }

@@ -1,5 +1,7 @@
-//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank.
+//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; beside them,
+//! search what was added since.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use rand_core::CryptoRng;
@@ -8,66 +10,84 @@ use sordino_hash::Hash;
 use sordino_pir::{Seed, simple};
 
 use super::Stages;
+use super::chunks::{Chunks, hidden};
+use super::download::Download;
 use crate::bucket::Opened;
-use crate::keys::ReaderKeys;
-use crate::manifest::{Digest, Manifest, Routing, Sealed};
+use crate::ids::IdSet;
+use crate::keys::{ReaderKeys, RecordIds};
+use crate::manifest::{Digest, Routing, Sealed};
 use crate::recall::{Scored, TopK, number};
 use crate::seal::Seal;
 use crate::transport::Transport;
-use crate::wire::Message;
+use crate::wire::{Edition, Message};
 use crate::{Error, code, index, vectors};
 
 pub(super) struct Client {
     mode: Sealed,
-    dim: usize,
+    width: usize,
     seal: Seal,
+    records: RecordIds,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
     /// The decoded centroids, row by row; empty if the server scores them.
     centroids: Vec<f32>,
     pir: simple::Client,
+    /// Deleted records of the buckets, as they are stored.
+    dead: HashSet<u32>,
+    tail: Chunks,
 }
 
 impl Client {
+    /// A client of the base; [`update`](Self::update) adds the rest.
     pub(super) fn new(
-        manifest: &Manifest,
         mode: &Sealed,
+        width: usize,
         keys: &ReaderKeys,
-        setup: &[u8],
+        download: &mut Download,
     ) -> Result<Self, Error> {
         let params = index::pir_params(mode)?;
-        let (clusters, dim) = (mode.clusters as usize, manifest.dim as usize);
-        let digests_len = clusters * size_of::<Digest>();
-        let centroids_len = match mode.routing {
-            Routing::Downloaded => index::centroids_len(clusters, dim),
-            Routing::Encrypted => 0,
-        };
-        let len = digests_len + centroids_len + params.hint_len();
-        let body = Message::Setup.expect(setup, Some(len))?;
-        let (digests, rest) = body.split_at(digests_len);
-        let (sealed_centroids, hint) = rest.split_at(centroids_len);
-        index::check_digest("bucket digests", digests, &mode.buckets)?;
-        index::check_digest("PIR hint", hint, &mode.hint)?;
-
+        let (id, version) = (&mode.base.id, mode.base.version);
         let mut centroids = Vec::new();
         if mode.routing == Routing::Downloaded {
-            index::check_digest("centroids", sealed_centroids, &mode.centroids)?;
-            let seal = keys.seal("centroids", &manifest.index, manifest.version);
-            let plain = seal.open(0, &[], sealed_centroids).ok_or(Error::Search)?;
+            let sealed = download.take(&mode.centroids)?;
+            let seal = keys.seal("centroids", id, version);
+            let plain = seal.open(0, &[], &sealed).ok_or(Error::Search)?;
             centroids = plain
-                .chunks_exact(dim)
+                .chunks_exact(width)
                 .flat_map(code::unit_from_int8)
                 .collect();
         }
-        let hint = simple::Hint::from_bytes(&params, hint)?;
+        let digests = download.take(&mode.digests)?;
+        let hint = simple::Hint::from_bytes(&params, &download.take(&mode.hint)?)?;
         Ok(Self {
             mode: mode.clone(),
-            dim,
-            seal: keys.seal("bucket", &manifest.index, manifest.version),
+            width,
+            seal: keys.seal("bucket", id, version),
+            records: keys.ids(id),
             digests: digests.as_chunks().0.to_vec(),
             centroids,
             pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
+            dead: HashSet::new(),
+            tail: Chunks::default(),
         })
+    }
+
+    /// Keeps the base and as many more segments as make up `kept`.
+    pub(super) fn update(
+        &mut self,
+        mode: &Sealed,
+        keys: &ReaderKeys,
+        kept: usize,
+        dead: &[IdSet],
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let (base, tail) = dead.split_first().ok_or(Error::Search)?;
+        let kept = kept.saturating_sub(1);
+        self.tail
+            .update(&mode.tail, self.width, keys, kept, tail, download)?;
+        self.dead = hidden(&self.records, base);
+        self.mode = mode.clone();
+        Ok(())
     }
 
     /// Whatever the server sends, every step that sends something is taken: what is wrong shows
@@ -76,6 +96,7 @@ impl Client {
         &self,
         rng: &mut R,
         transport: &mut impl Transport,
+        edition: Edition,
         query: &[f32],
         k: usize,
     ) -> Result<(Vec<Scored>, Stages), Error> {
@@ -83,19 +104,21 @@ impl Client {
         let scores = match self.mode.routing {
             Routing::Downloaded => {
                 let start = Instant::now();
-                let rows = self.centroids.chunks_exact(self.dim);
+                let rows = self.centroids.chunks_exact(self.width);
                 let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
                 stages.scores = start.elapsed();
                 Ok(scores)
             }
-            Routing::Encrypted => self.encrypted_scores(rng, transport, query, &mut stages)?,
+            Routing::Encrypted => {
+                self.encrypted_scores(rng, transport, edition, query, &mut stages)?
+            }
         };
 
         let start = Instant::now();
         let buckets = self.route(scores.as_deref().unwrap_or(&[]));
         let (secrets, queries) = self.pir.query_batch(rng, &buckets)?;
         let body: Vec<u8> = queries.iter().flat_map(simple::Query::to_bytes).collect();
-        let reply = transport.call(&Message::Fetch.with(&body))?;
+        let reply = transport.call(&Message::Fetch.about(edition, &body))?;
         let fetched = self.recover(secrets, &reply);
         stages.fetch = start.elapsed();
 
@@ -121,7 +144,17 @@ impl Client {
         }
 
         let start = Instant::now();
-        let hits = opened.nearest(query, k);
+        opened.remove(&self.dead);
+        let mut best = TopK::new(k);
+        for hit in opened.nearest(query, k) {
+            best.offer(Scored {
+                id: self.records.reveal(hit.id),
+                ..hit
+            });
+        }
+        let added = self.tail.nearest(query, k);
+        added.into_iter().for_each(|hit| best.offer(hit));
+        let hits = best.into_ranked();
         stages.rank = start.elapsed();
         Ok((hits, stages))
     }
@@ -132,6 +165,7 @@ impl Client {
         &self,
         rng: &mut R,
         transport: &mut impl Transport,
+        edition: Edition,
         query: &[f32],
         stages: &mut Stages,
     ) -> Result<Result<Vec<f32>, Error>, Error> {
@@ -141,7 +175,7 @@ impl Client {
         stages.encrypt = start.elapsed();
 
         let start = Instant::now();
-        let reply = transport.call(&Message::Score.with(&query.to_bytes()))?;
+        let reply = transport.call(&Message::Score.about(edition, &query.to_bytes()))?;
         stages.scores = start.elapsed();
 
         let start = Instant::now();
@@ -191,7 +225,6 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Content;
     use crate::manifest::Mode;
     use crate::rotation::Rotation;
     use crate::{InProcess, OwnerKeys, Plan, Server, Wish, build, synthetic};
@@ -215,22 +248,26 @@ mod tests {
         let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())
             .unwrap()
             .index;
-        let (manifest, content) = (index.manifest.clone(), index.content.clone());
-        let (
-            Mode::Sealed(mode),
-            Content::Sealed {
-                buckets, centroids, ..
-            },
-        ) = (&manifest.mode, content)
-        else {
+        let (manifest, parts) = index.clone().into_parts();
+        let Mode::Sealed(mode) = &manifest.mode else {
             unreachable!("a sealed index");
         };
+        let served = manifest.parts().unwrap();
+        let served: Vec<_> = served
+            .iter()
+            .filter(|part| part.holder.is_served())
+            .collect();
+        let named = |name| {
+            let at = served.iter().position(|part| part.name == name).unwrap();
+            parts[at].to_vec()
+        };
+        let (buckets, centroids) = (named("buckets"), named("centroids"));
         let reader = keys.reader();
         let server = Server::new(index).unwrap();
         let mut transport = InProcess::new(&server);
         let client = crate::Client::connect(&mut transport, &reader, 0).unwrap();
 
-        let seal = |kind| reader.seal(kind, &manifest.index, manifest.version);
+        let seal = |kind| reader.seal(kind, &mode.base.id, mode.base.version);
         let centroids = seal("centroids").open(0, &[], &centroids).unwrap();
         let centroids: Vec<Vec<f32>> = centroids
             .chunks_exact(40)
@@ -250,8 +287,8 @@ mod tests {
                     .open(&seal("bucket"), number(bucket), sealed, &mut opened)
                     .unwrap();
             }
-            let ids = reader.ids(&manifest.index);
-            let expected: Vec<Scored> = opened
+            let ids = reader.ids(&mode.base.id);
+            let mut expected: Vec<Scored> = opened
                 .nearest(&rotated, 7)
                 .into_iter()
                 .map(|hit| Scored {
@@ -259,6 +296,7 @@ mod tests {
                     ..hit
                 })
                 .collect();
+            expected.sort_by(Scored::rank);
             let found = client.search(rng, &mut transport, query).unwrap();
             assert_eq!(found.hits, expected);
         }

@@ -1,0 +1,103 @@
+//! What a client downloads once: the parts that it lacks, in the manifest's order.
+
+use std::collections::HashMap;
+
+use crate::manifest::{Digest, Manifest, Mode, Part, Segment, SignedManifest};
+use crate::transport::Transport;
+use crate::wire::Message;
+use crate::{Error, index};
+
+/// Bytes of parts in one reply, unless a single part is longer.
+const REPLY: u64 = 8 << 20;
+
+/// Parts that arrived, checked against the manifest.
+pub(super) struct Download {
+    parts: HashMap<Digest, Vec<u8>>,
+    /// Bytes of the replies.
+    pub(super) bytes: usize,
+}
+
+impl Download {
+    /// Fetches the parts of all segments from number `kept` on, and the deletions. The requests, and
+    /// how parts share replies, follow from the manifest and `kept` alone.
+    pub(super) fn new(
+        transport: &mut impl Transport,
+        manifest: &SignedManifest,
+        kept: usize,
+    ) -> Result<Self, Error> {
+        let mut given = manifest.parts()?;
+        given.retain(|part| part.holder.is_given());
+        let wanted = (0u16..)
+            .zip(&given)
+            .filter(|(_, part)| part.segment.is_none_or(|at| at >= kept));
+        let mut download = Self {
+            parts: HashMap::new(),
+            bytes: 0,
+        };
+        let mut batch: Vec<(u16, &Part)> = Vec::new();
+        for (number, part) in wanted {
+            let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
+            if !batch.is_empty() && len + part.len > REPLY {
+                download.fetch(transport, manifest, &batch)?;
+                batch.clear();
+            }
+            batch.push((number, part));
+        }
+        download.fetch(transport, manifest, &batch)?;
+        Ok(download)
+    }
+
+    fn fetch(
+        &mut self,
+        transport: &mut impl Transport,
+        manifest: &SignedManifest,
+        batch: &[(u16, &Part)],
+    ) -> Result<(), Error> {
+        let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
+        let reply = transport.call(&Message::GetParts.about(manifest.edition(), &numbers))?;
+        let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
+        let mut rest = Message::Parts.expect(&reply, usize::try_from(len).ok())?;
+        for (_, part) in batch {
+            let len = usize::try_from(part.len).unwrap_or(usize::MAX);
+            let Some((bytes, after)) = rest.split_at_checked(len) else {
+                return Err(Error::Malformed {
+                    what: part.name,
+                    why: "truncated".to_owned(),
+                });
+            };
+            index::check_digest(part.name, bytes, &part.digest)?;
+            self.parts.insert(part.digest, bytes.to_vec());
+            rest = after;
+        }
+        self.bytes += reply.len();
+        Ok(())
+    }
+
+    /// The part with this digest.
+    pub(super) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
+        let part = self.parts.remove(digest);
+        part.ok_or(Error::Digest { what: "parts" })
+    }
+}
+
+/// The number of segments, from the first on, that two versions of an index share.
+pub(super) fn shared(old: &Manifest, new: &Manifest) -> usize {
+    let frame = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
+    let alike = match (&old.mode, &new.mode) {
+        (Mode::Sealed(old), Mode::Sealed(new)) => {
+            let mut old = old.clone();
+            old.tail.clone_from(&new.tail);
+            old == *new
+        }
+        (Mode::Local(_), Mode::Local(_)) => true,
+        (Mode::Open(old), Mode::Open(new)) | (Mode::Masked(old), Mode::Masked(new)) => {
+            (old.packing, old.seed) == (new.packing, new.seed)
+        }
+        _ => false,
+    };
+    if !alike || frame(old) != frame(new) {
+        return 0;
+    }
+    let (old, new): (Vec<&Segment>, Vec<&Segment>) = (old.segments(), new.segments());
+    old.iter().zip(new).take_while(|(a, b)| **a == *b).count()
+}

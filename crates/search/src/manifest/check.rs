@@ -1,0 +1,110 @@
+//! What a manifest must satisfy: every size that is computed from it later is bounded here.
+
+use super::{
+    Coded, Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Sealed, Segment,
+};
+use crate::ids::CLASS;
+use crate::metric::{BOUNDS, Metric};
+use crate::seal::TAG_LEN;
+
+/// The longest code of one run of ids, and of their count.
+const RUN_LEN: u64 = 10;
+
+fn require(holds: bool, what: &str) -> Result<(), String> {
+    holds.then_some(()).ok_or_else(|| what.to_owned())
+}
+
+impl Manifest {
+    /// What is wrong with these constants, if anything.
+    pub(super) fn check(&self) -> Result<(), String> {
+        require(self.version > 0, "version 0")?;
+        require(self.n > 0, "no vectors")?;
+        require(
+            (1..=MAX_DIM).contains(&self.dim),
+            "a dimension outside 1 to 4096",
+        )?;
+        require((1..=MAX_K).contains(&self.k), "k outside 1 to 1024")?;
+        require(
+            BOUNDS.contains(&self.bound) && (self.metric != Metric::Cosine || self.bound == 0),
+            "a bound on lengths that the metric has not",
+        )?;
+        self.check_segments()?;
+        self.check_deleted(&self.deleted)?;
+        match &self.mode {
+            Mode::Sealed(sealed) => self.check_sealed(sealed),
+            Mode::Local(Local { .. }) | Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
+        }
+    }
+
+    fn check_segments(&self) -> Result<(), String> {
+        let segments = self.segments();
+        require(
+            (1..=MAX_SEGMENTS).contains(&segments.len()),
+            "segments outside 1 to 64",
+        )?;
+        let mut stored = 0;
+        let mut ids: Vec<[u8; 16]> = Vec::with_capacity(segments.len() + 1);
+        for segment in segments {
+            let Segment { id, version, n, .. } = *segment;
+            require(n > 0, "an empty segment")?;
+            require(
+                (1..=self.version).contains(&version),
+                "a segment of a version outside 1 to the manifest's",
+            )?;
+            check_coded(&segment.ids, n.into())?;
+            stored += u64::from(n);
+            ids.push(id);
+        }
+        require(stored == u64::from(self.n), "segments of other sizes")?;
+        ids.push(self.deleted.id);
+        ids.sort_unstable();
+        require(
+            ids.is_sorted_by(|a, b| a < b),
+            "two segments of the same id",
+        )
+    }
+
+    fn check_deleted(&self, deleted: &Deleted) -> Result<(), String> {
+        require(
+            (1..=self.version).contains(&deleted.version),
+            "deletions of a version outside 1 to the manifest's",
+        )?;
+        check_coded(&deleted.ids, u64::from(self.n) + MAX_SEGMENTS as u64)
+    }
+
+    fn check_sealed(&self, sealed: &Sealed) -> Result<(), String> {
+        let n = sealed.base.n;
+        require(
+            (1..=n).contains(&sealed.clusters),
+            "clusters outside 1 to n",
+        )?;
+        require(
+            (1..=sealed.clusters).contains(&sealed.probes),
+            "probes outside 1 to clusters",
+        )?;
+        require(
+            sealed.layout.dim == self.width(),
+            "buckets of another dimension",
+        )?;
+        require(
+            (1..=n).contains(&sealed.layout.slots),
+            "slots outside 1 to n",
+        )?;
+        require(
+            (1..1_000_000).contains(&sealed.recall),
+            "a recall that is no share",
+        )?;
+        let places = u64::from(sealed.clusters) * u64::from(sealed.layout.slots);
+        require(places >= u64::from(n), "fewer places than vectors")
+    }
+}
+
+/// That a sealed code of at most `most` runs has the length of a class.
+fn check_coded(coded: &Coded, most: u64) -> Result<(), String> {
+    let class = u64::from(coded.len).saturating_sub(TAG_LEN as u64);
+    let largest = (RUN_LEN * (most + 1)).next_power_of_two();
+    require(
+        class.is_power_of_two() && class >= CLASS as u64 && class <= largest.max(CLASS as u64),
+        "record ids of an impossible length",
+    )
+}

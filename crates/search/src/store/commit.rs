@@ -1,0 +1,134 @@
+//! Making a new version: parts first, then the manifest, then the switch.
+
+use rand_core::CryptoRng;
+
+use super::{Disk, Folder, Store};
+use crate::build::{self, form};
+use crate::ids::IdSet;
+use crate::keys::OwnerKeys;
+use crate::manifest::{Manifest, Mode, SignedManifest};
+use crate::segment::Scribe;
+use crate::{Error, manifest};
+
+/// A version that is being made: its parts are written as they come.
+pub(super) struct Draft {
+    pub(super) mode: Mode,
+    pub(super) sets: Vec<IdSet>,
+    pub(super) dead: Vec<IdSet>,
+}
+
+impl Draft {
+    /// Refuses what has too many segments, before anything is written that needs one more.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        let found = self.sets.len();
+        if found < manifest::MAX_SEGMENTS {
+            return Ok(());
+        }
+        Err(Error::Segments {
+            found,
+            most: manifest::MAX_SEGMENTS,
+        })
+    }
+
+    /// Writes the list of deletions and the manifest. Everything but the mode, the version and what
+    /// follows from them is as in `frame`.
+    pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        keys: &OwnerKeys,
+        scribe: &Scribe<'_>,
+        frame: Manifest,
+    ) -> Result<SignedManifest, Error> {
+        let n: u64 = self.sets.iter().map(|ids| ids.len() as u64).sum();
+        let n = u32::try_from(n).map_err(|_| Error::TooLarge {
+            n: usize::try_from(n).unwrap_or(usize::MAX),
+            dim: frame.dim as usize,
+        })?;
+        let (deleted, list) = scribe.deleted(rng, &self.dead);
+        folder.put(&list)?;
+        let mut manifest = Manifest {
+            version: scribe.version(),
+            n,
+            deleted,
+            mode: self.mode.clone(),
+            ..frame
+        };
+        if manifest.version == 1 || manifest.previous == [0; 32] {
+            manifest.index = build::index_id(keys, &manifest);
+        }
+        let signed = SignedManifest::sign(manifest, keys);
+        // What cannot be read must not become the newest version.
+        let signed = SignedManifest::from_bytes(signed.to_bytes(), &keys.public())?;
+        folder.put_manifest(&signed)?;
+        Ok(signed)
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// Refuses to build on a version that may not be the newest.
+    pub(super) fn check_sure(&self) -> Result<(), Error> {
+        if !self.unsure {
+            return Ok(());
+        }
+        Err(Error::Unsure {
+            path: self.folder.root().to_owned(),
+        })
+    }
+
+    /// What a new version's segments are written with. Its number is above every number before it,
+    /// also those of versions that a crash kept from becoming the newest.
+    pub(super) fn scribe<'a>(&self, keys: &'a OwnerKeys) -> Scribe<'a> {
+        let Manifest { rotation, dim, .. } = &**self.manifest();
+        let form = form(
+            self.manifest.mode.name(),
+            &self.manifest.space(),
+            rotation,
+            *dim as usize,
+        );
+        Scribe::new(keys, self.highest + 1, form)
+    }
+
+    /// Makes the draft the newest version.
+    pub(super) fn commit<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        scribe: &Scribe<'_>,
+        draft: Draft,
+    ) -> Result<u64, Error> {
+        let frame = Manifest {
+            previous: self.manifest.digest(),
+            ..(*self.manifest).clone()
+        };
+        // The number is used up even if what follows fails: a manifest with it may have been written.
+        self.highest = scribe.version();
+        let signed = draft.finish(rng, &self.folder, &self.keys, scribe, frame)?;
+        self.unsure = true;
+        self.folder.switch(&signed)?;
+        self.unsure = false;
+        // The version before stays whole for servers that are just opening it.
+        let mut keep = self.manifest.parts()?;
+        keep.extend(signed.parts()?);
+        self.manifest = signed;
+        self.sets = draft.sets;
+        self.dead = draft.dead;
+        // What cannot be removed now goes at the next change or opening: this change is made.
+        drop(self.folder.collect(&keep));
+        Ok(self.manifest.version)
+    }
+
+    /// All signed manifests from the newest back to the first, each checked against the digest in the
+    /// one after it.
+    ///
+    /// # Errors
+    /// If one is missing, damaged, or not the owner's.
+    pub fn history(&self) -> Result<Vec<SignedManifest>, Error> {
+        let owner = self.keys.public();
+        let mut versions = vec![self.manifest.clone()];
+        while let Some(newer) = versions.last().filter(|newer| newer.previous != [0; 32]) {
+            let older = self.folder.manifest_before(newer, &owner)?;
+            versions.push(older);
+        }
+        Ok(versions)
+    }
+}

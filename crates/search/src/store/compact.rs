@@ -1,0 +1,107 @@
+//! Compaction: fewer segments, and deleted records gone.
+
+use rand_core::CryptoRng;
+
+use super::commit::Draft;
+use super::create::{SEGMENT, Waiting};
+use super::{Disk, Store, records};
+use crate::Error;
+use crate::build::Step;
+use crate::manifest::{Mode, Sealed};
+use crate::plan::Wish;
+
+impl<D: Disk> Store<D> {
+    /// Writes the records anew in as few segments as they fit, without deleted and replaced ones, and
+    /// returns the new version; or the old one, if there is nothing to do.
+    ///
+    /// Open, masked and local mode keep what they store of a vector exactly, under new pads and keys.
+    /// Segments at the front that are full and have lost nothing stay as they are, so clients keep
+    /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
+    /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
+    /// kept exactly too.
+    ///
+    /// The files of the version before stay until the next change or opening.
+    ///
+    /// # Errors
+    /// [`Error::File`] as for [`upsert`](Self::upsert), and those of reading the segments.
+    pub fn compact<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<u64, Error> {
+        self.check_sure()?;
+        let kept = self.settled();
+        if kept == self.sets.len() || (self.sets.len() == 1 && self.dead[0].is_empty()) {
+            return Ok(self.version());
+        }
+        let keys = self.keys.clone();
+        let scribe = self.scribe(&keys);
+        let reader = keys.reader();
+        self.highest = scribe.version();
+        let mut draft = self.draft();
+        draft.sets.truncate(kept);
+        draft.dead.truncate(kept);
+        let sealed = match &mut draft.mode {
+            Mode::Open(mode) | Mode::Masked(mode) => {
+                mode.segments.truncate(kept);
+                None
+            }
+            Mode::Local(mode) => {
+                mode.segments.truncate(kept);
+                None
+            }
+            Mode::Sealed(mode) => Some(mode.clone()),
+        };
+        let mut waiting = Waiting::new(self.manifest.width() as usize);
+        for at in kept..self.sets.len() {
+            let units = records::units(&self.folder, &self.manifest, &reader, at)?;
+            for (id, unit) in self.sets[at].iter().zip(units.rows()) {
+                if !self.dead[at].contains(id) {
+                    waiting.ids.push(id);
+                    waiting.data.extend_from_slice(unit);
+                }
+            }
+            drop(units);
+            while sealed.is_none() && waiting.ids.len() > draft.capacity() {
+                let (ids, units) = waiting.take(draft.capacity())?;
+                draft.add(rng, &self.folder, &scribe, (ids, &units), progress)?;
+            }
+        }
+        if let Some(mode) = sealed {
+            let (ids, units) = waiting.take(usize::MAX)?;
+            let wish = mode.wish(self.manifest.k as usize, units.len());
+            let made = Draft::sealed(rng, &self.folder, &scribe, (ids, &units), wish, progress)?;
+            let version = self.commit(rng, &scribe, made.0)?;
+            self.measured = Some(made.1);
+            return Ok(version);
+        }
+        if !waiting.ids.is_empty() {
+            let (ids, units) = waiting.take(usize::MAX)?;
+            draft.add(rng, &self.folder, &scribe, (ids, &units), progress)?;
+        }
+        self.commit(rng, &scribe, draft)
+    }
+
+    /// The number of segments, from the first on, that are full and have lost nothing.
+    fn settled(&self) -> usize {
+        if matches!(self.manifest.mode, Mode::Sealed(_)) {
+            return 0;
+        }
+        let segments = self.sets.iter().zip(&self.dead);
+        segments
+            .take_while(|(ids, dead)| ids.len() >= SEGMENT && dead.is_empty())
+            .count()
+    }
+}
+
+impl Sealed {
+    /// The wish that the index was planned for, of as many records as there are now.
+    fn wish(&self, k: usize, n: usize) -> Wish {
+        Wish {
+            k: k.min(n),
+            recall: f64::from(self.recall) / 1e6,
+            queries: self.queries,
+            routing: Some(self.routing),
+        }
+    }
+}

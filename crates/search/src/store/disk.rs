@@ -1,0 +1,102 @@
+//! File operations, one by one: so that a test can stop after each of them.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::Bytes;
+
+/// Where a store's files go. [`Files`] is the operating system; tests put something between that
+/// fails.
+pub trait Disk {
+    /// Makes a directory, and those above it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Writes a file, new or over an old one: not durable before it is synced.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes a file's content durable.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn sync(&self, path: &Path) -> io::Result<()>;
+
+    /// Renames a file, over an old one if there is one: not durable before its directory is synced.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Makes a directory's entries durable.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Opens a file to be read, mapped if it is large.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn open(&self, path: &Path) -> io::Result<Bytes> {
+        Bytes::open(path)
+    }
+
+    /// The names of a directory's entries.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(path)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.collect()
+    }
+}
+
+/// The operating system's files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files;
+
+impl Disk for Files {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        File::create(path)?.write_all(bytes)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    #[cfg(unix)]
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    /// Elsewhere a directory cannot be opened, and renames are journalled.
+    #[cfg(not(unix))]
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}

@@ -1,0 +1,96 @@
+//! The records of a store's segments, read back.
+
+use super::{Disk, Folder};
+use crate::columns;
+use crate::ids::IdSet;
+use crate::keys::ReaderKeys;
+use crate::manifest::{Manifest, Mode, Part, Segment};
+use crate::recall::number;
+use crate::{Error, Vectors, residue};
+
+/// The ids of each segment, and those of each that are deleted.
+pub(super) fn read<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+) -> Result<(Vec<IdSet>, Vec<IdSet>), Error> {
+    let parts = manifest.parts()?;
+    let segments = manifest.segments();
+    let mut sets = Vec::with_capacity(segments.len());
+    for (at, segment) in segments.iter().enumerate() {
+        let sealed = folder.part(find(&parts, "ids", Some(at))?)?;
+        sets.push(reader.open_ids(segment, &sealed)?);
+    }
+    let sealed = folder.part(find(&parts, "deleted", None)?)?;
+    let dead = reader.open_deleted(&manifest.deleted, segments.len(), &sealed)?;
+    let within = sets
+        .iter()
+        .zip(&dead)
+        .all(|(ids, dead)| dead.iter().all(|id| ids.contains(id)));
+    if !within {
+        return Err(Error::Malformed {
+            what: "deleted",
+            why: "it names records that are not there".to_owned(),
+        });
+    }
+    Ok((sets, dead))
+}
+
+/// The rotated unit vectors of a segment in the order of their ids. What is stored of them is exactly
+/// what storing these again makes: nothing is lost by moving records from segment to segment.
+pub(super) fn units<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+    at: usize,
+) -> Result<Vectors, Error> {
+    let parts = manifest.parts()?;
+    let segment = manifest.segments()[at];
+    let width = manifest.width() as usize;
+    let units = match &manifest.mode {
+        Mode::Open(_) => {
+            let rows = folder.part(find(&parts, "rows", Some(at))?)?;
+            columns::open_vectors(&rows)
+        }
+        Mode::Masked(_) => {
+            let rows = folder.part(find(&parts, "rows", Some(at))?)?;
+            let codes = reader.unmask(segment, width, &rows);
+            codes.into_iter().map(residue::coordinate).collect()
+        }
+        Mode::Local(_) | Mode::Sealed(_) => {
+            let chunks = folder.part(find(&parts, "chunks", Some(at))?)?;
+            decode(segment, width, reader, &chunks)?
+        }
+    };
+    Vectors::new(width, units)
+}
+
+fn decode(
+    segment: &Segment,
+    width: usize,
+    reader: &ReaderKeys,
+    chunks: &[u8],
+) -> Result<Vec<f32>, Error> {
+    let layout = segment.layout(number(width));
+    let seal = reader.seal("chunk", &segment.id, segment.version);
+    let mut units = Vec::with_capacity(segment.n as usize * width);
+    for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
+        layout.open_units(&seal, chunk, sealed, &mut units)?;
+    }
+    Ok(units)
+}
+
+/// A part by its name and segment.
+pub(super) fn find<'a>(
+    parts: &'a [Part],
+    name: &'static str,
+    segment: Option<usize>,
+) -> Result<&'a Part, Error> {
+    let part = parts
+        .iter()
+        .find(|part| part.name == name && part.segment == segment);
+    part.ok_or_else(|| Error::Malformed {
+        what: "manifest",
+        why: format!("no {name}"),
+    })
+}

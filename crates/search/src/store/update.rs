@@ -1,0 +1,112 @@
+//! Adding, replacing and deleting records.
+
+use rand_core::CryptoRng;
+
+use super::commit::Draft;
+use super::create::{Waiting, sorted};
+use super::{Disk, Store};
+use crate::build::units;
+use crate::ids::IdSet;
+use crate::{Error, Vectors};
+
+impl<D: Disk> Store<D> {
+    /// Adds records, or replaces those whose ids are there; the new version.
+    ///
+    /// # Errors
+    /// Before anything is changed: [`Error::Ids`] if there are not as many ids as vectors,
+    /// [`Error::RepeatedId`], [`Error::Dimension`], [`Error::ZeroVector`] for the cosine,
+    /// [`Error::Norm`] for a vector beyond the other metrics' bound, [`Error::Segments`] if the index
+    /// must be compacted first. [`Error::File`] if a file cannot be written: the old version stays,
+    /// unless the next change fails with [`Error::Unsure`].
+    pub fn upsert<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        ids: &[u32],
+        vectors: &Vectors,
+    ) -> Result<u64, Error> {
+        self.check_sure()?;
+        if ids.len() != vectors.len() {
+            return Err(Error::Ids {
+                found: ids.len(),
+                expected: vectors.len(),
+            });
+        }
+        let dim = self.manifest.dim as usize;
+        if vectors.dim() != dim {
+            return Err(Error::Dimension {
+                found: vectors.dim(),
+                expected: dim,
+            });
+        }
+        let keys = self.keys.clone();
+        let scribe = self.scribe(&keys);
+        let (set, vectors) = sorted(ids, vectors.clone())?;
+        let units = units(self.manifest.space(), self.manifest.rotation, vectors)?;
+        let mut draft = self.draft();
+        draft.check_room()?;
+        self.bury(&mut draft, set.iter());
+
+        self.highest = scribe.version();
+        let mut waiting = Waiting::new(units.dim());
+        waiting.ids.extend(set.iter());
+        waiting.data.extend_from_slice(units.as_slice());
+        drop(units);
+        while !waiting.ids.is_empty() {
+            let (ids, units) = waiting.take(draft.capacity())?;
+            draft.add(rng, &self.folder, &scribe, (ids, &units), &mut |_| ())?;
+        }
+        self.commit(rng, &scribe, draft)
+    }
+
+    /// Deletes records; the new version. Their vectors stay in the directory, and masked or sealed on
+    /// servers, until the store is compacted; no search finds them.
+    ///
+    /// # Errors
+    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NoVectors`] if
+    /// no record would be left. [`Error::File`] as for [`upsert`](Self::upsert).
+    pub fn delete<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        ids: &[u32],
+    ) -> Result<u64, Error> {
+        self.check_sure()?;
+        let mut ordered = ids.to_vec();
+        ordered.sort_unstable();
+        let set = IdSet::from_ascending(ordered).map_err(|id| Error::RepeatedId { id })?;
+        if let Some(id) = set.iter().find(|&id| !self.contains(id)) {
+            return Err(Error::UnknownId { id });
+        }
+        if set.len() == self.len() {
+            return Err(Error::NoVectors);
+        }
+        let mut draft = self.draft();
+        self.bury(&mut draft, set.iter());
+        let keys = self.keys.clone();
+        let scribe = self.scribe(&keys);
+        self.commit(rng, &scribe, draft)
+    }
+
+    /// The version as it is, to be changed.
+    pub(super) fn draft(&self) -> Draft {
+        Draft {
+            mode: self.manifest.mode.clone(),
+            sets: self.sets.clone(),
+            dead: self.dead.clone(),
+        }
+    }
+
+    /// Marks records as deleted wherever they are now.
+    fn bury(&self, draft: &mut Draft, ids: impl Iterator<Item = u32>) {
+        let mut dead = vec![Vec::new(); draft.dead.len()];
+        for id in ids {
+            if let Some(at) = self.segment_of(id) {
+                dead[at].push(id);
+            }
+        }
+        for (set, dead) in draft.dead.iter_mut().zip(dead) {
+            if !dead.is_empty() {
+                set.insert(dead);
+            }
+        }
+    }
+}
