@@ -6,11 +6,11 @@ use rand_core::CryptoRng;
 
 use crate::Error;
 use crate::keys::ReaderKeys;
-use crate::manifest::{Mode, SignedManifest};
+use crate::manifest::{self, Mode, SignedManifest};
 use crate::recall::Scored;
 use crate::rotation::Rotation;
 use crate::transport::Transport;
-use crate::wire::Message;
+use crate::wire::{Message, message_len};
 
 mod chunks;
 mod column;
@@ -206,7 +206,8 @@ fn offered(
     transport: &mut impl Transport,
     keys: &ReaderKeys,
 ) -> Result<(SignedManifest, usize), Error> {
-    let reply = transport.call(&Message::GetManifest.with(&[]))?;
+    let limit = message_len(manifest::MAX_SIGNED_LEN);
+    let reply = transport.call(&Message::GetManifest.with(&[]), limit)?;
     let manifest = Message::Manifest.expect(&reply, None)?;
     let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
     Ok((manifest, reply.len()))

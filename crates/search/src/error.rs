@@ -332,6 +332,9 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
+    /// A message did not reach the server, or no acceptable reply came back.
+    #[error("no reply: {0}")]
+    Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A search failed. It does not say how: whatever a bucket contained, the messages were the
     /// same, and a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]

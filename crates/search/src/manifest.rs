@@ -22,7 +22,7 @@ mod part;
 mod signed;
 
 pub use part::{Holder, Part};
-pub use signed::SignedManifest;
+pub use signed::{MAX_SIGNED_LEN, SignedManifest};
 
 /// The largest dimension of a vector.
 pub const MAX_DIM: u32 = 4096;

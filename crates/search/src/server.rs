@@ -7,7 +7,7 @@ use crate::columns::Rows;
 use crate::index::{self, Index};
 use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
 use crate::store::Bytes;
-use crate::wire::{Edition, Message};
+use crate::wire::{EDITION_LEN, Edition, MAX_PARTS, Message, message_len};
 use crate::{Error, code};
 
 /// One version of an index that is ready to answer.
@@ -23,6 +23,8 @@ use crate::{Error, code};
 pub struct Server {
     manifest: SignedManifest,
     edition: Edition,
+    /// The reply that holds the manifest.
+    offer: Vec<u8>,
     /// What clients download once, in the manifest's order.
     given: Vec<Bytes>,
     kind: Kind,
@@ -76,6 +78,7 @@ impl Server {
         }
         Ok(Self {
             edition: manifest.edition(),
+            offer: Message::Manifest.with(manifest.to_bytes()),
             manifest,
             given,
             kind,
@@ -88,21 +91,99 @@ impl Server {
         &self.manifest
     }
 
+    /// The longest request that this server answers.
+    ///
+    /// # Errors
+    /// If the index's parameters have no such length.
+    pub fn longest_request(&self) -> Result<usize, Error> {
+        let body = match &self.kind {
+            Kind::Sealed(sealed) => {
+                let scores = sealed.centroids.as_ref();
+                let score = scores.map_or(0, |centroids| dot::Query::encoded_len(centroids.dim()));
+                score.max(sealed.probes * sealed.pir.params().query_len())
+            }
+            Kind::Local => 0,
+            Kind::Columns(database) => {
+                column::Query::encoded_len(database.params(), database.dim())?
+            }
+        };
+        let parts = self.given.len() * size_of::<u16>();
+        Ok(message_len(EDITION_LEN + body.max(parts)))
+    }
+
+    /// The reply to `request`, if it is one that every client gets and that is ready: it can be
+    /// sent from where it lies.
+    #[must_use]
+    pub fn prepared(&self, request: &[u8]) -> Option<&[u8]> {
+        match Message::read(request) {
+            Ok((Message::GetManifest, [])) => Some(&self.offer),
+            _ => None,
+        }
+    }
+
     /// Answers one message.
     ///
     /// # Errors
     /// If the request is malformed, or not one that the manifest's mode has; [`Error::Stale`] if it is
     /// about another version of the index.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "there is a reply for each request"
+    )]
     pub fn handle(&self, request: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut replies = self.handle_batch(&[request]);
+        replies.pop().expect("a reply for each request")
+    }
+
+    /// Answers messages of any clients: those that take a pass over the index share one. Each reply
+    /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
+    #[must_use]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "a request is refused, prepared or in a pass"
+    )]
+    pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let (mut scores, mut fetches) = (Pass::default(), Pass::default());
+        let mut replies: Vec<_> = requests
+            .iter()
+            .enumerate()
+            .map(|(at, request)| {
+                if let Some(reply) = self.prepared(request) {
+                    return Some(Ok(reply.to_vec()));
+                }
+                match self.read(request) {
+                    Ok((Message::Score, body)) => scores.push(at, body),
+                    Ok((Message::Fetch, body)) => fetches.push(at, body),
+                    Ok((_, body)) => return Some(self.parts(body)),
+                    Err(error) => return Some(Err(error)),
+                }
+                None
+            })
+            .collect();
+        for (pass, answers) in [
+            (&scores, self.score(&scores.bodies)),
+            (&fetches, self.fetch(&fetches.bodies)),
+        ] {
+            for (&at, answer) in pass.places.iter().zip(answers) {
+                replies[at] = Some(answer);
+            }
+        }
+        let replies = replies.into_iter();
+        replies
+            .map(|reply| reply.expect("every request is refused or in a pass"))
+            .collect()
+    }
+
+    /// A request about the edition that is served, without naming it.
+    fn read<'a>(&self, request: &'a [u8]) -> Result<(Message, &'a [u8]), Error> {
         match Message::read(request)? {
-            (Message::GetManifest, []) => Ok(Message::Manifest.with(self.manifest.to_bytes())),
-            (Message::GetParts, body) => self.parts(self.edition.strip(body)?),
-            (Message::Score, body) => self.score(self.edition.strip(body)?),
-            (Message::Fetch, body) => self.fetch(self.edition.strip(body)?),
-            (kind, body) => Err(Error::Malformed {
-                what: "message",
-                why: format!("{kind:?} of {} bytes is no request", body.len()),
-            }),
+            (kind @ (Message::GetParts | Message::Score | Message::Fetch), body) => {
+                Ok((kind, self.edition.strip(body)?))
+            }
+            (kind, body) => {
+                let why = format!("{kind:?} of {} bytes is no request", body.len());
+                Err(malformed(why))
+            }
         }
     }
 
@@ -110,67 +191,146 @@ impl Server {
     fn parts(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
         let (numbers, rest) = body.as_chunks();
         let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
-        let parts: Option<Vec<&Bytes>> = numbers
+        let parts: Option<Vec<&[u8]>> = numbers
             .iter()
-            .map(|&number| self.given.get(usize::from(number)))
+            .map(|&number| self.given.get(usize::from(number)).map(|part| &part[..]))
             .collect();
         let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
         let Some(parts) = parts.filter(|parts| ascending && !parts.is_empty()) else {
-            let why = format!("not some of {} parts in their order", self.given.len());
-            return Err(Error::Malformed {
-                what: "message",
-                why,
-            });
+            let count = self.given.len();
+            return Err(malformed(format!(
+                "not some of {count} parts in their order"
+            )));
         };
-        let parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
+        let len: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        if parts.len() > 1 && len > MAX_PARTS {
+            return Err(malformed(format!(
+                "parts of {len} bytes in one reply, expected at most {MAX_PARTS}"
+            )));
+        }
         Ok(Message::Parts.with(&parts.concat()))
     }
 
-    /// Scores all centroids or all vectors under encryption, in one pass.
-    fn score(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let reply = match &self.kind {
-            Kind::Columns(database) => {
-                let expected = column::Query::encoded_len(database.params(), database.dim())?;
-                check_len(Message::Score, body, expected)?;
-                let query = column::Query::from_bytes(body)?;
-                database.score(&query)?.to_bytes()
-            }
-            _ => {
-                let centroids = self.sealed()?.centroids.as_ref().ok_or(Error::Mode {
-                    found: Routing::Downloaded.name(),
-                    expected: Routing::Encrypted.name(),
-                })?;
-                let query = dot::Query::from_bytes(body)?;
-                centroids.score(&query)?.to_bytes()
-            }
-        };
-        Ok(Message::Scored.with(&reply))
-    }
-
-    /// Answers the manifest's number of PIR queries in one scan.
-    fn fetch(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let sealed = self.sealed()?;
-        let params = sealed.pir.params();
-        let expected = sealed.probes * params.query_len();
-        check_len(Message::Fetch, body, expected)?;
-        let queries = body.chunks_exact(params.query_len());
-        let queries: Result<Vec<_>, _> = queries
-            .map(|bytes| simple::Query::from_bytes(params, bytes))
-            .collect();
-        let answers = sealed.pir.answer_batch(&queries?)?;
-        let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
-        Ok(Message::Fetched.with(&body))
-    }
-
-    fn sealed(&self) -> Result<&Sealed, Error> {
+    /// Scores all vectors or all centroids under encryption, in one pass for all queries.
+    fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         match &self.kind {
-            Kind::Sealed(sealed) => Ok(sealed),
-            _ => Err(Error::Mode {
-                found: self.manifest.mode.name(),
-                expected: "sealed",
-            }),
+            Kind::Columns(database) => {
+                let read = |body: &[u8]| {
+                    let (params, dim) = (database.params(), database.dim());
+                    let expected = column::Query::encoded_len(params, dim)?;
+                    check_len(Message::Score, body, expected)?;
+                    let query = column::Query::from_bytes(body)?;
+                    check_packing((query.params(), query.dim()) == (params, dim))?;
+                    Ok(query)
+                };
+                in_one_pass(bodies, read, |queries| {
+                    let replies = database.score_batch(queries)?;
+                    let replies = replies.iter().map(column::Reply::to_bytes);
+                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+                })
+            }
+            Kind::Sealed(sealed) => {
+                let Some(centroids) = &sealed.centroids else {
+                    return self.refuse(bodies.len(), "one in which the server scores");
+                };
+                let read = |body: &[u8]| {
+                    let (params, dim) = (centroids.params(), centroids.dim());
+                    check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
+                    let query = dot::Query::from_bytes(body)?;
+                    check_packing((query.params(), query.dim()) == (params, dim))?;
+                    Ok(query)
+                };
+                in_one_pass(bodies, read, |queries| {
+                    let replies = centroids.score_batch(queries)?;
+                    let replies = replies.iter().map(dot::Reply::to_bytes);
+                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+                })
+            }
+            Kind::Local => self.refuse(bodies.len(), "one in which the server scores"),
         }
     }
+
+    /// Answers the manifest's number of PIR queries of each request, in one pass for all.
+    fn fetch(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let Kind::Sealed(sealed) = &self.kind else {
+            return self.refuse(bodies.len(), "sealed");
+        };
+        let params = sealed.pir.params();
+        let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
+            check_len(Message::Fetch, body, sealed.probes * params.query_len())?;
+            let queries = body.chunks_exact(params.query_len()).map(|bytes| {
+                let query = simple::Query::from_bytes(params, bytes)?;
+                check_packing(query.version() == sealed.pir.version())?;
+                Ok(query)
+            });
+            queries.collect()
+        };
+        in_one_pass(bodies, read, |queries| {
+            let answers = sealed.pir.answer_batch(&queries.concat())?;
+            let answers = answers.chunks_exact(sealed.probes);
+            Ok(answers
+                .map(|answers| {
+                    let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
+                    Message::Fetched.with(&body)
+                })
+                .collect())
+        })
+    }
+
+    /// Refuses requests that the index's mode does not have.
+    fn refuse(&self, count: usize, expected: &'static str) -> Vec<Result<Vec<u8>, Error>> {
+        let found = self.manifest.mode.name();
+        let refusals = (0..count).map(|_| Err(Error::Mode { found, expected }));
+        refusals.collect()
+    }
+}
+
+/// Requests of one kind, and which of a batch they are.
+#[derive(Default)]
+struct Pass<'a> {
+    places: Vec<usize>,
+    bodies: Vec<&'a [u8]>,
+}
+
+impl<'a> Pass<'a> {
+    fn push(&mut self, place: usize, body: &'a [u8]) {
+        self.places.push(place);
+        self.bodies.push(body);
+    }
+}
+
+/// Reads every query, and answers those that are well formed together.
+fn in_one_pass<Q>(
+    bodies: &[&[u8]],
+    read: impl Fn(&[u8]) -> Result<Q, Error>,
+    answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
+) -> Vec<Result<Vec<u8>, Error>> {
+    let mut queries = Vec::with_capacity(bodies.len());
+    let mut replies = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        replies.push(read(body).map(|query| {
+            queries.push(query);
+            Vec::new()
+        }));
+    }
+    if queries.is_empty() {
+        return replies;
+    }
+    let places = replies.iter_mut().filter(|reply| reply.is_ok());
+    match answer(&queries) {
+        Ok(answers) => {
+            for (place, answer) in places.zip(answers) {
+                *place = Ok(answer);
+            }
+        }
+        // No query that was read can be at fault, but if one is, the others do not pay for it.
+        Err(_) => {
+            for (place, query) in places.zip(&queries) {
+                *place = answer(std::slice::from_ref(query)).map(|answers| answers.concat());
+            }
+        }
+    }
+    replies
 }
 
 impl Sealed {
@@ -242,9 +402,21 @@ fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
     if body.len() == expected {
         return Ok(());
     }
-    let why = format!("{kind:?} of {} bytes, expected {expected}", body.len());
-    Err(Error::Malformed {
+    Err(malformed(format!(
+        "{kind:?} of {} bytes, expected {expected}",
+        body.len()
+    )))
+}
+
+/// Refuses a query that was made for another form of the index.
+fn check_packing(same: bool) -> Result<(), Error> {
+    let why = || malformed("a query for another packing or version of the index".to_owned());
+    same.then_some(()).ok_or_else(why)
+}
+
+fn malformed(why: String) -> Error {
+    Error::Malformed {
         what: "message",
         why,
-    })
+    }
 }

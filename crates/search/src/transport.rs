@@ -6,11 +6,15 @@ use crate::{Error, Server};
 
 /// A way to send a request to a server and wait for its reply.
 pub trait Transport {
-    /// Sends `request`, returns the reply.
+    /// Sends `request`, returns the reply, which is at most `limit` bytes long: the caller knows
+    /// from the manifest how much an honest server sends.
+    ///
+    /// A request is sent once. Sending the same encrypted query again would tell the server that
+    /// the first reply was lost or refused; a search that is tried again draws fresh secrets.
     ///
     /// # Errors
-    /// If no reply came.
-    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error>;
+    /// If no reply came, or a longer one: [`Error::Transport`].
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error>;
 }
 
 /// What an observer sees of one request and its reply.
@@ -55,7 +59,7 @@ impl<'a> InProcess<'a> {
 }
 
 impl Transport for InProcess<'_> {
-    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&mut self, request: &[u8], _limit: usize) -> Result<Vec<u8>, Error> {
         let start = Instant::now();
         let reply = self.server.handle(request);
         self.server_time += start.elapsed();

@@ -20,7 +20,7 @@ pub(crate) const MANIFEST: Kind = (1, "manifest");
 pub(crate) const INDEX: Kind = (2, "index");
 
 /// Magic, version, kind.
-const FILE_HEAD_LEN: usize = 8;
+pub(crate) const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
@@ -105,6 +105,10 @@ impl Edition {
     }
 }
 
+/// Bytes of parts in one reply, unless it is a single part: it bounds what a request makes the server
+/// put together.
+pub(crate) const MAX_PARTS: u64 = 8 << 20;
+
 /// A message of the search protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -114,7 +118,7 @@ pub(crate) enum Message {
     /// The signed manifest.
     Manifest = 102,
     /// Asks for parts that are downloaded once: the edition, the number of each among those that
-    /// clients download, as 16 bits.
+    /// clients download, as 16 bits, ascending; several if they have no more than `MAX_PARTS` bytes.
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
@@ -205,7 +209,7 @@ impl Message {
 
 /// The length of a message with a body of `len` bytes.
 #[must_use]
-pub(crate) fn message_len(len: usize) -> usize {
+pub(crate) const fn message_len(len: usize) -> usize {
     FILE_HEAD_LEN + 8 + len
 }
 

@@ -157,9 +157,14 @@ struct Recorder<'a> {
 }
 
 impl Transport for Recorder<'_> {
-    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         self.requests.push(request.to_vec());
-        self.server.handle(request)
+        let reply = self.server.handle(request)?;
+        assert!(
+            reply.len() <= limit,
+            "the limit is the honest length or more"
+        );
+        Ok(reply)
     }
 }
 
@@ -192,6 +197,57 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
                 first.len()
             );
         }
+    }
+}
+
+/// A reply in a batch, whatever else is in it, is that of the request alone.
+#[test]
+fn a_batch_answers_as_its_requests_alone_would_be_answered() {
+    let set = set();
+    for index in all(&set) {
+        let server = Server::new(index).unwrap();
+        let mut transport = Recorder {
+            server: &server,
+            requests: Vec::new(),
+        };
+        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        for query in set.queries.rows().take(5) {
+            client.search(&mut rng(5), &mut transport, query).unwrap();
+        }
+        let mut requests = transport.requests;
+        // Between them: damaged ones, and one that is no request.
+        let last = requests.last().unwrap().clone();
+        for (at, byte) in [(0, 4), (2, 6), (3, 17), (5, last.len() - 1)] {
+            let mut damaged = last.clone();
+            damaged[byte % last.len()] ^= 0xff;
+            requests.insert(at, damaged);
+        }
+        requests.insert(1, Vec::new());
+        requests.insert(4, server.handle(&last).unwrap());
+        assert!(
+            requests
+                .iter()
+                .any(|request| server.handle(request).is_err())
+        );
+        let borrowed: Vec<&[u8]> = requests.iter().map(Vec::as_slice).collect();
+        let replies = server.handle_batch(&borrowed);
+        assert_eq!(replies.len(), requests.len());
+        for (request, reply) in requests.iter().zip(replies) {
+            let alone = server.handle(request);
+            assert_eq!(
+                reply.map_err(|error| error.to_string()),
+                alone.map_err(|error| error.to_string())
+            );
+            if let Ok(prepared) = server.handle(request) {
+                assert!(request.len() <= server.longest_request().unwrap());
+                assert!(
+                    server
+                        .prepared(request)
+                        .is_none_or(|reply| reply == prepared)
+                );
+            }
+        }
+        assert!(server.handle_batch(&[]).is_empty());
     }
 }
 

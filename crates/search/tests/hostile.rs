@@ -101,8 +101,8 @@ struct Tampering<'a, F> {
 }
 
 impl<F: FnMut(&mut Vec<u8>)> Transport for Tampering<'_, F> {
-    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut reply = self.inner.call(request)?;
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let mut reply = self.inner.call(request, limit)?;
         if u16::from_le_bytes([request[6], request[7]]) == self.kind {
             (self.change)(&mut reply);
         }

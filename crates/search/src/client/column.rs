@@ -11,7 +11,7 @@ use crate::keys::ReaderKeys;
 use crate::manifest::{ColumnSegment, Columns, Segment};
 use crate::recall::{Scored, TopK, number};
 use crate::transport::Transport;
-use crate::wire::{Edition, Message};
+use crate::wire::{Edition, Message, message_len};
 use crate::{Error, residue};
 
 /// All segments of an index, with what reads their scores.
@@ -149,9 +149,10 @@ pub(super) fn score(
     stages: &mut Stages,
 ) -> Result<Reply, Error> {
     let start = Instant::now();
-    let reply = transport.call(&Message::Score.about(edition, &query.to_bytes()))?;
-    stages.scores = start.elapsed();
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
+    let request = Message::Score.about(edition, &query.to_bytes());
+    let reply = transport.call(&request, message_len(len))?;
+    stages.scores = start.elapsed();
     // No message follows, so what is wrong with this one may end the search.
     Message::Scored
         .expect(&reply, Some(len))

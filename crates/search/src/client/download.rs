@@ -4,11 +4,8 @@ use std::collections::HashMap;
 
 use crate::manifest::{Digest, Manifest, Mode, Part, Segment, SignedManifest};
 use crate::transport::Transport;
-use crate::wire::Message;
+use crate::wire::{MAX_PARTS, Message, message_len};
 use crate::{Error, index};
-
-/// Bytes of parts in one reply, unless a single part is longer.
-const REPLY: u64 = 8 << 20;
 
 /// Parts that arrived, checked against the manifest.
 pub(super) struct Download {
@@ -37,7 +34,7 @@ impl Download {
         let mut batch: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
-            if !batch.is_empty() && len + part.len > REPLY {
+            if !batch.is_empty() && len + part.len > MAX_PARTS {
                 download.fetch(transport, manifest, &batch)?;
                 batch.clear();
             }
@@ -54,9 +51,14 @@ impl Download {
         batch: &[(u16, &Part)],
     ) -> Result<(), Error> {
         let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
-        let reply = transport.call(&Message::GetParts.about(manifest.edition(), &numbers))?;
         let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
-        let mut rest = Message::Parts.expect(&reply, usize::try_from(len).ok())?;
+        let len = usize::try_from(len).map_err(|_| Error::Malformed {
+            what: "manifest",
+            why: format!("parts of {len} bytes"),
+        })?;
+        let request = Message::GetParts.about(manifest.edition(), &numbers);
+        let reply = transport.call(&request, message_len(len))?;
+        let mut rest = Message::Parts.expect(&reply, Some(len))?;
         for (_, part) in batch {
             let len = usize::try_from(part.len).unwrap_or(usize::MAX);
             let Some((bytes, after)) = rest.split_at_checked(len) else {

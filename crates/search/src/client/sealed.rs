@@ -19,7 +19,7 @@ use crate::manifest::{Digest, Routing, Sealed};
 use crate::recall::{Scored, TopK, number};
 use crate::seal::Seal;
 use crate::transport::Transport;
-use crate::wire::{Edition, Message};
+use crate::wire::{Edition, Message, message_len};
 use crate::{Error, code, index, vectors};
 
 pub(super) struct Client {
@@ -118,7 +118,8 @@ impl Client {
         let buckets = self.route(scores.as_deref().unwrap_or(&[]));
         let (secrets, queries) = self.pir.query_batch(rng, &buckets)?;
         let body: Vec<u8> = queries.iter().flat_map(simple::Query::to_bytes).collect();
-        let reply = transport.call(&Message::Fetch.about(edition, &body))?;
+        let limit = message_len(queries.len() * self.pir.params().answer_len());
+        let reply = transport.call(&Message::Fetch.about(edition, &body), limit)?;
         let fetched = self.recover(secrets, &reply);
         stages.fetch = start.elapsed();
 
@@ -175,13 +176,15 @@ impl Client {
         stages.encrypt = start.elapsed();
 
         let start = Instant::now();
-        let reply = transport.call(&Message::Score.about(edition, &query.to_bytes()))?;
+        let clusters = self.mode.clusters as usize;
+        let len = dot::Reply::encoded_len(&params, query.dim(), clusters)?;
+        let request = Message::Score.about(edition, &query.to_bytes());
+        let reply = transport.call(&request, message_len(len))?;
         stages.scores = start.elapsed();
 
         let start = Instant::now();
-        let clusters = self.mode.clusters as usize;
         let scores = Message::Scored
-            .expect(&reply, None)
+            .expect(&reply, Some(len))
             .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
             .and_then(|reply| Ok(secret.decrypt(clusters, &reply)?));
         stages.decrypt = start.elapsed();

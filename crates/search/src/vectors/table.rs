@@ -1,5 +1,7 @@
 //! Tables: vectors are a column of lists of one length, ids a column of integers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float16Type, Float32Type, Float64Type, Int8Type, Int32Type, Int64Type, UInt8Type, UInt32Type,
@@ -131,6 +133,17 @@ fn next_rows(batches: &mut Batches) -> Result<Option<(RecordBatch, usize)>, Erro
     Ok(None)
 }
 
+/// What `decode` returns, or an error if it panics.
+///
+/// The decoders of these formats have a history of assertions that a damaged file can reach, and a
+/// file must not stop the program. What panicked is not used again.
+fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| Error::Table {
+        format,
+        why: "it is damaged".to_owned(),
+    })
+}
+
 /// Finds the two columns in a file's schema.
 fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     let vectors = match &names.vectors {
@@ -149,6 +162,9 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
             first
         }
     };
+    if let DataType::FixedSizeList(_, dim) = schema.field(vectors).data_type() {
+        check_dim(u64::try_from(*dim).unwrap_or(0))?;
+    }
     let ids = names.ids.as_ref();
     let ids = ids.map(|name| find(schema.fields(), name, is_id));
     let ids = ids.transpose()?;
@@ -190,7 +206,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn is_vector(kind: &DataType) -> bool {
-    let (DataType::FixedSizeList(item, 1..) | DataType::List(item) | DataType::LargeList(item)) =
+    let (DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item)) =
         kind
     else {
         return false;

@@ -15,12 +15,17 @@ use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{ArrowError, Schema};
 
-use super::{Batches, columns};
+use super::{Batches, caught, columns};
 use crate::Error;
 use crate::vectors::reader::ColumnNames;
 
+const FORMAT: &str = "Arrow";
+
 /// What a file begins and ends with.
 const MAGIC: &[u8; 6] = b"ARROW1";
+
+/// The most bytes before the first message of a file.
+const MAX_START: usize = 128;
 
 /// What a message begins with.
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -33,14 +38,22 @@ const MAX_BODY: u64 = 1 << 31;
 
 /// A stream's batches.
 pub(super) fn open(mut input: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Batches, Error> {
-    let start = bytes(&mut input, 8)?;
+    let mut start = bytes(&mut input, 8)?;
     let framed = start.starts_with(MAGIC);
-    if !framed {
-        if !start.starts_with(&CONTINUATION) {
-            return Err(damaged("it begins neither with ARROW1 nor with a message"));
+    if framed {
+        // Writers fill up to a multiple of 8 bytes, some of them of 64, before the first message.
+        start = bytes(&mut input, 8)?;
+        for _ in 2..MAX_START / 8 {
+            if start != [0; 8] {
+                break;
+            }
+            start = bytes(&mut input, 8)?;
         }
-        input = Box::new(Cursor::new(start).chain(input));
     }
+    if !start.starts_with(&CONTINUATION) {
+        return Err(damaged("it begins neither with ARROW1 nor with a message"));
+    }
+    input = Box::new(Cursor::new(start).chain(input));
     let mut stream = Stream { input, framed };
     let head = stream.head()?.ok_or(Error::NoVectors)?;
     let message = message(&head)?;
@@ -107,8 +120,8 @@ impl Stream {
             let body = bytes(&mut self.input, body_len(&message)?)?;
             match message.header_type() {
                 MessageHeader::RecordBatch => {
-                    let batch = decode(&message, body, schema, order).map_err(damaged)?;
-                    return Ok(Some(batch));
+                    let batch = caught(FORMAT, || decode(&message, body, schema, order))?;
+                    return batch.map(Some).map_err(damaged);
                 }
                 // Neither of the columns is coded by a dictionary.
                 MessageHeader::DictionaryBatch => (),
@@ -159,6 +172,13 @@ fn decode(
         .header_as_record_batch()
         .ok_or_else(|| wrong("a batch without a description"))?;
     let compressed = batch.compression().is_some();
+    // The decoder multiplies lengths, and asserts that nothing overflows.
+    let possible = |len: i64| u64::try_from(len).is_ok_and(|len| len <= MAX_BODY);
+    let nodes = batch.nodes();
+    let mut nodes = nodes.iter().flatten();
+    if !possible(batch.length()) || !nodes.all(|node| possible(node.length())) {
+        return Err(wrong("a column of an impossible length"));
+    }
     let mut unpacked = 0u64;
     for buffer in batch.buffers().iter().flatten() {
         let start = usize::try_from(buffer.offset()).ok();
@@ -188,7 +208,7 @@ fn decode(
 
 fn damaged(why: impl ToString) -> Error {
     Error::Table {
-        format: "Arrow",
+        format: FORMAT,
         why: why.to_string(),
     }
 }

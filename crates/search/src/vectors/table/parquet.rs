@@ -1,14 +1,14 @@
 //! Parquet files.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 
-use super::{Batches, columns};
+use super::{Batches, caught, columns};
 use crate::Error;
 use crate::vectors::reader::ColumnNames;
+
+const FORMAT: &str = "Parquet";
 
 /// Rows that are decoded at a time.
 const BATCH: usize = 1024;
@@ -18,7 +18,7 @@ pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, u64), Er
 where
     R: ChunkReader + 'static,
 {
-    let builder = caught(|| ParquetRecordBatchReaderBuilder::try_new(file))?;
+    let builder = caught(FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file))?;
     let builder = builder.map_err(damaged)?;
     let chosen = columns(builder.schema(), names)?;
     let rows = builder.metadata().file_metadata().num_rows();
@@ -27,7 +27,7 @@ where
     let wanted = [Some(chosen.vectors), chosen.ids].into_iter().flatten();
     let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
     let builder = builder.with_projection(mask).with_batch_size(BATCH);
-    let mut reader = caught(|| builder.build())?.map_err(damaged)?;
+    let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
 
     // A projection keeps the file's order of columns.
     let order: &[usize] = match chosen.ids {
@@ -36,7 +36,7 @@ where
         Some(_) => &[0, 1],
     };
     let batches = std::iter::from_fn(move || {
-        let batch = match caught(|| reader.next()) {
+        let batch = match caught(FORMAT, || reader.next()) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
         };
@@ -46,17 +46,9 @@ where
     Ok((Box::new(batches), rows))
 }
 
-/// What `decode` returns, or an error if it panics.
-///
-/// The decoder of this format has a history of assertions that a damaged file can reach; a file
-/// must not stop the program. The reader is not used after an error.
-fn caught<T>(decode: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| damaged("it is damaged"))
-}
-
 fn damaged(error: impl ToString) -> Error {
     Error::Table {
-        format: "Parquet",
+        format: FORMAT,
         why: error.to_string(),
     }
 }

@@ -1,0 +1,159 @@
+//! Where a server is, and how a client wants to talk to it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{ClientKey, Error};
+
+/// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
+/// in one way, and no server can make the client buffer more.
+const WINDOW: u32 = 4 << 20;
+
+/// How long a client waits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadlines {
+    /// For a connection, TLS included.
+    pub connect: Duration,
+    /// For the beginning of a reply, and for each further part of it.
+    pub part: Duration,
+    /// Bytes per second at which a reply must at least come, after the time for its first part.
+    pub slowest: u32,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            part: Duration::from_secs(30),
+            slowest: 64 << 10,
+        }
+    }
+}
+
+impl Deadlines {
+    /// For a whole reply of at most `limit` bytes.
+    #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
+    pub(crate) fn whole(&self, limit: usize) -> Duration {
+        let seconds = limit as f64 / f64::from(self.slowest.max(1));
+        self.part + Duration::from_secs_f64(seconds)
+    }
+}
+
+/// A server to connect to.
+#[derive(Clone)]
+pub struct Endpoint {
+    address: String,
+    name: Option<String>,
+    roots: Option<Vec<u8>>,
+    pub(crate) key: Option<Arc<ClientKey>>,
+    pub(crate) deadlines: Deadlines,
+}
+
+impl Endpoint {
+    /// A server at `https://host:port`, or at `http://host:port` for a connection without TLS.
+    #[must_use]
+    pub fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            name: None,
+            roots: None,
+            key: None,
+            deadlines: Deadlines::default(),
+        }
+    }
+
+    /// The certificates, in PEM, of which one must have signed the server's. Needed for `https`: no
+    /// others are trusted.
+    #[must_use]
+    pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots = Some(pem.into());
+        self
+    }
+
+    /// The name that the server's certificate must have, if it is not the address's host.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Signs every request with this key.
+    #[must_use]
+    pub fn key(mut self, key: ClientKey) -> Self {
+        self.key = Some(Arc::new(key));
+        self
+    }
+
+    /// How long to wait.
+    #[must_use]
+    pub fn deadlines(mut self, deadlines: Deadlines) -> Self {
+        self.deadlines = deadlines;
+        self
+    }
+
+    /// HTTP/2 with its bounds, and TLS.
+    pub(crate) fn build(&self) -> Result<tonic::transport::Endpoint, Error> {
+        let wrong = || Error::Address {
+            address: self.address.clone(),
+        };
+        let encrypted = self.address.starts_with("https://");
+        if !encrypted && !self.address.starts_with("http://") {
+            return Err(wrong());
+        }
+        if encrypted != self.roots.is_some() {
+            return Err(Error::Roots);
+        }
+        let endpoint = tonic::transport::Endpoint::from_shared(self.address.clone())
+            .map_err(|_| wrong())?
+            .connect_timeout(self.deadlines.connect)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .max_frame_size(64 << 10)
+            .http2_max_header_list_size(8 << 10)
+            .http2_keep_alive_interval(Duration::from_secs(20))
+            .keep_alive_timeout(Duration::from_secs(20));
+        self.with_tls(endpoint)
+    }
+
+    #[cfg(feature = "tls")]
+    fn with_tls(
+        &self,
+        endpoint: tonic::transport::Endpoint,
+    ) -> Result<tonic::transport::Endpoint, Error> {
+        use tonic::transport::{Certificate, ClientTlsConfig};
+        let Some(roots) = &self.roots else {
+            return Ok(endpoint);
+        };
+        let mut config = ClientTlsConfig::new()
+            .ca_certificate(Certificate::from_pem(roots))
+            .timeout(self.deadlines.connect);
+        if let Some(name) = &self.name {
+            config = config.domain_name(name);
+        }
+        endpoint
+            .tls_config(config)
+            .map_err(|error| Error::Certificate(crate::error::chain(&error)))
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn with_tls(
+        &self,
+        endpoint: tonic::transport::Endpoint,
+    ) -> Result<tonic::transport::Endpoint, Error> {
+        match (&self.roots, &self.name) {
+            (None, _) => Ok(endpoint),
+            _ => Err(Error::Certificate("this build has no TLS".to_owned())),
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("address", &self.address)
+            .field("key", &self.key)
+            .field("deadlines", &self.deadlines)
+            .finish_non_exhaustive()
+    }
+}

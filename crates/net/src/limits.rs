@@ -1,0 +1,95 @@
+//! How much a server takes on.
+
+use std::time::Duration;
+
+use crate::Error;
+
+/// Bounds of a server's memory and time, whatever its clients do.
+///
+/// The defaults suit one machine with an index of a few hundred thousand vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Connections; more are closed as they come.
+    pub connections: usize,
+    /// Requests in flight on one connection; HTTP/2 lets no client start more.
+    pub per_connection: u32,
+    /// Requests in flight; more are refused.
+    pub in_flight: usize,
+    /// Requests that one scan answers at most. The rest wait for the next.
+    pub batch: usize,
+    /// Requests per second, of all clients together and of each client key.
+    pub rate: f64,
+    /// Requests per second of one client key.
+    pub rate_per_key: f64,
+    /// A new connection must make a request within this time.
+    pub first_request: Duration,
+    /// A connection without requests is closed after this time.
+    pub idle: Duration,
+    /// A request must be received and answered within this time; sending a long reply may take
+    /// longer, by [`slowest`](Self::slowest).
+    pub request: Duration,
+    /// Bytes per second at which a client must at least take its reply.
+    pub slowest: u32,
+    /// How far a client's clock may be from the server's. Proofs are remembered twice as long.
+    pub skew: Duration,
+    /// Requests in flight when the server is told to stop have this long.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            per_connection: 8,
+            in_flight: 64,
+            batch: 16,
+            rate: 1000.0,
+            rate_per_key: 100.0,
+            first_request: Duration::from_secs(10),
+            idle: Duration::from_secs(300),
+            request: Duration::from_secs(30),
+            slowest: 64 << 10,
+            skew: Duration::from_secs(60),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Limits {
+    /// Refuses limits under which nothing could be answered.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let counts = [self.connections, self.in_flight, self.batch];
+        if counts.contains(&0) || self.per_connection == 0 || self.slowest == 0 {
+            return Err(Error::Limits("a count of zero"));
+        }
+        let rates = [self.rate, self.rate_per_key];
+        if !rates.iter().all(|rate| (0.001..=1e9).contains(rate)) {
+            return Err(Error::Limits(
+                "a rate outside 0.001 to 10^9 requests per second",
+            ));
+        }
+        let times = [self.first_request, self.idle, self.request];
+        if times.iter().any(|time| time.is_zero()) {
+            return Err(Error::Limits("no time at all"));
+        }
+        if self.skew > Duration::from_secs(3600) {
+            return Err(Error::Limits("a skew of more than an hour"));
+        }
+        Ok(())
+    }
+
+    /// Nonces to be remembered: as many as the rate lets through while a proof is fresh.
+    pub(crate) fn nonces(&self) -> usize {
+        let window = 2.0 * self.skew.as_secs_f64() + 2.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and cut to what memory is given for"
+        )]
+        let nonces = (self.rate * window).min(MAX_NONCES) as usize;
+        nonces.max(1)
+    }
+}
+
+/// Nonces are remembered up to here, about 64 MB; beyond it requests are refused as too many.
+const MAX_NONCES: f64 = 1_000_000.0;

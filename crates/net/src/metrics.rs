@@ -1,0 +1,108 @@
+//! What an operator may watch: sums over all clients, never one of them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::Refusal;
+
+/// The counts of one service.
+///
+/// # Security
+/// The only label is the reason of a refusal. There is no client, no key, no address, no size and no
+/// time of a single request in them; but on a quiet server a count that grows by one is a request, so
+/// the port is for the operator.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) answered: Counter,
+    refused: Family<Reason, Counter>,
+    pub(crate) in_flight: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) closed: Counter,
+    pub(crate) replaced: Counter,
+    batch: Histogram,
+    scan: Histogram,
+    verify: Histogram,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: Refusal,
+}
+
+impl EncodeLabelValue for Refusal {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.name().encode(encoder)
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Arc<Self> {
+        let seconds = || Histogram::new(exponential_buckets(0.0005, 2.0, 14));
+        let mut metrics = Self {
+            registry: Registry::with_prefix("sordino"),
+            answered: Counter::<u64, AtomicU64>::default(),
+            refused: Family::default(),
+            in_flight: Gauge::default(),
+            connections: Gauge::default(),
+            closed: Counter::default(),
+            replaced: Counter::default(),
+            batch: Histogram::new(exponential_buckets(1.0, 2.0, 7)),
+            scan: seconds(),
+            verify: seconds(),
+        };
+        for reason in Refusal::ALL {
+            // All of them, so that a series does not appear with its first event.
+            drop(metrics.refused.get_or_create(&Reason { reason }));
+        }
+        let registry = &mut metrics.registry;
+        registry.register("answered", "Requests answered", metrics.answered.clone());
+        registry.register("refused", "Requests refused", metrics.refused.clone());
+        let help = "Requests in flight";
+        registry.register("in_flight", help, metrics.in_flight.clone());
+        let help = "Open connections";
+        registry.register("connections", help, metrics.connections.clone());
+        let help = "Connections closed because there were too many";
+        registry.register("connections_refused", help, metrics.closed.clone());
+        let help = "Versions of the index put in place";
+        registry.register("replaced", help, metrics.replaced.clone());
+        let help = "Requests answered by one scan";
+        registry.register("batch", help, metrics.batch.clone());
+        let help = "Time of a scan";
+        registry.register_with_unit("scan", help, Unit::Seconds, metrics.scan.clone());
+        let help = "Time of verifying a batch of proofs";
+        registry.register_with_unit("verify", help, Unit::Seconds, metrics.verify.clone());
+        Arc::new(metrics)
+    }
+
+    pub(crate) fn refused(&self, reason: Refusal) {
+        self.refused.get_or_create(&Reason { reason }).inc();
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
+    pub(crate) fn scanned(&self, requests: usize, took: Duration) {
+        self.batch.observe(requests as f64);
+        self.scan.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn verified(&self, took: Duration) {
+        self.verify.observe(took.as_secs_f64());
+    }
+
+    /// All counts in the OpenMetrics text form.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}

@@ -1,0 +1,58 @@
+//! Token buckets.
+
+use std::time::Instant;
+
+/// Lets a number of requests per second through, and that many at once after a rest of a second.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    per_second: f64,
+    tokens: f64,
+    at: Instant,
+}
+
+impl Rate {
+    pub(crate) fn new(per_second: f64, now: Instant) -> Self {
+        Self {
+            per_second,
+            tokens: per_second.max(1.0),
+            at: now,
+        }
+    }
+
+    /// Takes a token, if there is one.
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
+        let rested = now.saturating_duration_since(self.at).as_secs_f64();
+        self.at = now.max(self.at);
+        self.tokens = (self.tokens + rested * self.per_second).min(self.per_second.max(1.0));
+        let enough = self.tokens >= 1.0;
+        if enough {
+            self.tokens -= 1.0;
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn as_many_as_the_rate_pass() {
+        let start = Instant::now();
+        let mut rate = Rate::new(10.0, start);
+        let burst = (0..50).filter(|_| rate.take(start)).count();
+        assert_eq!(burst, 10);
+        let passed = (1..=3000)
+            .filter(|&ms| rate.take(start + Duration::from_millis(ms)))
+            .count();
+        assert!((29..=30).contains(&passed), "{passed}");
+        // A long rest saves up one second's worth.
+        let later = start + Duration::from_secs(1000);
+        assert_eq!((0..50).filter(|_| rate.take(later)).count(), 10);
+        // Less than one a second: one, then a wait.
+        let mut slow = Rate::new(0.5, start);
+        assert!(slow.take(start) && !slow.take(start + Duration::from_secs(1)));
+        assert!(slow.take(start + Duration::from_secs(2)));
+    }
+}

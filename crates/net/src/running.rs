@@ -1,0 +1,227 @@
+//! A service on its ports.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::Server;
+use tonic_health::ServingStatus;
+use tonic_health::server::{HealthReporter, health_reporter};
+
+use crate::grpc::Gate;
+use crate::incoming::Incoming;
+use crate::{Error, Service, exporter};
+
+/// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several.
+const STREAM_WINDOW: u32 = 1 << 20;
+
+/// HTTP/2's window of a connection, which bounds what is buffered for it.
+const CONNECTION_WINDOW: u32 = 2 << 20;
+
+/// Larger frames than HTTP/2's default, since messages are large.
+const FRAME: u32 = 64 << 10;
+
+/// Pings find out whether the other side is still there.
+const PING: Duration = Duration::from_secs(20);
+
+/// Where and how to listen.
+#[derive(Clone, Debug)]
+pub struct Listen {
+    address: SocketAddr,
+    metrics: Option<SocketAddr>,
+    #[cfg(feature = "tls")]
+    identity: Option<crate::Identity>,
+}
+
+impl Listen {
+    /// Listens on an address, port 0 for one that is free.
+    ///
+    /// Without [`tls`](Self::tls), whoever sits on the way sees who asks and can change replies. The
+    /// queries themselves are encrypted either way.
+    #[must_use]
+    pub fn on(address: SocketAddr) -> Self {
+        Self {
+            address,
+            metrics: None,
+            #[cfg(feature = "tls")]
+            identity: None,
+        }
+    }
+
+    /// Gives metrics out on another address, in the clear: at `/metrics`, for the operator.
+    #[must_use]
+    pub fn metrics(mut self, address: SocketAddr) -> Self {
+        self.metrics = Some(address);
+        self
+    }
+
+    /// Speaks TLS with this certificate.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, identity: crate::Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    /// HTTP/2 with its bounds, and TLS.
+    fn builder(&self, service: &Service) -> Result<Server, Error> {
+        let limits = &service.shared.limits;
+        let builder = Server::builder()
+            .max_concurrent_streams(limits.per_connection)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(FRAME)
+            .http2_max_header_list_size(8 << 10)
+            .http2_keepalive_interval(Some(PING))
+            .http2_keepalive_timeout(Some(PING));
+        #[cfg(feature = "tls")]
+        if let Some(identity) = &self.identity {
+            return identity.configure(builder, limits.first_request);
+        }
+        Ok(builder)
+    }
+}
+
+impl Service {
+    /// Starts to listen, on threads of its own.
+    ///
+    /// # Errors
+    /// [`Error::Listen`], [`Error::Certificate`], [`Error::Start`].
+    pub fn listen(&self, listen: &Listen) -> Result<Running, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .thread_name("sordino-net")
+            .enable_all()
+            .build()
+            .map_err(Error::Start)?;
+        let builder = listen.builder(self)?;
+        let (listener, address) = bind(&runtime, listen.address)?;
+        let metrics = listen.metrics.map(|address| bind(&runtime, address));
+        let metrics_address = match metrics.transpose()? {
+            Some((listener, address)) => {
+                let metrics = Arc::clone(&self.shared.metrics);
+                runtime.spawn(exporter::export(listener, metrics));
+                Some(address)
+            }
+            None => None,
+        };
+
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shared = Arc::clone(&self.shared);
+        let (reporter, health) = health_reporter();
+        let health_reporter = reporter.clone();
+        let serving = async move {
+            report(&reporter, ServingStatus::Serving).await;
+            let incoming = Incoming::new(
+                listener,
+                &shared.limits,
+                Arc::clone(&shared.metrics),
+                Arc::clone(&shared.stopping),
+            );
+            let mut builder = builder;
+            builder
+                .add_service(health)
+                .add_service(Gate { shared })
+                .serve_with_incoming_shutdown(incoming, async {
+                    // Told to, or nobody is left who could tell.
+                    let _ = stopped.await;
+                })
+                .await
+        };
+        let serving = runtime.spawn(serving);
+        Ok(Running {
+            service: self.clone(),
+            address,
+            metrics_address,
+            health: health_reporter,
+            stop: Some(stop),
+            serving: Some(serving),
+            runtime: Some(runtime),
+        })
+    }
+}
+
+/// Health of the server as a whole and of its one service.
+async fn report(reporter: &HealthReporter, status: ServingStatus) {
+    for name in ["", <Gate as tonic::server::NamedService>::NAME] {
+        reporter.set_service_status(name, status).await;
+    }
+}
+
+fn bind(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |source| Error::Listen { address, source };
+    let listener = runtime
+        .block_on(TcpListener::bind(address))
+        .map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// A service that listens. Dropping it cuts all connections; [`stop`](Self::stop) does not.
+#[derive(Debug)]
+pub struct Running {
+    service: Service,
+    address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
+    health: HealthReporter,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<Result<(), tonic::transport::Error>>>,
+    runtime: Option<Runtime>,
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where its metrics are.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
+    /// The service.
+    #[must_use]
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// Takes no more requests, answers those in flight, closes.
+    ///
+    /// # Errors
+    /// [`Error::Drain`] if some were not answered in the limits' time.
+    pub fn stop(mut self) -> Result<(), Error> {
+        let shared = Arc::clone(&self.service.shared);
+        shared.stopping.store(true, Ordering::Relaxed);
+        let (Some(runtime), Some(serving)) = (self.runtime.take(), self.serving.take()) else {
+            return Ok(());
+        };
+        drop(self.stop.take());
+        let health = self.health.clone();
+        let drain = shared.limits.drain;
+        let ended = runtime.block_on(async move {
+            report(&health, ServingStatus::NotServing).await;
+            tokio::time::timeout(drain, serving).await.is_ok()
+        });
+        runtime.shutdown_background();
+        if ended || shared.busy() == 0 {
+            return Ok(());
+        }
+        Err(Error::Drain { after: drain })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            self.service.shared.stopping.store(true, Ordering::Relaxed);
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,9 @@
+#![expect(
+    missing_docs,
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    unused_qualifications,
+    reason = "generated; the schema has the comments"
+)]
+
+tonic::include_proto!("sordino.v1");

@@ -1,0 +1,416 @@
+//! Clients that do not keep to the protocol: each is refused by name, and others are served on.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Frame;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sordino_mldsa::ml_dsa::{self, SigningKey, signature::Keypair};
+use sordino_net::schema::search_client::SearchClient;
+use sordino_net::schema::{CallRequest, HelloRequest, Proof};
+use sordino_net::{ClientKey, Connection, Error, Limits, Refusal, Running};
+use sordino_search::Client;
+use tonic::transport::Channel;
+
+use crate::parties::{
+    GET_MANIFEST, GET_SETUP, SCORE, client_key, connect, endpoint, message, open_door, owner, rng,
+    server, set, signed_door,
+};
+
+/// That somebody else is still served.
+fn still_serves(running: &Running) {
+    let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
+    Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+}
+
+fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
+    match result {
+        Err(Error::Refused(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_the_server_goes_on() {
+    let set = set();
+    let running = open_door(server(4, &set), Limits::default());
+    let mut connection = connect(&running);
+    let mut wrong: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        vec![0xff; 100],
+        message(GET_MANIFEST, b"a body"),
+        message(99, b""),
+        message(102, b""),
+        message(SCORE, b""),
+        message(SCORE, &[0; 1000]),
+        message(107, &[0; 1000]),
+        message(GET_SETUP, b"")[..15].to_vec(),
+    ];
+    let mut version = message(GET_MANIFEST, b"");
+    version[4] = 9;
+    wrong.push(version);
+    for request in wrong {
+        let found = connection.exchange(&request, 1 << 20);
+        assert!(
+            matches!(&found, Err(Error::Status { code, .. }) if code == "InvalidArgument"),
+            "{request:?}: {found:?}"
+        );
+    }
+    // Longer than any request of this index: not even read.
+    let longest = server(4, &set).longest_request().unwrap();
+    for len in [longest + 4000, 20 << 20] {
+        let found = connection.exchange(&vec![0; len], 1 << 20);
+        assert!(matches!(found, Err(Error::Status { .. })), "{found:?}");
+    }
+    // Out of order: a query before the manifest is only a query.
+    let found = connection.exchange(&message(GET_SETUP, b""), 100_000_000);
+    assert!(found.is_ok());
+    still_serves(&running);
+}
+
+#[test]
+fn only_known_keys_may_ask() {
+    let set = set();
+    let running = signed_door(server(4, &set), Limits::default());
+    let request = message(GET_MANIFEST, b"");
+    assert_eq!(
+        refusal(connect(&running).exchange(&request, 1 << 20)),
+        Refusal::Unsigned
+    );
+    let stranger = ClientKey::from_seed(&[66; 32]);
+    let mut stranger = Connection::open(endpoint(&running).key(stranger)).unwrap();
+    assert_eq!(refusal(stranger.exchange(&request, 1 << 20)), Refusal::Key);
+    still_serves(&running);
+}
+
+/// A client written from the schema's text alone.
+struct Raw {
+    calls: SearchClient<Channel>,
+    instance: Vec<u8>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Raw {
+    fn open(running: &Running) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let address = format!("http://{}", running.address());
+        let (calls, instance) = runtime.block_on(async {
+            let endpoint = Channel::from_shared(address).unwrap();
+            let mut calls = SearchClient::new(endpoint.connect().await.unwrap());
+            let hello = calls.hello(HelloRequest {}).await.unwrap();
+            (calls, hello.into_inner().instance.to_vec())
+        });
+        Self {
+            calls,
+            instance,
+            runtime,
+        }
+    }
+
+    fn proof(&self, message: &[u8], time: u64, nonce: [u8; 16]) -> Proof {
+        let key = SigningKey::<ml_dsa::MlDsa65>::from_seed(&[6; 32].into());
+        let id = blake3::hash(&key.verifying_key().encode());
+        let statement = [
+            &self.instance[..],
+            id.as_bytes(),
+            &time.to_le_bytes(),
+            &nonce,
+            blake3::hash(message).as_bytes(),
+        ]
+        .concat();
+        let signature = key
+            .expanded_key()
+            .sign_deterministic(&statement, b"sordino request 1")
+            .unwrap();
+        Proof {
+            key: Bytes::copy_from_slice(id.as_bytes()),
+            time,
+            nonce: Bytes::copy_from_slice(&nonce),
+            signature: Bytes::copy_from_slice(&signature.encode()),
+        }
+    }
+
+    fn call(&self, message: &[u8], proof: Proof) -> Result<usize, Error> {
+        let mut calls = self.calls.clone();
+        let request = CallRequest {
+            message: Bytes::copy_from_slice(message),
+            proof: Some(proof),
+        };
+        self.runtime.block_on(async move {
+            let mut stream = calls.call(request).await?.into_inner();
+            let mut len = 0;
+            while let Some(part) = stream.message().await? {
+                len += part.chunk.len();
+            }
+            Ok(len)
+        })
+    }
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::try_from(since.unwrap().as_millis()).unwrap()
+}
+
+#[test]
+fn a_replayed_delayed_or_borrowed_proof_is_refused_by_name() {
+    let set = set();
+    let running = signed_door(server(4, &set), Limits::default());
+    let raw = Raw::open(&running);
+    let (manifest, setup) = (message(GET_MANIFEST, b""), message(GET_SETUP, b""));
+    let proof = raw.proof(&manifest, now(), [1; 16]);
+    assert!(raw.call(&manifest, proof.clone()).unwrap() > 4000);
+    assert_eq!(
+        refusal(raw.call(&manifest, proof.clone())),
+        Refusal::Replayed
+    );
+    // On another connection, too, and from another process it would be the same.
+    assert_eq!(
+        refusal(Raw::open(&running).call(&manifest, proof)),
+        Refusal::Replayed
+    );
+    // For another message.
+    let borrowed = raw.proof(&manifest, now(), [2; 16]);
+    assert_eq!(refusal(raw.call(&setup, borrowed)), Refusal::Signature);
+    for skew in [-120_000i64, 120_000] {
+        let time = now().saturating_add_signed(skew);
+        let proof = raw.proof(&manifest, time, [3; 16]);
+        assert_eq!(refusal(raw.call(&manifest, proof)), Refusal::Time);
+    }
+    let mut nonce = raw.proof(&manifest, now(), [4; 16]);
+    nonce.nonce = Bytes::from_static(&[5; 16]);
+    assert_eq!(refusal(raw.call(&manifest, nonce)), Refusal::Signature);
+    let mut short = raw.proof(&manifest, now(), [6; 16]);
+    short.signature = short.signature.slice(1..);
+    assert_eq!(refusal(raw.call(&manifest, short)), Refusal::Malformed);
+
+    // A proof made for this run is worth nothing to the next.
+    let again = signed_door(server(4, &set), Limits::default());
+    let mut next = Raw::open(&again);
+    next.instance.clone_from(&raw.instance);
+    let proof = next.proof(&manifest, now(), [7; 16]);
+    assert_eq!(refusal(next.call(&manifest, proof)), Refusal::Signature);
+    still_serves(&running);
+}
+
+#[test]
+fn too_many_requests_are_refused_by_rate() {
+    let set = set();
+    let limits = Limits {
+        rate_per_key: 3.0,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
+    let request = message(GET_MANIFEST, b"");
+    let results: Vec<_> = (0..6)
+        .map(|_| connection.exchange(&request, 1 << 20).is_ok())
+        .collect();
+    assert_eq!(results[..3], [true; 3]);
+    assert!(results[3..].contains(&false));
+    std::thread::sleep(Duration::from_millis(1100));
+    assert!(connection.exchange(&request, 1 << 20).is_ok());
+}
+
+/// Whether the other side closes within the time.
+fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
+    tcp.set_read_timeout(Some(within)).unwrap();
+    let mut bytes = [0; 1024];
+    loop {
+        match tcp.read(&mut bytes) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_connections_is_held_to_its_number() {
+    let set = set();
+    let limits = Limits {
+        connections: 4,
+        ..Limits::default()
+    };
+    let running = open_door(server(2, &set), limits);
+    let mut flood: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(running.address()).unwrap())
+        .collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let closed: Vec<bool> = flood
+        .iter_mut()
+        .map(|tcp| closes(tcp, Duration::from_millis(20)))
+        .collect();
+    assert_eq!(closed.iter().filter(|&&closed| !closed).count(), 4);
+    let metrics = running.service().metrics();
+    assert!(metrics.contains("sordino_connections 4"), "{metrics}");
+    assert!(
+        metrics.contains("sordino_connections_refused_total 36"),
+        "{metrics}"
+    );
+    drop(flood);
+    // Their places are free again.
+    let start = Instant::now();
+    while running
+        .service()
+        .metrics()
+        .contains("sordino_connections 4")
+    {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    still_serves(&running);
+}
+
+/// Short limits, so that the tests are.
+fn hasty() -> Limits {
+    Limits {
+        in_flight: 1,
+        first_request: Duration::from_millis(400),
+        idle: Duration::from_millis(600),
+        request: Duration::from_millis(500),
+        slowest: 1 << 20,
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn a_connection_that_says_nothing_or_a_byte_at_a_time_is_closed() {
+    let running = open_door(server(2, &set()), hasty());
+    let mut silent = TcpStream::connect(running.address()).unwrap();
+    let mut slow = TcpStream::connect(running.address()).unwrap();
+    // HTTP/2 begins like this; one byte in a tenth of a second.
+    let start = Instant::now();
+    for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
+        if slow.write_all(&[*byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(closes(&mut silent, Duration::from_secs(5)));
+    assert!(closes(&mut slow, Duration::from_secs(5)));
+    assert!(start.elapsed() < Duration::from_secs(8));
+    still_serves(&running);
+}
+
+/// A body that begins a message and never ends it.
+struct Unfinished(bool);
+
+impl hyper::body::Body for Unfinished {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if std::mem::replace(&mut self.0, true) {
+            return std::task::Poll::Pending;
+        }
+        // gRPC's head: a message of a thousand bytes. One of them follows.
+        let begin = Bytes::from_static(&[0, 0, 0, 3, 0xe8, 10]);
+        std::task::Poll::Ready(Some(Ok(Frame::data(begin))))
+    }
+}
+
+#[test]
+fn a_request_that_never_ends_holds_its_place_for_its_time_only() {
+    let running = open_door(server(2, &set()), hasty());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let address = running.address();
+    let held = runtime.spawn(async move {
+        let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (mut send, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp))
+                .await
+                .unwrap();
+        tokio::spawn(connection);
+        let request = hyper::Request::post(format!("http://{address}/sordino.v1.Search/Call"))
+            .header("content-type", "application/grpc")
+            .body(Unfinished(false))
+            .unwrap();
+        let reply = send.send_request(request).await;
+        reply.map(|reply| reply.headers().get("grpc-status").cloned())
+    });
+    let mut other = connect(&running);
+    let start = Instant::now();
+    let mut refused = 0;
+    // The only place is taken: others are told so, until it is free.
+    loop {
+        match other.exchange(&message(GET_MANIFEST, b""), 1 << 20) {
+            Err(Error::Refused(Refusal::Busy)) => refused += 1,
+            Ok(_) if refused > 0 => break,
+            _ => {}
+        }
+        assert!(start.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It was told that time is over, or cut off.
+    match runtime.block_on(held).unwrap() {
+        Ok(status) => assert_eq!(status.unwrap(), "4"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    still_serves(&running);
+}
+
+#[test]
+fn a_reply_that_nobody_takes_is_given_up() {
+    let set = set();
+    let running = open_door(server(2, &set), hasty());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let address = running.address();
+    let request = message(GET_SETUP, b"");
+    let taken = runtime.block_on(async move {
+        let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (mut send, connection) = hyper::client::conn::http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(1000)
+            .handshake(TokioIo::new(tcp))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let len = u8::try_from(request.len()).unwrap();
+        let body = [&[0, 0, 0, 0, len + 2, 10, len], &request[..]].concat();
+        let body = http_body_util::Full::new(Bytes::from(body));
+        let post = hyper::Request::post(format!("http://{address}/sordino.v1.Search/Call"))
+            .header("content-type", "application/grpc")
+            .body(body)
+            .unwrap();
+        let reply = send.send_request(post).await.unwrap();
+        // Nothing is taken from it for a while.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        reply.into_body().collect().await
+    });
+    assert!(taken.is_err(), "the connection was cut");
+    let start = Instant::now();
+    while !running.service().metrics().contains("sordino_in_flight 0") {
+        assert!(start.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    still_serves(&running);
+}
+
+#[test]
+fn a_client_that_goes_away_leaves_nothing_behind() {
+    let set = set();
+    let running = open_door(server(4, &set), Limits::default());
+    for round in 0..10 {
+        let mut connection = connect(&running);
+        let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+        std::thread::spawn(move || {
+            let _ = client.search(&mut rng(round), &mut connection, &[1.0; 32]);
+        });
+    }
+    let start = Instant::now();
+    loop {
+        let metrics = running.service().metrics();
+        if metrics.contains("sordino_in_flight 0") && metrics.contains("sordino_connections 0") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{metrics}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    still_serves(&running);
+}

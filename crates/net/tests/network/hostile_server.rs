@@ -1,0 +1,276 @@
+//! Servers that lie: the client ends with an error, in bounded memory and time.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sordino_net::schema::search_server::{Search, SearchServer};
+use sordino_net::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
+use sordino_net::{Connection, Deadlines, Endpoint, Error};
+use sordino_search::{Client, Server};
+use tokio_stream::{Stream, StreamExt};
+use tonic::{Request, Response, Status};
+
+use crate::parties::{GET_MANIFEST, SCORE, message, owner, rng, server, set};
+
+type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
+
+/// What is answered to a message.
+type Behaviour = dyn Fn(&[u8]) -> Result<Replies, Status> + Send + Sync;
+
+struct Liar {
+    behaviour: Arc<Behaviour>,
+    instance: Bytes,
+    calls: Arc<AtomicUsize>,
+}
+
+#[tonic::async_trait]
+impl Search for Liar {
+    async fn hello(&self, _: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
+        let instance = self.instance.clone();
+        Ok(Response::new(HelloReply { instance }))
+    }
+
+    type CallStream = Replies;
+
+    async fn call(&self, request: Request<CallRequest>) -> Result<Response<Replies>, Status> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        (self.behaviour)(&request.into_inner().message).map(Response::new)
+    }
+}
+
+/// A lying server, until it is dropped.
+struct Lying {
+    address: SocketAddr,
+    calls: Arc<AtomicUsize>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Lying {
+    fn serve(behaviour: impl Fn(&[u8]) -> Result<Replies, Status> + Send + Sync + 'static) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let liar = Liar {
+            behaviour: Arc::new(behaviour),
+            instance: Bytes::from_static(&[1; 32]),
+            calls: Arc::clone(&calls),
+        };
+        let listener = runtime
+            .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        let incoming = tonic::transport::server::TcpIncoming::from(listener);
+        runtime.spawn(
+            tonic::transport::Server::builder()
+                .add_service(SearchServer::new(liar))
+                .serve_with_incoming(incoming),
+        );
+        Self {
+            address,
+            calls,
+            _runtime: runtime,
+        }
+    }
+
+    fn connect(&self) -> Connection {
+        let deadlines = Deadlines {
+            connect: Duration::from_secs(2),
+            part: Duration::from_millis(400),
+            slowest: 1 << 20,
+        };
+        let endpoint = Endpoint::new(format!("http://{}", self.address)).deadlines(deadlines);
+        Connection::open(endpoint).unwrap()
+    }
+}
+
+fn part(length: usize, chunk: usize) -> Result<CallReply, Status> {
+    Ok(CallReply {
+        length: length as u64,
+        chunk: Bytes::from(vec![0x5a; chunk]),
+    })
+}
+
+fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
+    Ok(Box::pin(tokio_stream::iter(parts)))
+}
+
+const CHUNK: usize = 64 << 10;
+
+#[test]
+fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
+    let cases: Vec<(&str, fn() -> Result<Replies, Status>)> = vec![
+        ("nothing", || parts(vec![])),
+        ("too long", || parts(vec![part(1001, 1001)])),
+        ("announced without end", || {
+            parts(vec![part(usize::MAX, CHUNK)])
+        }),
+        ("more than announced", || {
+            parts(vec![part(10, 10), part(10, 10)])
+        }),
+        ("less than announced", || parts(vec![part(10, 5)])),
+        ("half a part", || parts(vec![part(10, 5), part(10, 5)])),
+        ("an empty part", || parts(vec![part(0, 0)])),
+        ("a part of many megabytes", || {
+            parts(vec![part(900, 16 << 20)])
+        }),
+        ("parts without end", || {
+            Ok(Box::pin(tokio_stream::iter(std::iter::repeat_with(|| {
+                part(900, 900)
+            }))))
+        }),
+        ("empty parts without end", || {
+            Ok(Box::pin(tokio_stream::iter(std::iter::repeat_with(|| {
+                part(900, 0)
+            }))))
+        }),
+        ("an error in the middle", || {
+            parts(vec![part(CHUNK + 1, CHUNK), Err(Status::internal("no"))])
+        }),
+    ];
+    for (name, behaviour) in cases {
+        let lying = Lying::serve(move |_| behaviour());
+        let mut connection = lying.connect();
+        let start = Instant::now();
+        let limit = if name == "an error in the middle" {
+            CHUNK + 1
+        } else {
+            1000
+        };
+        let found = connection.exchange(&message(GET_MANIFEST, b""), limit);
+        assert!(
+            matches!(found, Err(Error::Reply(_) | Error::Status { .. })),
+            "{name}: {found:?}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(3), "{name}");
+        // Whatever came of it, the request went once.
+        assert_eq!(lying.calls.load(Ordering::SeqCst), 1, "{name}");
+        // What was buffered is bounded by HTTP/2's window.
+        assert!(connection.traffic().wire_down < 6 << 20, "{name}");
+    }
+}
+
+#[test]
+fn a_slow_reply_ends_at_its_deadline() {
+    let slow = |pause: Duration, count: usize| {
+        let parts = tokio_stream::iter((0..count).map(move |_| part(count * CHUNK, CHUNK)));
+        let replies: Replies = Box::pin(parts.then(move |part| async move {
+            tokio::time::sleep(pause).await;
+            part
+        }));
+        Ok(replies)
+    };
+    // Never; each part too late; each part in time but all of them too slow.
+    for (pause, count, least) in [(3600_000, 1, 400), (500, 3, 400), (300, 100, 400)] {
+        let pause = Duration::from_millis(pause);
+        let lying = Lying::serve(move |_| slow(pause, count));
+        let start = Instant::now();
+        let found = lying
+            .connect()
+            .exchange(&message(GET_MANIFEST, b""), count * CHUNK);
+        assert!(matches!(found, Err(Error::Deadline { .. })), "{found:?}");
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(least) && took < Duration::from_secs(9));
+        assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[test]
+fn a_port_that_never_speaks_costs_a_deadline() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let deadlines = Deadlines {
+        connect: Duration::from_millis(500),
+        part: Duration::from_millis(500),
+        ..Deadlines::default()
+    };
+    let address = listener.local_addr().unwrap();
+    let start = Instant::now();
+    for scheme in ["http", "https"] {
+        let mut endpoint = Endpoint::new(format!("{scheme}://{address}")).deadlines(deadlines);
+        if scheme == "https" {
+            let certificate = crate::parties::certificate();
+            endpoint = endpoint.roots(certificate.pem).name("localhost");
+        }
+        let found = Connection::open(endpoint)
+            .and_then(|mut connection| connection.exchange(&message(GET_MANIFEST, b""), 1000));
+        assert!(
+            matches!(found, Err(Error::Deadline { .. } | Error::Connect(_))),
+            "{found:?}"
+        );
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// An honest server's replies, changed on the way.
+fn tampered(server: Server, change: impl Fn(u16, &mut Vec<u8>) + Send + Sync + 'static) -> Lying {
+    let server = Mutex::new(server);
+    Lying::serve(move |request| {
+        let kind = u16::from_le_bytes([request[6], request[7]]);
+        let reply = server.lock().unwrap().handle(request);
+        let mut reply = reply.map_err(|error| Status::internal(error.to_string()))?;
+        change(kind, &mut reply);
+        let length = reply.len();
+        let chunks = reply.chunks(CHUNK).map(|chunk| {
+            Ok(CallReply {
+                length: length as u64,
+                chunk: Bytes::copy_from_slice(chunk),
+            })
+        });
+        parts(chunks.collect())
+    })
+}
+
+#[test]
+fn changed_replies_are_refused_as_in_process() {
+    let set = set();
+    let lying = tampered(server(4, &set), |kind, reply| {
+        if kind == GET_MANIFEST {
+            reply[4] = 9;
+        }
+    });
+    let refused = Client::connect(&mut lying.connect(), &owner().reader(), 0);
+    assert!(
+        matches!(
+            refused,
+            Err(sordino_search::Error::FormatVersion { found: 9, .. })
+        ),
+        "{refused:?}"
+    );
+
+    let lying = tampered(server(4, &set), |kind, reply| {
+        if kind == SCORE {
+            reply[16..].fill(0);
+        }
+    });
+    let mut connection = lying.connect();
+    let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
+    assert!(matches!(found, Err(sordino_search::Error::Search)));
+    assert_eq!(lying.calls.load(Ordering::SeqCst), 3);
+
+    // An error in place of scores: the transport's, and the search ends without another message.
+    let lying = Lying::serve(|_| Err(Status::internal("\u{1b}[31mno\n".repeat(300))));
+    let refused = Client::connect(&mut lying.connect(), &owner().reader(), 0).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text}");
+    assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn an_older_version_and_another_owners_are_refused_over_the_network() {
+    let set = set();
+    let lying = tampered(server(4, &set), |_, _| ());
+    let older = Client::connect(&mut lying.connect(), &owner().reader(), 2);
+    assert!(matches!(
+        older,
+        Err(sordino_search::Error::Rollback {
+            found: 1,
+            pinned: 2
+        })
+    ));
+    let other = sordino_search::OwnerKeys::from_master([9; 32]).reader();
+    let refused = Client::connect(&mut lying.connect(), &other, 0);
+    assert!(matches!(refused, Err(sordino_search::Error::Signature)));
+}

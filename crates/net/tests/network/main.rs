@@ -1,0 +1,7 @@
+//! A server and its clients on loopback: searches, floods, lies, and a quiet end.
+
+mod hostile_client;
+mod hostile_server;
+mod parties;
+mod searches;
+mod stopping;

@@ -1,0 +1,83 @@
+//! The end of a server: what was taken on is answered.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sordino_net::Limits;
+use sordino_search::Client;
+
+use crate::parties::{connect, open_door, owner, rng, server, set};
+
+#[test]
+fn a_stop_loses_no_answer() {
+    const CLIENTS: usize = 6;
+    let set = set();
+    let running = open_door(server(4, &set), Limits::default());
+    let service = running.service().clone();
+    let (answered, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let ready = std::sync::Barrier::new(CLIENTS + 1);
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let mut connection = connect(&running);
+            let (set, answered, stopped, ready) = (&set, &answered, &stopped, &ready);
+            scope.spawn(move || {
+                let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+                answered.fetch_add(2, Ordering::Relaxed);
+                ready.wait();
+                let mut rng = rng(number as u64);
+                loop {
+                    let early = !stopped.load(Ordering::SeqCst);
+                    let query = set.queries.row(number);
+                    match client.search(&mut rng, &mut connection, query) {
+                        Ok(_) => answered.fetch_add(1, Ordering::Relaxed),
+                        // Only after the stop, and by name or by a closed door.
+                        Err(error) => {
+                            assert!(!early || stopped.load(Ordering::SeqCst), "{error}");
+                            break;
+                        }
+                    };
+                }
+            });
+        }
+        ready.wait();
+        std::thread::sleep(Duration::from_millis(300));
+        stopped.store(true, Ordering::SeqCst);
+        let start = Instant::now();
+        running.stop().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(10));
+    });
+    // Every answer that the server counts has arrived.
+    let metrics = service.metrics();
+    let line = metrics
+        .lines()
+        .find(|line| line.starts_with("sordino_answered_total "))
+        .unwrap();
+    let counted: usize = line.rsplit(' ').next().unwrap().parse().unwrap();
+    assert_eq!(counted, answered.load(Ordering::Relaxed));
+    assert!(counted > 2 * CLIENTS, "{counted}");
+}
+
+#[test]
+fn a_stopped_server_is_gone_and_a_dropped_one_too() {
+    let set = set();
+    let running = open_door(server(2, &set), Limits::default());
+    let address = running.address();
+    let mut connection = connect(&running);
+    Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    // An idle connection does not hold the stop up.
+    let start = Instant::now();
+    running.stop().unwrap();
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(std::net::TcpStream::connect(address).is_err());
+    let late = Client::connect(&mut connection, &owner().reader(), 0);
+    assert!(matches!(late, Err(sordino_search::Error::Transport(_))));
+
+    let running = open_door(server(2, &set), Limits::default());
+    let mut connection = connect(&running);
+    drop(running);
+    assert!(Client::connect(&mut connection, &owner().reader(), 0).is_err());
+}
