@@ -1,0 +1,112 @@
+//! Plans and tables for people.
+
+use std::fmt;
+
+use super::{Bytes, Candidate, Plan, Refusal, Table, Terms, break_even};
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            n,
+            dim,
+            wish,
+            chosen,
+            download,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "plan for {n} x {dim}, recall@{} {}, {} queries per client and version",
+            wish.k, wish.recall, wish.queries
+        )?;
+        writeln!(
+            f,
+            "  {:>8} {:>10} {:>10} {:>6} {:>12} {:>12} {:>12}",
+            "clusters", "code", "centroids", "probes", "once", "per query", "in all"
+        )?;
+        for candidate in &self.candidates {
+            let Candidate {
+                clusters,
+                layout,
+                routing,
+                probes,
+                cost,
+            } = candidate;
+            writeln!(
+                f,
+                "{} {clusters:>8} {:>10} {:>10} {probes:>6} {:>12} {:>12} {:>12}",
+                if candidate == chosen { ">" } else { " " },
+                format!("{:?}", layout.codec),
+                routing.name(),
+                Bytes(cost.once),
+                Bytes(cost.up + cost.down),
+                Bytes(cost.total(wish.queries)),
+            )?;
+        }
+        writeln!(
+            f,
+            "  downloading everything: {} once, nothing per query",
+            Bytes(download.once)
+        )?;
+        match break_even(&chosen.cost, download) {
+            Some(0) => writeln!(
+                f,
+                "  the download is cheaper from the first query on: what is downloaded once for \
+                 sealed mode alone is {:.1} times as much. Sealed mode is for readers who must \
+                 not hold the whole index.",
+                chosen.cost.once as f64 / download.once as f64
+            ),
+            Some(queries) => writeln!(f, "  sealed mode costs less for up to {queries} queries"),
+            None => writeln!(f, "  sealed mode always costs less"),
+        }?;
+        write!(f, "{}", self.table(Terms::default()))
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "    {:<8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>14} {:<14} the server does not see",
+            "mode",
+            "form",
+            "once",
+            "per query",
+            "in all",
+            "server ms",
+            "client ms",
+            "pays up to",
+            ""
+        )?;
+        let recommended = self.recommended();
+        for row in self.rows() {
+            let even = match row.break_even {
+                None if row.cost.up + row.cost.down == 0 => "-".to_owned(),
+                Some(queries) => format!("{queries} queries"),
+                None => "any".to_owned(),
+            };
+            let mark = if Some(row) == recommended { '>' } else { ' ' };
+            writeln!(
+                f,
+                "  {mark} {:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {even:>14} {:<14} {}",
+                row.mode,
+                row.form,
+                Bytes(row.cost.once),
+                Bytes(row.cost.up + row.cost.down),
+                Bytes(row.cost.total(self.queries)),
+                row.server.as_secs_f64() * 1e3,
+                row.client.as_secs_f64() * 1e3,
+                row.refusal.map_or("", Refusal::name),
+                row.hides,
+            )?;
+        }
+        match recommended {
+            Some(row) => write!(
+                f,
+                "  recommended: {}, for the fewest bytes in all",
+                row.mode
+            ),
+            None => write!(f, "  no mode keeps these terms"),
+        }
+    }
+}

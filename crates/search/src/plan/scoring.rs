@@ -1,0 +1,41 @@
+//! How an index that is scored whole is packed, and what that costs.
+
+use sordino_ckks::column;
+
+use super::Cost;
+use crate::Error;
+use crate::manifest::Packing;
+use crate::wire::message_len;
+
+/// How an index that is scored whole is packed, and what a client of it transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scoring {
+    /// How vectors share polynomials.
+    pub packing: Packing,
+    /// What a client transfers.
+    pub cost: Cost,
+}
+
+/// The packing that moves the fewest bytes in this many queries.
+pub(super) fn cheapest(
+    n: usize,
+    dim: usize,
+    queries: u64,
+    params: fn(Packing) -> column::Params,
+) -> Option<Scoring> {
+    let costed = Packing::ALL.into_iter().filter_map(|packing| {
+        let cost = cost(n, dim, &params(packing)).ok()?;
+        Some(Scoring { packing, cost })
+    });
+    costed.min_by_key(|scoring| scoring.cost.total(queries))
+}
+
+/// What a client of an index that is scored whole transfers.
+fn cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
+    let len = |body: usize| message_len(body) as u64;
+    Ok(Cost {
+        once: len(column::Hint::encoded_len(params, dim, n)?),
+        up: len(column::Query::encoded_len(params, dim)?),
+        down: len(column::Reply::encoded_len(params, dim, n)?),
+    })
+}
