@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::bucket::Layout;
 use crate::code::Codec;
-use crate::manifest::{CHUNK, Digest, MAX_DIM, MAX_K, Packing, Routing};
+use crate::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
 use crate::recall::number;
 use crate::wire::message_len;
 
@@ -61,7 +61,6 @@ pub struct Plan {
     masked: Option<Scoring>,
     download: Cost,
 }
-
 
 /// A search should not cost more than this part of downloading everything: past that, a client
 /// with this many queries is better served by the download.

@@ -1,4 +1,5 @@
 //! The readers on small files of each format, and on files that are not there.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::prelude::*;
 use sordino_search::recall::Truth;
@@ -56,7 +57,9 @@ const ROWS: [Format; 6] = [
 /// A file of `rows` x `dim`, and its coordinates: those that a byte can be, so that all formats can.
 fn file(format: Format, rows: usize, dim: usize) -> (Vec<u8>, Vec<f32>) {
     let number = |x: usize| u32::try_from(x).unwrap().to_le_bytes();
-    let values: Vec<u8> = (0..rows * dim).map(|i| (i % 100) as u8).collect();
+    let values: Vec<u8> = (0..rows * dim)
+        .map(|i| u8::try_from(i % 100).unwrap())
+        .collect();
     let mut bytes = match format {
         Format::Npy => {
             let dict =

@@ -1,5 +1,6 @@
 //! Parquet and Arrow IPC files, made here.
 #![cfg(feature = "arrow")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ fn values(rows: usize) -> Vec<f32> {
 }
 
 fn fixed(rows: usize) -> ArrayRef {
-    let mut list = FixedSizeListBuilder::new(Float32Builder::new(), DIM as i32);
+    let mut list = FixedSizeListBuilder::new(Float32Builder::new(), i32::try_from(DIM).unwrap());
     for row in values(rows).chunks(DIM) {
         list.values().append_slice(row);
         list.append(true);
@@ -355,4 +356,18 @@ proptest! {
             prop_assert!(!data.is_empty() && !ids.is_empty());
         }
     }
+}
+
+#[test]
+fn zz_write_seeds() {
+    let Some(dir) = std::env::var_os("SEEDS") else {
+        return;
+    };
+    let dir = std::path::Path::new(&dir);
+    let ids = Arc::new(Int64Array::from(vec![5, 6]));
+    let batch = table(vec![("id", ids), ("v", fixed(2))]);
+    std::fs::write(dir.join("arrow_stream"), stream(&[batch.clone()])).unwrap();
+    std::fs::write(dir.join("arrow_file_lz4"), file(&[batch.clone()], true)).unwrap();
+    let lists = table(vec![("v", variable(&[&[1.0], &[2.0]]))]);
+    std::fs::write(dir.join("arrow_list"), stream(&[lists])).unwrap();
 }
