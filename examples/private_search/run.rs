@@ -115,9 +115,8 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
             let code = format!("{:?}", mode.layout.codec);
             (mode.clusters, mode.probes, mode.routing.name(), code)
         }
-        Mode::Local(mode) => (0, 0, "none", format!("{:?}", mode.layout.codec)),
-        Mode::Open(mode) => (0, 0, "none", mode.packing.name().to_owned()),
-        Mode::Masked(mode) => (0, 0, "none", mode.columns.packing.name().to_owned()),
+        Mode::Local(_) => (0, 0, "none", "Int8".to_owned()),
+        Mode::Open(mode) | Mode::Masked(mode) => (0, 0, "none", mode.packing.name().to_owned()),
     };
     Ok(Measured {
         mode: manifest.mode.name(),

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
+use sordino_search::manifest::Packing;
 use sordino_search::{OwnerKeys, Plan, Routing, Server, Wish, build, synthetic};
 
 fn servers() -> Vec<Server> {
@@ -19,6 +20,9 @@ fn servers() -> Vec<Server> {
         indexes.push(built.expect("an index").index);
     }
     indexes.push(build::local(rng, &keys, &base, 3, &mut |_| ()).expect("an index"));
+    let packing = Packing::T8;
+    indexes.push(build::open(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
+    indexes.push(build::masked(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
     indexes.into_iter().map(|index| Server::new(index).expect("a server")).collect()
 }
 
@@ -26,5 +30,12 @@ fuzz_target!(|data: &[u8]| {
     static SERVERS: OnceLock<Vec<Server>> = OnceLock::new();
     for server in SERVERS.get_or_init(servers) {
         let _ = server.handle(data);
+        // A request about another version is refused at once: name the one that is served.
+        let mut current = data.to_vec();
+        if let Some(edition) = current.get_mut(16..40) {
+            edition[..8].copy_from_slice(&server.manifest().version.to_le_bytes());
+            edition[8..].copy_from_slice(&server.manifest().digest()[..16]);
+            let _ = server.handle(&current);
+        }
     }
 });

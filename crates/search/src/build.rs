@@ -305,3 +305,60 @@ pub(crate) fn random<const LEN: usize, R: CryptoRng + ?Sized>(rng: &mut R) -> [u
     rng.fill_bytes(&mut bytes);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    const N: usize = 300;
+    const DIM: usize = 24;
+
+    /// The pads that a build added, by position: what is stored minus the codes.
+    fn pads(seed: u64, vectors: &Vectors, packing: Packing) -> Vec<Vec<i32>> {
+        let keys = OwnerKeys::from_master([2; 32]);
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let index = masked(rng, &keys, vectors, 3, packing, &mut |_| ()).expect("an index");
+        let (manifest, parts) = index.into_parts();
+        let data = Rotation::new(DIM, manifest.rotation).apply_all(vectors);
+        let segment = manifest.segments()[0];
+        let order = keys.reader().row_order(&segment.id, number(N));
+        let stored = parts[1].as_chunks().0.chunks_exact(DIM);
+        let pads = (0..).zip(stored).map(|(position, stored)| {
+            let codes = residue::codes(data.row(order.row(position) as usize));
+            let stored = stored.iter().copied().map(i32::from_le_bytes);
+            stored
+                .zip(codes)
+                .map(|(w, code)| residue::centred(w - code))
+                .collect()
+        });
+        pads.collect()
+    }
+
+    /// A pair (row, version) stands for one pad only under one key, and every build has its own.
+    #[test]
+    fn no_pad_serves_two_contents() {
+        let vectors = synthetic::uniform(N, DIM, 1);
+        let mut changed = vectors.as_slice().to_vec();
+        changed[0] = -changed[0];
+        let changed = Vectors::new(DIM, changed).expect("a matrix");
+        let mut all = Vec::new();
+        for seed in [1, 2] {
+            // The same randomness again, as from a restored snapshot, for other vectors.
+            for vectors in [&vectors, &changed] {
+                all.extend(pads(seed, vectors, Packing::T4));
+            }
+        }
+        // And for the same vectors in another form.
+        all.extend(pads(1, &vectors, Packing::T8));
+        assert_eq!(all.len(), 5 * N);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 5 * N);
+        // The same pads for the same content show nothing that was not shown before.
+        let again = || pads(1, &vectors, Packing::T4);
+        assert_eq!(again(), again());
+    }
+}

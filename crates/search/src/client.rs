@@ -78,7 +78,8 @@ impl Client {
     /// an older one is refused.
     ///
     /// # Errors
-    /// If a message is malformed, a signature or digest is wrong, or the version goes back.
+    /// If a message is malformed, a signature or digest is wrong, or the version goes back;
+    /// [`Error::Stale`] if the server changed to another version in between: connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,

@@ -97,6 +97,7 @@ impl Manifest {
 
 /// How an index is searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a manifest")]
 pub enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
     Sealed(Sealed),

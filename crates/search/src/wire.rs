@@ -250,6 +250,6 @@ mod tests {
         let mut old = head;
         old[4] = 0;
         let error = strip_file_head(INDEX, &old).unwrap_err().to_string();
-        assert_eq!(error, "index of format version 0: expected 1");
+        assert_eq!(error, "index of format version 0: expected 2");
     }
 }

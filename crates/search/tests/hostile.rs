@@ -112,7 +112,7 @@ impl<F: FnMut(&mut Vec<u8>)> Transport for Tampering<'_, F> {
 
 /// Kinds of requests, as on the wire.
 const GET_MANIFEST: u16 = 101;
-const GET_SETUP: u16 = 103;
+const GET_PARTS: u16 = 103;
 const SCORE: u16 = 105;
 const FETCH: u16 = 107;
 
@@ -239,7 +239,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
 fn a_changed_manifest_or_setup_is_refused_before_any_query() {
     for index in all() {
         let server = Server::new(index).unwrap();
-        for kind in [GET_MANIFEST, GET_SETUP] {
+        for kind in [GET_MANIFEST, GET_PARTS] {
             for at in [
                 0usize, 4, 6, 8, 17, 40, 100, 900, 2000, 4000, 5500, 20_000, 100_000,
             ] {
@@ -304,10 +304,17 @@ proptest! {
         let message = if raw {
             body
         } else {
-            [b"SRDN\x01\x00", &kind.to_le_bytes()[..], &len.to_le_bytes(), &body].concat()
+            [b"SRDN\x02\x00", &kind.to_le_bytes()[..], &len.to_le_bytes(), &body].concat()
         };
         SERVERS.with(|servers| for server in servers {
             let _ = server.handle(&message);
+            // The same about the version that is served.
+            let mut current = message.clone();
+            if let Some(edition) = current.get_mut(16..40) {
+                edition[..8].copy_from_slice(&server.manifest().version.to_le_bytes());
+                edition[8..].copy_from_slice(&server.manifest().digest()[..16]);
+                let _ = server.handle(&current);
+            }
         });
     }
 }

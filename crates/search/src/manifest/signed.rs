@@ -101,3 +101,177 @@ fn config() -> impl bincode::config::Config {
         .with_fixed_int_encoding()
         .with_limit::<MAX_LEN>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::Layout;
+    use crate::code::Codec;
+    use crate::manifest::{
+        Coded, ColumnSegment, Columns, Deleted, Mode, Packing, Routing, Sealed, Segment,
+    };
+    use crate::metric::Metric;
+
+    fn segment(id: u8, n: u32) -> Segment {
+        Segment {
+            id: [id; 16],
+            version: 7,
+            n,
+            rows: [id; 32],
+            ids: coded(),
+        }
+    }
+
+    fn coded() -> Coded {
+        Coded {
+            len: 128 + 16,
+            digest: [8; 32],
+        }
+    }
+
+    fn sealed() -> Manifest {
+        let layout = Layout {
+            dim: 128,
+            slots: 98,
+            codec: Codec::Int8,
+        };
+        Manifest {
+            index: [1; 16],
+            version: 7,
+            previous: [2; 32],
+            n: 100_000,
+            dim: 128,
+            k: 10,
+            metric: Metric::Cosine,
+            bound: 0,
+            rotation: [3; 32],
+            deleted: Deleted {
+                id: [9; 16],
+                version: 7,
+                ids: coded(),
+            },
+            mode: Mode::Sealed(Sealed {
+                base: segment(1, 99_000),
+                tail: vec![segment(2, 1000)],
+                clusters: 2048,
+                probes: 20,
+                layout,
+                routing: Routing::Downloaded,
+                recall: 950_000,
+                queries: 100,
+                pir_seed: [4; 32],
+                buckets: [5; 32],
+                digests: [5; 32],
+                hint: [6; 32],
+                centroids: [7; 32],
+            }),
+        }
+    }
+
+    fn owner() -> OwnerKeys {
+        OwnerKeys::from_master([9; 32])
+    }
+
+    #[test]
+    fn a_signed_manifest_reads_back_and_nothing_else_does() {
+        let signed = SignedManifest::sign(sealed(), &owner());
+        let public = owner().public();
+        let read = SignedManifest::from_bytes(signed.to_bytes(), &public).unwrap();
+        assert_eq!(read, signed);
+        let bytes = signed.to_bytes();
+        for at in 0..bytes.len() - SIGNATURE_LEN {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 0x10;
+            assert!(
+                SignedManifest::from_bytes(&flipped, &public).is_err(),
+                "byte {at}"
+            );
+        }
+        for len in (0..bytes.len()).step_by(41) {
+            assert!(
+                SignedManifest::from_bytes(&bytes[..len], &public).is_err(),
+                "length {len}"
+            );
+        }
+        let long = [bytes, &[0; MAX_LEN]].concat();
+        let error = SignedManifest::from_bytes(&long, &public).unwrap_err();
+        assert!(
+            error.to_string().starts_with("malformed manifest"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let mut bytes = SignedManifest::sign(sealed(), &owner()).to_bytes().to_vec();
+        bytes[4] = 200;
+        let error = SignedManifest::from_bytes(&bytes, &owner().public()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "manifest of format version 200: expected 2"
+        );
+    }
+
+    #[test]
+    fn a_signed_contradiction_is_refused_too() {
+        let with = |change: &dyn Fn(&mut Manifest, &mut Sealed)| {
+            let mut manifest = sealed();
+            let Mode::Sealed(mut mode) = manifest.mode.clone() else {
+                unreachable!()
+            };
+            change(&mut manifest, &mut mode);
+            manifest.mode = Mode::Sealed(mode);
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public())
+        };
+        assert!(with(&|_, _| ()).is_ok());
+        assert!(with(&|m, _| m.n = 0).is_err());
+        assert!(with(&|m, _| m.k = 0).is_err());
+        assert!(with(&|m, _| m.k = 1025).is_err());
+        assert!(with(&|m, _| m.dim = 127).is_err());
+        assert!(with(&|_, s| s.probes = 0).is_err());
+        assert!(with(&|_, s| s.probes = 2049).is_err());
+        assert!(with(&|_, s| s.clusters = u32::MAX).is_err());
+        assert!(with(&|_, s| s.layout.slots = 40).is_err());
+        assert!(with(&|_, s| s.layout.slots = u32::MAX).is_err());
+        assert!(with(&|m, _| m.version = 0).is_err());
+        assert!(with(&|m, _| m.n = 99_000).is_err());
+        assert!(with(&|m, _| m.metric = Metric::Euclidean).is_err());
+        assert!(with(&|m, _| m.bound = 1).is_err());
+        assert!(with(&|m, _| m.deleted.id = [1; 16]).is_err());
+        assert!(with(&|m, _| m.deleted.version = 8).is_err());
+        assert!(with(&|m, _| m.deleted.ids.len = u32::MAX).is_err());
+        assert!(with(&|_, s| s.tail[0].id = [1; 16]).is_err());
+        assert!(with(&|_, s| s.tail[0].n = 0).is_err());
+        assert!(with(&|_, s| s.tail[0].version = 8).is_err());
+        assert!(with(&|_, s| s.tail[0].version = 0).is_err());
+        assert!(with(&|_, s| s.tail[0].ids.len = 128).is_err());
+        assert!(with(&|_, s| s.tail[0].ids.len = (1 << 20) + 16).is_err());
+        assert!(with(&|_, s| s.recall = 1_000_000).is_err());
+    }
+
+    #[test]
+    fn an_index_has_as_many_segments_as_it_may_and_no_more() {
+        for (segments, fits) in [(1u8, true), (64, true), (65, false), (0, false)] {
+            let columns = Columns {
+                packing: Packing::T4,
+                seed: [4; 32],
+                segments: (0..segments)
+                    .map(|at| ColumnSegment {
+                        segment: segment(100 + at, 10),
+                        hint: [6; 32],
+                    })
+                    .collect(),
+            };
+            let manifest = Manifest {
+                n: 10 * u32::from(segments),
+                mode: Mode::Masked(columns),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest, &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            assert_eq!(read.is_ok(), fits, "{segments} segments");
+            assert!(signed.to_bytes().len() < MAX_LEN);
+        }
+    }
+}

@@ -54,7 +54,7 @@ impl Draft {
             mode: self.mode.clone(),
             ..frame
         };
-        if manifest.version == 1 || manifest.previous == [0; 32] {
+        if manifest.previous == [0; 32] {
             manifest.index = build::index_id(keys, &manifest);
         }
         let signed = SignedManifest::sign(manifest, keys);

@@ -105,3 +105,70 @@ impl Sealed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Packing;
+    use crate::spec::{Form, Spec};
+    use crate::{OwnerKeys, Store, synthetic};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use std::collections::BTreeMap;
+
+    /// What is stored of each record, whatever the segment.
+    fn stored(store: &Store) -> BTreeMap<u32, Vec<f32>> {
+        let reader = store.keys.reader();
+        let mut all = BTreeMap::new();
+        for at in 0..store.sets.len() {
+            let units = records::units(&store.folder, &store.manifest, &reader, at).unwrap();
+            let rows = store.sets[at].iter().zip(units.rows());
+            let live = rows.filter(|(id, _)| !store.dead[at].contains(*id));
+            all.extend(live.map(|(id, row)| (id, row.to_vec())));
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_stored_of_a_record_survives_compaction_exactly() {
+        let keys = OwnerKeys::from_master([4; 32]);
+        let rng = &mut StdRng::seed_from_u64(1);
+        let sealed = Form::Sealed {
+            recall: 0.8,
+            queries: 5,
+            routing: None,
+        };
+        let forms = [
+            Form::Masked(Packing::T4),
+            Form::Open(Packing::T8),
+            Form::Local,
+            sealed,
+        ];
+        for form in forms {
+            let dir = tempfile::tempdir().unwrap();
+            let (base, more) = synthetic::clustered(1300, 40, 40, 3);
+            let spec = Spec {
+                form,
+                ..Spec::default()
+            };
+            let batches = [Ok(base.into())];
+            let made = Store::create(dir.path(), rng, &keys, &spec, batches, &mut |_| ());
+            let mut store = made.unwrap();
+            let ids: Vec<u32> = (0..40).map(|id| id * 100).collect();
+            store.upsert(rng, &ids, &more).unwrap();
+            store.delete(rng, &[1, 2, 300]).unwrap();
+            let before = stored(&store);
+            assert_eq!(before.len(), store.len());
+            for _ in 0..2 {
+                store.compact(rng, &mut |_| ()).unwrap();
+                assert_eq!(store.sets.len(), 1);
+                assert!(stored(&store) == before, "{form:?}");
+                // So that the next compaction has something to do.
+                store
+                    .upsert(rng, &[9999], &synthetic::uniform(1, 40, 1))
+                    .unwrap();
+                store.delete(rng, &[9999]).unwrap();
+            }
+        }
+    }
+}
