@@ -49,6 +49,14 @@ pub enum Error {
     /// The server refused the request, and said why.
     #[error("refused: {0}")]
     Refused(Refusal),
+    /// The server has another version of the index than the request is about.
+    #[error("a request about version {found} of the index: the server has {serving}")]
+    Stale {
+        /// The request's.
+        found: u64,
+        /// The server's.
+        serving: u64,
+    },
     /// The server, or something between, ended the call with an error.
     #[error("the server answered {code}: {message}")]
     Status {
@@ -75,8 +83,12 @@ pub enum Error {
 }
 
 impl From<Error> for sordino_search::Error {
+    /// What a client of the index acts on keeps its name; the rest is the transport's.
     fn from(error: Error) -> Self {
-        Self::Transport(Box::new(error))
+        match error {
+            Error::Stale { found, serving } => Self::Stale { found, serving },
+            error => Self::Transport(Box::new(error)),
+        }
     }
 }
 
@@ -188,6 +200,31 @@ impl Refusal {
 /// The metadata key of a refusal's name.
 const METADATA: &str = "sordino-refusal";
 
+/// The metadata key of the two versions of a stale request.
+const STALE: &str = "sordino-stale";
+
+/// How the index's refusal of a message travels. What is wrong with a request is public: the server
+/// knows nothing else.
+pub(crate) fn refused_message(error: &sordino_search::Error) -> tonic::Status {
+    let mut status = Refusal::Message.status(Some(error.to_string()));
+    if let sordino_search::Error::Stale { found, serving } = error
+        && let Ok(versions) = format!("{found} {serving}").parse()
+    {
+        status.metadata_mut().insert(STALE, versions);
+    }
+    status
+}
+
+/// The two versions of a stale request.
+fn stale(status: &tonic::Status) -> Option<Error> {
+    let versions = status.metadata().get(STALE)?.to_str().ok()?;
+    let (found, serving) = versions.split_once(' ')?;
+    Some(Error::Stale {
+        found: found.parse().ok()?,
+        serving: serving.parse().ok()?,
+    })
+}
+
 /// What the other side said is printed up to here.
 const MESSAGE_LEN: usize = 200;
 
@@ -199,6 +236,9 @@ impl From<tonic::Status> for Error {
             .into_iter()
             .find(|refusal| name == Some(refusal.name().as_bytes()));
         // A message that the index does not answer is worth saying which.
+        if let Some(stale) = stale(&status) {
+            return stale;
+        }
         match refusal {
             Some(refusal) if refusal != Refusal::Message => Self::Refused(refusal),
             _ => Self::Status {

@@ -14,6 +14,7 @@ use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
 use crate::Refusal;
+use crate::error::refused_message;
 use crate::incoming::Activity;
 use crate::proof::Claim;
 use crate::schema::search_server::{Search, SearchServer};
@@ -92,8 +93,8 @@ impl Calls {
                 .map_err(refused)?;
         }
         let index = self.shared.index();
-        if let Some(reply) = index.prepared(&message) {
-            let len = reply.len();
+        let prepared = index.prepared(&message).map(|reply| reply.len());
+        if let Some(len) = prepared {
             return Ok(Content::Prepared {
                 index,
                 request: message,
@@ -105,9 +106,9 @@ impl Calls {
             request: message,
         };
         let reply = self.shared.scans.ask(scan).await.map_err(refused)?;
-        // What is wrong with a request is public: the server knows nothing else.
-        let wrong = |error: sordino_search::Error| Refusal::Message.status(Some(error.to_string()));
-        Ok(Content::Own(reply.map_err(wrong)?))
+        Ok(Content::Own(
+            reply.map_err(|error| refused_message(&error))?,
+        ))
     }
 }
 
@@ -177,8 +178,9 @@ impl Content {
         match self {
             Self::Own(bytes) => bytes.slice(at..end),
             Self::Prepared { index, request, .. } => {
-                let reply = index.prepared(request).unwrap_or_default();
-                Bytes::copy_from_slice(reply.get(at..end).unwrap_or_default())
+                let reply = index.prepared(request);
+                let range = reply.map(|reply| reply.range(at, end - at));
+                range.unwrap_or_default().into()
             }
         }
     }

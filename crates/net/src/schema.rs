@@ -1,7 +1,7 @@
 #![expect(
     missing_docs,
     clippy::missing_errors_doc,
-    clippy::must_use_candidate,
+    clippy::allow_attributes,
     unused_qualifications,
     reason = "generated; the schema has the comments"
 )]

@@ -22,7 +22,7 @@ mod part;
 mod signed;
 
 pub use part::{Holder, Part};
-pub use signed::{MAX_SIGNED_LEN, SignedManifest};
+pub use signed::SignedManifest;
 
 /// The largest dimension of a vector.
 pub const MAX_DIM: u32 = 4096;
@@ -35,6 +35,10 @@ pub const MAX_SEGMENTS: usize = 64;
 
 /// Vectors of a chunk in local and sealed mode, if there are as many.
 pub(crate) const CHUNK: u32 = 1024;
+
+/// A signed manifest is never longer.
+pub const MAX_SIGNED_LEN: usize =
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
 
 /// A BLAKE3 digest.
 pub type Digest = [u8; 32];

@@ -1,5 +1,6 @@
 //! The server: it holds an index, answers messages, and learns nothing from them.
 
+use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_pir::simple;
 
@@ -7,7 +8,7 @@ use crate::columns::Rows;
 use crate::index::{self, Index};
 use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
 use crate::store::Bytes;
-use crate::wire::{EDITION_LEN, Edition, MAX_PARTS, Message, message_len};
+use crate::wire::{EDITION_LEN, Edition, Message, message_len};
 use crate::{Error, code};
 
 /// One version of an index that is ready to answer.
@@ -23,8 +24,6 @@ use crate::{Error, code};
 pub struct Server {
     manifest: SignedManifest,
     edition: Edition,
-    /// The reply that holds the manifest.
-    offer: Vec<u8>,
     /// What clients download once, in the manifest's order.
     given: Vec<Bytes>,
     kind: Kind,
@@ -78,7 +77,6 @@ impl Server {
         }
         Ok(Self {
             edition: manifest.edition(),
-            offer: Message::Manifest.with(manifest.to_bytes()),
             manifest,
             given,
             kind,
@@ -96,7 +94,8 @@ impl Server {
     /// # Errors
     /// If the index's parameters have no such length.
     pub fn longest_request(&self) -> Result<usize, Error> {
-        let body = match &self.kind {
+        let parts = self.given.len() * size_of::<u16>();
+        let query = match &self.kind {
             Kind::Sealed(sealed) => {
                 let scores = sealed.centroids.as_ref();
                 let score = scores.map_or(0, |centroids| dot::Query::encoded_len(centroids.dim()));
@@ -107,25 +106,47 @@ impl Server {
                 column::Query::encoded_len(database.params(), database.dim())?
             }
         };
-        let parts = self.given.len() * size_of::<u16>();
-        Ok(message_len(EDITION_LEN + body.max(parts)))
+        Ok(message_len(EDITION_LEN + query.max(parts)))
     }
 
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
-    /// sent from where it lies.
+    /// sent from where it lies, however long it is.
     #[must_use]
-    pub fn prepared(&self, request: &[u8]) -> Option<&[u8]> {
+    pub fn prepared(&self, request: &[u8]) -> Option<Prepared<'_>> {
         match Message::read(request) {
-            Ok((Message::GetManifest, [])) => Some(&self.offer),
+            Ok((Message::GetManifest, [])) => Some(Prepared::new(
+                Message::Manifest,
+                vec![self.manifest.to_bytes()],
+            )),
+            Ok((Message::GetParts, body)) => {
+                let parts = self.edition.strip(body).and_then(|body| self.parts(body));
+                Some(Prepared::new(Message::Parts, parts.ok()?))
+            }
             _ => None,
         }
+    }
+
+    /// The parts asked for, each at most once, in the manifest's order.
+    fn parts(&self, body: &[u8]) -> Result<Vec<&[u8]>, Error> {
+        let (numbers, rest) = body.as_chunks();
+        let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
+        let parts: Option<Vec<&[u8]>> = numbers
+            .iter()
+            .map(|&number| Some(&self.given.get(usize::from(number))?[..]))
+            .collect();
+        let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+        parts
+            .filter(|parts| ascending && !parts.is_empty())
+            .ok_or_else(|| {
+                let count = self.given.len();
+                malformed(format!("not some of {count} parts in their order"))
+            })
     }
 
     /// Answers one message.
     ///
     /// # Errors
-    /// If the request is malformed, or not one that the manifest's mode has; [`Error::Stale`] if it is
-    /// about another version of the index.
+    /// If the request is malformed, or not one that the manifest's mode has.
     #[expect(
         clippy::missing_panics_doc,
         reason = "there is a reply for each request"
@@ -148,13 +169,10 @@ impl Server {
             .iter()
             .enumerate()
             .map(|(at, request)| {
-                if let Some(reply) = self.prepared(request) {
-                    return Some(Ok(reply.to_vec()));
-                }
-                match self.read(request) {
-                    Ok((Message::Score, body)) => scores.push(at, body),
-                    Ok((Message::Fetch, body)) => fetches.push(at, body),
-                    Ok((_, body)) => return Some(self.parts(body)),
+                match self.reads(request) {
+                    Ok(Asked::Prepared(reply)) => return Some(Ok(reply.to_vec())),
+                    Ok(Asked::Score(body)) => scores.push(at, body),
+                    Ok(Asked::Fetch(body)) => fetches.push(at, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -174,80 +192,48 @@ impl Server {
             .collect()
     }
 
-    /// A request about the edition that is served, without naming it.
-    fn read<'a>(&self, request: &'a [u8]) -> Result<(Message, &'a [u8]), Error> {
+    /// What a request asks for.
+    fn reads<'a>(&'a self, request: &'a [u8]) -> Result<Asked<'a>, Error> {
+        if let Some(reply) = self.prepared(request) {
+            return Ok(Asked::Prepared(reply));
+        }
         match Message::read(request)? {
-            (kind @ (Message::GetParts | Message::Score | Message::Fetch), body) => {
-                Ok((kind, self.edition.strip(body)?))
+            (Message::Score, body) => Ok(Asked::Score(self.edition.strip(body)?)),
+            (Message::Fetch, body) => Ok(Asked::Fetch(self.edition.strip(body)?)),
+            (Message::GetParts, body) => {
+                // These were not prepared, so this says why.
+                let parts = self.parts(self.edition.strip(body)?)?;
+                Ok(Asked::Prepared(Prepared::new(Message::Parts, parts)))
             }
-            (kind, body) => {
-                let why = format!("{kind:?} of {} bytes is no request", body.len());
-                Err(malformed(why))
-            }
+            (kind, body) => Err(malformed(format!(
+                "{kind:?} of {} bytes is no request",
+                body.len()
+            ))),
         }
-    }
-
-    /// The parts asked for, each at most once, in the manifest's order.
-    fn parts(&self, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let (numbers, rest) = body.as_chunks();
-        let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
-        let parts: Option<Vec<&[u8]>> = numbers
-            .iter()
-            .map(|&number| self.given.get(usize::from(number)).map(|part| &part[..]))
-            .collect();
-        let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
-        let Some(parts) = parts.filter(|parts| ascending && !parts.is_empty()) else {
-            let count = self.given.len();
-            return Err(malformed(format!(
-                "not some of {count} parts in their order"
-            )));
-        };
-        let len: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        if parts.len() > 1 && len > MAX_PARTS {
-            return Err(malformed(format!(
-                "parts of {len} bytes in one reply, expected at most {MAX_PARTS}"
-            )));
-        }
-        Ok(Message::Parts.with(&parts.concat()))
     }
 
     /// Scores all vectors or all centroids under encryption, in one pass for all queries.
     fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        match &self.kind {
-            Kind::Columns(database) => {
-                let read = |body: &[u8]| {
-                    let (params, dim) = (database.params(), database.dim());
-                    let expected = column::Query::encoded_len(params, dim)?;
-                    check_len(Message::Score, body, expected)?;
-                    let query = column::Query::from_bytes(body)?;
-                    check_packing((query.params(), query.dim()) == (params, dim))?;
-                    Ok(query)
-                };
-                in_one_pass(bodies, read, |queries| {
-                    let replies = database.score_batch(queries)?;
-                    let replies = replies.iter().map(column::Reply::to_bytes);
-                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-                })
-            }
-            Kind::Sealed(sealed) => {
-                let Some(centroids) = &sealed.centroids else {
-                    return self.refuse(bodies.len(), "one in which the server scores");
-                };
-                let read = |body: &[u8]| {
-                    let (params, dim) = (centroids.params(), centroids.dim());
-                    check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
-                    let query = dot::Query::from_bytes(body)?;
-                    check_packing((query.params(), query.dim()) == (params, dim))?;
-                    Ok(query)
-                };
-                in_one_pass(bodies, read, |queries| {
-                    let replies = centroids.score_batch(queries)?;
-                    let replies = replies.iter().map(dot::Reply::to_bytes);
-                    Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-                })
-            }
-            Kind::Local => self.refuse(bodies.len(), "one in which the server scores"),
-        }
+        let centroids = match &self.kind {
+            Kind::Columns(database) => return score_all(database, bodies),
+            Kind::Sealed(sealed) => sealed.centroids.as_ref(),
+            Kind::Local => None,
+        };
+        let Some(centroids) = centroids else {
+            return self.refuse(bodies.len(), "one in which the server scores");
+        };
+        let read = |body: &[u8]| {
+            let (params, dim) = (centroids.params(), centroids.dim());
+            check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
+            let query = dot::Query::from_bytes(body)?;
+            check_packing((query.params(), query.dim()) == (params, dim))?;
+            Ok(query)
+        };
+        in_one_pass(bodies, read, |queries| {
+            let replies = centroids.score_batch(queries)?;
+            let replies = replies.iter().map(dot::Reply::to_bytes);
+            Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+        })
     }
 
     /// Answers the manifest's number of PIR queries of each request, in one pass for all.
@@ -285,6 +271,55 @@ impl Server {
     }
 }
 
+/// A reply that every client gets, in the pieces in which the server holds it.
+#[derive(Clone, Debug)]
+pub struct Prepared<'a> {
+    head: Vec<u8>,
+    pieces: Vec<&'a [u8]>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(kind: Message, pieces: Vec<&'a [u8]>) -> Self {
+        let head = kind.head(pieces.iter().map(|piece| piece.len()).sum());
+        Self { head, pieces }
+    }
+
+    /// Bytes of the whole reply.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a reply has a head")]
+    pub fn len(&self) -> usize {
+        self.pieces().map(<[u8]>::len).sum()
+    }
+
+    /// At most `len` bytes of it, from byte `at` on.
+    #[must_use]
+    pub fn range(&self, at: usize, len: usize) -> Vec<u8> {
+        let mut range = Vec::with_capacity(len.min(self.len().saturating_sub(at)));
+        let mut skip = at;
+        for piece in self.pieces() {
+            let (_, rest) = piece.split_at(skip.min(piece.len()));
+            range.extend_from_slice(&rest[..rest.len().min(len - range.len())]);
+            skip = skip.saturating_sub(piece.len());
+        }
+        range
+    }
+
+    fn to_vec(&self) -> Vec<u8> {
+        self.range(0, usize::MAX)
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.head[..]).chain(self.pieces.iter().copied())
+    }
+}
+
+/// What a request asks for.
+enum Asked<'a> {
+    Prepared(Prepared<'a>),
+    Score(&'a [u8]),
+    Fetch(&'a [u8]),
+}
+
 /// Requests of one kind, and which of a batch they are.
 #[derive(Default)]
 struct Pass<'a> {
@@ -299,16 +334,34 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// Scores all vectors under encryption.
+fn score_all(database: &column::Database, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+    let read = |body: &[u8]| {
+        let (params, dim) = (database.params(), database.dim());
+        let expected = column::Query::encoded_len(params, dim)?;
+        check_len(Message::Score, body, expected)?;
+        let query = column::Query::from_bytes(body)?;
+        check_packing((query.params(), query.dim()) == (params, dim))?;
+        Ok(query)
+    };
+    in_one_pass(bodies, read, |queries| {
+        let replies = database.score_batch(queries)?;
+        let replies = replies.iter().map(column::Reply::to_bytes);
+        Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+    })
+}
+
 /// Reads every query, and answers those that are well formed together.
-fn in_one_pass<Q>(
+fn in_one_pass<Q: Send>(
     bodies: &[&[u8]],
-    read: impl Fn(&[u8]) -> Result<Q, Error>,
+    read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,
     answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
 ) -> Vec<Result<Vec<u8>, Error>> {
+    let read: Vec<Result<Q, Error>> = bodies.par_iter().map(|body| read(body)).collect();
     let mut queries = Vec::with_capacity(bodies.len());
     let mut replies = Vec::with_capacity(bodies.len());
-    for body in bodies {
-        replies.push(read(body).map(|query| {
+    for query in read {
+        replies.push(query.map(|query| {
             queries.push(query);
             Vec::new()
         }));

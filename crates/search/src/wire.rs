@@ -105,10 +105,6 @@ impl Edition {
     }
 }
 
-/// Bytes of parts in one reply, unless it is a single part: it bounds what a request makes the server
-/// put together.
-pub(crate) const MAX_PARTS: u64 = 8 << 20;
-
 /// A message of the search protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -118,7 +114,7 @@ pub(crate) enum Message {
     /// The signed manifest.
     Manifest = 102,
     /// Asks for parts that are downloaded once: the edition, the number of each among those that
-    /// clients download, as 16 bits, ascending; several if they have no more than `MAX_PARTS` bytes.
+    /// clients download, as 16 bits.
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
@@ -147,8 +143,13 @@ impl Message {
 
     /// The message with this body.
     pub(crate) fn with(self, body: &[u8]) -> Vec<u8> {
-        let len = (body.len() as u64).to_le_bytes();
-        [&file_head((self as u16, "message"))[..], &len, body].concat()
+        [&self.head(body.len())[..], body].concat()
+    }
+
+    /// What comes before a body of `len` bytes.
+    pub(crate) fn head(self, len: usize) -> Vec<u8> {
+        let len = (len as u64).to_le_bytes();
+        [&file_head((self as u16, "message"))[..], &len].concat()
     }
 
     /// The request with this body about an edition of an index.

@@ -16,8 +16,8 @@ use sordino_search::Client;
 use tonic::transport::Channel;
 
 use crate::parties::{
-    GET_MANIFEST, GET_SETUP, SCORE, client_key, connect, endpoint, message, open_door, owner, rng,
-    server, set, signed_door,
+    GET_MANIFEST, GET_PARTS, SCORE, client_key, connect, endpoint, message, open_door, owner,
+    parts_request, rng, server, set, signed_door,
 };
 
 /// That somebody else is still served.
@@ -47,7 +47,9 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
         message(SCORE, b""),
         message(SCORE, &[0; 1000]),
         message(107, &[0; 1000]),
-        message(GET_SETUP, b"")[..15].to_vec(),
+        message(GET_PARTS, b""),
+        message(GET_PARTS, &[0; 26]),
+        message(GET_MANIFEST, b"")[..15].to_vec(),
     ];
     let mut version = message(GET_MANIFEST, b"");
     version[4] = 9;
@@ -55,7 +57,8 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
     for request in wrong {
         let found = connection.exchange(&request, 1 << 20);
         assert!(
-            matches!(&found, Err(Error::Status { code, .. }) if code == "InvalidArgument"),
+            matches!(&found, Err(Error::Status { code, .. }) if code == "InvalidArgument")
+                || matches!(&found, Err(Error::Stale { .. })),
             "{request:?}: {found:?}"
         );
     }
@@ -66,7 +69,7 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
         assert!(matches!(found, Err(Error::Status { .. })), "{found:?}");
     }
     // Out of order: a query before the manifest is only a query.
-    let found = connection.exchange(&message(GET_SETUP, b""), 100_000_000);
+    let found = connection.exchange(&parts_request(&server(4, &set)), 100_000_000);
     assert!(found.is_ok());
     still_serves(&running);
 }
@@ -160,7 +163,7 @@ fn a_replayed_delayed_or_borrowed_proof_is_refused_by_name() {
     let set = set();
     let running = signed_door(server(4, &set), Limits::default());
     let raw = Raw::open(&running);
-    let (manifest, setup) = (message(GET_MANIFEST, b""), message(GET_SETUP, b""));
+    let (manifest, parts) = (message(GET_MANIFEST, b""), parts_request(&server(4, &set)));
     let proof = raw.proof(&manifest, now(), [1; 16]);
     assert!(raw.call(&manifest, proof.clone()).unwrap() > 4000);
     assert_eq!(
@@ -174,7 +177,7 @@ fn a_replayed_delayed_or_borrowed_proof_is_refused_by_name() {
     );
     // For another message.
     let borrowed = raw.proof(&manifest, now(), [2; 16]);
-    assert_eq!(refusal(raw.call(&setup, borrowed)), Refusal::Signature);
+    assert_eq!(refusal(raw.call(&parts, borrowed)), Refusal::Signature);
     for skew in [-120_000i64, 120_000] {
         let time = now().saturating_add_signed(skew);
         let proof = raw.proof(&manifest, time, [3; 16]);
@@ -362,7 +365,7 @@ fn a_reply_that_nobody_takes_is_given_up() {
     let running = open_door(server(2, &set), hasty());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let address = running.address();
-    let request = message(GET_SETUP, b"");
+    let request = parts_request(&server(2, &set));
     let taken = runtime.block_on(async move {
         let tcp = tokio::net::TcpStream::connect(address).await.unwrap();
         let (mut send, connection) = hyper::client::conn::http2::Builder::new(TokioExecutor::new())

@@ -9,7 +9,9 @@ use sordino_net::{
 };
 use sordino_search::manifest::Packing;
 use sordino_search::recall::{self, Truth};
-use sordino_search::{Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, synthetic};
+use sordino_search::{
+    Client, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish, build, synthetic,
+};
 
 pub(crate) const N: usize = 3000;
 pub(crate) const DIM: usize = 32;
@@ -139,9 +141,26 @@ pub(crate) fn connect_tls(running: &Running, certificate: &Certificate) -> Conne
 /// A message without a body, as the search protocol writes it.
 pub(crate) fn message(kind: u16, body: &[u8]) -> Vec<u8> {
     let len = (body.len() as u64).to_le_bytes();
-    [b"SRDN\x01\x00", &kind.to_le_bytes()[..], &len, body].concat()
+    [b"SRDN\x02\x00", &kind.to_le_bytes()[..], &len, body].concat()
 }
 
 pub(crate) const GET_MANIFEST: u16 = 101;
-pub(crate) const GET_SETUP: u16 = 103;
+pub(crate) const GET_PARTS: u16 = 103;
 pub(crate) const SCORE: u16 = 105;
+
+/// Passes messages on and keeps the requests.
+struct Recorder<'a>(&'a Server, Vec<Vec<u8>>);
+
+impl Transport for Recorder<'_> {
+    fn call(&mut self, request: &[u8], _: usize) -> Result<Vec<u8>, sordino_search::Error> {
+        self.1.push(request.to_vec());
+        self.0.handle(request)
+    }
+}
+
+/// The request for what a client of this server downloads once.
+pub(crate) fn parts_request(server: &Server) -> Vec<u8> {
+    let mut recorder = Recorder(server, Vec::new());
+    Client::connect(&mut recorder, &owner().reader(), 0).expect("a client");
+    recorder.1.pop().expect("a request")
+}

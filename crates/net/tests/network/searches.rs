@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Barrier;
 
 use sordino_net::{Connection, Endpoint, Error, Limits, Traffic};
-use sordino_search::{Client, InProcess};
+use sordino_search::manifest::Packing;
+use sordino_search::{Client, InProcess, Server, build};
 
 use crate::parties::{
-    DIM, FORMS, K, certificate, client_key, connect, connect_tls, endpoint, index, locked_door,
-    open_door, owner, rng, server, set,
+    DIM, FORMS, K, certificate, client_key, connect, connect_tls, endpoint, locked_door, open_door,
+    owner, rng, server, set,
 };
 
 #[test]
@@ -137,16 +138,15 @@ fn a_replaced_index_serves_whoever_connects_next() {
     let running = open_door(server(4, &set), Limits::default());
     let mut connection = connect(&running);
     let before = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
-    let other = index(3, &set);
+    let keys = owner();
+    let other = build::masked(&mut rng(2), &keys, &set.base, K, Packing::T4, &mut |_| ()).unwrap();
     let id = other.manifest().index;
     assert_ne!(before.manifest().index, id);
-    running
-        .service()
-        .replace(sordino_search::Server::new(other).unwrap());
+    running.service().replace(Server::new(other).unwrap());
 
-    // The client of the version before gets an error, or scores that no two unit vectors have.
+    // The client of the index before is told so, by name.
     let late = before.search(&mut rng(1), &mut connection, set.queries.row(0));
-    assert!(late.is_err());
+    assert!(matches!(late, Err(sordino_search::Error::Stale { .. })));
     let after = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
     assert_eq!(after.manifest().index, id);
     let found = after.search(&mut rng(1), &mut connection, set.queries.row(0));

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use crate::manifest::{Digest, Manifest, Mode, Part, Segment, SignedManifest};
 use crate::transport::Transport;
-use crate::wire::{MAX_PARTS, Message, message_len};
+use crate::wire::{Message, message_len};
 use crate::{Error, index};
+
+/// Bytes of parts in one reply, unless a single part is longer.
+const REPLY: u64 = 8 << 20;
 
 /// Parts that arrived, checked against the manifest.
 pub(super) struct Download {
@@ -34,7 +37,7 @@ impl Download {
         let mut batch: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
-            if !batch.is_empty() && len + part.len > MAX_PARTS {
+            if !batch.is_empty() && len + part.len > REPLY {
                 download.fetch(transport, manifest, &batch)?;
                 batch.clear();
             }
@@ -52,10 +55,11 @@ impl Download {
     ) -> Result<(), Error> {
         let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
         let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
-        let len = usize::try_from(len).map_err(|_| Error::Malformed {
+        let too_long = |_| Error::Malformed {
             what: "manifest",
             why: format!("parts of {len} bytes"),
-        })?;
+        };
+        let len = usize::try_from(len).map_err(too_long)?;
         let request = Message::GetParts.about(manifest.edition(), &numbers);
         let reply = transport.call(&request, message_len(len))?;
         let mut rest = Message::Parts.expect(&reply, Some(len))?;

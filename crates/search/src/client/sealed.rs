@@ -177,7 +177,7 @@ impl Client {
 
         let start = Instant::now();
         let clusters = self.mode.clusters as usize;
-        let len = dot::Reply::encoded_len(&params, query.dim(), clusters)?;
+        let len = dot::Reply::encoded_len(&params, self.width, clusters)?;
         let request = Message::Score.about(edition, &query.to_bytes());
         let reply = transport.call(&request, message_len(len))?;
         stages.scores = start.elapsed();

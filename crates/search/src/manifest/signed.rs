@@ -11,9 +11,6 @@ pub(super) const SIGNATURE_LEN: usize = 4627;
 /// An encoded manifest without its signature is never longer: 64 segments take about 9,000 bytes.
 pub(super) const MAX_LEN: usize = 16_384;
 
-/// A signed manifest is never longer.
-pub const MAX_SIGNED_LEN: usize = wire::FILE_HEAD_LEN + MAX_LEN + SIGNATURE_LEN;
-
 /// A manifest with its encoding and the owner's signature on that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedManifest {

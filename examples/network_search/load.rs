@@ -1,0 +1,188 @@
+//! Eight clients at once against one at a time.
+//!
+//! Server and clients share the machine. What is measured first is the server alone: queries are made
+//! beforehand, each is sent once, replies are received and dropped. Then whole searches, in which the
+//! clients' own cryptography runs on the same cores.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_net::Connection;
+use sordino_search::{Client, OwnerKeys, Vectors, synthetic};
+
+use crate::party::Party;
+use crate::{Args, Capture, Mode};
+
+const CLIENTS: usize = 8;
+
+pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
+    let n = args.n.unwrap_or(100_000);
+    let (base, queries) = synthetic::clustered(n, 64, args.dim, 7);
+    let keys = OwnerKeys::generate(&mut rand::rng());
+    if !args.json {
+        println!(
+            "{n} vectors of {} dimensions, {CLIENTS} clients, loopback, TLS, signed",
+            args.dim
+        );
+        println!("mode    what      clients  per second  p50 ms  p99 ms  requests per scan");
+    }
+    for mode in [Mode::Masked, Mode::Open] {
+        let index = mode.build(&keys, &base)?;
+        let name = index.manifest().mode.name();
+        let party = Party::start(&index, &keys)?;
+        drop(index);
+        let mut ratios = Vec::new();
+        for what in ["requests", "searches"] {
+            let run = |clients: usize| -> Result<Load, Box<dyn Error>> {
+                let work = Work::prepare(&party, &keys, &queries, what, clients, args.requests)?;
+                let before = scans(&party)?;
+                let load = work.run()?;
+                let (count, sum) = scans(&party)?;
+                let per_scan = (sum - before.1) / (count - before.0).max(1.0);
+                load.print(args.json, name, what, clients, per_scan);
+                Ok(load)
+            };
+            // Warm: the first requests pay for threads and pages.
+            let _ = Work::prepare(&party, &keys, &queries, what, CLIENTS, 32)?.run()?;
+            let (one, many) = (run(1)?, run(CLIENTS)?);
+            ratios.push((what, many.throughput() / one.throughput()));
+        }
+        party.end()?;
+        if !args.json {
+            for (what, ratio) in ratios {
+                println!("        {what}: {CLIENTS} clients do {ratio:.2} times what one does");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scans so far, and the requests that they answered.
+fn scans(party: &Party) -> Result<(f64, f64), Box<dyn Error>> {
+    let metrics = party.metrics()?;
+    let value = |series: &str| -> Result<f64, Box<dyn Error>> {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(series));
+        Ok(line.ok_or("no such count")?.trim().parse()?)
+    };
+    Ok((value("sordino_batch_count ")?, value("sordino_batch_sum ")?))
+}
+
+/// What each client is going to do.
+struct Work<'a> {
+    clients: Vec<Doing<'a>>,
+}
+
+struct Doing<'a> {
+    line: Connection,
+    client: Client,
+    rng: StdRng,
+    queries: &'a Vectors,
+    /// Requests made beforehand; none for whole searches.
+    made: Vec<(Vec<u8>, usize)>,
+    count: usize,
+}
+
+impl<'a> Work<'a> {
+    fn prepare(
+        party: &Party,
+        keys: &OwnerKeys,
+        queries: &'a Vectors,
+        what: &str,
+        clients: usize,
+        requests: usize,
+    ) -> Result<Self, Box<dyn Error>> {
+        let count = requests / clients;
+        let doing = (0..clients).map(|_| {
+            let mut line = party.connect()?;
+            let client = Client::connect(&mut line, &keys.reader(), 0)?;
+            let mut rng = StdRng::from_rng(&mut rand::rng());
+            let mut capture = Capture(Vec::new());
+            if what == "requests" {
+                for at in 0..count {
+                    let query = queries.row(at % queries.len());
+                    // The request is kept, so this search finds nothing.
+                    let _ = client.search(&mut rng, &mut capture, query);
+                }
+            }
+            Ok(Doing {
+                line,
+                client,
+                rng,
+                queries,
+                made: capture.0,
+                count,
+            })
+        });
+        let clients: Result<_, Box<dyn Error>> = doing.collect();
+        Ok(Self { clients: clients? })
+    }
+
+    fn run(self) -> Result<Load, Box<dyn Error>> {
+        let start = Instant::now();
+        let done: Vec<_> = std::thread::scope(|scope| {
+            let threads = self.clients.into_iter();
+            let threads: Vec<_> = threads.map(|doing| scope.spawn(|| doing.all())).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let whole = start.elapsed();
+        let mut times = Vec::new();
+        for each in done {
+            times.extend(each.map_err(|_| "a client failed")??);
+        }
+        times.sort_unstable();
+        Ok(Load { times, whole })
+    }
+}
+
+impl Doing<'_> {
+    fn all(mut self) -> Result<Vec<Duration>, sordino_search::Error> {
+        let mut times = Vec::with_capacity(self.count);
+        for at in 0..self.count {
+            let start = Instant::now();
+            match self.made.get(at) {
+                Some((request, limit)) => drop(self.line.exchange(request, *limit)?),
+                None => {
+                    let query = self.queries.row(at % self.queries.len());
+                    self.client.search(&mut self.rng, &mut self.line, query)?;
+                }
+            }
+            times.push(start.elapsed());
+        }
+        Ok(times)
+    }
+}
+
+/// What it took.
+struct Load {
+    times: Vec<Duration>,
+    whole: Duration,
+}
+
+impl Load {
+    fn throughput(&self) -> f64 {
+        self.times.len() as f64 / self.whole.as_secs_f64()
+    }
+
+    /// In milliseconds.
+    fn percentile(&self, percent: usize) -> f64 {
+        let at = (self.times.len() * percent / 100).min(self.times.len() - 1);
+        self.times[at].as_secs_f64() * 1e3
+    }
+
+    fn print(&self, json: bool, name: &str, what: &str, clients: usize, per_scan: f64) {
+        let (rate, p50, p99) = (self.throughput(), self.percentile(50), self.percentile(99));
+        if json {
+            let line = serde_json::json!({
+                "mode": name, "what": what, "clients": clients, "per_second": rate,
+                "p50_ms": p50, "p99_ms": p99, "requests_per_scan": per_scan,
+            });
+            println!("{line}");
+            return;
+        }
+        println!(
+            "{name:<7} {what:<9} {clients:>7} {rate:>11.1} {p50:>7.2} {p99:>7.2} {per_scan:>18.2}"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! A server process of our own, as long as it is needed.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use sordino_net::{ClientKey, Connection, Endpoint};
+use sordino_search::{Index, OwnerKeys};
+use tempfile::TempDir;
+
+/// What the server's folder holds.
+pub(crate) const INDEX: &str = "index.sordino";
+pub(crate) const OWNER: &str = "owner.pub";
+pub(crate) const CLIENT: &str = "client.pub";
+pub(crate) const CHAIN: &str = "certificate.pem";
+pub(crate) const CERTIFICATE_KEY: &str = "certificate.key";
+
+/// A server process and what a client needs to reach it.
+pub(crate) struct Party {
+    child: Child,
+    _folder: TempDir,
+    address: SocketAddr,
+    metrics: SocketAddr,
+    roots: String,
+    key: ClientKey,
+}
+
+impl Party {
+    /// Writes what is to be served and starts a process that serves it.
+    pub(crate) fn start(index: &Index, keys: &OwnerKeys) -> Result<Self, Box<dyn Error>> {
+        let key = ClientKey::generate(&mut rand::rng());
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
+        let folder = tempfile::tempdir()?;
+        let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes);
+        write(INDEX, &index.to_bytes())?;
+        write(OWNER, &keys.public().to_bytes())?;
+        write(CLIENT, key.public().to_bytes())?;
+        write(CHAIN, made.cert.pem().as_bytes())?;
+        write(CERTIFICATE_KEY, made.signing_key.serialize_pem().as_bytes())?;
+
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("--serve")
+            .arg(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().ok_or("the server has no output")?;
+        let mut lines = BufReader::new(out).lines();
+        let mut address = || -> Result<SocketAddr, Box<dyn Error>> {
+            let line = lines
+                .next()
+                .ok_or("the server ended before it listened")??;
+            Ok(line.parse()?)
+        };
+        let (address, metrics) = match (address(), address()) {
+            (Ok(address), Ok(metrics)) => (address, metrics),
+            (Err(error), _) | (_, Err(error)) => {
+                child.kill()?;
+                child.wait()?;
+                return Err(error);
+            }
+        };
+        Ok(Self {
+            child,
+            _folder: folder,
+            address,
+            metrics,
+            roots: made.cert.pem(),
+            key,
+        })
+    }
+
+    /// A new connection.
+    pub(crate) fn connect(&self) -> Result<Connection, sordino_net::Error> {
+        let endpoint = Endpoint::new(format!("https://{}", self.address))
+            .roots(self.roots.as_bytes())
+            .name("localhost")
+            .key(ClientKey::from_seed(&self.key.seed()));
+        Connection::open(endpoint)
+    }
+
+    /// The server's counts.
+    pub(crate) fn metrics(&self) -> Result<String, std::io::Error> {
+        let mut tcp = TcpStream::connect(self.metrics)?;
+        tcp.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut text = String::new();
+        tcp.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// Ends the server: it stops when its input does.
+    pub(crate) fn end(mut self) -> Result<(), Box<dyn Error>> {
+        drop(self.child.stdin.take());
+        let status = self.child.wait()?;
+        status
+            .success()
+            .then_some(())
+            .ok_or_else(|| format!("the server ended with {status}").into())
+    }
+}
+
+impl Drop for Party {
+    /// Whatever happens here, no process is left behind.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
