@@ -2,16 +2,46 @@
 //! The readers of vector files: what they accept is a whole, finite matrix.
 
 use libfuzzer_sys::fuzz_target;
-use sordino_search::Vectors;
-use sordino_search::vectors::{npy, texmex};
+use sordino_search::vectors::{ColumnNames, Format, Reader, ids, npy, texmex};
+
+/// Not Parquet: its decoder may panic on a damaged file, which the reader catches and this cannot.
+const FORMATS: [Format; 7] = [
+    Format::Npy,
+    Format::Fvecs,
+    Format::Bvecs,
+    Format::Fbin,
+    Format::U8bin,
+    Format::I8bin,
+    Format::Arrow,
+];
 
 fuzz_target!(|data: &[u8]| {
-    for vectors in [npy::vectors(data), texmex::fvecs(data), texmex::bvecs(data)].into_iter().flatten() {
-        let Vectors { .. } = &vectors;
-        assert_eq!(vectors.as_slice().len(), vectors.len() * vectors.dim());
-        assert!(vectors.as_slice().iter().all(|x| x.is_finite()));
-        assert!(vectors.as_slice().len() <= data.len());
-    }
     let _ = npy::neighbours(data);
+    let _ = npy::ids(data);
+    let _ = ids::lines(data);
     let _ = texmex::ivecs(data);
+    for format in FORMATS {
+        read(format, data, &ColumnNames::default());
+    }
+    let ids = Some("id".to_owned());
+    read(Format::Arrow, data, &ColumnNames { vectors: None, ids });
 });
+
+fn read(format: Format, data: &[u8], names: &ColumnNames) {
+    let Ok(reader) = Reader::from_bytes_columns(format, data.to_vec(), names) else {
+        return;
+    };
+    let (dim, mut rows) = (reader.dim(), 0);
+    for chunk in reader {
+        let Ok(chunk) = chunk else { return };
+        assert_eq!(chunk.first, rows);
+        rows += chunk.vectors.len() as u64;
+        assert_eq!(chunk.vectors.dim(), dim);
+        assert!(chunk.vectors.as_slice().iter().all(|x| x.is_finite()));
+        assert!(chunk.ids.is_none_or(|ids| ids.len() == chunk.vectors.len()));
+        // Only compressed tables hold more values than bytes.
+        if format != Format::Arrow {
+            assert!(chunk.vectors.as_slice().len() <= data.len());
+        }
+    }
+}

@@ -9,9 +9,11 @@ pub use error::Error;
 pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
 pub use stream::{Column, Table, Transform, transform_csv, transform_lines};
 
+use crate::Output;
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use output::Output;
+use output::Destination;
+use serde::Serialize;
 use sordino_fpe::Format;
 use std::{
     fs::File,
@@ -92,27 +94,40 @@ struct Fields {
     output: Option<PathBuf>,
 }
 
-/// Runs `sordino fpe`.
+/// What was written, for scripts.
+#[derive(Serialize)]
+struct Written {
+    output: PathBuf,
+}
+
+/// Runs `sordino fpe`. The values are the output, where no file is named for them; so as JSON it
+/// says no more than which file was written.
 ///
 /// # Errors
 /// Whatever kept it from its work; no error holds a value or a key.
-pub fn run(args: Args) -> Result<(), Error> {
-    match args.command {
-        Command::Keygen { output, bits } => generate_key(
-            &output,
-            match bits {
+pub fn run(args: Args, output: Output) -> Result<(), crate::Error> {
+    let written = match args.command {
+        Command::Keygen { output, bits } => {
+            let bytes = match bits {
                 Bits::Aes128 => 16,
                 Bits::Aes192 => 24,
                 Bits::Aes256 => 32,
-            },
-        ),
-        Command::Encrypt(fields) => fields.run(true),
-        Command::Decrypt(fields) => fields.run(false),
+            };
+            generate_key(&output, bytes)?;
+            Some(output)
+        }
+        Command::Encrypt(fields) => fields.run(true)?,
+        Command::Decrypt(fields) => fields.run(false)?,
+    };
+    match written.filter(|_| output.is_json()) {
+        Some(file) => output.report(&Written { output: file }, String::new),
+        None => Ok(()),
     }
 }
 
 impl Fields {
-    fn run(self, encrypt: bool) -> Result<(), Error> {
+    /// The file that was written, if one was named.
+    fn run(self, encrypt: bool) -> Result<Option<PathBuf>, Error> {
         let key = read_key(&self.key_file)?;
         let format = if self.allow_small_domain {
             self.format.allow_small_domain()
@@ -136,7 +151,7 @@ impl Fields {
         };
         let progress = progress(len);
         let mut input = BufReader::new(progress.wrap_read(input));
-        let mut output = Output::new(self.output)?;
+        let mut output = Destination::new(self.output.clone())?;
         let done = match self.column {
             None => transform_lines(&transform, &mut input, &mut output),
             Some(column) => {
@@ -159,7 +174,8 @@ impl Fields {
         };
         progress.finish_and_clear();
         done?;
-        output.finish()
+        output.finish()?;
+        Ok(self.output)
     }
 }
 

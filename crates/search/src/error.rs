@@ -14,9 +14,13 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file could not be read on.
+    #[error("while reading: {0}")]
+    Read(std::io::Error),
     /// A file's extension is not that of a format that can be read.
     #[error(
-        "unknown format .{extension}: expected .npy, .fvecs or .bvecs (.npy or .ivecs for neighbours)"
+        "unknown format .{extension}: expected .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin{} (.npy or .ivecs for neighbours)",
+        if cfg!(feature = "arrow") { ", .parquet or .arrow" } else { "" }
     )]
     UnknownFormat {
         /// The extension, without its dot.
@@ -30,7 +34,7 @@ pub enum Error {
     },
     /// A `.npy` file holds another element type.
     #[error(
-        "unsupported .npy element type {descr}: expected <f4, <f2, |u1 or |i1 (<i4 for neighbours)"
+        "unsupported .npy element type {descr}: expected <f8, <f4, <f2, |u1 or |i1 (<i4 for neighbours)"
     )]
     NpyType {
         /// NumPy's name of the type.
@@ -42,17 +46,29 @@ pub enum Error {
         /// How many dimensions it has.
         dimensions: usize,
     },
-    /// A `.npy` file's length is not what its header says.
+    /// A file's length is not what its header says.
     #[error(
-        "a .npy file of shape ({rows}, {columns}) with another length: found {found} bytes of values"
+        "a file of shape ({rows}, {columns}) with another length: found {found} bytes of values"
     )]
-    NpyLength {
+    ShapeLength {
         /// Rows in the header.
-        rows: usize,
+        rows: u64,
         /// Columns in the header.
-        columns: usize,
+        columns: u64,
         /// Bytes after the header.
-        found: usize,
+        found: u64,
+    },
+    /// A file ends before a vector does.
+    #[error("the file ends within vector {row}")]
+    EndsInRow {
+        /// The vector, from 0.
+        row: u64,
+    },
+    /// A file goes on after the vectors that its header promised.
+    #[error("the file goes on after the {rows} vectors that its header promises")]
+    TrailingBytes {
+        /// How many it promises.
+        rows: u64,
     },
     /// A `.fvecs`, `.bvecs` or `.ivecs` file's length is no multiple of its record.
     #[error(
@@ -60,19 +76,68 @@ pub enum Error {
     )]
     TexmexLength {
         /// The first vector's dimension.
-        dim: u32,
+        dim: u64,
         /// The file's length.
-        found: usize,
+        found: u64,
     },
-    /// A `.fvecs`, `.bvecs` or `.ivecs` file's vectors differ in dimension.
+    /// A file's vectors differ in dimension.
     #[error("vector {row} has dimension {found}: expected {expected}, like the first")]
-    TexmexDimension {
-        /// The first that differs.
-        row: usize,
+    RowDimension {
+        /// The first that differs, from 0.
+        row: u64,
         /// Its dimension.
-        found: u32,
+        found: u64,
         /// The first vector's.
-        expected: u32,
+        expected: u64,
+    },
+    /// A file's vectors are longer than those of any index.
+    #[error("vectors of {dim} dimensions: expected at most 4096")]
+    WideVectors {
+        /// Their dimension.
+        dim: u64,
+    },
+    /// A Parquet or Arrow file is damaged, or holds what is not read.
+    #[error("cannot read this {format} file: {why}")]
+    Table {
+        /// The format's name.
+        format: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A table has no such column.
+    #[error("no column {wanted} of the type that is needed: there are {found}")]
+    NoColumn {
+        /// The name or kind wanted.
+        wanted: String,
+        /// The columns that there are.
+        found: String,
+    },
+    /// A table has several columns that could be the vectors.
+    #[error("several columns could be the vectors: name one of {found}")]
+    SeveralColumns {
+        /// Their names.
+        found: String,
+    },
+    /// A table has no value where a vector, coordinate or id should be.
+    #[error("row {row} is null or has a null in it")]
+    Null {
+        /// The row, from 0.
+        row: u64,
+    },
+    /// An id is negative or too large.
+    #[error("an id outside 0 to 4294967295")]
+    IdRange,
+    /// A file of ids is not a list.
+    #[error("ids of {dimensions} dimension(s): expected 1, an id for each vector")]
+    IdsShape {
+        /// How many dimensions it has.
+        dimensions: usize,
+    },
+    /// A line of a file of ids is no number.
+    #[error("line {line} is not an id: expected a number from 0 to 4294967295")]
+    IdLine {
+        /// The line, from 1.
+        line: u64,
     },
     /// A neighbour's row number is negative.
     #[error("a negative row number among the neighbours")]
@@ -296,4 +361,17 @@ pub enum Error {
     /// Homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
+}
+
+impl Error {
+    /// Names the file in an error that came up while it was read.
+    pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
+        match self {
+            Self::Read(source) => Self::File {
+                path: path.to_owned(),
+                source,
+            },
+            other => other,
+        }
+    }
 }

@@ -132,6 +132,18 @@ pub struct ReaderKeys {
 }
 
 impl ReaderKeys {
+    /// The keys that a stored content key stands for, with the public key of the owner it came from.
+    #[must_use]
+    pub fn from_content(content: [u8; 32], owner: OwnerPublicKey) -> Self {
+        Self { content, owner }
+    }
+
+    /// The content key, to be stored. Whoever has it can read what the owner's indexes hold.
+    #[must_use]
+    pub fn content(&self) -> &[u8; 32] {
+        &self.content
+    }
+
     /// The owner's public key.
     #[must_use]
     pub fn owner(&self) -> &OwnerPublicKey {

@@ -97,6 +97,20 @@ impl Batch {
     }
 }
 
+impl Batch {
+    /// The number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// Never: a matrix holds at least one vector. Beside `len` because readers expect it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.vectors.is_empty()
+    }
+}
+
 impl From<Vectors> for Batch {
     /// Vectors that are numbered from 0, or on from the batch before.
     fn from(vectors: Vectors) -> Self {

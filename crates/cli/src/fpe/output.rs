@@ -8,12 +8,12 @@ use std::{
 use tempfile::NamedTempFile;
 
 /// A place for the result.
-pub(super) enum Output {
+pub(super) enum Destination {
     Stdout(BufWriter<Stdout>),
     File(BufWriter<NamedTempFile>, PathBuf),
 }
 
-impl Output {
+impl Destination {
     pub(super) fn new(path: Option<PathBuf>) -> Result<Self, Error> {
         let Some(path) = path else {
             return Ok(Self::Stdout(BufWriter::new(io::stdout())));
@@ -42,7 +42,7 @@ impl Output {
     }
 }
 
-impl Write for Output {
+impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),

@@ -1,135 +1,170 @@
 //! NumPy's `.npy` format, versions 1 to 3: a header that is a Python dictionary, then raw values.
 
-use half::f16;
+use std::io::Read;
 
-use crate::{Error, Vectors};
+use super::element::Element;
+use super::reader::{Input, check_dim};
+use super::rows::Rows;
+use crate::Error;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The element type of a file, by NumPy's `descr`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Element {
-    F32,
-    F16,
-    U8,
-    I8,
-    I32,
-}
+/// A header is never longer: NumPy itself refuses longer ones (10,000 bytes).
+const MAX_HEADER: usize = 1 << 16;
 
 impl Element {
     fn from_descr(descr: &str) -> Result<Self, Error> {
         match descr {
+            "<f8" => Ok(Self::F64),
             "<f4" => Ok(Self::F32),
             "<f2" => Ok(Self::F16),
             "|u1" => Ok(Self::U8),
             "|i1" => Ok(Self::I8),
+            "<u4" => Ok(Self::U32),
             "<i4" => Ok(Self::I32),
+            "<u8" => Ok(Self::U64),
+            "<i8" => Ok(Self::I64),
             other => Err(Error::NpyType {
                 descr: other.chars().take(16).collect(),
             }),
         }
     }
 
-    fn size(self) -> usize {
+    fn descr(self) -> &'static str {
         match self {
-            Self::F32 | Self::I32 => 4,
-            Self::F16 => 2,
-            Self::U8 | Self::I8 => 1,
+            Self::F64 => "<f8",
+            Self::F32 => "<f4",
+            Self::F16 => "<f2",
+            Self::U8 => "|u1",
+            Self::I8 => "|i1",
+            Self::U32 => "<u4",
+            Self::I32 => "<i4",
+            Self::U64 => "<u8",
+            Self::I64 => "<i8",
         }
     }
 }
 
-/// A parsed file: its element type, its row length, its values' bytes.
-struct Npy<'a> {
+/// A parsed header.
+struct Head {
     element: Element,
-    columns: usize,
-    values: &'a [u8],
+    shape: Vec<u64>,
+    /// Its own length.
+    len: usize,
 }
 
-/// Reads a matrix of vectors: two dimensions of f32, f16, u8 or i8.
-///
-/// # Errors
-/// If the header is damaged, the shape is not two-dimensional, the type is another one, the
-/// file's length is not what the header says, or a value is not finite.
-pub fn vectors(bytes: &[u8]) -> Result<Vectors, Error> {
-    let npy = Npy::parse(bytes)?;
-    let data: Vec<f32> = match npy.element {
-        Element::F32 => npy
-            .values
-            .as_chunks()
-            .0
-            .iter()
-            .map(|b| f32::from_le_bytes(*b))
-            .collect(),
-        Element::F16 => npy
-            .values
-            .as_chunks()
-            .0
-            .iter()
-            .map(|b| f16::from_le_bytes(*b).to_f32())
-            .collect(),
-        Element::U8 => npy.values.iter().map(|&b| f32::from(b)).collect(),
-        Element::I8 => npy
-            .values
-            .iter()
-            .map(|&b| f32::from(b.cast_signed()))
-            .collect(),
-        Element::I32 => {
-            return Err(Error::NpyType {
-                descr: "<i4".to_owned(),
-            });
-        }
+/// The rows of a matrix: two dimensions of f64, f32, f16, u8 or i8.
+pub(super) fn rows(mut input: Input) -> Result<(Rows, u64), Error> {
+    let head = Head::read(&mut input.bytes)?;
+    let &[rows, columns] = head.shape.as_slice() else {
+        let dimensions = head.shape.len();
+        return Err(Error::NpyShape { dimensions });
     };
-    Vectors::new(npy.columns, data)
+    if !head.element.is_coordinate() {
+        let descr = head.element.descr().to_owned();
+        return Err(Error::NpyType { descr });
+    }
+    if rows == 0 {
+        return Err(Error::NoVectors);
+    }
+    // Before the dimension: a shape that contradicts the file's length is the better reason.
+    input.check_len(head.len, rows, columns, head.element.size())?;
+    let dim = check_dim(columns)?;
+    let source = Rows::counted(input.bytes, head.element, dim, rows);
+    Ok((source, rows))
 }
 
 /// Reads a matrix of row numbers, `<i4`: for each query, its neighbours in order.
 ///
 /// # Errors
-/// As [`vectors`], and if a row number is negative.
+/// If the header is damaged, the shape is not two-dimensional, the type is another one, the
+/// file's length is not what the header says, or a row number is negative.
 pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
-    let npy = Npy::parse(bytes)?;
-    if npy.element != Element::I32 {
+    let mut input = Input::whole(bytes.to_vec());
+    let head = Head::read(&mut input.bytes)?;
+    let &[rows, columns] = head.shape.as_slice() else {
+        let dimensions = head.shape.len();
+        return Err(Error::NpyShape { dimensions });
+    };
+    if head.element != Element::I32 {
         return Err(Error::NpyType {
-            descr: format!("{:?}, expected <i4", npy.element),
+            descr: format!("{}, expected <i4", head.element.descr()),
         });
     }
-    let rows: Result<Vec<u32>, _> = npy
-        .values
-        .as_chunks()
-        .0
+    input.check_len(head.len, rows, columns, 4)?;
+    if rows == 0 || columns == 0 {
+        return Err(Error::NoVectors);
+    }
+    let values = bytes.get(head.len..).unwrap_or_default().as_chunks().0;
+    let rows: Result<Vec<u32>, _> = values
         .iter()
         .map(|b| u32::try_from(i32::from_le_bytes(*b)))
         .collect();
     let rows = rows.map_err(|_| Error::NegativeNeighbour)?;
-    Ok(rows.chunks(npy.columns).map(<[u32]>::to_vec).collect())
+    // As long as the file, so it fits.
+    let columns = usize::try_from(columns).unwrap_or(usize::MAX);
+    Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
 
-impl<'a> Npy<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+/// Reads ids: one dimension of u32, i32, u64 or i64, an id for each vector.
+///
+/// # Errors
+/// If the header is damaged, there is more than one dimension, the type is another one, the
+/// file's length is not what the header says, or an id is negative or beyond 32 bits.
+pub fn ids(bytes: &[u8]) -> Result<Vec<u32>, Error> {
+    let mut input = Input::whole(bytes.to_vec());
+    let head = Head::read(&mut input.bytes)?;
+    let &[rows] = head.shape.as_slice() else {
+        let dimensions = head.shape.len();
+        return Err(Error::IdsShape { dimensions });
+    };
+    if head.element.is_coordinate() {
+        return Err(Error::NpyType {
+            descr: format!("{}, expected <u4, <i4, <u8 or <i8", head.element.descr()),
+        });
+    }
+    input.check_len(head.len, rows, 1, head.element.size())?;
+    let values = bytes.get(head.len..).unwrap_or_default();
+    head.element.ids(values).ok_or(Error::IdRange)
+}
+
+impl Head {
+    /// Reads the header, and no more.
+    fn read(input: &mut impl Read) -> Result<Self, Error> {
         let damaged = |what| Error::NpyHeader { what };
-        let rest = bytes
-            .strip_prefix(MAGIC)
-            .ok_or(damaged("it does not begin with \\x93NUMPY"))?;
-        let (version, rest) = rest
-            .split_first_chunk::<2>()
-            .ok_or(damaged("it ends early"))?;
-        let (len, rest) = match version[0] {
+        let short = |_| damaged("it ends early");
+        let mut start = [0; 8];
+        let got = read_up_to(input, &mut start)?;
+        if !start[..got].starts_with(&MAGIC[..got.min(MAGIC.len())]) {
+            return Err(damaged("it does not begin with \\x93NUMPY"));
+        }
+        if got < start.len() {
+            return Err(damaged("it ends early"));
+        }
+        let (len, prefix) = match start[6] {
             1 => {
-                let (len, rest) = rest.split_first_chunk().ok_or(damaged("it ends early"))?;
-                (usize::from(u16::from_le_bytes(*len)), rest)
+                let mut len = [0; 2];
+                input.read_exact(&mut len).map_err(short)?;
+                (usize::from(u16::from_le_bytes(len)), 2)
             }
             2 | 3 => {
-                let (len, rest) = rest.split_first_chunk().ok_or(damaged("it ends early"))?;
-                (u32::from_le_bytes(*len) as usize, rest)
+                let mut len = [0; 4];
+                input.read_exact(&mut len).map_err(short)?;
+                (u32::from_le_bytes(len) as usize, 4)
             }
             _ => return Err(damaged("its version is not 1, 2 or 3")),
         };
-        let (header, values) = rest.split_at_checked(len).ok_or(damaged("it ends early"))?;
-        let header = std::str::from_utf8(header).map_err(|_| damaged("it is not text"))?;
+        if len > MAX_HEADER {
+            return Err(damaged("it is longer than 64 KiB"));
+        }
+        let mut header = vec![0; len];
+        input.read_exact(&mut header).map_err(short)?;
+        let header = std::str::from_utf8(&header).map_err(|_| damaged("it is not text"))?;
 
         if field(header, "fortran_order").is_none_or(|value| !value.starts_with("False")) {
-            return Err(damaged("fortran_order is not False"));
+            return Err(damaged(
+                "fortran_order is not False: save numpy.ascontiguousarray of it",
+            ));
         }
         let descr = field(header, "descr")
             .and_then(|value| value.strip_prefix('\'')?.split_once('\''))
@@ -138,7 +173,7 @@ impl<'a> Npy<'a> {
         let shape = field(header, "shape")
             .and_then(|value| value.strip_prefix('(')?.split_once(')'))
             .ok_or(damaged("shape is missing"))?;
-        let shape: Result<Vec<usize>, _> = shape
+        let shape: Result<Vec<u64>, _> = shape
             .0
             .split(',')
             .map(str::trim)
@@ -146,30 +181,22 @@ impl<'a> Npy<'a> {
             .map(str::parse)
             .collect();
         let shape = shape.map_err(|_| damaged("shape is not a tuple of numbers"))?;
-        let &[rows, columns] = shape.as_slice() else {
-            return Err(Error::NpyShape {
-                dimensions: shape.len(),
-            });
-        };
-        let expected = rows
-            .checked_mul(columns)
-            .and_then(|count| count.checked_mul(element.size()));
-        if expected != Some(values.len()) {
-            return Err(Error::NpyLength {
-                rows,
-                columns,
-                found: values.len(),
-            });
-        }
-        if rows == 0 || columns == 0 {
-            return Err(Error::NoVectors);
-        }
+        let len = start.len() + prefix + len;
         Ok(Self {
             element,
-            columns,
-            values,
+            shape,
+            len,
         })
     }
+}
+
+/// Fills as much of `buffer` as there are bytes.
+fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
+    let mut bytes = Vec::with_capacity(buffer.len());
+    let mut input = input.take(buffer.len() as u64);
+    input.read_to_end(&mut bytes).map_err(Error::Read)?;
+    buffer[..bytes.len()].copy_from_slice(&bytes);
+    Ok(bytes.len())
 }
 
 /// What follows `'name':` in the header's dictionary.
@@ -181,12 +208,19 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Vectors;
+    use crate::vectors::Format;
+    use half::f16;
+
+    fn vectors(bytes: &[u8]) -> Result<Vectors, Error> {
+        Vectors::from_bytes(Format::Npy, bytes.to_vec())
+    }
 
     /// A version 1 file.
     fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
         let header =
             format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
-        let mut bytes = [MAGIC, &[1, 0]].concat();
+        let mut bytes = [MAGIC, &[1, 0][..]].concat();
         bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
         bytes.extend(header.as_bytes());
         bytes.extend(values);
@@ -203,7 +237,12 @@ mod tests {
             .iter()
             .flat_map(|&x| f16::from_f32(x).to_le_bytes())
             .collect();
+        let f64s: Vec<u8> = [1.5f64, -2.0]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
         for (descr, values, expected) in [
+            ("<f8", f64s, [1.5, -2.0]),
             ("<f4", f32s, [1.5, -2.0]),
             ("<f2", f16s, [1.5, -2.0]),
             ("|u1", vec![3, 255], [3.0, 255.0]),
@@ -215,6 +254,25 @@ mod tests {
         }
         let truth = neighbours(&npy("<i4", "(1, 2)", &[7, 0, 0, 0, 1, 1, 0, 0])).unwrap();
         assert_eq!(truth, [[7, 257]]);
+    }
+
+    #[test]
+    fn ids_are_read_from_every_integer_type() {
+        for (descr, values) in [
+            ("<u4", vec![7, 0, 0, 0]),
+            ("<i4", vec![7, 0, 0, 0]),
+            ("<u8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
+            ("<i8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
+        ] {
+            assert_eq!(ids(&npy(descr, "(1,)", &values)).unwrap(), [7], "{descr}");
+        }
+        let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]));
+        assert!(matches!(minus_one, Err(Error::IdRange)));
+        let matrix = ids(&npy("<i8", "(1, 1)", &[0; 8]));
+        assert!(matches!(matrix, Err(Error::IdsShape { dimensions: 2 })));
+        let floats = ids(&npy("<f4", "(1,)", &[0; 4]));
+        assert!(matches!(floats, Err(Error::NpyType { .. })));
+        assert!(ids(&npy("<i8", "(2,)", &[0; 8])).is_err());
     }
 
     #[test]
@@ -230,6 +288,12 @@ mod tests {
         assert!(message(&npy("|u1", "(0, 3)", &[])).contains("no vectors"));
         assert!(message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("found 6"));
         assert!(message(&npy("<f4", "(1, 1)", &f32::NAN.to_le_bytes())).contains("row 0"));
+        assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("row 0"));
+        assert!(message(&npy("|u1", "(1, 5000)", &[0; 5000])).contains("5000 dimensions"));
+        assert!(message(&npy("<i4", "(1, 1)", &[0; 4])).contains("<i4"));
+        let mut long = [MAGIC, &[2, 0][..]].concat();
+        long.extend(u32::MAX.to_le_bytes());
+        assert!(message(&long).contains("64 KiB"));
         let minus_one = npy("<i4", "(1, 1)", &[255; 4]);
         assert!(matches!(
             neighbours(&minus_one),

@@ -1,29 +1,28 @@
 //! The TEXMEX formats: each vector is its dimension (32-bit, little-endian), then its values.
 //! `.fvecs` holds f32, `.bvecs` holds u8, `.ivecs` holds the row numbers of neighbours.
 
-use crate::{Error, Vectors};
+use std::io::Read;
 
-/// Reads `.fvecs`.
-///
-/// # Errors
-/// If the file ends early, its vectors differ in dimension, or a value is not finite.
-pub fn fvecs(bytes: &[u8]) -> Result<Vectors, Error> {
-    let (dim, rows) = records(bytes, 4)?;
-    Vectors::new(
-        dim,
-        rows.flat_map(|row| row.as_chunks().0)
-            .map(|b| f32::from_le_bytes(*b))
-            .collect(),
-    )
-}
+use super::element::Element;
+use super::reader::{Input, check_dim};
+use super::rows::Rows;
+use crate::Error;
 
-/// Reads `.bvecs`.
-///
-/// # Errors
-/// If the file ends early or its vectors differ in dimension.
-pub fn bvecs(bytes: &[u8]) -> Result<Vectors, Error> {
-    let (dim, rows) = records(bytes, 1)?;
-    Vectors::new(dim, rows.flatten().map(|&b| f32::from(b)).collect())
+/// The rows of such a file, and how many there are if its length is known.
+pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, Option<u64>), Error> {
+    let mut first = [0; 4];
+    input
+        .bytes
+        .read_exact(&mut first)
+        .map_err(|_| Error::NoVectors)?;
+    let dim = check_dim(u64::from(u32::from_le_bytes(first)))?;
+    let record = 4 + (dim * element.size()) as u64;
+    if let Some(found) = input.len.filter(|len| !len.is_multiple_of(record)) {
+        let dim = dim as u64;
+        return Err(Error::TexmexLength { dim, found });
+    }
+    let len = input.len.map(|len| len / record);
+    Ok((Rows::prefixed(first, input.bytes, element, dim), len))
 }
 
 /// Reads `.ivecs`: for each query, its neighbours in order.
@@ -31,55 +30,46 @@ pub fn bvecs(bytes: &[u8]) -> Result<Vectors, Error> {
 /// # Errors
 /// If the file ends early, its rows differ in length, or a row number is negative.
 pub fn ivecs(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
-    let (_, rows) = records(bytes, 4)?;
-    rows.map(|row| {
-        let row = row
-            .as_chunks()
-            .0
-            .iter()
-            .map(|b| u32::try_from(i32::from_le_bytes(*b)));
-        row.collect::<Result<_, _>>()
-            .map_err(|_| Error::NegativeNeighbour)
-    })
-    .collect()
-}
-
-/// The dimension that all records share, and each record's values.
-fn records(bytes: &[u8], size: usize) -> Result<(usize, impl Iterator<Item = &[u8]>), Error> {
     let first = bytes.first_chunk().ok_or(Error::NoVectors)?;
     let dim = u32::from_le_bytes(*first);
-    let row = usize::try_from(dim)
-        .ok()
-        .and_then(|dim| dim.checked_mul(size))
-        .unwrap_or(usize::MAX);
     if dim == 0 {
         return Err(Error::NoVectors);
     }
-    if !bytes.len().is_multiple_of(row.saturating_add(4)) {
-        return Err(Error::TexmexLength {
-            dim,
-            found: bytes.len(),
-        });
+    let record = (dim as usize).saturating_mul(4).saturating_add(4);
+    if !bytes.len().is_multiple_of(record) {
+        let (dim, found) = (dim.into(), bytes.len() as u64);
+        return Err(Error::TexmexLength { dim, found });
     }
-    for (index, record) in bytes.chunks_exact(row + 4).enumerate() {
-        let found = u32::from_le_bytes(*record.first_chunk().expect("four bytes and more"));
+    let rows = (0..).zip(bytes.chunks_exact(record)).map(|(row, record)| {
+        let mut numbers = record.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b));
+        let found = numbers.next().map_or(0, i32::cast_unsigned);
         if found != dim {
-            return Err(Error::TexmexDimension {
-                row: index,
-                found,
-                expected: dim,
+            return Err(Error::RowDimension {
+                row,
+                found: found.into(),
+                expected: dim.into(),
             });
         }
-    }
-    Ok((
-        row / size,
-        bytes.chunks_exact(row + 4).map(|record| &record[4..]),
-    ))
+        numbers
+            .map(|number| u32::try_from(number).map_err(|_| Error::NegativeNeighbour))
+            .collect()
+    });
+    rows.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Vectors;
+    use crate::vectors::Format;
+
+    fn bvecs(bytes: &[u8]) -> Result<Vectors, Error> {
+        Vectors::from_bytes(Format::Bvecs, bytes.to_vec())
+    }
+
+    fn fvecs(bytes: &[u8]) -> Result<Vectors, Error> {
+        Vectors::from_bytes(Format::Fvecs, bytes.to_vec())
+    }
 
     #[test]
     fn the_three_formats_are_read() {
@@ -93,8 +83,8 @@ mod tests {
         let floats = [&1u32.to_le_bytes()[..], &2.5f32.to_le_bytes()].concat();
         assert_eq!(fvecs(&floats).unwrap().as_slice(), [2.5]);
 
-        let ints = [1u32, 42].map(u32::to_le_bytes).concat();
-        assert_eq!(ivecs(&ints).unwrap(), [[42]]);
+        let ints = [1u32, 42, 1, 7].map(u32::to_le_bytes).concat();
+        assert_eq!(ivecs(&ints).unwrap(), [[42], [7]]);
     }
 
     #[test]
@@ -103,10 +93,7 @@ mod tests {
         assert!(matches!(bvecs(&[0, 0, 0, 0]), Err(Error::NoVectors)));
         assert!(matches!(
             bvecs(&[255; 9]),
-            Err(Error::TexmexLength {
-                dim: u32::MAX,
-                found: 9
-            })
+            Err(Error::WideVectors { dim: 0xffff_ffff })
         ));
         assert!(matches!(
             bvecs(&[2, 0, 0, 0, 1]),
@@ -115,11 +102,20 @@ mod tests {
         let ragged = [1u8, 0, 0, 0, 5, 2, 0, 0, 0, 5];
         assert!(matches!(
             bvecs(&ragged),
-            Err(Error::TexmexDimension {
+            Err(Error::RowDimension {
                 row: 1,
                 found: 2,
                 expected: 1
             })
+        ));
+        assert!(matches!(
+            ivecs(&[255; 8]),
+            Err(Error::TexmexLength { found: 8, .. })
+        ));
+        let uneven = [1u32, 42, 2, 7].map(u32::to_le_bytes).concat();
+        assert!(matches!(
+            ivecs(&uneven),
+            Err(Error::RowDimension { row: 1, .. })
         ));
         let nan = [&1u32.to_le_bytes()[..], &f32::INFINITY.to_le_bytes()].concat();
         assert!(matches!(

@@ -1,0 +1,187 @@
+//! `sordino bench`: every mode on the same vectors, with the numbers that decide between them.
+
+mod measure;
+mod set;
+
+use crate::{Error, Output, keys, mode::Mode};
+use clap::{Args as ClapArgs, ValueEnum};
+use measure::Measured;
+use serde::Serialize;
+use set::Set;
+use sordino_search::plan::Bytes;
+use std::path::PathBuf;
+
+/// Arguments of `sordino bench`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Vectors to index: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
+    #[arg(long, value_name = "FILE", requires = "queries")]
+    data: Option<PathBuf>,
+    /// An index as it is, instead of vectors.
+    #[arg(long, value_name = "DIR", requires_all = ["queries", "key"], conflicts_with = "data")]
+    index: Option<PathBuf>,
+    /// A reader's key file, or the owner's.
+    #[arg(long, value_name = "READER_KEY", requires = "index")]
+    key: Option<PathBuf>,
+    /// Vectors to search for.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+    /// Their true neighbours, .npy or .ivecs. Without it they are computed from the vectors; of an
+    /// index the recall is then not known.
+    #[arg(long, value_name = "FILE", requires = "queries")]
+    truth: Option<PathBuf>,
+    /// The generated set, if there is no file.
+    #[arg(long, value_enum, default_value = "clustered", conflicts_with_all = ["data", "index"])]
+    set: Synthetic,
+    /// Vectors: of the generated set, or the first of the file.
+    #[arg(long)]
+    n: Option<usize>,
+    /// Dimensions of the generated set.
+    #[arg(long, default_value_t = 128, conflicts_with = "data")]
+    dim: usize,
+    /// Searches, after one that is not counted.
+    #[arg(long, default_value_t = 100)]
+    searches: usize,
+    /// Results of a search.
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// Part of the true nearest that sealed mode should find.
+    #[arg(long, default_value_t = 0.95)]
+    recall: f64,
+    /// Searches that a client makes in one version of the index: what sealed mode is planned for.
+    #[arg(long, default_value_t = 100)]
+    session: u64,
+    /// The modes to measure.
+    #[arg(long = "mode", value_enum, value_delimiter = ',', default_values_t = Mode::ALL)]
+    modes: Vec<Mode>,
+    /// Threads of server and client; 1 is what the targets are stated for. 0: all processors.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino bench
+  sordino bench --data base.npy --queries queries.npy --truth neighbours.npy --mode masked,open
+  sordino bench --index base.index --key reader.key --queries queries.npy
+  sordino bench --set uniform --n 1000000 --mode masked --searches 20 --json
+
+Server and client run in one process; times are medians, on one thread unless --threads says otherwise.";
+
+/// The generated sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Synthetic {
+    /// Uniform on the sphere: no structure at all.
+    Uniform,
+    /// Clusters of power-law sizes, as embeddings have.
+    Clustered,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    set: &'a str,
+    n: usize,
+    dim: usize,
+    k: usize,
+    searches: usize,
+    threads: usize,
+    /// What downloading everything moves, for comparison.
+    bytes_download_all: u64,
+    measured: &'a [Measured],
+}
+
+/// Runs `sordino bench`.
+///
+/// # Errors
+/// If the files cannot be read, or a mode cannot index them.
+pub fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
+    let pool = pool
+        .build()
+        .map_err(|error| Error::Arguments(error.to_string()))?;
+    let threads = pool.current_num_threads();
+    let (set, measured) = match (&args.index, &args.key) {
+        (Some(dir), Some(key)) => {
+            let keys = keys::reader(key)?;
+            let set = Set::of_index(args)?;
+            let measured = measure::index(&set, dir, &keys, &pool, output)?;
+            (set, vec![measured])
+        }
+        _ => {
+            let set = Set::new(args, output)?;
+            let mut measured = Vec::new();
+            for &mode in &args.modes {
+                // All processors build; the threads asked for search.
+                measured.extend(measure::mode(&set, mode, args, &pool, output)?);
+            }
+            (set, measured)
+        }
+    };
+    let (n, dim, k) = measured
+        .first()
+        .map_or((0, 0, 0), |row| (row.n, row.dim, row.k));
+    let report = Report {
+        set: &set.name,
+        n,
+        dim,
+        k,
+        searches: set.queries.len(),
+        threads,
+        bytes_download_all: set::download_all(n, dim, k)?,
+        measured: &measured,
+    };
+    output.report(&report, || table(&report))
+}
+
+fn table(report: &Report<'_>) -> String {
+    let mut text = format!(
+        "{}, {} x {}, {} searches, {} thread(s); medians\n",
+        report.set, report.n, report.dim, report.searches, report.threads
+    );
+    let k = report.k;
+    text += &format!(
+        "{:<8} {:<10} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>8}\n",
+        "mode",
+        "form",
+        format!("recall@{k}"),
+        "server ms",
+        "client ms",
+        "search ms",
+        "p99 ms",
+        "a query",
+        "once",
+        "build s"
+    );
+    for row in report.measured {
+        text += &format!(
+            "{:<8} {:<10} {:>9} {:>10.2} {:>10.2} {:>10.2} {:>10.2} {:>12} {:>10} {:>8}\n",
+            row.mode,
+            row.form,
+            row.recall
+                .map_or("-".to_owned(), |recall| format!("{recall:.4}")),
+            row.server_ms,
+            row.client_ms,
+            row.search_ms,
+            row.search_p99_ms,
+            Bytes(row.bytes_up + row.bytes_down).to_string(),
+            Bytes(row.bytes_once).to_string(),
+            row.build_s
+                .map_or("-".to_owned(), |build| format!("{build:.1}"))
+        );
+        if !row.reached {
+            text += &format!(
+                "         sealed mode does not reach the recall asked for on these vectors: \
+                 {:.3} on held-out ones\n",
+                row.expected_recall.unwrap_or(0.0)
+            );
+        }
+        if !row.identical_messages {
+            text += "         NOT all searches sent the same messages\n";
+        }
+    }
+    text + &format!(
+        "downloading everything: {} once",
+        Bytes(report.bytes_download_all)
+    )
+}

@@ -1,0 +1,212 @@
+//! Builds an index in one mode, serves it in this process, and searches it.
+
+use super::Args;
+use super::set::Set;
+use crate::{Error, Output, mode::Mode, random};
+use rayon::ThreadPool;
+use serde::Serialize;
+use sordino_search::build::{self, Step};
+use sordino_search::manifest::{self, Manifest, Packing};
+use sordino_search::plan::{Plan, Wish};
+use sordino_search::transport::Exchange;
+use sordino_search::{Client, InProcess, Index, OwnerKeys, ReaderKeys, Server};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// What was measured in one mode. Times are medians over the searches, in one process.
+#[derive(Debug, Serialize)]
+pub(super) struct Measured {
+    pub(super) mode: &'static str,
+    /// The packing, or how a client finds its buckets.
+    pub(super) form: &'static str,
+    pub(super) n: usize,
+    pub(super) dim: usize,
+    pub(super) k: usize,
+    /// Part of the true nearest that was found, if they are known.
+    pub(super) recall: Option<f64>,
+    pub(super) server_ms: f64,
+    pub(super) client_ms: f64,
+    pub(super) search_ms: f64,
+    pub(super) search_p99_ms: f64,
+    pub(super) bytes_up: u64,
+    pub(super) bytes_down: u64,
+    pub(super) bytes_once: u64,
+    pub(super) connect_ms: f64,
+    /// Time that building took, if it was built here.
+    pub(super) build_s: Option<f64>,
+    /// What the builder measured on held-out vectors; sealed mode only.
+    pub(super) expected_recall: Option<f64>,
+    /// Whether the builder found a number of probes for the recall wished for.
+    pub(super) reached: bool,
+    /// Whether all searches sent messages of the same number, order and sizes.
+    pub(super) identical_messages: bool,
+}
+
+/// The measurements of a mode: one for each of its forms.
+pub(super) fn mode(
+    set: &Set,
+    mode: Mode,
+    args: &Args,
+    pool: &ThreadPool,
+    output: Output,
+) -> Result<Vec<Measured>, Error> {
+    let (keys, mut rng) = (OwnerKeys::generate(&mut random()?), random()?);
+    let bar = output.progress(Some(Step::ALL.len() as u64), "building");
+    let mut progress = |step: Step| {
+        bar.set_message(format!("{}: {}", mode.name(), step.name()));
+        bar.inc(1);
+    };
+    let k = args.k;
+    let base = set.base.as_ref().ok_or(sordino_search::Error::NoVectors)?;
+    let mut built: Vec<(&'static str, Index, Duration, Option<(f64, bool)>)> = Vec::new();
+    let start = Instant::now();
+    match mode {
+        Mode::Sealed => {
+            let wish = Wish {
+                k,
+                recall: args.recall,
+                queries: args.session,
+                ..Wish::default()
+            };
+            let plan = Plan::new(base.len(), base.dim(), wish)?;
+            let made = build::sealed(&mut rng, &keys, base, &plan, &mut progress)?;
+            let form = plan.chosen().routing.name();
+            let recall = Some((made.expected_recall, made.reached));
+            built.push((form, made.index, start.elapsed(), recall));
+        }
+        Mode::Local => {
+            let index = build::local(&mut rng, &keys, base, k, &mut progress)?;
+            built.push(("", index, start.elapsed(), None));
+        }
+        Mode::Open | Mode::Masked => {
+            let build = match mode {
+                Mode::Open => build::open,
+                _ => build::masked,
+            };
+            for packing in Packing::ALL {
+                let start = Instant::now();
+                let index = build(&mut rng, &keys, base, k, packing, &mut progress)?;
+                built.push((packing.name(), index, start.elapsed(), None));
+            }
+        }
+    }
+    bar.finish_and_clear();
+    let measured = built.into_iter().map(|(form, index, time, recall)| {
+        let measured = pool.install(|| search(set, &keys.reader(), index, output))?;
+        Ok(Measured {
+            form,
+            build_s: Some(time.as_secs_f64()),
+            expected_recall: recall.map(|(recall, _)| recall),
+            reached: recall.is_none_or(|(_, reached)| reached),
+            ..measured
+        })
+    });
+    measured.collect()
+}
+
+/// The measurements of an index as it is.
+pub(super) fn index(
+    set: &Set,
+    dir: &Path,
+    keys: &ReaderKeys,
+    pool: &ThreadPool,
+    output: Output,
+) -> Result<Measured, Error> {
+    let index = Index::open_dir(dir, keys.owner())?;
+    pool.install(|| search(set, keys, index, output))
+}
+
+/// Connects a client and makes every search of the set.
+fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<Measured, Error> {
+    let server = Server::new(index)?;
+    let mut transport = InProcess::new(&server);
+    let start = Instant::now();
+    let client = Client::connect(&mut transport, keys, 0)?;
+    let connect = start.elapsed();
+    let mut rng = random()?;
+    // One to warm up: it faults pages in.
+    client.search(&mut rng, &mut transport, set.queries.row(0))?;
+    transport.take_exchanges();
+    transport.take_server_time();
+
+    let count = set.queries.len();
+    let bar = output.progress(Some(count as u64), "searching");
+    let manifest = client.manifest();
+    let (n, dim, k) = (
+        manifest.n as usize,
+        manifest.dim as usize,
+        manifest.k as usize,
+    );
+    if let Some(truth) = &set.truth {
+        // Record ids of an index need not be below its number of vectors.
+        let most = if set.base.is_some() { n } else { usize::MAX };
+        truth.check(count, k, most)?;
+    }
+    let (mut servers, mut clients, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
+    let mut recall = 0.0;
+    for (at, query) in set.queries.rows().enumerate() {
+        let start = Instant::now();
+        let found = client.search(&mut rng, &mut transport, query)?;
+        let total = start.elapsed();
+        let server = transport.take_server_time();
+        totals.push(total);
+        servers.push(server);
+        clients.push(total.saturating_sub(server));
+        transcripts.push(transport.take_exchanges());
+        let truth = set.truth.as_ref();
+        recall += truth.map_or(0.0, |truth| truth.recall(at, k, &found.hits));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+
+    let bytes = |of: fn(&Exchange) -> usize| -> u64 {
+        transcripts[0]
+            .iter()
+            .map(|exchange| of(exchange) as u64)
+            .sum()
+    };
+    Ok(Measured {
+        mode: manifest.mode.name(),
+        form: form(manifest),
+        n,
+        dim,
+        k,
+        recall: set.truth.as_ref().map(|_| recall / count as f64),
+        server_ms: quantile(&mut servers, 0.5),
+        client_ms: quantile(&mut clients, 0.5),
+        search_ms: quantile(&mut totals, 0.5),
+        search_p99_ms: quantile(&mut totals, 0.99),
+        bytes_up: bytes(|exchange| exchange.up),
+        bytes_down: bytes(|exchange| exchange.down),
+        bytes_once: client.bytes_once() as u64,
+        connect_ms: connect.as_secs_f64() * 1e3,
+        build_s: None,
+        expected_recall: None,
+        reached: true,
+        identical_messages: transcripts.iter().all(|other| *other == transcripts[0]),
+    })
+}
+
+/// The packing, or how a client finds its buckets.
+fn form(manifest: &Manifest) -> &'static str {
+    match &manifest.mode {
+        manifest::Mode::Sealed(mode) => mode.routing.name(),
+        manifest::Mode::Local(_) => "",
+        manifest::Mode::Open(mode) | manifest::Mode::Masked(mode) => mode.packing.name(),
+    }
+}
+
+/// A quantile of some times, in milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index below the length"
+)]
+fn quantile(times: &mut [Duration], part: f64) -> f64 {
+    times.sort();
+    let at = ((times.len() as f64 * part) as usize).min(times.len() - 1);
+    times[at].as_secs_f64() * 1e3
+}

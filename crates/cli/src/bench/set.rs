@@ -1,0 +1,107 @@
+//! What is searched, what for, and the right answers.
+
+use super::{Args, Synthetic};
+use crate::{Error, Output};
+use sordino_search::plan::{Plan, Wish};
+use sordino_search::recall::{self, Truth};
+use sordino_search::{Vectors, synthetic};
+use std::path::PathBuf;
+
+/// Vectors of a generated set, if their number is not given.
+const N: usize = 100_000;
+
+/// A set of vectors with queries and their true neighbours.
+pub(super) struct Set {
+    pub(super) name: String,
+    /// The vectors, where they are not in an index already.
+    pub(super) base: Option<Vectors>,
+    pub(super) queries: Vectors,
+    pub(super) truth: Option<Truth>,
+}
+
+impl Set {
+    pub(super) fn new(args: &Args, output: Output) -> Result<Self, Error> {
+        let (name, base, queries) = match (&args.data, &args.queries) {
+            (Some(data), Some(queries)) => {
+                let base = Vectors::open(data).map_err(Error::vectors(data))?;
+                let base = match args.n {
+                    Some(n) if n < base.len() && args.truth.is_some() => {
+                        let why = "--truth is about all vectors of the file: leave out --n";
+                        return Err(Error::Arguments(why.to_owned()));
+                    }
+                    Some(n) => base.truncated(n)?,
+                    None => base,
+                };
+                let queries = Vectors::open(queries).map_err(Error::vectors(queries))?;
+                (data.display().to_string(), base, queries)
+            }
+            (None, Some(_)) => {
+                let why = "--queries needs --data or --index";
+                return Err(Error::Arguments(why.to_owned()));
+            }
+            _ => {
+                let (n, dim) = (args.n.unwrap_or(N), args.dim);
+                if n == 0 || dim == 0 || args.searches == 0 {
+                    return Err(sordino_search::Error::NoVectors.into());
+                }
+                match args.set {
+                    Synthetic::Uniform => (
+                        "uniform".to_owned(),
+                        synthetic::uniform(n, dim, 1),
+                        synthetic::uniform(args.searches, dim, 2),
+                    ),
+                    Synthetic::Clustered => {
+                        let (base, queries) = synthetic::clustered(n, args.searches, dim, 1);
+                        ("clustered".to_owned(), base, queries)
+                    }
+                }
+            }
+        };
+        if base.dim() != queries.dim() {
+            return Err(Error::Search(sordino_search::Error::Dimension {
+                found: queries.dim(),
+                expected: base.dim(),
+            }));
+        }
+        let queries = queries.truncated(args.searches)?;
+        let truth = match &args.truth {
+            Some(path) => Truth::open(path).map_err(Error::vectors(path))?,
+            None => {
+                output.note("computing the true neighbours");
+                let base = base.clone().normalised()?;
+                recall::exact(&base, &queries, args.k)
+            }
+        };
+        truth.check(queries.len(), args.k, base.len())?;
+        Ok(Self {
+            name,
+            base: Some(base),
+            queries,
+            truth: Some(truth),
+        })
+    }
+
+    /// What an index is searched for.
+    pub(super) fn of_index(args: &Args) -> Result<Self, Error> {
+        let named = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
+        let (index, queries) = (named(&args.index), named(&args.queries));
+        let queries = Vectors::open(&queries).map_err(Error::vectors(&queries))?;
+        let truth = args.truth.as_ref();
+        let truth = truth.map(|path| Truth::open(path).map_err(Error::vectors(path)));
+        Ok(Self {
+            name: index.display().to_string(),
+            base: None,
+            queries: queries.truncated(args.searches)?,
+            truth: truth.transpose()?,
+        })
+    }
+}
+
+/// What downloading all of so many vectors moves.
+pub(super) fn download_all(n: usize, dim: usize, k: usize) -> Result<u64, Error> {
+    let wish = Wish {
+        k,
+        ..Wish::default()
+    };
+    Ok(Plan::new(n, dim, wish)?.download().once)
+}

@@ -1,0 +1,25 @@
+//! `sordino completions`: scripts that let a shell complete commands and options.
+
+use crate::Error;
+use clap::{Args as ClapArgs, Command};
+use clap_complete::Shell;
+use std::io::{self, Write};
+
+/// Arguments of `sordino completions`.
+#[derive(ClapArgs, Debug)]
+pub struct Args {
+    /// The shell.
+    shell: Shell,
+}
+
+/// Prints the script for `command`, whatever else was asked for: it is for the shell.
+///
+/// # Errors
+/// If standard output does not take it.
+pub fn run(args: &Args, command: &mut Command) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, command, "sordino", &mut script);
+    let mut out = io::stdout().lock();
+    out.write_all(&script)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,50 @@
+//! `sordino index`: indexes on disk.
+
+mod add;
+mod build;
+mod change;
+mod info;
+mod input;
+mod verify;
+
+use crate::{Error, Output};
+use clap::{Args as ClapArgs, Subcommand};
+
+/// Arguments of `sordino index`.
+#[derive(ClapArgs, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Build an index from a file of vectors, which may be larger than memory.
+    Build(build::Args),
+    /// Say what an index is.
+    Info(info::Args),
+    /// Check every byte of an index. Exit code 3 if something is wrong.
+    Verify(verify::Args),
+    /// Add records, or replace those whose ids are there.
+    Add(add::Args),
+    /// Delete records.
+    Delete(change::Delete),
+    /// Write the index anew without what was deleted and replaced.
+    Compact(change::Compact),
+}
+
+/// Runs `sordino index`.
+///
+/// # Errors
+/// Whatever kept it from its work. The index is then as it was before, or, where several versions
+/// were to be made, as after the last of them that was reported.
+pub fn run(args: Args, output: Output) -> Result<(), Error> {
+    match args.command {
+        Command::Build(args) => build::run(&args, output),
+        Command::Info(args) => info::run(&args, output),
+        Command::Verify(args) => verify::run(&args, output),
+        Command::Add(args) => add::run(&args, output),
+        Command::Delete(args) => change::delete(&args, output),
+        Command::Compact(args) => change::compact(&args, output),
+    }
+}

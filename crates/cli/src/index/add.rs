@@ -1,0 +1,91 @@
+//! `sordino index add`.
+
+use super::input::{Gathered, Input};
+use crate::{Error, Output, keys, random};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_search::Store;
+use std::path::PathBuf;
+
+/// Records of one change: a segment of the store.
+const MOST: usize = 1 << 17;
+
+/// Arguments of `sordino index add`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    #[command(flatten)]
+    input: Input,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino index add base.index more.npy --key owner.key
+  sordino index add base.index changed.parquet --key owner.key --id-column id
+
+Without ids, vectors get the numbers after the highest id of the index. A file of more than 131,072
+vectors is added in several versions, each of them whole.";
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u64,
+    added: usize,
+    /// Those of them whose ids were there.
+    replaced: usize,
+    records: usize,
+    segments: usize,
+    first_id: Option<u32>,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let keys = keys::owner(&args.key)?;
+    let records = args.input.open()?;
+    let mut store = Store::open(&args.index, &keys)?;
+    let mut rng = random()?;
+    let next = match store.ids().max() {
+        _ if args.input.has_ids() => None,
+        // None if the highest id is taken: then there is no number after it.
+        Some(highest) => highest.checked_add(1),
+        None => Some(0),
+    };
+    let bar = output.progress(records.len_hint(), "adding");
+    let most = MOST;
+    let mut gathered = Gathered {
+        records,
+        next,
+        most,
+    };
+    let (mut added, mut replaced) = (0, 0);
+    while let Some((ids, vectors)) = gathered.next()? {
+        replaced += ids.iter().filter(|&&id| store.contains(id)).count();
+        store.upsert(&mut rng, &ids, &vectors)?;
+        added += ids.len();
+        bar.inc(ids.len() as u64);
+    }
+    bar.finish_and_clear();
+    let report = Report {
+        index: args.index.clone(),
+        version: store.version(),
+        added,
+        replaced,
+        records: store.len(),
+        segments: store.manifest().segments().len(),
+        first_id: next,
+    };
+    output.report(&report, || {
+        format!(
+            "{}: version {}, {added} added, {replaced} of them replaced; {} records in {} segment(s)",
+            args.index.display(),
+            report.version,
+            report.records,
+            report.segments
+        )
+    })
+}

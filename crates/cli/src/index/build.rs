@@ -1,0 +1,226 @@
+//! `sordino index build`.
+
+use super::input::{Input, Records};
+use crate::{Error, Output, keys, mode::Mode, random};
+use clap::{Args as ClapArgs, ValueEnum};
+use serde::Serialize;
+use sordino_search::manifest::Packing;
+use sordino_search::plan::{Bytes, Plan, Wish};
+use sordino_search::{Form, Metric, Routing, Spec, Store};
+use std::{path::PathBuf, time::Instant};
+
+/// Arguments of `sordino index build`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    input: Input,
+    /// The folder to make, which must not hold an index yet.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+    /// How the index is searched; `sordino plan` compares the modes.
+    #[arg(long, value_enum, default_value = "masked")]
+    mode: Mode,
+    /// How nearness is measured.
+    #[arg(long, value_enum, default_value = "cosine")]
+    metric: MetricName,
+    /// No vector, now or later, is longer than this; public, rounded up to a power of two. Without
+    /// it, the length of the longest of the file. Not used by the cosine.
+    #[arg(long)]
+    norm: Option<f32>,
+    /// Results of a search.
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// Part of the true nearest that a search should find; sealed mode only, the others find all that
+    /// their precision allows.
+    #[arg(long, default_value_t = 0.95)]
+    recall: f64,
+    /// Searches that a client makes in one version of the index: decides what is downloaded once and
+    /// what each time.
+    #[arg(long, default_value_t = 100)]
+    queries: u64,
+    /// Coordinates that share a polynomial, in masked and open mode: 4 or 8. Without it, what moves
+    /// fewer bytes.
+    #[arg(long, value_enum)]
+    packing: Option<PackingName>,
+    /// How clients find their buckets, in sealed mode.
+    #[arg(long, value_enum)]
+    routing: Option<RoutingName>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino index build base.npy base.index --key owner.key
+  sordino index build base.parquet base.index --key owner.key --id-column id --metric euclidean
+  sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MetricName {
+    /// The angle; zero vectors are refused.
+    Cosine,
+    /// The inner product.
+    #[value(alias = "ip")]
+    InnerProduct,
+    /// The Euclidean distance.
+    #[value(alias = "l2")]
+    Euclidean,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PackingName {
+    /// Longer queries, shorter hint.
+    #[value(name = "4")]
+    T4,
+    /// Shorter queries, longer hint.
+    #[value(name = "8")]
+    T8,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RoutingName {
+    /// The centroids are downloaded once.
+    Downloaded,
+    /// The server scores the centroids under encryption, and sees them.
+    Encrypted,
+}
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    id: String,
+    version: u64,
+    mode: &'static str,
+    metric: &'static str,
+    n: usize,
+    dim: u32,
+    k: u32,
+    segments: usize,
+    bytes: u64,
+    seconds: f64,
+    /// What sealed mode's builder measured on held-out vectors.
+    expected_recall: Option<f64>,
+    /// Whether that reaches the recall asked for.
+    reached: Option<bool>,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let keys = keys::owner(&args.key)?;
+    let records = args.input.open()?;
+    let spec = args.spec(&records)?;
+    let mut rng = random()?;
+    let named = Records::named(&args.input.file);
+    let bar = output.progress(records.len_hint(), "reading");
+    let start = Instant::now();
+    let records = records.inspect(|batch| {
+        if let Ok(batch) = batch {
+            bar.inc(batch.len() as u64);
+        }
+    });
+    let mut progress = |step: sordino_search::build::Step| bar.set_message(step.name());
+    let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
+    bar.finish_and_clear();
+    let store = store.map_err(named)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (manifest, measured) = (store.manifest(), store.measured());
+    let report = Report {
+        index: args.index.clone(),
+        id: hex::encode(manifest.index),
+        version: manifest.version,
+        mode: manifest.mode.name(),
+        metric: manifest.metric.name(),
+        n: store.len(),
+        dim: manifest.dim,
+        k: manifest.k,
+        segments: manifest.segments().len(),
+        bytes: super::info::stored(manifest)?,
+        seconds,
+        expected_recall: measured.map(|measured| measured.expected_recall),
+        reached: measured.map(|measured| measured.reached),
+    };
+    output.report(&report, || {
+        let mut text = format!(
+            "{}: {} index of {} x {}, {}, version {}, {} in {:.1} s",
+            args.index.display(),
+            report.mode,
+            report.n,
+            report.dim,
+            report.metric,
+            report.version,
+            Bytes(report.bytes),
+            seconds
+        );
+        if let Some(measured) = measured {
+            text += &format!(
+                "\nrecall@{} of held-out vectors: {:.3}",
+                report.k, measured.expected_recall
+            );
+            if !measured.reached {
+                text += ", less than was asked for: these vectors have too little structure to be \
+                         searched in parts. `sordino plan` shows the other modes";
+            }
+        }
+        text
+    })
+}
+
+impl Args {
+    fn spec(&self, records: &Records) -> Result<Spec, Error> {
+        let metric = match self.metric {
+            MetricName::Cosine => Metric::Cosine,
+            MetricName::InnerProduct => Metric::InnerProduct,
+            MetricName::Euclidean => Metric::Euclidean,
+        };
+        let norm = match (metric, self.norm) {
+            (Metric::Cosine, _) => None,
+            (_, Some(norm)) => Some(norm),
+            (_, None) => Some(self.input.longest()?),
+        };
+        let form = match self.mode {
+            Mode::Masked => Form::Masked(self.packed(records, |plan| plan.masked().copied())?),
+            Mode::Open => Form::Open(self.packed(records, |plan| plan.open().copied())?),
+            Mode::Local => Form::Local,
+            Mode::Sealed => Form::Sealed {
+                recall: self.recall,
+                queries: self.queries,
+                routing: self.routing.map(|routing| match routing {
+                    RoutingName::Downloaded => Routing::Downloaded,
+                    RoutingName::Encrypted => Routing::Encrypted,
+                }),
+            },
+        };
+        let k = self.k;
+        Ok(Spec {
+            k,
+            metric,
+            norm,
+            form,
+        })
+    }
+
+    /// The packing asked for, or the one that moves fewer bytes.
+    fn packed(
+        &self,
+        records: &Records,
+        planned: impl Fn(&Plan) -> Option<sordino_search::plan::Scoring>,
+    ) -> Result<Packing, Error> {
+        match self.packing {
+            Some(PackingName::T4) => return Ok(Packing::T4),
+            Some(PackingName::T8) => return Ok(Packing::T8),
+            None => (),
+        }
+        // Of a file that does not say how many vectors it holds, it is read later how many.
+        let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok()) else {
+            return Ok(Packing::T4);
+        };
+        let wish = Wish {
+            k: self.k,
+            queries: self.queries,
+            ..Wish::default()
+        };
+        let plan = Plan::new(n, records.dim(), wish)?;
+        Ok(planned(&plan).map_or(Packing::T4, |scoring| scoring.packing))
+    }
+}

@@ -1,0 +1,105 @@
+//! `sordino index delete` and `sordino index compact`.
+
+use super::info::stored;
+use crate::{Error, Output, keys, random};
+use clap::Args;
+use serde::Serialize;
+use sordino_search::Store;
+use sordino_search::plan::Bytes;
+use sordino_search::vectors::ids;
+use std::path::PathBuf;
+
+/// Arguments of `sordino index delete`.
+#[derive(Args, Debug)]
+pub(super) struct Delete {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// Record ids, separated by commas.
+    #[arg(long, value_delimiter = ',', required_unless_present = "ids_file")]
+    ids: Vec<u32>,
+    /// Record ids from a file: .npy of integers, or text with one a line.
+    #[arg(long, value_name = "FILE", conflicts_with = "ids")]
+    ids_file: Option<PathBuf>,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+}
+
+/// Arguments of `sordino index compact`.
+#[derive(Args, Debug)]
+pub(super) struct Compact {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u64,
+    records: usize,
+    segments: usize,
+    bytes: u64,
+}
+
+pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
+    let keys = keys::owner(&args.key)?;
+    let ids = match &args.ids_file {
+        Some(path) => ids::open(path).map_err(Error::vectors(path))?,
+        None => args.ids.clone(),
+    };
+    let mut store = Store::open(&args.index, &keys)?;
+    store.delete(&mut random()?, &ids)?;
+    let report = Report::of(&args.index, &store)?;
+    output.report(&report, || {
+        format!(
+            "{}: version {}, {} deleted; {} records left, the deleted stay stored until `sordino \
+             index compact`",
+            args.index.display(),
+            report.version,
+            ids.len(),
+            report.records
+        )
+    })
+}
+
+pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
+    let keys = keys::owner(&args.key)?;
+    let mut store = Store::open(&args.index, &keys)?;
+    let (before, old) = (stored(store.manifest())?, store.version());
+    let bar = output.progress(None, "compacting");
+    let done = store.compact(&mut random()?, &mut |step| bar.set_message(step.name()));
+    bar.finish_and_clear();
+    done?;
+    let report = Report::of(&args.index, &store)?;
+    output.report(&report, || {
+        let path = args.index.display();
+        if report.version == old {
+            return format!("{path}: version {old}: there is nothing to compact");
+        }
+        format!(
+            "{path}: version {}, {} records in {} segment(s), {} where there were {}",
+            report.version,
+            report.records,
+            report.segments,
+            Bytes(report.bytes),
+            Bytes(before)
+        )
+    })
+}
+
+impl Report {
+    fn of(index: &std::path::Path, store: &Store) -> Result<Self, Error> {
+        Ok(Self {
+            index: index.to_owned(),
+            version: store.version(),
+            records: store.len(),
+            segments: store.manifest().segments().len(),
+            bytes: stored(store.manifest())?,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! `sordino index info`.
+
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_search::Index;
+use sordino_search::manifest::{Manifest, Mode};
+use sordino_search::plan::Bytes;
+use std::path::PathBuf;
+
+/// Arguments of `sordino index info`.
+#[derive(ClapArgs, Debug)]
+pub(super) struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's public key, or a reader's or the owner's key file.
+    #[arg(long, value_name = "KEY")]
+    key: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    id: String,
+    version: u64,
+    mode: &'static str,
+    metric: &'static str,
+    /// Stored vectors, those deleted or replaced since the last compaction among them.
+    n: u32,
+    dim: u32,
+    k: u32,
+    segments: usize,
+    bytes: u64,
+    manifest: String,
+    previous: String,
+    parts: Vec<PartReport>,
+    server_sees: &'static str,
+}
+
+#[derive(Serialize)]
+struct PartReport {
+    name: &'static str,
+    bytes: u64,
+    digest: String,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let owner = keys::public(&args.key)?;
+    let index = Index::open_dir(&args.index, &owner)?;
+    let manifest = index.manifest();
+    let parts = manifest.parts()?;
+    let report = Report {
+        index: args.index.clone(),
+        id: hex::encode(manifest.index),
+        version: manifest.version,
+        mode: manifest.mode.name(),
+        metric: manifest.metric.name(),
+        n: manifest.n,
+        dim: manifest.dim,
+        k: manifest.k,
+        segments: manifest.segments().len(),
+        bytes: stored(manifest)?,
+        manifest: hex::encode(manifest.digest()),
+        previous: hex::encode(manifest.previous),
+        parts: parts
+            .iter()
+            .map(|part| PartReport {
+                name: part.name,
+                bytes: part.len,
+                digest: hex::encode(part.digest),
+            })
+            .collect(),
+        server_sees: sees(&manifest.mode),
+    };
+    output.report(&report, || {
+        let lines = [
+            ("index", report.id.clone()),
+            ("version", report.version.to_string()),
+            ("mode", report.mode.to_owned()),
+            ("metric", report.metric.to_owned()),
+            ("vectors", format!("{} x {}", report.n, report.dim)),
+            ("results of a search", report.k.to_string()),
+            ("segments", report.segments.to_string()),
+            ("on disk", Bytes(report.bytes).to_string()),
+            ("manifest", report.manifest.clone()),
+            ("before it", report.previous.clone()),
+            ("a server sees", report.server_sees.to_owned()),
+        ];
+        let lines = lines.map(|(name, value)| format!("{name:<20} {value}"));
+        lines.join("\n")
+    })
+}
+
+/// Bytes of an index's files.
+pub(super) fn stored(manifest: &Manifest) -> Result<u64, Error> {
+    let parts = manifest.parts()?;
+    let stored = parts.iter().filter(|part| part.holder.is_stored());
+    Ok(stored.map(|part| part.len).sum())
+}
+
+fn sees(mode: &Mode) -> &'static str {
+    match mode {
+        Mode::Masked(_) => "sizes, versions, times; no vector, no query",
+        Mode::Open(_) => "the vectors, sizes, versions, times; no query",
+        Mode::Sealed(_) => "sizes, versions, times; no vector, no query, no bucket's number",
+        Mode::Local(_) => "sizes, versions, who downloads when; no vector, no query",
+    }
+}

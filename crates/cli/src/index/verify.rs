@@ -1,0 +1,85 @@
+//! `sordino index verify`.
+
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_search::plan::Bytes;
+use sordino_search::{Index, Server, Store};
+use std::path::PathBuf;
+
+/// Arguments of `sordino index verify`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = NOTE)]
+pub(super) struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's key file; or, to check no more than a server can, the owner's public key.
+    #[arg(long, value_name = "KEY")]
+    key: PathBuf,
+}
+
+const NOTE: &str = "\
+With the owner's key: digests, signatures, the chain of versions, that every sealed part opens, that
+hints belong to their rows, record ids and deletions. With the public key or a reader's key: the
+signature and digests of the newest version, and that a server can serve it.";
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u64,
+    /// Whether the owner's key was there to check everything.
+    full: bool,
+    versions: Option<usize>,
+    records: Option<usize>,
+    deleted: Option<usize>,
+    bytes: u64,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let file = keys::KeyFile::read(&args.key)?;
+    let report = if file.kind() == keys::Kind::Owner {
+        let store = Store::open(&args.index, &keys::owner(&args.key)?)?;
+        let verified = store.verify()?;
+        Report {
+            index: args.index.clone(),
+            version: store.version(),
+            full: true,
+            versions: Some(verified.versions),
+            records: Some(verified.records),
+            deleted: Some(verified.deleted),
+            bytes: verified.bytes,
+        }
+    } else {
+        let index = Index::open_dir(&args.index, &keys::public(&args.key)?)?;
+        let (version, bytes) = (
+            index.manifest().version,
+            super::info::stored(index.manifest())?,
+        );
+        Server::new(index)?;
+        Report {
+            index: args.index.clone(),
+            version,
+            full: false,
+            versions: None,
+            records: None,
+            deleted: None,
+            bytes,
+        }
+    };
+    output.report(&report, || {
+        let path = args.index.display();
+        match (report.versions, report.records, report.deleted) {
+            (Some(versions), Some(records), Some(deleted)) => format!(
+                "{path}: version {} is in order: {versions} manifest(s), {records} records, \
+                 {deleted} deleted or replaced, {}",
+                report.version,
+                Bytes(report.bytes)
+            ),
+            _ => format!(
+                "{path}: version {} is in order as far as a server can see",
+                report.version
+            ),
+        }
+    })
+}

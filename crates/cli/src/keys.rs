@@ -1,0 +1,201 @@
+//! `sordino keys`: the owner's, the readers' and the clients' key files.
+
+mod file;
+
+pub use file::{KeyFile, Kind};
+
+use crate::{Error, Output};
+use clap::{Args as ClapArgs, Subcommand};
+use rand::{TryRng, rngs::SysRng};
+use serde::Serialize;
+use sordino_search::keys::OwnerPublicKey;
+use sordino_search::{OwnerKeys, ReaderKeys};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Arguments of `sordino keys`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino keys new owner owner.key
+  sordino keys new reader reader.key --from owner.key
+  sordino keys new public owner.pub --from owner.key
+  sordino keys new client alice.key
+  sordino keys new client-public alice.pub --from alice.key
+  sordino keys show alice.pub
+
+The owner keeps owner.key; a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
+alice.key. Whoever has owner.key or reader.key can read what the owner's indexes hold.";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Make a key file. Nothing is written over.
+    #[command(subcommand)]
+    New(New),
+    /// Say what a key file is, and whose. Secrets are never printed.
+    Show {
+        /// The key file.
+        file: PathBuf,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+enum New {
+    /// The owner's secret: builds, changes and signs indexes, and reads them. Keep a copy offline.
+    Owner {
+        /// Where to write it, readable by you alone.
+        output: PathBuf,
+    },
+    /// A reader's secret: searches and checks, and cannot sign.
+    Reader {
+        /// Where to write it, readable by you alone.
+        output: PathBuf,
+        /// The owner's key file.
+        #[arg(long, value_name = "OWNER_KEY")]
+        from: PathBuf,
+    },
+    /// The owner's public key: checks an index. It is all that a server needs.
+    Public {
+        /// Where to write it.
+        output: PathBuf,
+        /// The owner's or a reader's key file.
+        #[arg(long, value_name = "KEY")]
+        from: PathBuf,
+    },
+    /// A client's secret, with which it signs its requests to a server.
+    Client {
+        /// Where to write it, readable by you alone.
+        output: PathBuf,
+    },
+    /// The public half of a client's key, which a server lists.
+    ClientPublic {
+        /// Where to write it.
+        output: PathBuf,
+        /// The client's key file.
+        #[arg(long, value_name = "CLIENT_KEY")]
+        from: PathBuf,
+    },
+}
+
+/// What is said of a key file.
+#[derive(Serialize)]
+struct Shown {
+    file: PathBuf,
+    kind: &'static str,
+    secret: bool,
+    /// The BLAKE3 digest of the public key: the same for all keys of one owner.
+    public_key_digest: String,
+}
+
+/// Runs `sordino keys`.
+///
+/// # Errors
+/// If a file cannot be read or written, exists already, or is no key file of the kind needed.
+pub fn run(args: Args, output: Output) -> Result<(), Error> {
+    match args.command {
+        Command::New(new) => {
+            let (path, file) = new.make()?;
+            file.write(&path)?;
+            show(&path, &file, output)
+        }
+        Command::Show { file } => show(&file, &KeyFile::read(&file)?, output),
+    }
+}
+
+impl New {
+    fn make(self) -> Result<(PathBuf, KeyFile), Error> {
+        Ok(match self {
+            Self::Owner { output } => (output, KeyFile::new(Kind::Owner, &*random()?)),
+            Self::Reader { output, from } => {
+                let reader = owner(&from)?.reader();
+                (output, KeyFile::reader(&reader))
+            }
+            Self::Public { output, from } => {
+                let public = public(&from)?.to_bytes();
+                (output, KeyFile::new(Kind::Public, &public))
+            }
+            Self::Client { output } => (output, KeyFile::new(Kind::Client, &*random()?)),
+            Self::ClientPublic { output, from } => {
+                let client = client(&from)?;
+                let public = client.public().to_bytes();
+                (output, KeyFile::new(Kind::ClientPublic, public))
+            }
+        })
+    }
+}
+
+fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
+    let digest = match file.kind() {
+        Kind::Owner | Kind::Reader | Kind::Public => blake3::hash(&file.public(path)?.to_bytes()),
+        Kind::Client => blake3::hash(file.client(path)?.public().to_bytes()),
+        Kind::ClientPublic => blake3::hash(file.client_public(path)?.to_bytes()),
+    };
+    let shown = Shown {
+        file: path.to_owned(),
+        kind: file.kind().name(),
+        secret: file.kind().is_secret(),
+        public_key_digest: digest.to_hex().to_string(),
+    };
+    output.report(&shown, || {
+        format!(
+            "{}: {}\npublic key digest {}",
+            path.display(),
+            file.kind().described(),
+            shown.public_key_digest
+        )
+    })
+}
+
+/// The owner's keys of a file.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
+    KeyFile::read(path)?.owner(path)
+}
+
+/// The readers' keys of a file: a reader's or the owner's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
+    KeyFile::read(path)?.reader_keys(path)
+}
+
+/// The owner's public key of a file: that key's, a reader's or the owner's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
+    KeyFile::read(path)?.public(path)
+}
+
+/// The client key of a file.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn client(path: &Path) -> Result<sordino_net::ClientKey, Error> {
+    KeyFile::read(path)?.client(path)
+}
+
+/// The client's public key of a file: that key's or the client's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn client_public(path: &Path) -> Result<sordino_net::ClientPublicKey, Error> {
+    KeyFile::read(path)?.client_public(path)
+}
+
+fn random() -> Result<Zeroizing<[u8; 32]>, Error> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    SysRng
+        .try_fill_bytes(&mut *bytes)
+        .map_err(|error| Error::Random(error.to_string()))?;
+    Ok(bytes)
+}

@@ -1,0 +1,38 @@
+//! The modes, as arguments.
+
+use clap::ValueEnum;
+
+/// How an index is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// The server sees neither vectors nor queries, and scores all vectors.
+    Masked,
+    /// The server holds the vectors and does not see the queries.
+    Open,
+    /// The server sees neither; clients fetch sealed buckets.
+    Sealed,
+    /// Clients download everything, sealed, and search it themselves.
+    Local,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::Masked, Self::Open, Self::Sealed, Self::Local];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Masked => "masked",
+            Self::Open => "open",
+            Self::Sealed => "sealed",
+            Self::Local => "local",
+        }
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,100 @@
+//! What a command says: text for people on a terminal, or one JSON object for scripts.
+
+use crate::Error;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+/// How a command says what it did.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    error: String,
+    exit_code: u8,
+}
+
+impl Output {
+    /// Text, or JSON.
+    #[must_use]
+    pub fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether it is JSON.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Prints a result: `value` as one line of JSON, or else `text`.
+    ///
+    /// # Errors
+    /// If standard output does not take it.
+    pub fn report<T: Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        let line = if self.json {
+            serde_json::to_string(value).map_err(io::Error::from)?
+        } else {
+            text()
+        };
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}")?;
+        Ok(out.flush()?)
+    }
+
+    /// Prints why the command stopped, on standard error.
+    pub fn failed(self, error: &Error) {
+        let line = if self.json {
+            let failure = Failure {
+                error: error.to_string(),
+                exit_code: error.exit_code(),
+            };
+            serde_json::to_string(&failure).unwrap_or_default()
+        } else {
+            format!("sordino: {error}")
+        };
+        // With standard error closed there is no one left to tell.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
+    /// A note on standard error, for people only.
+    pub fn note(self, text: &str) {
+        if !self.json {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// A bar on standard error, if that is a terminal; without a length, a count.
+    #[must_use]
+    pub fn progress(self, len: Option<u64>, what: &'static str) -> ProgressBar {
+        if self.json || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let (bar, template) = match len {
+            Some(len) => (
+                ProgressBar::new(len),
+                "{bar:32} {human_pos}/{human_len} {msg} [{elapsed}, {eta} to go]",
+            ),
+            None => (
+                ProgressBar::new_spinner(),
+                "{spinner} {human_pos} {msg} [{elapsed}]",
+            ),
+        };
+        let bar = bar.with_message(what);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `sordino plan`: what each mode costs for given numbers, and which to use.
+
+use crate::{Error, Output};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_search::plan::{Plan, Row, Speed, Terms, Wish};
+use sordino_search::vectors::Reader;
+use std::{path::PathBuf, time::Duration};
+
+/// Arguments of `sordino plan`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Vectors.
+    #[arg(long, required_unless_present = "data", requires = "dim")]
+    n: Option<usize>,
+    /// Coordinates of a vector.
+    #[arg(long)]
+    dim: Option<usize>,
+    /// Take both from a file of vectors.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dim"])]
+    data: Option<PathBuf>,
+    /// Results of a search.
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// Part of the true nearest that a search should find.
+    #[arg(long, default_value_t = 0.95)]
+    recall: f64,
+    /// Searches that a client makes in one version of the index.
+    #[arg(long, default_value_t = 100)]
+    queries: u64,
+    /// The longest that a client may compute for one search, in milliseconds.
+    #[arg(long, value_name = "MS")]
+    client_ms: Option<u64>,
+    /// The server may hold the vectors in the clear.
+    #[arg(long)]
+    server_sees_vectors: bool,
+    /// Measure how fast this machine is, in about a second, instead of taking that of a Zen 5.
+    #[arg(long)]
+    measure: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino plan --n 1000000 --dim 384 --queries 20
+  sordino plan --data base.npy --recall 0.9 --client-ms 10 --json";
+
+#[derive(Serialize)]
+struct Planned {
+    n: usize,
+    dim: usize,
+    k: usize,
+    recall: f64,
+    queries: u64,
+    recommended: Option<&'static str>,
+    modes: Vec<Mode>,
+}
+
+/// One mode; its times are predictions for one thread.
+#[derive(Serialize)]
+struct Mode {
+    mode: &'static str,
+    form: &'static str,
+    bytes_once: u64,
+    bytes_up: u64,
+    bytes_down: u64,
+    bytes_in_all: u64,
+    server_ms: f64,
+    client_ms: f64,
+    /// Queries after which downloading everything has cost less; none if it never does.
+    break_even_queries: Option<u64>,
+    server_does_not_see: &'static str,
+    ruled_out: Option<&'static str>,
+}
+
+/// Runs `sordino plan`.
+///
+/// # Errors
+/// If there is no index of that size, or the file of vectors cannot be read.
+pub fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let (n, dim) = args.size()?;
+    let wish = Wish {
+        k: args.k,
+        recall: args.recall,
+        queries: args.queries,
+        ..Wish::default()
+    };
+    let plan = Plan::new(n, dim, wish)?;
+    let speed = if args.measure {
+        output.note("measuring this machine");
+        single_threaded(Speed::measure)??
+    } else {
+        Speed::ZEN5
+    };
+    let table = plan.table(Terms {
+        client: args.client_ms.map(Duration::from_millis),
+        server_sees_vectors: args.server_sees_vectors,
+        speed,
+    });
+    let recommended = table.recommended().map(|row| row.mode);
+    let planned = Planned {
+        n,
+        dim,
+        k: args.k,
+        recall: args.recall,
+        queries: args.queries,
+        recommended,
+        modes: table
+            .rows()
+            .iter()
+            .map(|row| mode(row, args.queries))
+            .collect(),
+    };
+    output.report(&planned, || {
+        let last = match recommended {
+            Some(mode) => format!("use: sordino index build --mode {mode}"),
+            None => "no mode satisfies all of this".to_owned(),
+        };
+        format!("{plan}\n\n{table}\n{last}")
+    })
+}
+
+impl Args {
+    fn size(&self) -> Result<(usize, usize), Error> {
+        let Some(path) = &self.data else {
+            // clap has seen to it that both are there.
+            return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
+        };
+        let at = Error::vectors(path);
+        let reader = Reader::open(path).map_err(&at)?;
+        let dim = reader.dim();
+        let len = match reader.len_hint() {
+            Some(len) => len,
+            None => {
+                let mut len = 0;
+                for chunk in reader {
+                    len += chunk.map_err(&at)?.vectors.len() as u64;
+                }
+                len
+            }
+        };
+        Ok((usize::try_from(len).unwrap_or(usize::MAX), dim))
+    }
+}
+
+fn mode(row: &Row, queries: u64) -> Mode {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    Mode {
+        mode: row.mode,
+        form: row.form,
+        bytes_once: row.cost.once,
+        bytes_up: row.cost.up,
+        bytes_down: row.cost.down,
+        bytes_in_all: row.cost.total(queries),
+        server_ms: ms(row.server),
+        client_ms: ms(row.client),
+        break_even_queries: row.break_even,
+        server_does_not_see: row.hides,
+        ruled_out: row.refusal.map(|refusal| refusal.name()),
+    }
+}
+
+/// Runs `work` on one thread, as the planner's figures are.
+fn single_threaded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = pool.map_err(|error| Error::Arguments(error.to_string()))?;
+    Ok(pool.install(work))
+}

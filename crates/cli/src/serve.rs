@@ -1,0 +1,215 @@
+//! `sordino serve`: an index, to clients on a network.
+
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::iterator::Signals;
+use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
+use sordino_search::keys::OwnerPublicKey;
+use sordino_search::manifest::{Manifest, SignedManifest};
+use sordino_search::{Index, Server};
+use std::{fs, net::SocketAddr, path::PathBuf, time::Duration};
+use zeroize::Zeroizing;
+
+/// How often it is looked whether the index has changed, or the server is to stop.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How long it waits before it tries again to open an index that is damaged.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Arguments of `sordino serve`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's public key: an index that the owner did not sign is not served.
+    #[arg(long, value_name = "PUBLIC_KEY")]
+    key: PathBuf,
+    /// Where to listen; port 0 for one that is free.
+    #[arg(long, default_value = "127.0.0.1:7700")]
+    listen: SocketAddr,
+    /// The server's certificate chain, in PEM.
+    #[arg(
+        long,
+        value_name = "PEM",
+        requires = "cert_key",
+        required_unless_present = "plaintext"
+    )]
+    cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "PEM", requires = "cert")]
+    cert_key: Option<PathBuf>,
+    /// Listen without TLS: on this machine, or behind a proxy that has it.
+    #[arg(long, conflicts_with_all = ["cert", "cert_key"])]
+    plaintext: bool,
+    /// Answer this client, by its public key; may be given several times.
+    #[arg(
+        long = "client",
+        value_name = "CLIENT_PUBLIC_KEY",
+        required_unless_present = "anyone"
+    )]
+    clients: Vec<PathBuf>,
+    /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
+    #[arg(long, conflicts_with = "clients")]
+    anyone: bool,
+    /// Give metrics out on this address, in the clear, at /metrics.
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+    /// Connections at a time.
+    #[arg(long, default_value_t = 256)]
+    max_connections: usize,
+    /// Requests that one pass over the index answers.
+    #[arg(long, default_value_t = 16)]
+    batch: usize,
+    /// Requests per second, of all clients together.
+    #[arg(long, default_value_t = 1000.0)]
+    rate: f64,
+    /// Requests per second of one client key.
+    #[arg(long, default_value_t = 100.0)]
+    rate_per_key: f64,
+    /// Threads that scan; 0: all processors.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino serve base.index --key owner.pub --plaintext --anyone
+  sordino serve base.index --key owner.pub --listen 0.0.0.0:7700 --cert chain.pem --cert-key key.pem \\
+      --client alice.pub --client bob.pub --metrics 127.0.0.1:9100
+
+The server needs no secret of the owner. It follows the index: when that is changed, the new version
+is served, and queries about the old one are made anew. It stops at SIGTERM or Ctrl-C, after what is
+being answered.";
+
+#[derive(Serialize)]
+struct Serving {
+    event: &'static str,
+    address: SocketAddr,
+    metrics: Option<SocketAddr>,
+    index: String,
+    version: u64,
+    mode: &'static str,
+    n: u32,
+    dim: u32,
+}
+
+/// Runs `sordino serve`, until it is told to stop.
+///
+/// # Errors
+/// If the index is not the owner's or is damaged, or the address cannot be listened on.
+pub fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let owner = keys::public(&args.key)?;
+    if args.threads > 0 {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
+        let built = pool.build_global();
+        built.map_err(|error| Error::Arguments(error.to_string()))?;
+    }
+    // Before anything listens, so that a signal is not lost.
+    let mut signals = Signals::new(TERM_SIGNALS)?;
+    let current = args.index.join("CURRENT");
+    let look = || fs::read(&current).ok();
+    let mut seen = look();
+    let (server, manifest) = args.open(&owner)?;
+    let service = Service::new(server, &args.access()?, args.limits())?;
+    let running = service.listen(&args.listening()?)?;
+    args.say("serving", &running, &manifest, output)?;
+
+    let mut failed = None;
+    while signals.pending().next().is_none() {
+        std::thread::sleep(TICK);
+        let now = look();
+        if now == seen || now.is_none() {
+            continue;
+        }
+        match args.open(&owner) {
+            Ok((server, manifest)) => {
+                service.replace(server);
+                args.say("following", &running, &manifest, output)?;
+                seen = now;
+            }
+            // What is damaged is not served, the version before goes on. It is said once, and tried
+            // again: a change that was made meanwhile may have removed what was being read.
+            Err(error) if failed != now => {
+                output.failed(&error);
+                failed = now;
+            }
+            Err(_) => std::thread::sleep(RETRY),
+        }
+    }
+    output.note("stopping");
+    Ok(running.stop()?)
+}
+
+impl Args {
+    /// The index as it is now, checked and ready.
+    fn open(&self, owner: &OwnerPublicKey) -> Result<(Server, SignedManifest), Error> {
+        let index = Index::open_dir(&self.index, owner)?;
+        let manifest = index.manifest().clone();
+        Ok((Server::new(index)?, manifest))
+    }
+
+    fn access(&self) -> Result<Access, Error> {
+        if self.anyone {
+            return Ok(Access::Anyone);
+        }
+        let keys = self.clients.iter().map(|path| keys::client_public(path));
+        Ok(Access::Keys(keys.collect::<Result<_, _>>()?))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            connections: self.max_connections,
+            batch: self.batch,
+            rate: self.rate,
+            rate_per_key: self.rate_per_key,
+            ..Limits::default()
+        }
+    }
+
+    fn listening(&self) -> Result<Listen, Error> {
+        let mut listen = Listen::on(self.listen);
+        if let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) {
+            let chain = fs::read(cert).map_err(Error::at(cert))?;
+            let key = Zeroizing::new(fs::read(key).map_err(Error::at(key))?);
+            listen = listen.tls(Identity::from_pem(chain, &*key));
+        }
+        if let Some(address) = self.metrics {
+            listen = listen.metrics(address);
+        }
+        Ok(listen)
+    }
+
+    fn say(
+        &self,
+        event: &'static str,
+        running: &Running,
+        manifest: &Manifest,
+        output: Output,
+    ) -> Result<(), Error> {
+        let serving = Serving {
+            event,
+            address: running.address(),
+            metrics: running.metrics_address(),
+            index: hex::encode(manifest.index),
+            version: manifest.version,
+            mode: manifest.mode.name(),
+            n: manifest.n,
+            dim: manifest.dim,
+        };
+        output.report(&serving, || {
+            format!(
+                "{event} {}: {} index of {} x {}, version {}, on {}",
+                self.index.display(),
+                serving.mode,
+                serving.n,
+                serving.dim,
+                serving.version,
+                serving.address
+            )
+        })
+    }
+}

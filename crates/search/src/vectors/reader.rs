@@ -1,0 +1,327 @@
+//! Files of vectors, a chunk at a time.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::Path;
+
+use super::element::Element;
+use super::rows::Rows;
+use super::{bin, extension, npy, texmex};
+use crate::manifest::MAX_DIM;
+use crate::{Error, Vectors};
+
+/// Coordinates of one chunk, at most: 4 MiB of f32.
+pub(super) const MAX_VALUES: usize = 1 << 20;
+
+/// A format that vectors are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// NumPy's `.npy`: a matrix of f64, f32, f16, u8 or i8.
+    Npy,
+    /// TEXMEX's `.fvecs`: f32.
+    Fvecs,
+    /// TEXMEX's `.bvecs`: u8.
+    Bvecs,
+    /// The billion-scale benchmarks' `.fbin`: f32.
+    Fbin,
+    /// The billion-scale benchmarks' `.u8bin`.
+    U8bin,
+    /// The billion-scale benchmarks' `.i8bin`.
+    I8bin,
+    /// Parquet: a column of lists of one length.
+    #[cfg(feature = "arrow")]
+    Parquet,
+    /// Arrow IPC, as a file or as a stream: a column of lists of one length.
+    #[cfg(feature = "arrow")]
+    Arrow,
+}
+
+impl Format {
+    /// The format that a path's extension names.
+    ///
+    /// # Errors
+    /// If it names none that can be read.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match extension(path.as_ref()) {
+            "npy" => Ok(Self::Npy),
+            "fvecs" => Ok(Self::Fvecs),
+            "bvecs" => Ok(Self::Bvecs),
+            "fbin" => Ok(Self::Fbin),
+            "u8bin" => Ok(Self::U8bin),
+            "i8bin" => Ok(Self::I8bin),
+            #[cfg(feature = "arrow")]
+            "parquet" => Ok(Self::Parquet),
+            #[cfg(feature = "arrow")]
+            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            other => Err(Error::UnknownFormat {
+                extension: other.to_owned(),
+            }),
+        }
+    }
+}
+
+/// Which columns of a table hold vectors and ids. Other formats have no columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnNames {
+    /// The column of lists of numbers; if `None`, the only one that there is.
+    pub vectors: Option<String>,
+    /// The column of integer ids; if `None`, vectors have none.
+    pub ids: Option<String>,
+}
+
+/// Some of a file's vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// The first vector's row in the file.
+    pub first: u64,
+    /// The vectors.
+    pub vectors: Vectors,
+    /// An id for each vector, if a column of them was asked for.
+    pub ids: Option<Vec<u32>>,
+}
+
+/// A file of vectors that is read in order, in chunks of about 4 MiB, so that it may be larger
+/// than memory.
+///
+/// ```
+/// use sordino_search::vectors::{Format, Reader};
+///
+/// let fbin = [2u32.to_le_bytes(), 1u32.to_le_bytes(), 0.5f32.to_le_bytes(), 2f32.to_le_bytes()];
+/// let reader = Reader::from_bytes(Format::Fbin, fbin.concat())?;
+/// assert_eq!((reader.dim(), reader.len_hint()), (1, Some(2)));
+/// for chunk in reader {
+///     assert_eq!(chunk?.vectors.as_slice(), [0.5, 2.0]);
+/// }
+/// # Ok::<(), sordino_search::Error>(())
+/// ```
+///
+/// # Security
+/// Files may be hostile: whatever they promise, a reader allocates in proportion to what they hold,
+/// and one chunk at a time. Exceptions are the table formats, which compress: a batch of an Arrow
+/// file may take 2 GiB, and so may a page of a Parquet file.
+pub struct Reader {
+    source: Source,
+    dim: usize,
+    len: Option<u64>,
+    read: u64,
+    failed: bool,
+}
+
+enum Source {
+    Rows(Rows),
+    #[cfg(feature = "arrow")]
+    Table(super::table::Table),
+}
+
+impl Reader {
+    /// Opens a file by its extension; of a table, the only column of lists of numbers.
+    ///
+    /// # Errors
+    /// If it cannot be read, its format is not one of [`Format`], its header is damaged or
+    /// contradicts its length, or it holds no vector.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_columns(path, &ColumnNames::default())
+    }
+
+    /// Opens a file by its extension; of a table, these columns.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if there are no such columns.
+    pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let format = Format::of(path)?;
+        let at = |source| Error::File {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(at)?;
+        let metadata = file.metadata().map_err(at)?;
+        if metadata.is_dir() {
+            return Err(at(std::io::ErrorKind::IsADirectory.into()));
+        }
+        #[cfg(feature = "arrow")]
+        if format == Format::Parquet {
+            return Self::table(super::table::Table::parquet(file, columns)?);
+        }
+        // The length of a pipe is not known.
+        let len = metadata.is_file().then_some(metadata.len());
+        let bytes = Box::new(BufReader::with_capacity(1 << 16, file));
+        Self::new(format, Input { bytes, len }, columns)
+    }
+
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::from_bytes_columns(format, bytes, &ColumnNames::default())
+    }
+
+    /// Reads these columns of a file's bytes.
+    ///
+    /// # Errors
+    /// As [`open_columns`](Self::open_columns).
+    pub fn from_bytes_columns(
+        format: Format,
+        bytes: Vec<u8>,
+        columns: &ColumnNames,
+    ) -> Result<Self, Error> {
+        #[cfg(feature = "arrow")]
+        if format == Format::Parquet {
+            let bytes = bytes::Bytes::from(bytes);
+            return Self::table(super::table::Table::parquet(bytes, columns)?);
+        }
+        Self::new(format, Input::whole(bytes), columns)
+    }
+
+    fn new(format: Format, input: Input, columns: &ColumnNames) -> Result<Self, Error> {
+        let named = [&columns.vectors, &columns.ids]
+            .into_iter()
+            .flatten()
+            .next();
+        let (rows, len) = match format {
+            #[cfg(feature = "arrow")]
+            Format::Parquet | Format::Arrow => {
+                return Self::table(super::table::Table::ipc(input.bytes, columns)?);
+            }
+            _ if named.is_some() => {
+                return Err(Error::NoColumn {
+                    wanted: named.cloned().unwrap_or_default(),
+                    found: "none, as it is no table".to_owned(),
+                });
+            }
+            Format::Npy => npy::rows(input).map(|(rows, len)| (rows, Some(len)))?,
+            Format::Fvecs => texmex::rows(input, Element::F32)?,
+            Format::Bvecs => texmex::rows(input, Element::U8)?,
+            Format::Fbin => bin::rows(input, Element::F32).map(|(rows, len)| (rows, Some(len)))?,
+            Format::U8bin => bin::rows(input, Element::U8).map(|(rows, len)| (rows, Some(len)))?,
+            Format::I8bin => bin::rows(input, Element::I8).map(|(rows, len)| (rows, Some(len)))?,
+        };
+        Ok(Self {
+            dim: rows.dim(),
+            source: Source::Rows(rows),
+            len,
+            read: 0,
+            failed: false,
+        })
+    }
+
+    #[cfg(feature = "arrow")]
+    fn table(table: super::table::Table) -> Result<Self, Error> {
+        Ok(Self {
+            dim: table.dim(),
+            len: table.len_hint(),
+            source: Source::Table(table),
+            read: 0,
+            failed: false,
+        })
+    }
+
+    /// The number of coordinates of each vector.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many vectors the file says it holds, if it says so. Do not allocate by it.
+    #[must_use]
+    pub fn len_hint(&self) -> Option<u64> {
+        self.len
+    }
+
+    fn chunk(&mut self) -> Result<Option<Chunk>, Error> {
+        let (data, ids) = match &mut self.source {
+            Source::Rows(rows) => (rows.next()?, None),
+            #[cfg(feature = "arrow")]
+            Source::Table(table) => table.next()?,
+        };
+        if data.is_empty() {
+            return Ok(None);
+        }
+        let first = self.read;
+        let vectors = Vectors::new(self.dim, data).map_err(|error| match error {
+            Error::NotFinite { row, column } => Error::NotFinite {
+                row: usize::try_from(first).map_or(row, |first| first + row),
+                column,
+            },
+            other => other,
+        })?;
+        self.read += vectors.len() as u64;
+        Ok(Some(Chunk {
+            first,
+            vectors,
+            ids,
+        }))
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Chunk, Error>;
+
+    /// The next vectors; after an error, nothing.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let chunk = self.chunk();
+        self.failed = !matches!(chunk, Ok(Some(_)));
+        chunk.transpose()
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("dim", &self.dim)
+            .field("len", &self.len)
+            .field("read", &self.read)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes to read, and how many there are if that is known.
+pub(super) struct Input {
+    pub(super) bytes: Box<dyn Read + Send>,
+    pub(super) len: Option<u64>,
+}
+
+impl Input {
+    pub(super) fn whole(bytes: Vec<u8>) -> Self {
+        let len = Some(bytes.len() as u64);
+        let bytes = Box::new(Cursor::new(bytes));
+        Self { bytes, len }
+    }
+
+    /// Refuses a header that promises another length than the file has.
+    pub(super) fn check_len(
+        &self,
+        head: usize,
+        rows: u64,
+        columns: u64,
+        size: usize,
+    ) -> Result<(), Error> {
+        let expected = rows
+            .checked_mul(columns)
+            .and_then(|values| values.checked_mul(size as u64));
+        let found = self.len.map(|len| len.saturating_sub(head as u64));
+        if found.is_none() || expected == found {
+            return Ok(());
+        }
+        Err(Error::ShapeLength {
+            rows,
+            columns,
+            found: found.unwrap_or(0),
+        })
+    }
+}
+
+/// A dimension that an index may have.
+pub(super) fn check_dim(dim: u64) -> Result<usize, Error> {
+    match dim {
+        0 => Err(Error::NoVectors),
+        _ if dim > u64::from(MAX_DIM) => Err(Error::WideVectors { dim }),
+        _ => usize::try_from(dim).map_err(|_| Error::WideVectors { dim }),
+    }
+}

@@ -1,0 +1,54 @@
+//! Parquet files.
+
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
+
+use super::{Batches, caught, columns};
+use crate::Error;
+use crate::vectors::reader::ColumnNames;
+
+const FORMAT: &str = "Parquet";
+
+/// Rows that are decoded at a time.
+const BATCH: usize = 1024;
+
+/// A file's batches, and the number of rows it says it has.
+pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, u64), Error>
+where
+    R: ChunkReader + 'static,
+{
+    let builder = caught(FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file))?;
+    let builder = builder.map_err(damaged)?;
+    let chosen = columns(builder.schema(), names)?;
+    let rows = builder.metadata().file_metadata().num_rows();
+    let rows = u64::try_from(rows).map_err(damaged)?;
+
+    let wanted = [Some(chosen.vectors), chosen.ids].into_iter().flatten();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+    let builder = builder.with_projection(mask).with_batch_size(BATCH);
+    let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
+
+    // A projection keeps the file's order of columns.
+    let order: &[usize] = match chosen.ids {
+        None => &[0],
+        Some(ids) if ids < chosen.vectors => &[1, 0],
+        Some(_) => &[0, 1],
+    };
+    let batches = std::iter::from_fn(move || {
+        let batch = match caught(FORMAT, || reader.next()) {
+            Ok(batch) => batch?,
+            Err(error) => return Some(Err(error)),
+        };
+        let batch = batch.and_then(|batch| batch.project(order));
+        Some(batch.map_err(damaged))
+    });
+    Ok((Box::new(batches), rows))
+}
+
+fn damaged(error: impl ToString) -> Error {
+    Error::Table {
+        format: FORMAT,
+        why: error.to_string(),
+    }
+}
