@@ -4,6 +4,7 @@
     clippy::cast_possible_truncation,
     reason = "tests"
 )]
+#![expect(unsafe_code, reason = "files of the tests' own are mapped")]
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
@@ -178,6 +179,54 @@ fn a_batch_equals_single_queries_and_replace_equals_encode() {
 }
 
 #[test]
+fn encoded_vectors_survive_their_file() {
+    let (params, dim) = (Params::rlwe_2048_50(), 100);
+    let mut rng = ChaCha12Rng::from_seed([6; 32]);
+    let plaintexts = Plaintexts::encode(&params, &vectors(&mut rng, 45, dim, 1.0), dim).unwrap();
+    let query = vectors(&mut rng, 1, dim, 1.0);
+    let (_, query) = dot::encrypt(&mut rng, &params, &query).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vectors");
+    plaintexts.write_file(&path).unwrap();
+    assert_eq!(
+        plaintexts.write_file(&path).unwrap_err(),
+        Error::Io(std::io::ErrorKind::AlreadyExists)
+    );
+    let mut file = std::fs::read(&path).unwrap();
+    assert_eq!(file.len(), 4096 + 3 * 2048 * 8);
+    let fresh = vectors(&mut rng, 1, dim, 1.0);
+    // SAFETY: nobody else writes to the file while it is mapped.
+    let mapped = unsafe { Plaintexts::map_file(&path).unwrap() };
+    for mut read in [Plaintexts::from_bytes(&file).unwrap(), mapped] {
+        let mut expected = plaintexts.clone();
+        assert_eq!(read.score(&query).unwrap(), expected.score(&query).unwrap());
+        read.replace(44, &fresh).unwrap();
+        expected.replace(44, &fresh).unwrap();
+        assert_eq!(read.score(&query).unwrap(), expected.score(&query).unwrap());
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), file);
+    for cut in [0, 15, 16, 4095, 4096, file.len() - 1] {
+        assert!(Plaintexts::from_bytes(&file[..cut]).is_err());
+        let path = folder.path().join(cut.to_string());
+        std::fs::write(&path, &file[..cut]).unwrap();
+        // SAFETY: as above.
+        assert!(unsafe { Plaintexts::map_file(&path) }.is_err());
+    }
+    file[5000] ^= 1;
+    file[4096 + 8 * 9 + 7] = 1;
+    assert_eq!(
+        Plaintexts::from_bytes(&file).unwrap_err(),
+        Error::Coefficient { index: 9 }
+    );
+    // A head that promises more than there can be.
+    file[8..16].copy_from_slice(&[0, 0, 1, 0, 0, 0, 0, 0x10]);
+    assert!(matches!(
+        Plaintexts::from_bytes(&file).unwrap_err(),
+        Error::MessageLength { .. }
+    ));
+}
+
+#[test]
 fn bad_input_is_refused_by_name() {
     let params = Params::rlwe_2048_50();
     let mut rng = ChaCha12Rng::from_seed([4; 32]);
@@ -247,10 +296,10 @@ fn bad_input_is_refused_by_name() {
         Query::from_bytes(&message).unwrap_err(),
         Error::Version {
             found: 9,
-            expected: 1
+            expected: 2
         }
     );
-    message[4] = 1;
+    message[4] = 2;
     message[6] = 77;
     assert_eq!(
         Query::from_bytes(&message).unwrap_err(),
