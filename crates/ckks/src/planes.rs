@@ -5,6 +5,8 @@
 //! product reads.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
 
@@ -42,6 +44,10 @@ pub(crate) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
     ) {
         return avx512::write(token, numbers, r, planes);
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::write(token, numbers, r, planes);
+    }
     portable::write(numbers, r, planes);
 }
 
@@ -54,6 +60,10 @@ pub(crate) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
         out.len().is_multiple_of(avx512::BLOCK),
     ) {
         return avx512::read(token, planes, r, out);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::read(token, planes, r, out);
     }
     portable::read(planes, r, out);
 }
@@ -85,11 +95,13 @@ pub(crate) fn dots(
             _ => {}
         }
     }
-    dots.extend(
-        starts
-            .iter()
-            .map(|&start| portable::dot(planes, r, &weights[start..start + count])),
-    );
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        let windows = starts.iter().map(|&start| &weights[start..start + count]);
+        return dots.extend(windows.map(|window| avx2::dot(token, planes, r, window)));
+    }
+    let windows = starts.iter().map(|&start| &weights[start..start + count]);
+    dots.extend(windows.map(|window| portable::dot(planes, r, window)));
 }
 
 #[cfg(test)]

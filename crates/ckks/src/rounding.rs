@@ -5,6 +5,8 @@ use sordino_lattice::Modulus;
 use crate::Error;
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
@@ -53,6 +55,10 @@ impl Switch {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
             return avx512::apply(token, self, residues);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx2::detect() {
+            return avx2::apply(token, self, residues);
         }
         self.apply_portable(residues);
     }

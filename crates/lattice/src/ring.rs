@@ -1,6 +1,8 @@
 //! Elements of `Z_q[X]/(X^n + 1)`: coefficients and values are two types.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use std::marker::PhantomData;
@@ -89,6 +91,10 @@ pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
     #[cfg(target_arch = "x86_64")]
     if let Some(token) = sordino_cpu::Avx512::detect() {
         return avx512::add_signed(token, modulus, residues, small);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::add_signed(token, modulus, residues, small);
     }
     add_signed_portable(modulus, residues, small);
 }
