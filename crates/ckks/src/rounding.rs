@@ -78,7 +78,9 @@ pub(crate) const fn nearest(x: f64) -> i64 {
     (x + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
 }
 
-/// Refuses coordinates that are not finite and vectors whose norm is above `bound`.
+/// Refuses coordinates that are not finite and vectors whose norm is above `bound`. Its outcome alone
+/// depends on the values; not inlined, so that the constant-time check can name it.
+#[inline(never)]
 pub(crate) fn check_norms(vectors: &[f32], dim: usize, bound: f64) -> Result<(), Error> {
     for (index, vector) in vectors.chunks_exact(dim).enumerate() {
         let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();

@@ -290,7 +290,9 @@ impl Params {
             .collect())
     }
 
-    /// That `vectors` may be stored under, or a query be made for, a modular set.
+    /// That `vectors` may be stored under, or a query be made for, a modular set. Not inlined, so that
+    /// the constant-time check can name it.
+    #[inline(never)]
     pub(super) fn check_modular(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
         let Form::Modular { log_p } = self.form else {
             return Err(Error::Form { modular: false });
