@@ -119,6 +119,12 @@ mod tests {
                 for count in [1, 7, 8, 9, 33] {
                     let mut all: Vec<u64> = (0..count).map(|i| (c + 977 * i) % q).collect();
                     let expected: Vec<u64> = all.iter().map(|&c| switch.switch(c)).collect();
+                    #[cfg(target_arch = "x86_64")]
+                    if let Some(token) = sordino_cpu::Avx2::detect() {
+                        let mut all = all.clone();
+                        avx2::apply(token, switch, &mut all);
+                        prop_assert_eq!(&all, &expected);
+                    }
                     switch.apply(&mut all);
                     prop_assert_eq!(all, expected);
                 }

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use sordino_ckks::Error;
 use sordino_ckks::dot::{self, Params, Plaintexts, Query, Reply};
+use sordino_ckks::precision::{self, Statistics};
 
 fn vectors(rng: &mut ChaCha12Rng, count: usize, dim: usize, norm: f64) -> Vec<f32> {
     let mut all = Vec::with_capacity(count * dim);
@@ -91,6 +92,41 @@ fn errors_have_the_predicted_size() {
             assert!(worst < 5.5 * predicted, "{worst:e}");
             assert!(predicted < 2f64.powf(-20.3), "16 bits at 19 sigma");
         }
+    }
+}
+
+/// 25 bits a coefficient fit 64 scores into 26 KB; an error below `2^-19` in every reply takes 28: 27 would
+/// do, 26 would not, whatever the scales are, since `sqrt(2N/3)` rounding errors of `c1` meet in a score.
+#[test]
+fn worst_errors_stay_within_their_bounds() {
+    let mut rng = ChaCha12Rng::from_seed([7; 32]);
+    let (count, dim, target) = (1024, 128, 2f64.powi(-19));
+    let (default, fine) = (Params::rlwe_2048_50(), Params::rlwe_2048_50_fine());
+    assert!(Reply::encoded_len(&default, dim, 64).unwrap() <= 26_000);
+    assert!(precision::bound(fine.predicted_error(dim), 64, -40.0) <= target);
+    assert!(precision::bound(fine.predicted_error(dim), count, -40.0) <= target);
+    for params in [default, fine] {
+        let base = vectors(&mut rng, count, dim, 1.0);
+        let plaintexts = Plaintexts::encode(&params, &base, dim).unwrap();
+        let mut pairs = Vec::new();
+        for _ in 0..50 {
+            let query = vectors(&mut rng, 1, dim, 1.0);
+            let (secret, encrypted) = dot::encrypt(&mut rng, &params, &query).unwrap();
+            let reply = plaintexts.score(&encrypted).unwrap();
+            let scores = secret.decrypt(count, &reply).unwrap();
+            pairs.extend(scores.into_iter().map(f64::from).zip(exact(&query, &base)));
+        }
+        let errors = Statistics::of(pairs.iter().copied());
+        println!(
+            "{}: worst of {} errors 2^-{:.2}",
+            params.name(),
+            errors.count,
+            errors.worst_bits()
+        );
+        // Fixed randomness: the bound of 2^-20 failures is not left by chance.
+        let bound = precision::bound(params.predicted_error(dim), pairs.len(), -20.0);
+        assert!(errors.worst <= bound, "{:e} {bound:e}", errors.worst);
+        assert!(params != fine || errors.worst <= target);
     }
 }
 

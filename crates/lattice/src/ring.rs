@@ -162,6 +162,12 @@ mod tests {
             add_signed(modulus, &mut found, &small);
             add_signed_portable(modulus, &mut portable, &small);
             assert_eq!(found, portable);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::Avx2::detect() {
+                let mut narrow = start.clone();
+                avx2::add_signed(token, modulus, &mut narrow, &small);
+                assert_eq!(narrow, portable);
+            }
             for ((&found, &start), &x) in found.iter().zip(&start).zip(&small) {
                 let sum = i128::from(start) + i128::from(x);
                 assert_eq!(i128::from(found), sum.rem_euclid(i128::from(q)));
