@@ -2,7 +2,8 @@
 //!
 //! Groups are operations, functions implementations, parameters sizes (`KxD`: vectors times
 //! dimensions). The bench runs on one thread unless `RAYON_NUM_THREADS` says otherwise.
-//! `SORDINO_CKKS_LONG=1` takes databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions.
+//! `SORDINO_CKKS_LONG=1` takes databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions. Sizes
+//! and measured errors are printed first.
 //!
 //! The peer `fhe` is BFV with `N = 8192` and a modulus of 150 bits on tfhe-ntt's transforms, the way of
 //! slots and rotations: 64 vectors fill its 8,192 slots, and seven rotations add up the products. Its
@@ -14,6 +15,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
+use sordino_ckks::precision::{self, Statistics};
 use sordino_ckks::{column, dot, slot};
 use sordino_lattice::{Modulus, ntt};
 
@@ -335,6 +337,116 @@ fn column_packing(c: &mut Criterion) {
     }
 }
 
+fn dot_products(query: &[f32], base: &[f32]) -> Vec<f64> {
+    let rows = base.chunks_exact(query.len());
+    rows.map(|row| {
+        let products = row.iter().zip(query);
+        products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
+    })
+    .collect()
+}
+
+/// The numbers of the ten largest scores.
+fn top_ten(scores: impl Iterator<Item = f64>) -> Vec<usize> {
+    let mut order: Vec<(usize, f64)> = scores.enumerate().collect();
+    let tenth = 10.min(order.len() - 1);
+    order.select_nth_unstable_by(tenth, |x, y| y.1.total_cmp(&x.1));
+    order[..tenth].iter().map(|&(i, _)| i).collect()
+}
+
+/// Prints what is not a time: bytes, the worst of many errors beside its bound, recall.
+fn accuracy(_: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(5);
+    let (count, dim) = (1024, 128);
+    let base = unit_vectors(&mut rng, count, dim);
+    for params in [
+        dot::Params::rlwe_2048_50(),
+        dot::Params::rlwe_2048_50_fine(),
+    ] {
+        let plaintexts = dot::Plaintexts::encode(&params, &base, dim).expect("unit vectors");
+        let mut pairs = Vec::new();
+        for _ in 0..100 {
+            let query = unit_vectors(&mut rng, 1, dim);
+            let (secret, encrypted) =
+                dot::encrypt(&mut rng, &params, &query).expect("a unit vector");
+            let reply = plaintexts.score(&encrypted).expect("same shape");
+            let scores = secret.decrypt(count, &reply).expect("same shape");
+            let found = scores.into_iter().map(f64::from);
+            pairs.extend(found.zip(dot_products(&query, &base)));
+        }
+        let replies = pairs.chunks_exact(64);
+        let kept = replies
+            .clone()
+            .filter(|reply| Statistics::of(reply.iter().copied()).worst_bits() >= 19.0)
+            .count();
+        let share = 100.0 * kept as f64 / replies.len() as f64;
+        let errors = Statistics::of(pairs.iter().copied());
+        let bound = precision::bound(params.predicted_error(dim), 64, -40.0);
+        println!(
+            "row, {}: 64x{dim} up {} bytes, down {} bytes; worst of {} errors 2^-{:.2}, rms 2^-{:.2}; a \
+             reply of 64 keeps 2^-{:.2} except with probability 2^-40, 2^-19 in {share:.1} % of cases",
+            params.name(),
+            dot::Query::encoded_len(dim),
+            dot::Reply::encoded_len(&params, dim, 64).expect("a shape"),
+            errors.count,
+            errors.worst_bits(),
+            errors.rms_bits(),
+            -bound.log2(),
+        );
+    }
+
+    let (count, queries) = match std::env::var_os("SORDINO_CKKS_LONG") {
+        Some(_) => (100_000, 200),
+        None => (10_000, 20),
+    };
+    // Neighbours around common centres, a query near one of them.
+    let centres = unit_vectors(&mut rng, 200, dim);
+    let near = |rng: &mut StdRng, noise: f32, centre: &[f32]| -> Vec<f32> {
+        let offset = unit_vectors(rng, 1, dim);
+        let raw: Vec<f32> = centre
+            .iter()
+            .zip(&offset)
+            .map(|(x, y)| x + noise * y)
+            .collect();
+        let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+        raw.iter().map(|x| x / norm).collect()
+    };
+    let base: Vec<f32> = (0..count)
+        .flat_map(|i| near(&mut rng, 1.0, &centres[i % 200 * dim..][..dim]))
+        .collect();
+    let mut seed = [0; 32];
+    rng.fill_bytes(&mut seed);
+    for params in [column::Params::real_t4(), column::Params::real_t8()] {
+        let (database, hint) =
+            column::Database::encode(&params, seed, &base, dim).expect("unit vectors");
+        let client = column::Client::new(&params, seed, dim, count, &hint).expect("same shape");
+        let (mut lost, mut pairs) = (0, Vec::new());
+        for i in 0..queries {
+            let query = near(&mut rng, 0.7, &base[i * 37 % count * dim..][..dim]);
+            let (secret, encrypted) = client.encrypt(&mut rng, &query).expect("a unit vector");
+            let reply = database.score(&encrypted).expect("same shape");
+            let scores = client.decrypt(secret, &reply).expect("same shape");
+            let exact = dot_products(&query, &base);
+            let found = top_ten(scores.iter().copied().map(f64::from));
+            let expected = top_ten(exact.iter().copied());
+            lost += expected.iter().filter(|i| !found.contains(i)).count();
+            pairs.extend(scores.into_iter().map(f64::from).zip(exact));
+        }
+        let errors = Statistics::of(pairs);
+        println!(
+            "column, {}: {count}x{dim} up {} bytes, down {} bytes, hint {} bytes once; rms error {:.2e}, \
+             predicted {:.2e}; recall@10 lost {:.2} %",
+            params.name(),
+            column::Query::encoded_len(&params, dim).expect("a dimension"),
+            column::Reply::encoded_len(&params, dim, count).expect("a shape"),
+            column::Hint::encoded_len(&params, dim, count).expect("a shape"),
+            errors.rms,
+            params.predicted_error(dim),
+            10.0 * lost as f64 / queries as f64,
+        );
+    }
+}
+
 fn short() -> Criterion {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1);
@@ -349,6 +461,6 @@ fn short() -> Criterion {
 criterion_group! {
     name = benches;
     config = short();
-    targets = transforms, row_packing, slot_mode, peer, column_packing
+    targets = accuracy, transforms, row_packing, slot_mode, peer, column_packing
 }
 criterion_main!(benches);

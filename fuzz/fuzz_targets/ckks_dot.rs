@@ -22,6 +22,11 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(query.to_bytes(), data);
         let _ = plaintexts().score(&query);
     }
+    if let Ok(plaintexts) = Plaintexts::from_bytes(data) {
+        let mut again = Vec::new();
+        plaintexts.write_to(&mut again).expect("into memory");
+        assert_eq!(again, data);
+    }
     if let Ok(reply) = Reply::from_bytes(data) {
         assert_eq!(reply.to_bytes(), data);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);

@@ -27,6 +27,9 @@
 //! client obtains `<query, codes> mod P`, so stored codes may carry a pad whose own product the client
 //! subtracts afterwards.
 //!
+//! A seed begins an **epoch**, every change a new **revision**. Queries name their epoch; hints, deltas and
+//! replies name both, and what belongs to another state is refused by name.
+//!
 //! # Security
 //! The server sees RLWE samples under fresh secrets and public values: it learns `K`, `d`, when queries
 //! and updates come, and nothing of a query. A [`SecretKey`] is moved into the call that decrypts, so no
@@ -41,6 +44,7 @@ mod mac;
 mod params;
 mod query;
 mod reply;
+mod stamp;
 
 pub use client::Client;
 pub use database::Database;

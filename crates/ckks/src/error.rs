@@ -54,6 +54,25 @@ pub enum Error {
         /// `log2 P`.
         log_p: u32,
     },
+    /// A message for other public polynomials: made for another seed.
+    #[error("epoch {found:016x}, expected {expected:016x}")]
+    Epoch {
+        /// The first eight bytes of the seed it was made for, as a little-endian integer.
+        found: u64,
+        /// Those of the receiver's seed.
+        expected: u64,
+    },
+    /// A message about another state of the database than the receiver holds.
+    #[error("revision {found}, expected {expected}")]
+    Revision {
+        /// The revision found.
+        found: u64,
+        /// The receiver's; for a delta, the one after it.
+        expected: u64,
+    },
+    /// The system refused an operation on a file.
+    #[error("file: {0}")]
+    Io(std::io::ErrorKind),
     /// A vector number beyond the last.
     #[error("vector {index} of {count}")]
     Index {
@@ -136,4 +155,10 @@ pub enum Error {
         /// Its position in the message.
         index: usize,
     },
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.kind())
+    }
 }

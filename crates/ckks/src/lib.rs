@@ -8,6 +8,7 @@ mod planes;
 pub mod precision;
 mod rounding;
 pub mod slot;
+mod store;
 mod wire;
 
 pub use error::Error;

@@ -5,6 +5,8 @@
 //! product reads.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
 
@@ -42,6 +44,10 @@ pub(crate) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
     ) {
         return avx512::write(token, numbers, r, planes);
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::write(token, numbers, r, planes);
+    }
     portable::write(numbers, r, planes);
 }
 
@@ -55,11 +61,16 @@ pub(crate) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
     ) {
         return avx512::read(token, planes, r, out);
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::read(token, planes, r, out);
+    }
     portable::read(planes, r, out);
 }
 
 /// The dot products of `count` numbers of `r` bits with parts of `weights`, mod `2^64`, in constant time:
-/// `dots[i]` is that with `weights[starts[i]..][..count]`.
+/// `dots[i]` is that with `weights[starts[i]..][..count]`. Weights are 64 at most in size: with larger ones
+/// the sums of vector kernels leave their lanes.
 ///
 /// # Panics
 /// If `count` is above `2^16`, or a part lies outside the weights.
@@ -85,11 +96,19 @@ pub(crate) fn dots(
             _ => {}
         }
     }
-    dots.extend(
-        starts
-            .iter()
-            .map(|&start| portable::dot(planes, r, &weights[start..start + count])),
-    );
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(token), true) = (
+        sordino_cpu::Avx2::detect(),
+        count.is_multiple_of(avx2::BLOCK),
+    ) {
+        match split(r) {
+            (3, 1) => return avx2::dots::<3, 1>(token, planes, count, weights, starts, dots),
+            (3, 4) => return avx2::dots::<3, 4>(token, planes, count, weights, starts, dots),
+            _ => {}
+        }
+    }
+    let windows = starts.iter().map(|&start| &weights[start..start + count]);
+    dots.extend(windows.map(|window| portable::dot(planes, r, window)));
 }
 
 #[cfg(test)]
@@ -117,7 +136,7 @@ mod tests {
         #[test]
         fn backends_agree(
             numbers in prop::collection::vec(any::<u64>(), 256),
-            weights in prop::collection::vec(any::<i8>(), 300),
+            weights in prop::collection::vec(-64..=64i8, 300),
             starts in prop::collection::vec(0..44usize, 0..12),
             blocks in 1..=4usize,
             r in 1..=48u32,
@@ -140,7 +159,22 @@ mod tests {
                     .iter()
                     .map(|&start| portable::dot(&found, r, &weights[start..start + count]))
                     .collect();
-                prop_assert_eq!(products, expected);
+                prop_assert_eq!(&products, &expected);
+                #[cfg(target_arch = "x86_64")]
+                if let Some(token) = sordino_cpu::Avx2::detect() {
+                    let mut planes = vec![0; len(count, r)];
+                    avx2::write(token, &numbers, r, &mut planes);
+                    prop_assert_eq!(&planes, &found);
+                    avx2::read(token, &planes, r, &mut back);
+                    prop_assert_eq!(&back, &numbers);
+                    products.clear();
+                    match r {
+                        25 => avx2::dots::<3, 1>(token, &planes, count, &weights, &starts, &mut products),
+                        28 => avx2::dots::<3, 4>(token, &planes, count, &weights, &starts, &mut products),
+                        _ => continue,
+                    }
+                    prop_assert_eq!(&products, &expected);
+                }
             }
         }
 

@@ -5,6 +5,8 @@ use sordino_lattice::Modulus;
 use crate::Error;
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
@@ -54,6 +56,10 @@ impl Switch {
         if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
             return avx512::apply(token, self, residues);
         }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx2::detect() {
+            return avx2::apply(token, self, residues);
+        }
         self.apply_portable(residues);
     }
 
@@ -72,7 +78,9 @@ pub(crate) const fn nearest(x: f64) -> i64 {
     (x + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
 }
 
-/// Refuses coordinates that are not finite and vectors whose norm is above `bound`.
+/// Refuses coordinates that are not finite and vectors whose norm is above `bound`. Its outcome alone
+/// depends on the values; not inlined, so that the constant-time check can name it.
+#[inline(never)]
 pub(crate) fn check_norms(vectors: &[f32], dim: usize, bound: f64) -> Result<(), Error> {
     for (index, vector) in vectors.chunks_exact(dim).enumerate() {
         let square: f64 = vector.iter().map(|&x| f64::from(x).powi(2)).sum();
@@ -111,6 +119,12 @@ mod tests {
                 for count in [1, 7, 8, 9, 33] {
                     let mut all: Vec<u64> = (0..count).map(|i| (c + 977 * i) % q).collect();
                     let expected: Vec<u64> = all.iter().map(|&c| switch.switch(c)).collect();
+                    #[cfg(target_arch = "x86_64")]
+                    if let Some(token) = sordino_cpu::Avx2::detect() {
+                        let mut all = all.clone();
+                        avx2::apply(token, switch, &mut all);
+                        prop_assert_eq!(&all, &expected);
+                    }
                     switch.apply(&mut all);
                     prop_assert_eq!(all, expected);
                 }

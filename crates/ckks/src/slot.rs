@@ -23,6 +23,7 @@ mod encoder;
 mod evaluator;
 mod keys;
 mod params;
+mod wire;
 
 pub use ciphertext::{Ciphertext, Plaintext};
 pub use encoder::Encoder;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 
 const MAGIC: [u8; 4] = *b"SCKS";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The largest dimension of a vector.
 pub(crate) const MAX_DIM: usize = 1 << 16;
@@ -30,6 +30,9 @@ pub(crate) enum Kind {
     Hint = 5,
     HintDelta = 6,
     Database = 7,
+    Plaintexts = 8,
+    SlotCiphertext = 9,
+    GaloisKey = 10,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
     clippy::cast_possible_truncation,
     reason = "tests"
 )]
+#![expect(unsafe_code, reason = "files of the tests' own are mapped")]
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
@@ -305,8 +306,10 @@ fn updates_equal_encoding_anew() {
             &mut client,
         );
         assert_eq!(database.len() * dim, base.len());
-        let (anew, anew_hint) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
-        assert_eq!(hint, anew_hint);
+        let (mut anew, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+        anew.set_revision(database.revision());
+        assert_eq!(hint, anew.hint());
+        assert_eq!(client.revision(), database.revision());
         let query = integer_query(&mut rng, dim, 26);
         let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
         let reply = database.score(&encrypted).unwrap();
@@ -325,16 +328,79 @@ fn updates_equal_encoding_anew() {
         old_client.decrypt_modular(secret, &reply).unwrap_err(),
         Error::Mismatch { what: "counts", .. }
     ));
-    // Deltas out of order: a block beyond the next.
+    // The same number of vectors, one of them another.
+    let behind = client_of(&database, &hint);
+    let delta = database.delete(0).unwrap();
+    let (secret, encrypted) = behind.encrypt_modular(&mut rng, &query).unwrap();
+    let reply = database.score(&encrypted).unwrap();
+    let revision = |found, expected| Error::Revision { found, expected };
+    let expected = behind.revision();
+    assert_eq!(
+        behind.decrypt_modular(secret, &reply).unwrap_err(),
+        revision(expected + 1, expected)
+    );
+    follow(vec![delta.clone()], &mut hint, &mut client);
+    // Deltas out of order, or twice.
     let deltas = database
         .append_modular(&residues(&mut rng, 4000 * dim, 26))
         .unwrap();
-    let last = deltas.last().unwrap();
+    let at = hint.revision();
+    for (wrong, found) in [(&deltas[1], at + 2), (&delta, at)] {
+        assert_eq!(client.apply(wrong).unwrap_err(), revision(found, at + 1));
+        assert_eq!(hint.apply(wrong).unwrap_err(), revision(found, at + 1));
+    }
+    // A block beyond the next.
+    let mut message = deltas[0].to_bytes();
+    message[32..36].copy_from_slice(&((deltas[0].count() / 512) as u32).to_le_bytes());
+    let far = HintDelta::from_bytes(&message).unwrap();
     assert!(matches!(
-        client.apply(last).unwrap_err(),
+        client.apply(&far).unwrap_err(),
         Error::Index { .. }
     ));
-    assert!(matches!(hint.apply(last).unwrap_err(), Error::Index { .. }));
+    assert!(matches!(hint.apply(&far).unwrap_err(), Error::Index { .. }));
+}
+
+#[test]
+fn other_seeds_are_refused_by_name() {
+    let mut rng = ChaCha12Rng::from_seed([9; 32]);
+    let params = Params::real_t4();
+    let (database, hint) = Database::encode(&params, SEED, &[0.5; 6], 2).unwrap();
+    let (other, other_hint) = Database::encode(&params, [1; 32], &[0.5; 6], 2).unwrap();
+    let epoch = |found: &[u8; 32], expected: &[u8; 32]| Error::Epoch {
+        found: u64::from_le_bytes(*found.first_chunk().unwrap()),
+        expected: u64::from_le_bytes(*expected.first_chunk().unwrap()),
+    };
+    assert_eq!(
+        Client::new(&params, SEED, 2, 3, &other_hint).unwrap_err(),
+        epoch(&[1; 32], &SEED)
+    );
+    let mut client = client_of(&database, &hint);
+    let (secret, query) = client.encrypt(&mut rng, &[0.6, 0.8]).unwrap();
+    assert_eq!(other.score(&query).unwrap_err(), epoch(&SEED, &[1; 32]));
+    let other_client = Client::new(&params, [1; 32], 2, 3, &other_hint).unwrap();
+    let (_, other_query) = other_client.encrypt(&mut rng, &[0.6, 0.8]).unwrap();
+    let reply = other.score(&other_query).unwrap();
+    assert_eq!(
+        client.decrypt(secret, &reply).unwrap_err(),
+        epoch(&[1; 32], &SEED)
+    );
+    let mut other = other;
+    assert_eq!(
+        client.apply(&other.delete(0).unwrap()).unwrap_err(),
+        epoch(&[1; 32], &SEED)
+    );
+}
+
+#[test]
+fn sizes_of_the_default_set() {
+    let params = Params::real_t4();
+    let up = Query::encoded_len(&params, 128).unwrap();
+    let down = Reply::encoded_len(&params, 128, 100_000).unwrap();
+    assert!(up + down <= 460_000, "{up} + {down}");
+    for params in [params, Params::modular_26_t4()] {
+        let hint = Hint::encoded_len(&params, 128, 100_000).unwrap();
+        assert!(hint <= 1_000_000, "{hint}");
+    }
 }
 
 #[test]
@@ -409,39 +475,73 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
 
 #[test]
 fn a_database_survives_its_file() {
+    const FIRST: usize = 4096;
     let mut rng = ChaCha12Rng::from_seed([8; 32]);
     let (params, dim) = (Params::real_t4(), 9);
     let base = unit_vectors(&mut rng, 600, dim);
     let (mut database, _) = Database::encode(&params, SEED, &base, dim).unwrap();
     database.append(&unit_vectors(&mut rng, 5, dim)).unwrap();
-    let mut file = Vec::new();
-    database.write_to(&mut file).unwrap();
-    assert_eq!(file.len(), 16 + 32 + database.encoded_len());
-    let mut read = Database::from_bytes(&file).unwrap();
-    assert_eq!(read.hint(), database.hint());
-    assert_eq!(read.seed(), &SEED);
-    let client = client_of(&read, &read.hint());
-    let (_, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
-    assert_eq!(read.score(&query).unwrap(), database.score(&query).unwrap());
-    let fresh = unit_vectors(&mut rng, 1, dim);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    database.write_file(&path).unwrap();
     assert_eq!(
-        read.replace(604, &fresh).unwrap(),
-        database.replace(604, &fresh).unwrap()
+        database.write_file(&path).unwrap_err(),
+        Error::Io(std::io::ErrorKind::AlreadyExists)
     );
-
-    for cut in [0, 15, 16, 47, 48, file.len() - 1] {
-        assert!(Database::from_bytes(&file[..cut]).is_err());
+    let mut file = std::fs::read(&path).unwrap();
+    assert_eq!(file.len(), FIRST + database.encoded_len() + 64);
+    let fresh = unit_vectors(&mut rng, 1, dim);
+    let delta = database.replace(604, &fresh).unwrap();
+    // SAFETY: nobody else writes to the file while it is mapped.
+    let mapped = unsafe { Database::map_file(&path).unwrap() };
+    for mut read in [Database::from_bytes(&file).unwrap(), mapped] {
+        assert_eq!((read.seed(), read.revision()), (&SEED, 1));
+        let client = client_of(&read, &read.hint());
+        let (secret, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
+        let reply = read.score(&query).unwrap();
+        let scores = client.decrypt(secret, &reply).unwrap();
+        assert!((scores[0] - 1.0).abs() < 1e-3);
+        assert_eq!(read.replace(604, &fresh).unwrap(), delta);
+        assert_eq!(read.hint(), database.hint());
+        assert_eq!(read.score(&query).unwrap(), database.score(&query).unwrap());
     }
-    file[48 + 5 * 7..][..5].fill(0xff);
-    assert!(matches!(
+    // The changes stayed in memory.
+    assert_eq!(std::fs::read(&path).unwrap(), file);
+
+    for cut in [0, 15, 16, 47, 48, 4095, 4096, file.len() - 1] {
+        assert!(Database::from_bytes(&file[..cut]).is_err());
+        let path = folder.path().join(cut.to_string());
+        std::fs::write(&path, &file[..cut]).unwrap();
+        // SAFETY: as above.
+        assert!(unsafe { Database::map_file(&path) }.is_err());
+    }
+    for at in [7, 60, 4095, file.len() - 1] {
+        file[at] ^= 1;
+        assert_eq!(Database::from_bytes(&file).unwrap_err(), Error::Kind);
+        file[at] ^= 1;
+    }
+    file[FIRST + 5 * 7..][..5].fill(0xff);
+    assert_eq!(
         Database::from_bytes(&file).unwrap_err(),
-        Error::Coefficient { .. }
-    ));
+        Error::Coefficient { index: 7 }
+    );
     // A head that promises more than there is, and more than there can be.
     for bytes in [[0xff, 0xff, 0xff, 0x0f], [0xff; 4]] {
         file[12..16].copy_from_slice(&bytes);
         assert!(Database::from_bytes(&file).is_err());
     }
+
+    // A file that is cut while it is mapped.
+    // SAFETY: the mapping is not read after the file was cut, which is what is tested.
+    let mapped = unsafe { Database::map_file(&path).unwrap() };
+    let client = client_of(&mapped, &mapped.hint());
+    let (_, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
+    let handle = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    handle.set_len(4096).unwrap();
+    assert!(matches!(
+        mapped.score(&query).unwrap_err(),
+        Error::MessageLength { found: 4096, .. }
+    ));
 }
 
 #[test]
@@ -575,15 +675,15 @@ fn bad_input_is_refused_by_name() {
         Query::from_bytes(&message).unwrap_err(),
         Error::Version {
             found: 7,
-            expected: 1
+            expected: 2
         }
     );
-    message[4] = 1;
+    message[4] = 2;
     // All planes of coefficient 9 full: above q / 2^7.
     for plane in 0..4 {
-        message[16 + plane * 2048 + 9] = 0xff;
+        message[24 + plane * 2048 + 9] = 0xff;
     }
-    message[16 + 4 * 2048 + 1] |= 2;
+    message[24 + 4 * 2048 + 1] |= 2;
     assert_eq!(
         Query::from_bytes(&message).unwrap_err(),
         Error::Coefficient { index: 9 }
@@ -601,7 +701,7 @@ fn equal_queries_encrypt_to_unrelated_messages() {
     let same = first
         .iter()
         .zip(&second)
-        .skip(16)
+        .skip(24)
         .filter(|(x, y)| x == y)
         .count();
     // One byte in 256 agrees by chance: 33 of 8448.

@@ -4,12 +4,14 @@
     clippy::cast_possible_truncation,
     reason = "tests"
 )]
+#![expect(unsafe_code, reason = "files of the tests' own are mapped")]
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use sordino_ckks::Error;
 use sordino_ckks::dot::{self, Params, Plaintexts, Query, Reply};
+use sordino_ckks::precision::{self, Statistics};
 
 fn vectors(rng: &mut ChaCha12Rng, count: usize, dim: usize, norm: f64) -> Vec<f32> {
     let mut all = Vec::with_capacity(count * dim);
@@ -90,6 +92,41 @@ fn errors_have_the_predicted_size() {
             assert!(worst < 5.5 * predicted, "{worst:e}");
             assert!(predicted < 2f64.powf(-20.3), "16 bits at 19 sigma");
         }
+    }
+}
+
+/// 25 bits a coefficient fit 64 scores into 26 KB; an error below `2^-19` in every reply takes 28: 27 would
+/// do, 26 would not, whatever the scales are, since `sqrt(2N/3)` rounding errors of `c1` meet in a score.
+#[test]
+fn worst_errors_stay_within_their_bounds() {
+    let mut rng = ChaCha12Rng::from_seed([7; 32]);
+    let (count, dim, target) = (1024, 128, 2f64.powi(-19));
+    let (default, fine) = (Params::rlwe_2048_50(), Params::rlwe_2048_50_fine());
+    assert!(Reply::encoded_len(&default, dim, 64).unwrap() <= 26_000);
+    assert!(precision::bound(fine.predicted_error(dim), 64, -40.0) <= target);
+    assert!(precision::bound(fine.predicted_error(dim), count, -40.0) <= target);
+    for params in [default, fine] {
+        let base = vectors(&mut rng, count, dim, 1.0);
+        let plaintexts = Plaintexts::encode(&params, &base, dim).unwrap();
+        let mut pairs = Vec::new();
+        for _ in 0..50 {
+            let query = vectors(&mut rng, 1, dim, 1.0);
+            let (secret, encrypted) = dot::encrypt(&mut rng, &params, &query).unwrap();
+            let reply = plaintexts.score(&encrypted).unwrap();
+            let scores = secret.decrypt(count, &reply).unwrap();
+            pairs.extend(scores.into_iter().map(f64::from).zip(exact(&query, &base)));
+        }
+        let errors = Statistics::of(pairs.iter().copied());
+        println!(
+            "{}: worst of {} errors 2^-{:.2}",
+            params.name(),
+            errors.count,
+            errors.worst_bits()
+        );
+        // Fixed randomness: the bound of 2^-20 failures is not left by chance.
+        let bound = precision::bound(params.predicted_error(dim), pairs.len(), -20.0);
+        assert!(errors.worst <= bound, "{:e} {bound:e}", errors.worst);
+        assert!(params != fine || errors.worst <= target);
     }
 }
 
@@ -178,6 +215,54 @@ fn a_batch_equals_single_queries_and_replace_equals_encode() {
 }
 
 #[test]
+fn encoded_vectors_survive_their_file() {
+    let (params, dim) = (Params::rlwe_2048_50(), 100);
+    let mut rng = ChaCha12Rng::from_seed([6; 32]);
+    let plaintexts = Plaintexts::encode(&params, &vectors(&mut rng, 45, dim, 1.0), dim).unwrap();
+    let query = vectors(&mut rng, 1, dim, 1.0);
+    let (_, query) = dot::encrypt(&mut rng, &params, &query).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vectors");
+    plaintexts.write_file(&path).unwrap();
+    assert_eq!(
+        plaintexts.write_file(&path).unwrap_err(),
+        Error::Io(std::io::ErrorKind::AlreadyExists)
+    );
+    let mut file = std::fs::read(&path).unwrap();
+    assert_eq!(file.len(), 4096 + 3 * 2048 * 8);
+    let fresh = vectors(&mut rng, 1, dim, 1.0);
+    // SAFETY: nobody else writes to the file while it is mapped.
+    let mapped = unsafe { Plaintexts::map_file(&path).unwrap() };
+    for mut read in [Plaintexts::from_bytes(&file).unwrap(), mapped] {
+        let mut expected = plaintexts.clone();
+        assert_eq!(read.score(&query).unwrap(), expected.score(&query).unwrap());
+        read.replace(44, &fresh).unwrap();
+        expected.replace(44, &fresh).unwrap();
+        assert_eq!(read.score(&query).unwrap(), expected.score(&query).unwrap());
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), file);
+    for cut in [0, 15, 16, 4095, 4096, file.len() - 1] {
+        assert!(Plaintexts::from_bytes(&file[..cut]).is_err());
+        let path = folder.path().join(cut.to_string());
+        std::fs::write(&path, &file[..cut]).unwrap();
+        // SAFETY: as above.
+        assert!(unsafe { Plaintexts::map_file(&path) }.is_err());
+    }
+    file[5000] ^= 1;
+    file[4096 + 8 * 9 + 7] = 1;
+    assert_eq!(
+        Plaintexts::from_bytes(&file).unwrap_err(),
+        Error::Coefficient { index: 9 }
+    );
+    // A head that promises more than there can be.
+    file[8..16].copy_from_slice(&[0, 0, 1, 0, 0, 0, 0, 0x10]);
+    assert!(matches!(
+        Plaintexts::from_bytes(&file).unwrap_err(),
+        Error::MessageLength { .. }
+    ));
+}
+
+#[test]
 fn bad_input_is_refused_by_name() {
     let params = Params::rlwe_2048_50();
     let mut rng = ChaCha12Rng::from_seed([4; 32]);
@@ -247,10 +332,10 @@ fn bad_input_is_refused_by_name() {
         Query::from_bytes(&message).unwrap_err(),
         Error::Version {
             found: 9,
-            expected: 1
+            expected: 2
         }
     );
-    message[4] = 1;
+    message[4] = 2;
     message[6] = 77;
     assert_eq!(
         Query::from_bytes(&message).unwrap_err(),

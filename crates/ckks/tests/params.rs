@@ -11,10 +11,10 @@ fn predicted_errors_equal_the_script() {
     let golden = [
         (row.predicted_error(128), 6.5588e-7),
         (fine.predicted_error(1536), 1.5968e-7),
-        (column::Params::real_t4().predicted_error(128), 4.7115e-5),
-        (column::Params::real_t8().predicted_error(128), 4.6276e-5),
-        (column::Params::modular_26_t4().predicted_error(128), 1362.7),
-        (column::Params::modular_26_t8().predicted_error(128), 1155.9),
+        (column::Params::real_t4().predicted_error(128), 4.8815e-5),
+        (column::Params::real_t8().predicted_error(128), 4.8006e-5),
+        (column::Params::modular_26_t4().predicted_error(128), 1425.3),
+        (column::Params::modular_26_t8().predicted_error(128), 1229.2),
         (
             column::Params::modular_18_exact().predicted_error(128),
             0.029678,

@@ -3,7 +3,7 @@ use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use sordino_ckks::Error;
-use sordino_ckks::slot::{Encoder, Evaluator, Params, Plaintext, SecretKey};
+use sordino_ckks::slot::{Ciphertext, Encoder, Evaluator, GaloisKey, Params, Plaintext, SecretKey};
 
 fn values(rng: &mut ChaCha12Rng, count: usize) -> Vec<f64> {
     (0..count)
@@ -239,4 +239,167 @@ fn bad_operands_are_refused_by_name() {
     ));
     let printed = format!("{secret:?}");
     assert!(printed.len() < 80, "{printed}");
+}
+
+/// The smallest set: two primes above 2^25 that are 1 mod 4096.
+fn tiny() -> Params {
+    Params::new(2048, &[33_574_913], 67_153_921, 1024.0).expect("within the cap")
+}
+
+#[test]
+fn messages_keep_ciphertexts_and_keys() {
+    let mut rng = ChaCha12Rng::from_seed([4; 32]);
+    for params in sets() {
+        let (slots, encoder) = (params.slots(), Encoder::new(&params));
+        let secret = SecretKey::generate(&mut rng, &params);
+        let key = secret.galois_key(&mut rng, 3);
+        let read_key = GaloisKey::from_bytes(&params, &key.to_bytes()).expect("a message");
+        assert_eq!(read_key.to_bytes(), key.to_bytes());
+        let evaluator = Evaluator::new(&params, vec![key]).expect("one set");
+        let reader = Evaluator::new(&params, vec![read_key]).expect("one set");
+        let x = values(&mut rng, slots);
+        let plaintext = encoder.encode(&x).expect("slots");
+        let fresh = secret.encrypt(&mut rng, &plaintext).expect("one set");
+        let rotated = evaluator.rotate(&fresh, 3).expect("a key");
+        let mut all = vec![fresh.clone(), rotated.clone()];
+        all.push(evaluator.rotate(&fresh, 0).expect("no key needed"));
+        all.push(evaluator.add(&fresh, &fresh).expect("one set"));
+        all.push(evaluator.mul_plain(&fresh, &plaintext).expect("one set"));
+        if params.max_level() > 0 {
+            all.push(evaluator.rescale(&all[4]).expect("a level"));
+        }
+        let decode = |c: &Ciphertext| encoder.decode(&secret.decrypt(c).expect("one set"));
+        for ciphertext in &all {
+            let message = ciphertext.to_bytes();
+            let read = Ciphertext::from_bytes(&params, &message).expect("a message");
+            assert_eq!(read.to_bytes(), message);
+            assert_eq!(
+                (read.level(), read.scale()),
+                (ciphertext.level(), ciphertext.scale())
+            );
+            assert_eq!(decode(&read), decode(ciphertext));
+        }
+        assert_eq!(
+            reader.rotate(&fresh, 3).expect("a key").to_bytes(),
+            rotated.to_bytes()
+        );
+        // A fresh one travels with a seed in place of half of it.
+        assert!(2 * all[0].to_bytes().len() < all[1].to_bytes().len() + 300);
+    }
+}
+
+#[test]
+fn damaged_messages_are_refused_by_name() {
+    let mut rng = ChaCha12Rng::from_seed([5; 32]);
+    let (params, other) = (Params::slots_4096(), Params::slots_2048());
+    let secret = SecretKey::generate(&mut rng, &params);
+    let plaintext = Encoder::new(&params).encode(&[1.0]).expect("slots");
+    let ciphertext = secret
+        .encrypt(&mut rng, &plaintext)
+        .expect("one set")
+        .to_bytes();
+    let key = secret.galois_key(&mut rng, 1).to_bytes();
+    let read = |message: &[u8]| Ciphertext::from_bytes(&params, message).expect_err("damaged");
+    let read_key = |message: &[u8]| GaloisKey::from_bytes(&params, message).expect_err("damaged");
+    assert_eq!(read(&key), Error::Kind);
+    assert_eq!(read_key(&ciphertext), Error::Kind);
+    for cut in [0, 15, 16, 40, 1000] {
+        assert!(matches!(
+            read(&ciphertext[..cut]),
+            Error::MessageLength { .. }
+        ));
+        assert!(matches!(read_key(&key[..cut]), Error::MessageLength { .. }));
+    }
+    let degrees = Error::Mismatch {
+        what: "degrees",
+        found: 8192,
+        expected: 4096,
+    };
+    assert_eq!(
+        Ciphertext::from_bytes(&other, &ciphertext).expect_err("another set"),
+        degrees
+    );
+    assert_eq!(
+        GaloisKey::from_bytes(&other, &key).expect_err("another set"),
+        degrees
+    );
+    let changed = |message: &[u8], at: usize, bytes: &[u8]| {
+        let mut message = message.to_vec();
+        message[at..at + bytes.len()].copy_from_slice(bytes);
+        message
+    };
+    for (damaged, error) in [
+        (
+            changed(&ciphertext, 4, &[1]),
+            Error::Version {
+                found: 1,
+                expected: 2,
+            },
+        ),
+        (changed(&ciphertext, 6, &[2]), Error::Kind),
+        (
+            changed(&ciphertext, 12, &[2]),
+            Error::Level { found: 2, most: 1 },
+        ),
+        (
+            changed(&ciphertext, 16, &[1, 0, 0, 0, 0, 0, 0, 0]),
+            Error::Modulus { found: 1 },
+        ),
+        (
+            changed(&ciphertext, 40, &f64::NAN.to_le_bytes()),
+            Error::Scale,
+        ),
+        (
+            changed(&ciphertext, 40, &0.5f64.to_le_bytes()),
+            Error::Scale,
+        ),
+        (
+            changed(&ciphertext, 48, &[0xff; 7]),
+            Error::Coefficient { index: 0 },
+        ),
+    ] {
+        assert_eq!(read(&damaged), error);
+    }
+    for (damaged, error) in [
+        (changed(&key, 6, &[1]), Error::Kind),
+        (
+            changed(&key, 12, &[0, 0x10]),
+            Error::Index {
+                index: 4096,
+                count: 4096,
+            },
+        ),
+        (
+            changed(&key, 16, &[1, 0, 0, 0, 0, 0, 0, 0]),
+            Error::Modulus { found: 1 },
+        ),
+        (
+            changed(&key, 40 + 32, &[0xff; 7]),
+            Error::Coefficient { index: 0 },
+        ),
+    ] {
+        assert_eq!(read_key(&damaged), error);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn flipped_bits_are_refused_or_read(seed: [u8; 32], flip: u32) {
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let params = tiny();
+        let secret = SecretKey::generate(&mut rng, &params);
+        let plaintext = Encoder::new(&params).encode(&[1.0]).expect("slots");
+        let fresh = secret.encrypt(&mut rng, &plaintext).expect("one set");
+        for mut message in [fresh.to_bytes(), secret.galois_key(&mut rng, 1).to_bytes()] {
+            let bit = flip as usize % (8 * message.len());
+            message[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(read) = Ciphertext::from_bytes(&params, &message) {
+                prop_assert_eq!(read.to_bytes(), message.clone());
+            }
+            if let Ok(read) = GaloisKey::from_bytes(&params, &message) {
+                prop_assert_eq!(read.to_bytes(), message);
+            }
+        }
+    }
 }

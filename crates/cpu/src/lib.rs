@@ -61,6 +61,10 @@ mod x86_64 {
         Avx2, Avx2, is_x86_feature_detected, ["avx2"]
     );
     token!(
+        /// AVX2 and FMA: 256-bit vectors of doubles with fused multiply-add.
+        Avx2Fma, Avx2, is_x86_feature_detected, ["avx2", "fma"]
+    );
+    token!(
         /// AES-NI and AVX2: `aesenc` on 128-bit vectors.
         AesNi, Avx2, is_x86_feature_detected, ["aes", "avx2", "sse4.1"]
     );
@@ -97,7 +101,7 @@ mod x86_64 {
 }
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    AesNi, Avx2, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes, Avx512Vbmi, Avx512Vnni,
+    AesNi, Avx2, Avx2Fma, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes, Avx512Vbmi, Avx512Vnni,
 };
 
 #[cfg(target_arch = "aarch64")]
@@ -132,6 +136,7 @@ pub fn levels() -> Vec<&'static str> {
     {
         let detected = [
             ("avx2", Avx2::detect().is_some()),
+            ("avx2-fma", Avx2Fma::detect().is_some()),
             ("aes-ni", AesNi::detect().is_some()),
             ("avx512", Avx512::detect().is_some()),
             ("avx512-vnni", Avx512Vnni::detect().is_some()),

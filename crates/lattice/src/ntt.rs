@@ -10,10 +10,17 @@
 //! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so
 //! do encoded databases on disk. Cooley-Tukey butterflies forward and Gentleman-Sande butterflies
 //! backward (Longa and Naehrig, eprint 2016/504), with Shoup's products and Harvey's lazy ranges
-//! (arXiv:1205.2926). Every backend returns the same canonical residues.
+//! (arXiv:1205.2926); AVX2 and NEON, which have no wide products of 64-bit lanes, work in double
+//! precision with fused multiply-add. Every backend returns the same canonical residues.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod double;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 
 use crate::modulus::{Modulus, ModulusError};
@@ -27,15 +34,21 @@ struct Factors {
     /// `b = 52`, for IFMA.
     #[cfg(target_arch = "x86_64")]
     quotient52: Vec<u64>,
+    /// `w` in `(-q/2, q/2)` and `w / q`, in double precision.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    double: double::Factors,
 }
 
 impl Factors {
-    fn new(w: Vec<u64>, q: u64) -> Self {
+    fn new(w: Vec<u64>, modulus: Modulus) -> Self {
+        let q = modulus.q();
         let quotients = |bits: u32| w.iter().map(|&w| quotient(w, bits, q)).collect();
         Self {
             quotient64: quotients(64),
             #[cfg(target_arch = "x86_64")]
             quotient52: quotients(52),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            double: double::Factors::new(&w, modulus),
             w,
         }
     }
@@ -55,16 +68,26 @@ const fn quotient(w: u64, bits: u32, q: u64) -> u64 {
 enum Backend {
     Portable,
     #[cfg(target_arch = "x86_64")]
+    Avx2Fma(sordino_cpu::Avx2Fma),
+    #[cfg(target_arch = "x86_64")]
     Avx512Ifma(sordino_cpu::Avx512Ifma),
+    #[cfg(target_arch = "aarch64")]
+    Neon(sordino_cpu::Neon),
 }
 
 impl Backend {
-    fn detect() -> Self {
+    /// The fastest first.
+    fn all() -> Vec<Self> {
+        let mut backends = Vec::new();
         #[cfg(target_arch = "x86_64")]
-        if let Some(token) = sordino_cpu::Avx512Ifma::detect() {
-            return Self::Avx512Ifma(token);
+        {
+            backends.extend(sordino_cpu::Avx512Ifma::detect().map(Self::Avx512Ifma));
+            backends.extend(sordino_cpu::Avx2Fma::detect().map(Self::Avx2Fma));
         }
-        Self::Portable
+        #[cfg(target_arch = "aarch64")]
+        backends.extend(sordino_cpu::Neon::detect().map(Self::Neon));
+        backends.push(Self::Portable);
+        backends
     }
 }
 
@@ -93,7 +116,6 @@ impl Plan {
         if !n.is_power_of_two() || !(16..=1 << 16).contains(&n) {
             return Err(ModulusError::Length { found: n });
         }
-        let q = modulus.q();
         let psi = modulus.root_of_unity_vartime(2 * n as u64)?;
         let powers = |root: u64| {
             let mut table = vec![0; n];
@@ -113,10 +135,10 @@ impl Plan {
             modulus,
             n,
             psi,
-            forward: Factors::new(powers(psi), q),
-            inverse: Factors::new(inverse, q),
-            last: Factors::new(last, q),
-            backend: Backend::detect(),
+            forward: Factors::new(powers(psi), modulus),
+            inverse: Factors::new(inverse, modulus),
+            last: Factors::new(last, modulus),
+            backend: Backend::all()[0],
         })
     }
 
@@ -149,6 +171,10 @@ impl Plan {
         match self.backend {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512Ifma(token) => avx512::forward(token, self, a),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma(token) => avx2::forward(token, self, a),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::forward(token, self, a),
             Backend::Portable => portable::forward(self, a),
         }
     }
@@ -179,6 +205,10 @@ impl Plan {
         match self.backend {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512Ifma(token) => avx512::inverse_strided(token, self, a, k),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma(token) => avx2::inverse_strided(token, self, a, k),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::inverse_strided(token, self, a, k),
             Backend::Portable => portable::inverse_strided(self, a, k),
         }
     }
@@ -203,6 +233,10 @@ impl Plan {
         match self.backend {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512Ifma(token) => avx512::inverse_product(token, self, (a, b), out, k),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma(token) => avx2::inverse_product(token, self, (a, b), out, k),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::inverse_product(token, self, (a, b), out, k),
             Backend::Portable => portable::inverse_product(self, (a, b), out, k),
         }
     }
@@ -234,6 +268,10 @@ impl Plan {
         match self.backend {
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512Ifma(token) => avx512::multiply(token, self, a, b),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma(token) => avx2::multiply(token, self, a, b),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::multiply(token, self, a, b),
             Backend::Portable => portable::multiply(self, a, b),
         }
     }

@@ -1,6 +1,8 @@
 //! Elements of `Z_q[X]/(X^n + 1)`: coefficients and values are two types.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use std::marker::PhantomData;
@@ -90,6 +92,10 @@ pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
     if let Some(token) = sordino_cpu::Avx512::detect() {
         return avx512::add_signed(token, modulus, residues, small);
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = sordino_cpu::Avx2::detect() {
+        return avx2::add_signed(token, modulus, residues, small);
+    }
     add_signed_portable(modulus, residues, small);
 }
 
@@ -156,6 +162,12 @@ mod tests {
             add_signed(modulus, &mut found, &small);
             add_signed_portable(modulus, &mut portable, &small);
             assert_eq!(found, portable);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::Avx2::detect() {
+                let mut narrow = start.clone();
+                avx2::add_signed(token, modulus, &mut narrow, &small);
+                assert_eq!(narrow, portable);
+            }
             for ((&found, &start), &x) in found.iter().zip(&start).zip(&small) {
                 let sum = i128::from(start) + i128::from(x);
                 assert_eq!(i128::from(found), sum.rem_euclid(i128::from(q)));

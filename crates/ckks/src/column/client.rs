@@ -12,9 +12,10 @@ use super::hint::{Hint, HintDelta};
 use super::params::{Form, Params, Shape};
 use super::query::{Query, SecretKey};
 use super::reply::Reply;
+use super::stamp::{Stamp, check_epoch};
 use crate::dot::{self, N};
 use crate::rounding::{check_norms, nearest};
-use crate::{Error, bits, wire};
+use crate::{Error, wire};
 
 /// Numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
@@ -24,6 +25,8 @@ const ERRORS: u64 = 1;
 pub struct Client {
     params: Params,
     shape: Shape,
+    /// The state of the database that the hint is about.
+    stamp: Stamp,
     /// `a_l`, one after the other.
     a: Aligned<u64>,
     /// `H_j`, one after the other, mod the 50-bit prime whatever `q`: the product with a secret is an
@@ -44,7 +47,8 @@ impl Client {
     /// A client of the database of `count` vectors in `dim` dimensions, encoded for `seed`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the hint is for another parameter set, dimension or count.
+    /// [`Error::Mismatch`] if the hint is for another parameter set, dimension or count,
+    /// [`Error::Epoch`] if for another seed.
     pub fn new(
         params: &Params,
         seed: [u8; 32],
@@ -54,7 +58,8 @@ impl Client {
     ) -> Result<Self, Error> {
         wire::check_same("counts", hint.shape().count, count)?;
         let mut client = Self::empty(params, seed, dim)?;
-        client.extend(hint)?;
+        client.add(hint)?;
+        client.stamp = hint.stamp();
         Ok(client)
     }
 
@@ -71,6 +76,7 @@ impl Client {
         Ok(Self {
             params: *params,
             shape,
+            stamp: Stamp::new(&seed, 0),
             a,
             hint: Vec::new(),
         })
@@ -94,6 +100,12 @@ impl Client {
         self.shape.count
     }
 
+    /// The revision of the database that the client can read replies of.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.stamp.revision()
+    }
+
     /// Whether there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -106,13 +118,14 @@ impl Client {
     /// # Errors
     /// As [`Hint::apply`].
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
-        delta.check(&self.params, self.shape)?;
+        delta.check(&self.params, self.shape, self.stamp)?;
         let block = lift(self.params, delta.body());
         match self.hint.get_mut(delta.block()) {
             Some(old) => *old = block,
             None => self.hint.push(block),
         }
         self.shape = delta.shape_after(self.shape);
+        self.stamp = delta.stamp();
         Ok(())
     }
 
@@ -120,10 +133,22 @@ impl Client {
     /// block.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Count`].
+    /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Epoch`] if for
+    /// another seed, [`Error::Revision`] if its vectors were changed, [`Error::Count`].
     pub fn extend(&mut self, hint: &Hint) -> Result<(), Error> {
+        if hint.revision() != 0 {
+            return Err(Error::Revision {
+                found: hint.revision(),
+                expected: 0,
+            });
+        }
+        self.add(hint)
+    }
+
+    fn add(&mut self, hint: &Hint) -> Result<(), Error> {
         hint.params().check_same(&self.params)?;
         wire::check_same("dimensions", hint.shape().dim, self.shape.dim)?;
+        check_epoch(hint.stamp().epoch(), self.stamp.epoch())?;
         let count = self.shape.blocks * self.shape.per + hint.shape().count;
         self.shape = self.params.shape(self.shape.dim, count)?;
         let params = self.params;
@@ -222,7 +247,7 @@ impl Client {
         let mut errors = Stream::new(&seed, ERRORS);
         let mut e = Zeroizing::new(Aligned::new(N));
 
-        let mut query = Query::zero(self.params, shape);
+        let mut query = Query::zero(self.params, shape, self.stamp.epoch());
         let mut b = Zeroizing::new(Aligned::new(N));
         let half = (1 << dropped) >> 1;
         for (l, a) in self.a.chunks_exact(N).enumerate() {
@@ -250,7 +275,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Form`] for a modular set, [`Error::Mismatch`] if the secret or the reply belongs to
-    /// another parameter set or the reply to another shape of database.
+    /// another parameter set or the reply to another shape of database, [`Error::Epoch`] or
+    /// [`Error::Revision`] if to another state of it.
     ///
     /// # Security
     /// Runs in constant time. The scores carry an error that depends on the secret: they must stay with
@@ -263,7 +289,7 @@ impl Client {
         let Form::Real { window, .. } = self.params.form else {
             return Err(Error::Form { modular: true });
         };
-        let bits = self.params.hint_bits.max(self.params.answer_bits);
+        let bits = self.params.hint_bits().max(self.params.answer_bits);
         let scale = window / 2f64.powi(bits.cast_signed());
         self.decrypt_steps(secret, reply, bits, |step| (step as f64 * scale) as f32)
     }
@@ -280,7 +306,7 @@ impl Client {
             return Err(Error::Form { modular: false });
         };
         let params = &self.params;
-        let bits = params.hint_bits.max(params.answer_bits).max(log_p);
+        let bits = params.hint_bits().max(params.answer_bits).max(log_p);
         let half = (1 << (bits - log_p)) >> 1;
         self.decrypt_steps(secret, reply, bits, |step| {
             centre((step + half) >> (bits - log_p), log_p)
@@ -297,7 +323,7 @@ impl Client {
     ) -> Result<Vec<T>, Error> {
         let (params, shape) = (&self.params, self.shape);
         secret.params.check_same(params)?;
-        reply.check(params, shape)?;
+        reply.check(params, shape, self.stamp)?;
         let plan = hint_plan();
         let s = Poly::from_signed(&secret.coefficients, plan).into_ntt(plan);
         let s = Zeroizing::new(s);
@@ -307,10 +333,10 @@ impl Client {
         for ((j, answer), hint) in reply.blocks().enumerate().zip(&self.hint) {
             plan.inverse_product(hint, &s, &mut product, shape.t.ilog2());
             let answers = &mut answers[..shape.in_block(j)];
-            bits::read(answer, params.answer_bits, answers);
+            params.answer_width().read(answer, answers);
             scores.extend(answers.iter().zip(product.iter()).map(|(&answer, &mask)| {
                 let answer = answer.cast_signed() << (bits - params.answer_bits);
-                let mask = plan.modulus().centred(mask) << (bits - params.hint_bits);
+                let mask = plan.modulus().centred(mask) << (bits - params.hint_bits());
                 convert(centre(answer - mask, bits))
             }));
         }
@@ -326,9 +352,10 @@ fn hint_plan() -> &'static Plan {
 /// A block of a hint, centred, in NTT form.
 fn lift(params: Params, block: &[u8]) -> Poly<Ntt> {
     let mut poly = Poly::<Coefficient>::zero(N);
-    bits::read(block, params.hint_bits, &mut poly);
-    for residue in poly.iter_mut() {
-        let centred = centre(residue.cast_signed(), params.hint_bits);
+    params.hint_width.read(block, &mut poly);
+    for (i, residue) in poly.iter_mut().enumerate() {
+        let width = params.hint_width.of(i);
+        let centred = centre(residue.cast_signed(), width) << (params.hint_bits() - width);
         *residue = hint_plan().modulus().from_signed(centred);
     }
     poly.into_ntt(hint_plan())

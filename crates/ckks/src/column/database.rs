@@ -1,19 +1,21 @@
 //! The server's side: the encoded database, its hint, scoring.
 
 mod file;
+mod update;
 
 use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
 
-use super::hint::{Hint, HintDelta};
+use super::hint::Hint;
 use super::mac::{SLACK, TILE, mac, store, take};
 use super::params::{Params, Shape};
 use super::query::Query;
 use super::reply::Reply;
+use super::stamp::Stamp;
+use crate::Error;
 use crate::dot::N;
-use crate::{Error, bits};
-use sordino_lattice::pages::Pages;
+use crate::store::Store;
 
 /// Blocks that several queries are scored against together, and values of them at a time: small enough
 /// that this part of the queries stays in the second-level cache from block to block. With whole blocks
@@ -28,10 +30,12 @@ pub struct Database {
     params: Params,
     shape: Shape,
     seed: [u8; 32],
+    /// Changes since the database was encoded.
+    revision: u64,
     /// The public polynomials `a_l`, in tiles.
     a: Aligned<u64>,
     /// Block after block in tiles, and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
-    blocks: Pages,
+    blocks: Store,
 }
 
 impl std::fmt::Debug for Database {
@@ -90,8 +94,9 @@ impl Database {
             params: *params,
             shape,
             seed,
+            revision: 0,
             a: Self::public_tiles(params, shape, &seed),
-            blocks: Pages::zeroed(0),
+            blocks: Store::zeroed(0),
         };
         database.reserve(shape.blocks);
         database.fill_blocks(0, codes);
@@ -115,8 +120,9 @@ impl Database {
             params: *params,
             shape,
             seed,
+            revision: 0,
             a: Self::public_tiles(params, shape, &seed),
-            blocks: Pages::zeroed(0),
+            blocks: Store::zeroed(0),
         };
         database.reserve(params.shape(dim, vectors)?.blocks);
         Ok(database)
@@ -143,6 +149,22 @@ impl Database {
     #[must_use]
     pub fn seed(&self) -> &[u8; 32] {
         &self.seed
+    }
+
+    /// The changes that the database has seen since it was encoded. Every delta is one change.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Continues the count of changes of a database that was encoded anew from the same vectors and
+    /// seed, so that clients of that state keep their hints.
+    pub fn set_revision(&mut self, revision: u64) {
+        self.revision = revision;
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::new(&self.seed, self.revision)
     }
 
     /// The dimension `d`.
@@ -172,9 +194,11 @@ impl Database {
     /// The encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension,
+    /// [`Error::Epoch`] if for another seed; [`Error::MessageLength`] and [`Error::Io`] if a mapped file has
+    /// changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
-        let mut reply = Reply::zero(self.params, self.shape);
+        let mut reply = Reply::zero(self.params, self.shape, self.stamp());
         self.fill(
             std::slice::from_ref(query),
             std::slice::from_mut(&mut reply),
@@ -188,15 +212,16 @@ impl Database {
     /// # Errors
     /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
-        let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
+        let mut replies = vec![Reply::zero(self.params, self.shape, self.stamp()); queries.len()];
         self.fill(queries, &mut replies)?;
         Ok(replies)
     }
 
     /// Fills in the reply to each query, blocks in parallel on rayon's current pool.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
+        self.blocks.check()?;
         for query in queries {
-            query.check(&self.params, self.shape.dim)?;
+            query.check(&self.params, self.shape.dim, self.stamp().epoch())?;
         }
         let shape = self.shape;
         let tiles: Vec<_> = queries
@@ -233,137 +258,12 @@ impl Database {
                         plan.inverse_strided(sum, shape.t.ilog2());
                         let picked = &mut sum[..vectors];
                         switch.apply(picked);
-                        bits::write(picked, self.params.answer_bits, answer);
+                        self.params.answer_width().write(picked, answer);
                     }
                 }
             },
         );
         Ok(())
-    }
-
-    /// Puts a real-valued `vector` in the place of vector `index`.
-    ///
-    /// # Errors
-    /// [`Error::Index`], and those of [`encode`](Self::encode).
-    pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<HintDelta, Error> {
-        let codes = self.params.real_codes(vector, self.shape.dim)?;
-        self.replace_codes(index, &codes)
-    }
-
-    /// Puts a `vector` of integers in the place of vector `index`.
-    ///
-    /// # Errors
-    /// [`Error::Index`], and those of [`encode_modular`](Self::encode_modular).
-    pub fn replace_modular(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
-        self.params.check_modular(vector, self.shape.dim)?;
-        self.replace_codes(index, vector)
-    }
-
-    /// Overwrites vector `index` with zeros. Its place remains, and its score is 0.
-    ///
-    /// # Errors
-    /// [`Error::Index`].
-    pub fn delete(&mut self, index: usize) -> Result<HintDelta, Error> {
-        self.replace_codes(index, &vec![0; self.shape.dim])
-    }
-
-    fn replace_codes(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
-        let shape = self.shape;
-        if index >= shape.count {
-            return Err(Error::Index {
-                index,
-                count: shape.count,
-            });
-        }
-        if vector.len() != shape.dim {
-            return Err(Error::Length {
-                found: vector.len(),
-                expected: shape.dim,
-            });
-        }
-        let (j, v) = (index / shape.per, index % shape.per);
-        self.edit_block(j, |poly, l, params| {
-            place(params, shape, poly, l, v, vector);
-        });
-        Ok(self.hint_delta(j))
-    }
-
-    /// Appends real-valued `vectors`; the deltas of the blocks that changed, in order.
-    ///
-    /// # Errors
-    /// Those of [`encode`](Self::encode).
-    pub fn append(&mut self, vectors: &[f32]) -> Result<Vec<HintDelta>, Error> {
-        let codes = self.params.real_codes(vectors, self.shape.dim)?;
-        self.append_codes(&codes)
-    }
-
-    /// Appends `vectors` of integers; the deltas of the blocks that changed, in order.
-    ///
-    /// # Errors
-    /// Those of [`encode_modular`](Self::encode_modular).
-    pub fn append_modular(&mut self, vectors: &[i32]) -> Result<Vec<HintDelta>, Error> {
-        self.params.check_modular(vectors, self.shape.dim)?;
-        self.append_codes(vectors)
-    }
-
-    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
-    /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
-    ///
-    /// # Errors
-    /// Those of [`encode`](Self::encode).
-    pub fn append_segment(&mut self, vectors: &[f32]) -> Result<Hint, Error> {
-        let codes = self.params.real_codes(vectors, self.shape.dim)?;
-        self.append_segment_codes(&codes)
-    }
-
-    /// Appends `vectors` of integers from a new block on, as [`append_segment`](Self::append_segment).
-    ///
-    /// # Errors
-    /// Those of [`encode_modular`](Self::encode_modular).
-    pub fn append_segment_modular(&mut self, vectors: &[i32]) -> Result<Hint, Error> {
-        self.params.check_modular(vectors, self.shape.dim)?;
-        self.append_segment_codes(vectors)
-    }
-
-    fn append_segment_codes(&mut self, codes: &[i32]) -> Result<Hint, Error> {
-        let (old, params) = (self.shape, self.params);
-        let own = params.shape(old.dim, codes.len() / old.dim)?;
-        let new = params.shape(old.dim, old.blocks * old.per + own.count)?;
-        self.reserve(new.blocks);
-        self.shape = new;
-        self.fill_blocks(old.blocks, codes);
-        let mut hint = Hint::zero(params, own);
-        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
-            || Aligned::new(N),
-            |sum, (j, block)| self.hint_block(old.blocks + j, sum, block),
-        );
-        Ok(hint)
-    }
-
-    fn append_codes(&mut self, codes: &[i32]) -> Result<Vec<HintDelta>, Error> {
-        let old = self.shape;
-        let new = self
-            .params
-            .shape(old.dim, old.count + codes.len() / old.dim)?;
-        // The rest of the last block first, then whole blocks.
-        let first = (old.blocks * old.per - old.count) * old.dim;
-        let (rest, whole) = codes.split_at(first.min(codes.len()));
-        self.reserve(new.blocks);
-        self.shape = new;
-        if !rest.is_empty() {
-            self.edit_block(old.blocks - 1, |poly, l, params| {
-                for (v, vector) in (old.count % old.per..).zip(rest.chunks_exact(old.dim)) {
-                    place(params, new, poly, l, v, vector);
-                }
-            });
-        }
-        self.fill_blocks(old.blocks, whole);
-        let changed = if rest.is_empty() {
-            old.blocks
-        } else {
-            old.blocks - 1
-        };
-        Ok((changed..new.blocks).map(|j| self.hint_delta(j)).collect())
     }
 
     fn block_len(&self) -> usize {
@@ -373,18 +273,17 @@ impl Database {
     /// Makes room for `blocks` blocks, a half more than before if room has to be made at all.
     fn reserve(&mut self, blocks: usize) {
         let needed = blocks * self.block_len() + SLACK;
-        if needed > self.blocks.len() {
-            let grown = self.blocks.len() + self.blocks.len() / 2;
-            let mut pages = Pages::zeroed(needed.max(grown));
-            pages[..self.blocks.len()].copy_from_slice(&self.blocks);
-            self.blocks = pages;
+        let held = self.blocks.bytes();
+        if needed > held.len() {
+            let grown = held.len() + held.len() / 2;
+            self.blocks = Store::copied(held, needed.max(grown));
         }
     }
 
     /// Encodes whole blocks of codes from block `first` on, in parallel.
     fn fill_blocks(&mut self, first: usize, codes: &[i32]) {
         let (params, shape, len) = (self.params, self.shape, self.block_len());
-        self.blocks[first * len..]
+        self.blocks.bytes_mut()[first * len..]
             .par_chunks_exact_mut(len)
             .zip(codes.par_chunks(shape.per * shape.dim))
             .for_each_init(
@@ -402,20 +301,6 @@ impl Database {
             );
     }
 
-    /// Changes the coefficients of every polynomial of block `j`.
-    fn edit_block(&mut self, j: usize, edit: impl Fn(&mut [u64], usize, &Params)) {
-        let (params, shape, len) = (self.params, self.shape, self.block_len());
-        let block = &mut self.blocks[j * len..][..len];
-        let mut poly = Aligned::new(N);
-        for l in 0..shape.polys {
-            take(params.coefficient_len(), block, l, shape.polys, &mut poly);
-            params.plan().inverse(&mut poly);
-            edit(&mut poly, l, &params);
-            params.plan().forward(&mut poly);
-            store(params.coefficient_len(), &poly, l, shape.polys, block);
-        }
-    }
-
     /// `sum_l P_jl x_l` for polynomials `x_l` in tiles.
     fn mac(&self, j: usize, tiles: &[u64], sum: &mut [u64]) {
         self.mac_run(j, 0, tiles, sum);
@@ -428,7 +313,7 @@ impl Database {
         mac(
             self.params.plan().modulus(),
             width,
-            &self.blocks[j * self.block_len() + width * first..][..width * count + SLACK],
+            &self.blocks.bytes()[j * self.block_len() + width * first..][..width * count + SLACK],
             &tiles[first..][..count],
             polys,
             sum,
@@ -450,7 +335,7 @@ impl Database {
     /// The hint that clients download, computed from the encoded vectors.
     #[must_use]
     pub fn hint(&self) -> Hint {
-        let mut hint = Hint::zero(self.params, self.shape);
+        let mut hint = Hint::zero(self.params, self.shape, self.stamp());
         hint.blocks_mut().into_par_iter().enumerate().for_each_init(
             || Aligned::new(N),
             |sum, (j, block)| self.hint_block(j, sum, block),
@@ -458,18 +343,20 @@ impl Database {
         hint
     }
 
-    fn hint_delta(&self, j: usize) -> HintDelta {
-        let mut delta = HintDelta::zero(self.params, self.shape, j);
-        self.hint_block(j, &mut Aligned::new(N), delta.block_mut());
-        delta
-    }
-
     fn hint_block(&self, j: usize, sum: &mut [u64], block: &mut [u8]) {
-        let switch = self.params.hint_switch();
+        let width = self.params.hint_width;
+        let most = width.most();
+        let (wide, narrow) = (self.params.switch(most), self.params.switch(most - 1));
         self.mac(j, &self.a, sum);
         self.params.plan().inverse(sum);
-        switch.apply(sum);
-        bits::write(sum, self.params.hint_bits, block);
+        for (i, c) in sum.iter_mut().enumerate() {
+            *c = if width.of(i) == most {
+                wide.switch(*c)
+            } else {
+                narrow.switch(*c)
+            };
+        }
+        width.write(sum, block);
     }
 }
 

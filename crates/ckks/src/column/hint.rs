@@ -1,16 +1,18 @@
 //! The hint and its deltas: public, the same for every client.
 
 use super::params::{Params, Shape};
+use super::stamp::{STAMP_LEN, Stamp};
 use crate::dot::N;
 use crate::wire::{Head, Kind};
-use crate::{Error, bits, wire};
+use crate::{Error, wire};
 
-/// `H_j = sum_l P_jl a_l` of every block, rounded to `h` bits: `t h / 8` bytes per vector. A client
+/// `H_j = sum_l P_jl a_l` of every block, rounded to about `h` bits: `t h / 8` bytes per vector. A client
 /// downloads it once per epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
     params: Params,
     shape: Shape,
+    stamp: Stamp,
     body: Vec<u8>,
 }
 
@@ -19,6 +21,8 @@ pub struct Hint {
 pub struct HintDelta {
     params: Params,
     shape: Shape,
+    /// The state after the change.
+    stamp: Stamp,
     block: usize,
     body: Vec<u8>,
 }
@@ -27,10 +31,11 @@ pub struct HintDelta {
 const BLOCK_LEN: usize = 4;
 
 impl Hint {
-    pub(super) fn zero(params: Params, shape: Shape) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp) -> Self {
         Self {
             params,
             shape,
+            stamp,
             body: vec![0; shape.blocks * block_len(params)],
         }
     }
@@ -65,7 +70,7 @@ impl Hint {
     /// [`Error::Dimension`], [`Error::Count`].
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
-        Ok(wire::HEAD_LEN + shape.blocks * block_len(*params))
+        Ok(wire::HEAD_LEN + STAMP_LEN + shape.blocks * block_len(*params))
     }
 
     /// The message.
@@ -77,7 +82,8 @@ impl Hint {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(self.body.len());
+        let mut message = head.begin(STAMP_LEN + self.body.len());
+        message.extend_from_slice(&self.stamp.to_bytes());
         message.extend_from_slice(&self.body);
         message
     }
@@ -91,12 +97,24 @@ impl Hint {
         let (head, body) = Head::split(Kind::Hint, message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
-        wire::check_body(body, shape.blocks * block_len(params))?;
+        wire::check_body(body, STAMP_LEN + shape.blocks * block_len(params))?;
+        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
+            stamp: Stamp::from_bytes(*stamp),
             body: body.to_vec(),
         })
+    }
+
+    /// The revision of the database that the hint is about.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.stamp.revision()
+    }
+
+    pub(super) fn stamp(&self) -> Stamp {
+        self.stamp
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -116,27 +134,36 @@ impl Hint {
     /// which the database gave them out.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, [`Error::Index`] if
-    /// its block is neither one of the hint's nor the next.
+    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, [`Error::Epoch`] if for
+    /// another seed, [`Error::Revision`] if it is not the change that follows the hint's revision,
+    /// [`Error::Index`] if its block is neither one of the hint's nor the next.
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
-        delta.check(&self.params, self.shape)?;
+        delta.check(&self.params, self.shape, self.stamp)?;
         let len = block_len(self.params);
         let end = (delta.block + 1) * len;
         self.body.resize(self.body.len().max(end), 0);
         self.body[end - len..end].copy_from_slice(&delta.body);
         self.shape = delta.shape_after(self.shape);
+        self.stamp = delta.stamp;
         Ok(())
     }
 }
 
 impl HintDelta {
-    pub(super) fn zero(params: Params, shape: Shape, block: usize) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp, block: usize) -> Self {
         Self {
             params,
             shape,
+            stamp,
             block,
             body: vec![0; block_len(params)],
         }
+    }
+
+    /// The revision of the database after the change.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.stamp.revision()
     }
 
     /// The number of vectors of the database after the change.
@@ -154,7 +181,8 @@ impl HintDelta {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(BLOCK_LEN + self.body.len());
+        let mut message = head.begin(STAMP_LEN + BLOCK_LEN + self.body.len());
+        message.extend_from_slice(&self.stamp.to_bytes());
         message.extend_from_slice(&self.block.to_le_bytes()[..BLOCK_LEN]);
         message.extend_from_slice(&self.body);
         message
@@ -169,7 +197,8 @@ impl HintDelta {
         let (head, body) = Head::split(Kind::HintDelta, message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
-        wire::check_body(body, BLOCK_LEN + block_len(params))?;
+        wire::check_body(body, STAMP_LEN + BLOCK_LEN + block_len(params))?;
+        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         let (block, body) = body.split_first_chunk::<BLOCK_LEN>().ok_or(Error::Kind)?;
         let block = u32::from_le_bytes(*block) as usize;
         if block >= shape.blocks {
@@ -181,15 +210,17 @@ impl HintDelta {
         Ok(Self {
             params,
             shape,
+            stamp: Stamp::from_bytes(*stamp),
             block,
             body: body.to_vec(),
         })
     }
 
-    /// That the delta belongs to a hint of this set and shape.
-    pub(super) fn check(&self, params: &Params, shape: Shape) -> Result<(), Error> {
+    /// That the delta is the next change of a hint of this set, shape and state.
+    pub(super) fn check(&self, params: &Params, shape: Shape, stamp: Stamp) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
+        self.stamp.check(stamp.next())?;
         // A database never loses vectors, and a delta adds at most one block.
         if self.shape.count < shape.count {
             return Err(Error::Mismatch {
@@ -217,6 +248,10 @@ impl HintDelta {
         }
     }
 
+    pub(super) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
     pub(super) fn block(&self) -> usize {
         self.block
     }
@@ -231,5 +266,5 @@ impl HintDelta {
 }
 
 fn block_len(params: Params) -> usize {
-    bits::len(N, params.hint_bits)
+    params.hint_width.len(N)
 }

@@ -5,7 +5,11 @@
 //! `B = 5` or 7 bytes, since the pass is bound by the bytes it reads.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 
 use sordino_lattice::Modulus;
@@ -15,6 +19,57 @@ pub(super) const TILE: usize = 64;
 
 /// Bytes that a kernel may read beyond the end of a block.
 pub(super) const SLACK: usize = 64;
+
+/// The backends of this build.
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(sordino_cpu::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vbmi(sordino_cpu::Avx512Vbmi),
+    #[cfg(target_arch = "aarch64")]
+    Neon(sordino_cpu::Neon),
+}
+
+impl Backend {
+    #[cfg(target_arch = "x86_64")]
+    fn detect() -> Self {
+        let fastest = sordino_cpu::Avx512Vbmi::detect().map(Self::Avx512Vbmi);
+        fastest
+            .or_else(|| sordino_cpu::Avx2::detect().map(Self::Avx2))
+            .unwrap_or(Self::Portable)
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn detect() -> Self {
+        sordino_cpu::Neon::detect().map_or(Self::Portable, Self::Neon)
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn detect() -> Self {
+        Self::Portable
+    }
+
+    fn mac<const B: usize>(
+        self,
+        modulus: Modulus,
+        block: &[u8],
+        x: &[u64],
+        polys: usize,
+        out: &mut [u64],
+    ) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vbmi(token) => avx512::mac::<B>(token, modulus, block, x, polys, out),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => avx2::mac::<B>(token, modulus, block, x, polys, out),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => neon::mac::<B>(token, modulus, block, x, polys, out),
+            Self::Portable => portable::mac::<B>(modulus, block, x, polys, out),
+        }
+    }
+}
 
 /// Writes `sum_l P_l x_l`, canonical, to `out`.
 ///
@@ -31,24 +86,40 @@ pub(super) fn mac(
     polys: usize,
     out: &mut [u64],
 ) {
+    mac_by(Backend::detect(), modulus, len, block, x, polys, out);
+}
+
+fn mac_by(
+    backend: Backend,
+    modulus: Modulus,
+    len: usize,
+    block: &[u8],
+    x: &[u64],
+    polys: usize,
+    out: &mut [u64],
+) {
     assert!(out.len().is_multiple_of(TILE), "whole tiles");
     assert_eq!(x.len(), polys * out.len(), "values of the query");
     assert_eq!(block.len(), len * x.len() + SLACK, "bytes of the block");
-    assert!(polys <= 4096, "the vector kernel's sums take 4096 products");
-    #[cfg(target_arch = "x86_64")]
-    if let Some(token) = sordino_cpu::Avx512Vbmi::detect() {
-        return match len {
-            5 => avx512::mac::<5>(token, modulus, block, x, polys, out),
-            7 => avx512::mac::<7>(token, modulus, block, x, polys, out),
-            _ => panic!("coefficients of {len} bytes"),
-        };
-    }
+    assert!(polys <= 4096, "the vector kernels' sums take 4096 products");
     match len {
-        5 => portable::mac::<5>(modulus, block, x, polys, out),
-        7 => portable::mac::<7>(modulus, block, x, polys, out),
+        5 => backend.mac::<5>(modulus, block, x, polys, out),
+        7 => backend.mac::<7>(modulus, block, x, polys, out),
         _ => panic!("coefficients of {len} bytes"),
     }
 }
+
+/// The sum of `parts[i] 2^(25 i)`, reduced: what kernels with products of 25-bit halves end with.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
+    let [low, middle, high] = parts.map(u128::from);
+    modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
+}
+
+/// Bits of the lower half of a value, of those that have two: 4096 products of halves fit 62 bits, of
+/// pairs of them 63.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const HALF: i32 = 25;
 
 /// Writes polynomial `l` of `polys` into its tiles of `block`, `len` bytes a value.
 pub(super) fn store(len: usize, poly: &[u64], l: usize, polys: usize, block: &mut [u8]) {
@@ -77,8 +148,15 @@ mod tests {
     use super::*;
     use sordino_lattice::sample::residue;
 
+    fn backends() -> Vec<Backend> {
+        let mut backends = vec![Backend::Portable, Backend::detect()];
+        #[cfg(target_arch = "x86_64")]
+        backends.extend(sordino_cpu::Avx2::detect().map(Backend::Avx2));
+        backends
+    }
+
     #[test]
-    fn the_kernel_equals_its_definition() {
+    fn kernels_equal_the_definition() {
         for (q, len) in [(1_099_511_590_913, 5), (1_125_899_906_826_241, 7)] {
             let modulus = Modulus::new(q).unwrap();
             for (n, polys) in [(64, 1), (64, 2), (128, 31), (2048, 32), (64, 4096)] {
@@ -102,15 +180,11 @@ mod tests {
                             }
                         }
                     }
-                    let mut found = vec![0; n];
-                    mac(modulus, len, &block, &x, polys, &mut found);
-                    assert_eq!(found, expected, "{q} {n} {polys}");
-                    found.fill(0);
-                    match len {
-                        5 => portable::mac::<5>(modulus, &block, &x, polys, &mut found),
-                        _ => portable::mac::<7>(modulus, &block, &x, polys, &mut found),
+                    for backend in backends() {
+                        let mut found = vec![0; n];
+                        mac_by(backend, modulus, len, &block, &x, polys, &mut found);
+                        assert_eq!(found, expected, "{q} {n} {polys} {backend:?}");
                     }
-                    assert_eq!(found, expected, "{q} {n} {polys}");
                 }
             }
         }

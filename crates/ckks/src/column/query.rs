@@ -4,6 +4,7 @@ use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::params::{Params, Shape};
+use super::stamp::check_epoch;
 use crate::dot::N;
 use crate::wire::{Head, Kind};
 use crate::{Error, planes, wire};
@@ -30,15 +31,20 @@ impl std::fmt::Debug for SecretKey {
 pub struct Query {
     params: Params,
     shape: Shape,
+    epoch: u64,
     body: Vec<u8>,
 }
 
+/// Bytes of an epoch on the wire.
+const EPOCH_LEN: usize = 8;
+
 impl Query {
     /// A query of `dim` coordinates, checked, still zero.
-    pub(super) fn zero(params: Params, shape: Shape) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, epoch: u64) -> Self {
         Self {
             params,
             shape,
+            epoch,
             body: vec![0; shape.polys * poly_len(params)],
         }
     }
@@ -60,14 +66,15 @@ impl Query {
     /// # Errors
     /// [`Error::Dimension`].
     pub fn encoded_len(params: &Params, dim: usize) -> Result<usize, Error> {
-        Ok(wire::HEAD_LEN + params.shape(dim, 0)?.polys * poly_len(*params))
+        Ok(wire::HEAD_LEN + EPOCH_LEN + params.shape(dim, 0)?.polys * poly_len(*params))
     }
 
     /// The message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = Head::new(Kind::ColumnQuery, self.params.id(), self.shape.dim, 0);
-        let mut message = head.begin(self.body.len());
+        let mut message = head.begin(EPOCH_LEN + self.body.len());
+        message.extend_from_slice(&self.epoch.to_le_bytes());
         message.extend_from_slice(&self.body);
         message
     }
@@ -82,10 +89,12 @@ impl Query {
         let params = Params::from_id(head.set)?;
         wire::check_same("counts", head.count(), 0)?;
         let shape = params.shape(head.dim(), 0)?;
-        wire::check_body(body, shape.polys * poly_len(params))?;
+        wire::check_body(body, EPOCH_LEN + shape.polys * poly_len(params))?;
+        let (epoch, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         let query = Self {
             params,
             shape,
+            epoch: u64::from_le_bytes(*epoch),
             body: body.to_vec(),
         };
         let mut poly = vec![0; N];
@@ -117,10 +126,11 @@ impl Query {
         );
     }
 
-    /// That the query is meant for a database of this set and dimension.
-    pub(super) fn check(&self, params: &Params, dim: usize) -> Result<(), Error> {
+    /// That the query is meant for a database of this set, dimension and epoch.
+    pub(super) fn check(&self, params: &Params, dim: usize, epoch: u64) -> Result<(), Error> {
         self.params.check_same(params)?;
-        wire::check_same("dimensions", self.shape.dim, dim)
+        wire::check_same("dimensions", self.shape.dim, dim)?;
+        check_epoch(self.epoch, epoch)
     }
 }
 

@@ -1,23 +1,26 @@
 //! The server's reply: one rounded coefficient per vector.
 
 use super::params::{Params, Shape};
+use super::stamp::{STAMP_LEN, Stamp};
 use crate::wire::{Head, Kind};
-use crate::{Error, bits, wire};
+use crate::{Error, wire};
 
 /// Encrypted scores: `w` bits for every vector of the database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     params: Params,
     shape: Shape,
+    stamp: Stamp,
     body: Vec<u8>,
 }
 
 impl Reply {
-    pub(super) fn zero(params: Params, shape: Shape) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp) -> Self {
         Self {
             params,
             shape,
-            body: vec![0; bits::len(shape.count, params.answer_bits)],
+            stamp,
+            body: vec![0; params.answer_width().len(shape.count)],
         }
     }
 
@@ -45,7 +48,7 @@ impl Reply {
     /// [`Error::Dimension`], [`Error::Count`].
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
-        Ok(wire::HEAD_LEN + bits::len(shape.count, params.answer_bits))
+        Ok(wire::HEAD_LEN + STAMP_LEN + params.answer_width().len(shape.count))
     }
 
     /// The message.
@@ -57,7 +60,8 @@ impl Reply {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(self.body.len());
+        let mut message = head.begin(STAMP_LEN + self.body.len());
+        message.extend_from_slice(&self.stamp.to_bytes());
         message.extend_from_slice(&self.body);
         message
     }
@@ -71,30 +75,40 @@ impl Reply {
         let (head, body) = Head::split(Kind::ColumnReply, message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
-        wire::check_body(body, bits::len(shape.count, params.answer_bits))?;
+        let len = params.answer_width().len(shape.count);
+        wire::check_body(body, STAMP_LEN + len)?;
+        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
+            stamp: Stamp::from_bytes(*stamp),
             body: body.to_vec(),
         })
     }
 
-    /// That the reply is about a database of this set and shape.
-    pub(super) fn check(&self, params: &Params, shape: Shape) -> Result<(), Error> {
+    /// The revision of the database that was scored.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.stamp.revision()
+    }
+
+    /// That the reply is about a database of this set, shape and state.
+    pub(super) fn check(&self, params: &Params, shape: Shape, stamp: Stamp) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
-        wire::check_same("counts", self.shape.count, shape.count)
+        wire::check_same("counts", self.shape.count, shape.count)?;
+        self.stamp.check(stamp)
     }
 
     /// The answers of each block: whole bytes, since a block's `N / t` answers fill them.
     pub(super) fn blocks_mut(&mut self) -> std::slice::ChunksMut<'_, u8> {
-        let len = bits::len(self.shape.per, self.params.answer_bits);
+        let len = self.params.answer_width().len(self.shape.per);
         self.body.chunks_mut(len)
     }
 
     /// The answers of each block.
     pub(super) fn blocks(&self) -> std::slice::Chunks<'_, u8> {
-        let len = bits::len(self.shape.per, self.params.answer_bits);
+        let len = self.params.answer_width().len(self.shape.per);
         self.body.chunks(len)
     }
 }

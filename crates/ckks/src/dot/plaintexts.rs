@@ -1,20 +1,35 @@
 //! The server's side: encoded vectors, and scoring.
 
+mod file;
+
 use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 
 use super::params::{N, Params, Shape, plan};
 use super::query::Query;
 use super::reply::Reply;
+use crate::store::Store;
 use crate::{Error, planes, wire};
 
 /// Vectors encoded for scoring: `ceil(K / floor(N / d))` packs in NTT form, 8 bytes a coefficient.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plaintexts {
     params: Params,
     shape: Shape,
-    /// Part `l` of pack `k` at polynomial `k parts + l`.
-    polys: Aligned<u64>,
+    /// Part `l` of pack `k` at polynomial `k parts + l`, as words.
+    polys: Store,
+}
+
+impl Clone for Plaintexts {
+    /// A copy in memory, also of vectors that lie in a file.
+    fn clone(&self) -> Self {
+        let bytes = self.polys.bytes();
+        Self {
+            params: self.params,
+            shape: self.shape,
+            polys: Store::copied(bytes, bytes.len()),
+        }
+    }
 }
 
 impl Plaintexts {
@@ -31,8 +46,8 @@ impl Plaintexts {
         wire::check_count(count)?;
         params.check_norms(vectors, dim)?;
         let shape = Shape::new(dim, count);
-        let mut polys = Aligned::new(shape.packs * shape.parts * N);
-        polys
+        let mut polys = Store::zeroed(shape.packs * shape.parts * N * size_of::<u64>());
+        words_mut(&mut polys)
             .par_chunks_exact_mut(shape.parts * N)
             .zip(vectors.par_chunks(shape.per * dim))
             .for_each(|(pack, vectors)| {
@@ -94,7 +109,7 @@ impl Plaintexts {
         }
         self.params.check_norms(vector, shape.dim)?;
         let (k, v) = (index / shape.per, index % shape.per);
-        let pack = &mut self.polys[k * shape.parts * N..][..shape.parts * N];
+        let pack = &mut words_mut(&mut self.polys)[k * shape.parts * N..][..shape.parts * N];
         for poly in pack.chunks_exact_mut(N) {
             plan().inverse(poly);
         }
@@ -108,7 +123,8 @@ impl Plaintexts {
     /// The encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension;
+    /// [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape);
         self.fill(
@@ -122,7 +138,7 @@ impl Plaintexts {
     /// vectors. Packs are scored in parallel on rayon's current pool.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
+    /// As [`score`](Self::score).
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
         let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
         self.fill(queries, &mut replies)?;
@@ -131,13 +147,13 @@ impl Plaintexts {
 
     /// Fills in the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
+        self.polys.check()?;
         for query in queries {
             query.check(&self.params, self.shape.dim)?;
         }
         let shape = self.shape;
         let values: Vec<_> = queries.iter().map(|query| query.to_values()).collect();
-        let mut packs: Vec<Pack> = self
-            .polys
+        let mut packs: Vec<Pack> = words(&self.polys)
             .chunks_exact(shape.parts * N)
             .map(|pack| (Vec::with_capacity(queries.len()), pack))
             .collect();
@@ -165,6 +181,15 @@ impl Plaintexts {
         }
         Ok(())
     }
+}
+
+/// The encoded values.
+fn words(polys: &Store) -> &[u64] {
+    bytemuck::cast_slice(polys.bytes())
+}
+
+fn words_mut(polys: &mut Store) -> &mut [u64] {
+    bytemuck::cast_slice_mut(polys.bytes_mut())
 }
 
 /// One pack of every reply, and the pack of vectors that fills it.

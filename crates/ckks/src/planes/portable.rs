@@ -3,6 +3,7 @@
 use super::split;
 
 /// Writes the `r`-bit `numbers` to `planes`.
+#[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "planes are parts of numbers"
@@ -32,6 +33,7 @@ pub(super) fn write(numbers: &[u64], r: u32, planes: &mut [u8]) {
 }
 
 /// Reads `r`-bit numbers until `out` is full.
+#[inline(always)]
 pub(super) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
     let count = out.len();
     let (bytes, _) = split(r);
@@ -57,6 +59,7 @@ pub(super) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
 
 /// The dot product of `weights.len()` numbers of `r` bits with signed weights, mod `2^64`, in constant
 /// time: plane by plane.
+#[inline(always)]
 pub(super) fn dot(planes: &[u8], r: u32, weights: &[i8]) -> u64 {
     let count = weights.len();
     let (bytes, _) = split(r);

@@ -23,6 +23,8 @@ pub struct Ciphertext {
     pub(super) scale: f64,
     pub(super) c0: Aligned<u64>,
     pub(super) c1: Aligned<u64>,
+    /// What `c1` expands from, until something is computed.
+    pub(super) seed: Option<[u8; 32]>,
 }
 
 impl Plaintext {

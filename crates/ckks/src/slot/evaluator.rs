@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sordino_lattice::aligned::Aligned;
 
 use super::ciphertext::{Ciphertext, Plaintext};
-use super::keys::{GaloisKey, add};
+use super::keys::{Digit, GaloisKey, add};
 use super::params::Params;
 use crate::Error;
 
@@ -48,6 +48,7 @@ impl Evaluator {
             return Err(Error::Scale);
         }
         let n = self.params.degree();
+        x.seed = None;
         for (x, y) in [(&mut x.c0, &y.c0), (&mut x.c1, &y.c1)] {
             for (j, (x, y)) in x.chunks_exact_mut(n).zip(y.chunks_exact(n)).enumerate() {
                 add(&self.params, j, x, y);
@@ -66,6 +67,7 @@ impl Evaluator {
         let n = self.params.degree();
         let mut product = x.clone();
         product.scale *= m.scale;
+        product.seed = None;
         for c in [&mut product.c0, &mut product.c1] {
             let limbs = c.chunks_exact_mut(n).zip(m.limbs.chunks_exact(n));
             for ((c, m), plan) in limbs.zip(self.params.plans(x.level)) {
@@ -93,6 +95,7 @@ impl Evaluator {
             scale: x.scale / last.modulus().q() as f64,
             c0: divide(&x.c0),
             c1: divide(&x.c1),
+            seed: None,
         })
     }
 
@@ -135,6 +138,7 @@ impl Evaluator {
             scale: x.scale,
             c0,
             c1,
+            seed: None,
         })
     }
 
@@ -170,7 +174,7 @@ impl Evaluator {
         let mut digit = Aligned::new(n);
         let mut lifted = Aligned::new(n);
         let mut term = Aligned::new(n);
-        for (i, (b, a)) in key.digits.iter().enumerate().take(level + 1) {
+        for (i, Digit { b, a, .. }) in key.digits.iter().enumerate().take(level + 1) {
             let values = &c[i * n..][..n];
             digit.copy_from_slice(values);
             self.params.plan(i).inverse(&mut digit);

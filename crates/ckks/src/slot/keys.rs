@@ -2,13 +2,15 @@
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::ntt::Plan;
 use sordino_lattice::ring::add_signed;
 use sordino_lattice::sample::stream::Stream;
-use sordino_lattice::sample::{cbd, residue, ternary};
+use sordino_lattice::sample::{cbd, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::ciphertext::{Ciphertext, Plaintext};
 use super::params::Params;
+use super::wire::expand;
 use crate::Error;
 
 /// A ternary secret. Erased when dropped.
@@ -36,8 +38,16 @@ pub struct GaloisKey {
     pub(super) rotation: usize,
     /// Where values move under `X -> X^g`.
     pub(super) permutation: Vec<u32>,
-    /// For each digit, `b` and `a` modulo each prime, `P` last.
-    pub(super) digits: Vec<(Aligned<u64>, Aligned<u64>)>,
+    pub(super) digits: Vec<Digit>,
+}
+
+/// One digit of a key: a sample modulo each prime, `P` last.
+#[derive(Clone, Debug)]
+pub(super) struct Digit {
+    pub(super) b: Aligned<u64>,
+    pub(super) a: Aligned<u64>,
+    /// What `a` expands from.
+    pub(super) seed: [u8; 32],
 }
 
 impl SecretKey {
@@ -70,8 +80,12 @@ impl SecretKey {
         plaintext: &Plaintext,
     ) -> Result<Ciphertext, Error> {
         plaintext.params.check_same(&self.params)?;
-        let primes: Vec<usize> = (0..=plaintext.level).collect();
-        let (mut c0, c1) = self.sample(rng, &primes);
+        let plans = self.params.plans(plaintext.level);
+        let Digit {
+            b: mut c0,
+            a: c1,
+            seed,
+        } = self.sample(rng, plans);
         for (j, (c0, m)) in self
             .limbs_of(&mut c0)
             .zip(plaintext.limbs.chunks_exact(self.n()))
@@ -85,6 +99,7 @@ impl SecretKey {
             scale: plaintext.scale,
             c0,
             c1,
+            seed: Some(seed),
         })
     }
 
@@ -114,21 +129,20 @@ impl SecretKey {
     pub fn galois_key<R: CryptoRng + ?Sized>(&self, rng: &mut R, rotation: usize) -> GaloisKey {
         let (n, params) = (self.n(), &self.params);
         let rotation = rotation % params.slots();
-        let g = (0..rotation).fold(1, |g, _| 5 * g % (2 * n));
-        let permutation = params.plan(0).permutation(g);
-        let primes: Vec<usize> = (0..params.all_plans().len()).collect();
-        let special = params.plan(primes.len() - 1).modulus().q();
+        let permutation = permutation(params, rotation);
+        let plans = params.all_plans();
+        let special = params.plan(plans.len() - 1).modulus().q();
         let digits = (0..=params.max_level())
             .map(|i| {
-                let (mut b, a) = self.sample(rng, &primes);
+                let mut digit = self.sample(rng, plans);
                 // P s(X^g), modulo q_i alone: it is 0 modulo the other primes.
                 let modulus = params.plan(i).modulus();
                 let factor = modulus.reduce(special);
                 let s = &self.limbs[i * n..][..n];
-                for (b, &from) in b[i * n..][..n].iter_mut().zip(&permutation) {
+                for (b, &from) in digit.b[i * n..][..n].iter_mut().zip(&permutation) {
                     *b = modulus.add(*b, modulus.mul(s[from as usize], factor));
                 }
-                (b, a)
+                digit
             })
             .collect();
         GaloisKey {
@@ -139,12 +153,8 @@ impl SecretKey {
         }
     }
 
-    /// `(e - a s, a)` modulo some of the primes.
-    fn sample<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        primes: &[usize],
-    ) -> (Aligned<u64>, Aligned<u64>) {
+    /// `(e - a s, a)` modulo the first primes.
+    fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R, plans: &[Plan]) -> Digit {
         let n = self.n();
         let mut public = [0; 32];
         rng.fill_bytes(&mut public);
@@ -152,13 +162,11 @@ impl SecretKey {
         rng.fill_bytes(seed.as_mut());
         let mut e = Zeroizing::new(Aligned::new(n));
         cbd::fill(&mut Stream::new(&seed, 0), &mut e);
-        let mut a = Aligned::new(primes.len() * n);
-        let mut b = Aligned::new(primes.len() * n);
+        let a = expand(plans, &public);
+        let mut b = Aligned::new(plans.len() * n);
         let mut product = Zeroizing::new(Aligned::new(n));
-        let limbs = a.chunks_exact_mut(n).zip(b.chunks_exact_mut(n));
-        for (&j, (a, b)) in primes.iter().zip(limbs) {
-            let plan = self.params.plan(j);
-            residue::fill_vartime(&public, j as u64, plan.modulus(), a);
+        let limbs = a.chunks_exact(n).zip(b.chunks_exact_mut(n));
+        for (j, (plan, (a, b))) in plans.iter().zip(limbs).enumerate() {
             add_signed(plan.modulus(), b, &e);
             plan.forward(b);
             product.copy_from_slice(a);
@@ -167,7 +175,7 @@ impl SecretKey {
                 *b = plan.modulus().sub(*b, product);
             }
         }
-        (b, a)
+        Digit { b, a, seed: public }
     }
 
     fn n(&self) -> usize {
@@ -185,6 +193,12 @@ impl GaloisKey {
     pub fn rotation(&self) -> usize {
         self.rotation
     }
+}
+
+/// Where values move under `X -> X^(5^rotation)`.
+pub(super) fn permutation(params: &Params, rotation: usize) -> Vec<u32> {
+    let g = (0..rotation).fold(1, |g, _| 5 * g % (2 * params.degree()));
+    params.plan(0).permutation(g)
 }
 
 /// `x = x + y` modulo prime `j`.

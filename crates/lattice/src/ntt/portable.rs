@@ -29,9 +29,10 @@ pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// The first `k` stages of an inverse transform with their sums left out, then what is left of it.
+/// The first `k` stages of an inverse transform of the length of `a` with their sums left out, then what
+/// is left of it.
 pub(super) fn inverse_strided(plan: &Plan, a: &mut [u64], k: u32) {
-    let mut len = plan.n;
+    let mut len = a.len();
     for _ in 0..k {
         len /= 2;
         prune(plan, &mut a[..2 * len]);

@@ -8,8 +8,8 @@ use crate::sample::residue;
 const Q50: u64 = 1_125_899_906_826_241;
 const Q40: u64 = 1_099_511_590_913;
 const Q31: u64 = 2_147_389_441;
-/// A prime that is 1 mod 2^15, for longer lengths.
-const Q50_LONG: u64 = 1_125_899_903_107_073;
+/// The largest 50-bit prime that is 1 mod 2^17, for the longest lengths.
+const Q50_LONG: u64 = 1_125_899_903_827_969;
 
 fn random(seed: u8, plan: &Plan) -> Vec<u64> {
     let mut values = vec![0; plan.len()];
@@ -19,11 +19,15 @@ fn random(seed: u8, plan: &Plan) -> Vec<u64> {
 
 fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (q, longest) in [(Q50, 2048), (Q40, 2048), (Q31, 2048), (Q50_LONG, 16384)] {
+    for (q, longest) in [(Q50, 2048), (Q40, 2048), (Q31, 2048), (Q50_LONG, 1 << 16)] {
         let modulus = Modulus::new(q).unwrap();
         let mut n = 16;
         while n <= longest {
-            plans.push(Plan::new(n, modulus).unwrap());
+            let plan = Plan::new(n, modulus).unwrap();
+            plans.extend(Backend::all().into_iter().map(|backend| Plan {
+                backend,
+                ..plan.clone()
+            }));
             n *= 2;
         }
     }

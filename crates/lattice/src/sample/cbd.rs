@@ -3,6 +3,8 @@
 use super::stream::{CHUNK, Stream};
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 /// Half the number of coins of one sample.
@@ -27,6 +29,11 @@ pub fn fill(stream: &mut Stream, out: &mut [i8]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512Popcnt::detect() {
             avx512::count(token, stream.chunk(16 * blocks), part);
+            continue;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx2::detect() {
+            avx2::count(token, stream.chunk(16 * blocks), part);
             continue;
         }
         count(stream.chunk(16 * blocks), part);
@@ -71,6 +78,16 @@ mod tests {
                 count(stream.chunk(16 * part.len().div_ceil(3)), part);
             }
             assert_eq!(found, expected);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::Avx2::detect() {
+                let mut stream = Stream::new(&[3; 32], 0);
+                let mut narrow = vec![0; len];
+                for part in narrow.chunks_mut(PER_BLOCK * CHUNK / 16) {
+                    let blocks = part.len().div_ceil(PER_BLOCK);
+                    avx2::count(token, stream.chunk(16 * blocks), part);
+                }
+                assert_eq!(narrow, expected);
+            }
         }
     }
 

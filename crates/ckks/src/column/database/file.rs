@@ -1,72 +1,132 @@
-//! The encoded database as bytes, to be kept in a file.
+//! The encoded database as bytes and in files: seed and revision after the head, then the blocks at 5 or
+//! 7 bytes a coefficient.
 
 use std::io::{self, Write};
+use std::path::Path;
 
+use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 
-use super::{Database, N, Pages, Params, SLACK, take};
+use super::{Database, N, Params, SLACK, Shape, Store, take};
 use crate::Error;
-use crate::wire::{self, Head, Kind};
+use crate::store::{self, Mapped};
+use crate::wire::{Head, Kind};
 
-/// Bytes of the seed.
+/// Bytes of the seed and of the revision.
 const SEED_LEN: usize = 32;
+const FIELDS_LEN: usize = SEED_LEN + 8;
+
+/// What a file says about its blocks.
+struct Contents {
+    params: Params,
+    shape: Shape,
+    seed: [u8; SEED_LEN],
+    revision: u64,
+}
 
 impl Database {
-    /// Writes the database: head, seed, blocks at 5 or 7 bytes a coefficient.
+    /// Writes the database.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write_to(&self, mut out: impl Write) -> io::Result<()> {
+    pub fn write_to(&self, out: impl Write) -> io::Result<()> {
         let head = Head::new(
             Kind::Database,
             self.params.id(),
             self.shape.dim,
             self.shape.count,
         );
-        out.write_all(&head.begin(0))?;
-        out.write_all(&self.seed)?;
-        out.write_all(&self.blocks[..self.encoded_len()])
+        let mut fields = [0; FIELDS_LEN];
+        fields[..SEED_LEN].copy_from_slice(&self.seed);
+        fields[SEED_LEN..].copy_from_slice(&self.revision.to_le_bytes());
+        let values = &self.blocks.bytes()[..self.encoded_len() + SLACK];
+        store::write(&head, &fields, values, out)
     }
 
-    /// Reads a database, for instance from a file that is mapped into memory. Its hint is computed anew
-    /// by [`hint`](Self::hint).
+    /// Writes the database to a new file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also if the file exists.
+    pub fn write_file(&self, path: &Path) -> Result<(), Error> {
+        store::write_new(path, |file| self.write_to(file))
+    }
+
+    /// Reads a database into memory. Its hint is computed anew by [`hint`](Self::hint).
     ///
     /// # Errors
     /// If the bytes are not a database of this version, name an unknown set, have another length than
     /// their shape fixes, or hold a value that is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (head, body) = Head::split(Kind::Database, bytes)?;
+        let contents = Contents::check(bytes)?;
+        let values = &bytes[store::OFFSET..];
+        Ok(contents.with(Store::copied(values, values.len())))
+    }
+
+    /// A database that is scored where it lies in its file: nothing is copied, and processes share one
+    /// copy in memory. The first change of a vector copies it into memory; the file stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
+    /// later scores are refused with [`Error::MessageLength`].
+    ///
+    /// # Safety
+    /// Nobody may write to the file or shorten it while the database is in use. The length is checked
+    /// before every pass, which cannot see a change in the middle of one.
+    #[expect(unsafe_code, reason = "the caller's promise is passed on")]
+    pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
+        // SAFETY: the caller keeps the file as it is.
+        let mapped = unsafe { Mapped::open(path)? };
+        let contents = Contents::check(mapped.bytes())?;
+        Ok(contents.with(Store::File(mapped)))
+    }
+}
+
+impl Contents {
+    fn check(bytes: &[u8]) -> Result<Self, Error> {
+        let (head, fields, values) = store::split::<FIELDS_LEN>(Kind::Database, bytes)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
         let block_len = shape.polys * N * params.coefficient_len();
         let expected = block_len
             .checked_mul(shape.blocks)
-            .and_then(|len| len.checked_add(SEED_LEN))
-            .ok_or(Error::Count {
-                found: shape.count,
-                most: usize::MAX / block_len * shape.per,
-            })?;
-        wire::check_body(body, expected)?;
-        let (seed, encoded) = body.split_first_chunk::<SEED_LEN>().ok_or(Error::Kind)?;
-        let mut poly = Aligned::new(N);
-        for (j, block) in encoded.chunks_exact(block_len).enumerate() {
-            for l in 0..shape.polys {
-                take(params.coefficient_len(), block, l, shape.polys, &mut poly);
-                if let Some(i) = poly.iter().position(|&x| x >= params.modulus()) {
-                    return Err(Error::Coefficient {
-                        index: (j * shape.polys + l) * N + i,
-                    });
-                }
-            }
+            .and_then(|len| len.checked_add(SLACK));
+        store::check_values(values, expected)?;
+        let (encoded, slack) = values.split_at(values.len() - SLACK);
+        if slack.iter().any(|&byte| byte != 0) {
+            return Err(Error::Kind);
         }
-        let mut blocks = Pages::zeroed(encoded.len() + SLACK);
-        blocks[..encoded.len()].copy_from_slice(encoded);
+        let beyond = encoded
+            .par_chunks_exact(block_len)
+            .enumerate()
+            .find_map_first(|(j, block)| {
+                let mut poly = Aligned::new(N);
+                (0..shape.polys).find_map(|l| {
+                    take(params.coefficient_len(), block, l, shape.polys, &mut poly);
+                    let at = poly.iter().position(|&x| x >= params.modulus())?;
+                    Some((j * shape.polys + l) * N + at)
+                })
+            });
+        if let Some(index) = beyond {
+            return Err(Error::Coefficient { index });
+        }
+        let (seed, revision) = fields.split_first_chunk().ok_or(Error::Kind)?;
+        let revision = revision.first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
             seed: *seed,
-            a: Self::public_tiles(&params, shape, seed),
-            blocks,
+            revision: u64::from_le_bytes(*revision),
         })
+    }
+
+    fn with(self, blocks: Store) -> Database {
+        Database {
+            params: self.params,
+            shape: self.shape,
+            seed: self.seed,
+            revision: self.revision,
+            a: Database::public_tiles(&self.params, self.shape, &self.seed),
+            blocks,
+        }
     }
 }

@@ -1,0 +1,161 @@
+//! Changes of single vectors: only their blocks are encoded anew, and clients follow by deltas.
+
+use rayon::prelude::*;
+use sordino_lattice::aligned::Aligned;
+
+use super::super::hint::{Hint, HintDelta};
+use super::super::stamp::Stamp;
+use super::{Database, N, Params, place, store, take};
+use crate::Error;
+
+impl Database {
+    /// Puts a real-valued `vector` in the place of vector `index`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], and those of [`encode`](Self::encode).
+    pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<HintDelta, Error> {
+        let codes = self.params.real_codes(vector, self.shape.dim)?;
+        self.replace_codes(index, &codes)
+    }
+
+    /// Puts a `vector` of integers in the place of vector `index`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], and those of [`encode_modular`](Self::encode_modular).
+    pub fn replace_modular(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
+        self.params.check_modular(vector, self.shape.dim)?;
+        self.replace_codes(index, vector)
+    }
+
+    /// Overwrites vector `index` with zeros. Its place remains, and its score is 0.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn delete(&mut self, index: usize) -> Result<HintDelta, Error> {
+        self.replace_codes(index, &vec![0; self.shape.dim])
+    }
+
+    fn replace_codes(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
+        let shape = self.shape;
+        if index >= shape.count {
+            return Err(Error::Index {
+                index,
+                count: shape.count,
+            });
+        }
+        if vector.len() != shape.dim {
+            return Err(Error::Length {
+                found: vector.len(),
+                expected: shape.dim,
+            });
+        }
+        let (j, v) = (index / shape.per, index % shape.per);
+        self.edit_block(j, |poly, l, params| {
+            place(params, shape, poly, l, v, vector);
+        });
+        Ok(self.hint_delta(j))
+    }
+
+    /// Appends real-valued `vectors`; the deltas of the blocks that changed, in order.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub fn append(&mut self, vectors: &[f32]) -> Result<Vec<HintDelta>, Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        self.append_codes(&codes)
+    }
+
+    /// Appends `vectors` of integers; the deltas of the blocks that changed, in order.
+    ///
+    /// # Errors
+    /// Those of [`encode_modular`](Self::encode_modular).
+    pub fn append_modular(&mut self, vectors: &[i32]) -> Result<Vec<HintDelta>, Error> {
+        self.params.check_modular(vectors, self.shape.dim)?;
+        self.append_codes(vectors)
+    }
+
+    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
+    /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
+    ///
+    /// The revision does not count segments. Replies with as many vectors of other segments look alike to
+    /// a client, so whoever puts segments together must tell clients which they are.
+    ///
+    /// # Errors
+    /// Those of [`encode`](Self::encode).
+    pub fn append_segment(&mut self, vectors: &[f32]) -> Result<Hint, Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        self.append_segment_codes(&codes)
+    }
+
+    /// Appends `vectors` of integers from a new block on, as [`append_segment`](Self::append_segment).
+    ///
+    /// # Errors
+    /// Those of [`encode_modular`](Self::encode_modular).
+    pub fn append_segment_modular(&mut self, vectors: &[i32]) -> Result<Hint, Error> {
+        self.params.check_modular(vectors, self.shape.dim)?;
+        self.append_segment_codes(vectors)
+    }
+
+    fn append_segment_codes(&mut self, codes: &[i32]) -> Result<Hint, Error> {
+        let (old, params) = (self.shape, self.params);
+        let own = params.shape(old.dim, codes.len() / old.dim)?;
+        let new = params.shape(old.dim, old.blocks * old.per + own.count)?;
+        self.reserve(new.blocks);
+        self.shape = new;
+        self.fill_blocks(old.blocks, codes);
+        let mut hint = Hint::zero(params, own, Stamp::new(&self.seed, 0));
+        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
+            || Aligned::new(N),
+            |sum, (j, block)| self.hint_block(old.blocks + j, sum, block),
+        );
+        Ok(hint)
+    }
+
+    fn append_codes(&mut self, codes: &[i32]) -> Result<Vec<HintDelta>, Error> {
+        let old = self.shape;
+        let new = self
+            .params
+            .shape(old.dim, old.count + codes.len() / old.dim)?;
+        // The rest of the last block first, then whole blocks.
+        let first = (old.blocks * old.per - old.count) * old.dim;
+        let (rest, whole) = codes.split_at(first.min(codes.len()));
+        self.reserve(new.blocks);
+        self.shape = new;
+        if !rest.is_empty() {
+            self.edit_block(old.blocks - 1, |poly, l, params| {
+                for (v, vector) in (old.count % old.per..).zip(rest.chunks_exact(old.dim)) {
+                    place(params, new, poly, l, v, vector);
+                }
+            });
+        }
+        self.fill_blocks(old.blocks, whole);
+        let changed = if rest.is_empty() {
+            old.blocks
+        } else {
+            old.blocks - 1
+        };
+        Ok((changed..new.blocks).map(|j| self.hint_delta(j)).collect())
+    }
+
+    /// Changes the coefficients of every polynomial of block `j`.
+    fn edit_block(&mut self, j: usize, edit: impl Fn(&mut [u64], usize, &Params)) {
+        let (params, shape, len) = (self.params, self.shape, self.block_len());
+        let block = &mut self.blocks.bytes_mut()[j * len..][..len];
+        let mut poly = Aligned::new(N);
+        for l in 0..shape.polys {
+            take(params.coefficient_len(), block, l, shape.polys, &mut poly);
+            params.plan().inverse(&mut poly);
+            edit(&mut poly, l, &params);
+            params.plan().forward(&mut poly);
+            store(params.coefficient_len(), &poly, l, shape.polys, block);
+        }
+    }
+
+    /// Counts a change of block `j`, and tells of it.
+    fn hint_delta(&mut self, j: usize) -> HintDelta {
+        self.revision = self.revision.wrapping_add(1);
+        let mut delta = HintDelta::zero(self.params, self.shape, self.stamp(), j);
+        self.hint_block(j, &mut Aligned::new(N), delta.block_mut());
+        delta
+    }
+}

@@ -1,0 +1,115 @@
+//! NEON: products of 25-bit halves, summed in 64 bits, joined and reduced at the end.
+#![expect(
+    unsafe_code,
+    reason = "vector loads and stores, entry into target features"
+)]
+
+use std::arch::aarch64::*;
+
+use sordino_cpu::Neon;
+use sordino_lattice::Modulus;
+
+use super::{HALF, TILE, join};
+
+/// Values that are multiplied at a time, in two registers.
+const STEP: usize = 4;
+/// Steps whose sums are held at a time: six registers each.
+const HELD: usize = 2;
+
+pub(super) fn mac<const B: usize>(
+    _: Neon,
+    modulus: Modulus,
+    block: &[u8],
+    x: &[u64],
+    polys: usize,
+    out: &mut [u64],
+) {
+    assert_eq!(x.len(), polys * out.len());
+    assert!(block.len() >= B * x.len() + super::SLACK && out.len().is_multiple_of(TILE));
+    // SAFETY: the token proves the target features; the lengths were just checked.
+    unsafe { mac_tiles::<B>(modulus, block, x, polys, out) }
+}
+
+/// The lower and the upper halves of four values.
+#[inline]
+#[target_feature(enable = "neon")]
+fn split(a: uint64x2_t, b: uint64x2_t) -> (uint32x4_t, uint32x4_t) {
+    let words = vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+    let low = vandq_u32(words, vdupq_n_u32((1 << HALF) - 1));
+    let high = vshrn_high_n_u64::<HALF>(vshrn_n_u64::<HALF>(a), b);
+    (low, high)
+}
+
+/// Adds the products of four halves by four others to two sums.
+#[inline]
+#[target_feature(enable = "neon")]
+fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
+    sums[0] = vmlal_u32(sums[0], vget_low_u32(a), vget_low_u32(b));
+    sums[1] = vmlal_high_u32(sums[1], a, b);
+}
+
+/// # Safety
+/// `x` holds `polys * out.len()` values, `block` as many of `B` bytes and 64 bytes more, `out` whole
+/// tiles.
+#[target_feature(enable = "neon")]
+unsafe fn mac_tiles<const B: usize>(
+    modulus: Modulus,
+    block: &[u8],
+    x: &[u64],
+    polys: usize,
+    out: &mut [u64],
+) {
+    // Byte i of lane v comes from byte v B + i; an index beyond the table makes a zero.
+    let mut source = [0xffu8; 16];
+    for lane in 0..2 {
+        for i in 0..B {
+            source[8 * lane + i] = (B * lane + i).to_le_bytes()[0];
+        }
+    }
+    // SAFETY: 16 bytes.
+    let source = unsafe { vld1q_u8(source.as_ptr()) };
+    let zero = vdupq_n_u64(0);
+    for (part, out) in out
+        .as_chunks_mut::<{ STEP * HELD }>()
+        .0
+        .iter_mut()
+        .enumerate()
+    {
+        let tile = part * STEP * HELD / TILE;
+        let first = tile * polys * TILE + part * STEP * HELD % TILE;
+        let mut sums = [[[zero; 2]; 3]; HELD];
+        for l in 0..polys {
+            for (c, [low, middle, high]) in sums.iter_mut().enumerate() {
+                let at = first + l * TILE + c * STEP;
+                // SAFETY: at + 4 <= x.len(), and the block holds 64 bytes beyond B x.len().
+                let (p, x) = unsafe {
+                    let values = block.as_ptr().add(B * at);
+                    let (two, four) = (vld1q_u8(values), vld1q_u8(values.add(2 * B)));
+                    let x = x.as_ptr().add(at);
+                    ((two, four), (vld1q_u64(x), vld1q_u64(x.add(2))))
+                };
+                let (p0, p1) = split(
+                    vreinterpretq_u64_u8(vqtbl1q_u8(p.0, source)),
+                    vreinterpretq_u64_u8(vqtbl1q_u8(p.1, source)),
+                );
+                let (x0, x1) = split(x.0, x.1);
+                add_products(low, p0, x0);
+                add_products(middle, p0, x1);
+                add_products(middle, p1, x0);
+                add_products(high, p1, x1);
+            }
+        }
+        for (out, sums) in out.as_chunks_mut::<STEP>().0.iter_mut().zip(&sums) {
+            let mut parts = [[0u64; STEP]; 3];
+            for (words, sums) in parts.iter_mut().zip(sums) {
+                for (pair, &sum) in words.as_chunks_mut::<2>().0.iter_mut().zip(sums) {
+                    // SAFETY: two words.
+                    unsafe { vst1q_u64(pair.as_mut_ptr(), sum) }
+                }
+            }
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = join(modulus, [parts[0][i], parts[1][i], parts[2][i]]);
+            }
+        }
+    }
+}

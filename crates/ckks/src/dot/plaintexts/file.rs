@@ -1,0 +1,88 @@
+//! Encoded vectors as bytes and in files: words in little-endian order, as they are scored.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use super::{N, Params, Plaintexts, Shape, Store, words};
+use crate::Error;
+use crate::dot::params::Q;
+use crate::store::{self, Mapped};
+use crate::wire::{Head, Kind};
+
+impl Plaintexts {
+    /// Writes the encoded vectors.
+    ///
+    /// # Errors
+    /// Those of the writer; [`ErrorKind::Unsupported`] on processors of the other byte order.
+    pub fn write_to(&self, out: impl Write) -> io::Result<()> {
+        if cfg!(target_endian = "big") {
+            return Err(ErrorKind::Unsupported.into());
+        }
+        let (dim, count) = (self.shape.dim, self.shape.count);
+        let head = Head::new(Kind::Plaintexts, self.params.id(), dim, count);
+        store::write(&head, &[], self.polys.bytes(), out)
+    }
+
+    /// Writes the encoded vectors to a new file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also if the file exists.
+    pub fn write_file(&self, path: &Path) -> Result<(), Error> {
+        store::write_new(path, |file| self.write_to(file))
+    }
+
+    /// Reads encoded vectors into memory.
+    ///
+    /// # Errors
+    /// If the bytes are not encoded vectors of this version, name an unknown set, have another length
+    /// than their shape fixes, or hold a value that is not below `q`.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (params, shape) = check(bytes)?;
+        let values = &bytes[store::OFFSET..];
+        let polys = Store::copied(values, values.len());
+        Self::with(params, shape, polys)
+    }
+
+    /// Encoded vectors that are scored where they lie in their file: nothing is copied, and processes
+    /// share one copy in memory. The first change of a vector copies them into memory; the file stays as
+    /// it is.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
+    /// later scores are refused with [`Error::MessageLength`].
+    ///
+    /// # Safety
+    /// Nobody may write to the file or shorten it while the vectors are in use. The length is checked
+    /// before every pass, which cannot see a change in the middle of one.
+    #[expect(unsafe_code, reason = "the caller's promise is passed on")]
+    pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
+        // SAFETY: the caller keeps the file as it is.
+        let mapped = unsafe { Mapped::open(path)? };
+        let (params, shape) = check(mapped.bytes())?;
+        Self::with(params, shape, Store::File(mapped))
+    }
+
+    /// The vectors, once their values are known to be residues.
+    fn with(params: Params, shape: Shape, polys: Store) -> Result<Self, Error> {
+        if let Some(index) = words(&polys).iter().position(|&x| x >= Q) {
+            return Err(Error::Coefficient { index });
+        }
+        Ok(Self {
+            params,
+            shape,
+            polys,
+        })
+    }
+}
+
+fn check(bytes: &[u8]) -> Result<(Params, Shape), Error> {
+    if cfg!(target_endian = "big") {
+        return Err(Error::Io(ErrorKind::Unsupported));
+    }
+    let (head, [], values) = store::split::<0>(Kind::Plaintexts, bytes)?;
+    let params = Params::from_id(head.set)?;
+    let shape = Shape::new(head.dim(), head.count());
+    let len = (shape.packs * shape.parts).checked_mul(N * size_of::<u64>());
+    store::check_values(values, len)?;
+    Ok((params, shape))
+}

@@ -1,0 +1,180 @@
+//! Clients under memcheck: everything secret is marked as undefined memory, and memcheck reports every
+//! branch and every address that depends on it.
+//!
+//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more test that
+//! scores are decrypted. What is allowed is in `scripts/constant_time.supp`: the check of a query's norm or
+//! range, and how many bytes the ternary sampler skips.
+
+#![cfg(all(target_arch = "x86_64", not(miri)))]
+#![expect(
+    unsafe_code,
+    reason = "valgrind's client requests are an instruction sequence"
+)]
+
+use std::arch::asm;
+use std::convert::Infallible;
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use sordino_ckks::{column, dot, slot};
+
+const RUNNING_ON_VALGRIND: usize = 0x1001;
+const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
+const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
+
+/// Valgrind's request sequence for x86-64: rotations that add up to none, then an exchange of a
+/// register with itself.
+fn request(code: usize, address: usize, len: usize) -> usize {
+    let arguments = [code, address, len, 0, 0, 0];
+    let mut result = 0usize;
+    // SAFETY: outside valgrind these instructions change nothing; inside, the requests used here
+    // read `arguments` and change no memory that the program sees.
+    unsafe {
+        asm!(
+            "rol rdi, 3",
+            "rol rdi, 13",
+            "rol rdi, 61",
+            "rol rdi, 51",
+            "xchg rbx, rbx",
+            in("rax") arguments.as_ptr(),
+            inout("rdx") result,
+            inout("rdi") 0usize => _,
+        );
+    }
+    result
+}
+
+fn secret<T>(value: &[T]) {
+    request(
+        MAKE_MEM_UNDEFINED,
+        value.as_ptr().addr(),
+        size_of_val(value),
+    );
+}
+
+fn public<T>(value: &[T]) {
+    request(MAKE_MEM_DEFINED, value.as_ptr().addr(), size_of_val(value));
+}
+
+/// A generator whose output is secret.
+struct SecretRng(ChaCha20Rng);
+
+impl TryRng for SecretRng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill_bytes(bytes);
+        secret(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for SecretRng {}
+
+fn rng() -> SecretRng {
+    SecretRng(ChaCha20Rng::from_seed([1; 32]))
+}
+
+#[test]
+fn the_marks_are_seen_when_valgrind_runs() {
+    // The script asks for valgrind by this variable and must get it.
+    let running = request(RUNNING_ON_VALGRIND, 0, 0);
+    if std::env::var_os("SORDINO_VALGRIND").is_some() {
+        assert_eq!(running, 1);
+    } else {
+        println!("not under valgrind: secrets are not tracked");
+    }
+}
+
+/// Coordinates, marked.
+fn secret_query<T: Copy>(coordinates: &[T]) -> Vec<T> {
+    let query = coordinates.to_vec();
+    secret(&query);
+    query
+}
+
+/// A message as the server receives it.
+fn sent(message: Vec<u8>) -> Vec<u8> {
+    public(&message);
+    message
+}
+
+#[test]
+fn row_packing_does_not_branch_on_query_or_secret() {
+    let mut rng = rng();
+    for params in [
+        dot::Params::rlwe_2048_50(),
+        dot::Params::rlwe_2048_50_fine(),
+    ] {
+        let plaintexts =
+            dot::Plaintexts::encode(&params, &[0.6, 0.8, 0.0, 0.0, 0.6, -0.8], 3).unwrap();
+        let query = secret_query(&[1.0, 0.0, 0.0]);
+        let (secret, query) = dot::encrypt(&mut rng, &params, &query).unwrap();
+        let query = dot::Query::from_bytes(&sent(query.to_bytes())).unwrap();
+        let reply = plaintexts.score(&query).unwrap();
+        let scores = secret.decrypt(2, &reply).unwrap();
+        public(&scores);
+        assert!((scores[0] - 0.6).abs() < 1e-5 && scores[1].abs() < 1e-5);
+    }
+}
+
+#[test]
+fn column_packing_does_not_branch_on_query_or_secret() {
+    let mut rng = rng();
+    let (params, seed) = (column::Params::real_t4(), [7; 32]);
+    let (database, hint) =
+        column::Database::encode(&params, seed, &[0.6, 0.8, 1.0, 0.0], 2).unwrap();
+    let client = column::Client::new(&params, seed, 2, 2, &hint).unwrap();
+    let query = secret_query(&[0.0, 1.0]);
+    let (secret, query) = client.encrypt(&mut rng, &query).unwrap();
+    let query = column::Query::from_bytes(&sent(query.to_bytes())).unwrap();
+    let scores = client
+        .decrypt(secret, &database.score(&query).unwrap())
+        .unwrap();
+    public(&scores);
+    assert!((scores[0] - 0.8).abs() < 1e-3 && scores[1].abs() < 1e-3);
+
+    let params = column::Params::modular_18_exact();
+    let codes = [60_000, -2, 5, 7];
+    let (database, hint) = column::Database::encode_modular(&params, seed, &codes, 2).unwrap();
+    let client = column::Client::new(&params, seed, 2, 2, &hint).unwrap();
+    let query = secret_query(&[2, 3]);
+    let (secret, query) = client.encrypt_modular(&mut rng, &query).unwrap();
+    let query = column::Query::from_bytes(&sent(query.to_bytes())).unwrap();
+    let scores = client
+        .decrypt_modular(secret, &database.score(&query).unwrap())
+        .unwrap();
+    public(&scores);
+    assert_eq!(scores, [119_994, 31]);
+}
+
+#[test]
+fn slot_mode_does_not_branch_on_keys() {
+    let mut rng = rng();
+    let params = slot::Params::slots_2048();
+    let encoder = slot::Encoder::new(&params);
+    let secret = slot::SecretKey::generate(&mut rng, &params);
+    let key = secret.galois_key(&mut rng, 1);
+    let key = slot::GaloisKey::from_bytes(&params, &sent(key.to_bytes())).unwrap();
+    let evaluator = slot::Evaluator::new(&params, vec![key]).unwrap();
+    let x = secret
+        .encrypt(&mut rng, &encoder.encode(&[0.25, 0.5]).unwrap())
+        .unwrap();
+    let x = slot::Ciphertext::from_bytes(&params, &sent(x.to_bytes())).unwrap();
+    let rotated = evaluator.rotate(&x, 1).unwrap();
+    let slots = encoder.decode(&secret.decrypt(&rotated).unwrap()).unwrap();
+    public(&slots);
+    assert!((slots[0] - 0.5).abs() < 1e-2 && slots[1].abs() < 1e-2);
+}
