@@ -239,6 +239,9 @@ impl Database {
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
         let count = queries.len();
+        if count == 0 {
+            return Ok(());
+        }
         let (group, run) = if count > 1 { (GROUP, RUN) } else { (1, N) };
         blocks.par_chunks_mut(group).enumerate().for_each_init(
             || Aligned::new(group * count * N),
