@@ -152,7 +152,7 @@ pub(super) fn score(
     let reply = transport.call(&Message::Score.about(edition, &query.to_bytes()))?;
     stages.scores = start.elapsed();
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
-    // No message follows, so what is wrong with this one may end the search.
+    // What is wrong with it ends the search; payloads, if there are any, are asked for all the same.
     Message::Scored
         .expect(&reply, Some(len))
         .and_then(|body| Ok(Reply::from_bytes(body)?))
