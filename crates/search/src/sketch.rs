@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::synthetic;
 
-    const DIM: usize = 64;
+    const DIM: usize = 128;
 
     fn opened(vectors: &Vectors) -> Opened {
         let mut opened = Opened::default();

@@ -245,7 +245,8 @@ fn spec(form: Form) -> Spec {
 }
 
 fn batch(seed: u64) -> Result<Batch, Error> {
-    Ok(synthetic::uniform(N, DIM, seed).into())
+    let payloads = (0..N).map(|id| vec![seed.to_le_bytes()[0]; id % 7]);
+    Batch::from(synthetic::uniform(N, DIM, seed)).with_payloads(payloads.collect())
 }
 
 fn create<D: Disk>(disk: D, dir: &Path, form: Form, seed: u64) -> Result<Store<D>, Error> {
@@ -282,7 +283,8 @@ impl Change {
         match self {
             Self::Upsert => {
                 let vectors = synthetic::uniform(3, DIM, seed);
-                store.upsert(rng, &[1, 2, 200], &vectors)
+                let payloads = [seed.to_le_bytes().to_vec(), Vec::new(), vec![9; 40]];
+                store.upsert_with(rng, &[1, 2, 200], &vectors, &payloads)
             }
             Self::Delete => store.delete(rng, &[7, u32::try_from(seed).unwrap()]),
             Self::Compact => store.compact(rng, &mut |_| ()),
@@ -309,6 +311,9 @@ impl Contents {
             note(mode.base.id, "centroids", &mode.centroids);
         }
         note(manifest.deleted.id, "deleted", &manifest.deleted.ids.digest);
+        let payloads = manifest.payloads.as_ref().unwrap();
+        note(payloads.id, "payloads", &payloads.records);
+        note(payloads.id, "payload ids", &payloads.ids.digest);
     }
 
     /// All manifests in a directory, also those of versions that never became the newest.

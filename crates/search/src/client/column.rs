@@ -153,7 +153,7 @@ pub(super) fn score(
     let request = Message::Score.about(edition, &query.to_bytes());
     let reply = transport.call(&request, message_len(len))?;
     stages.scores = start.elapsed();
-    // No message follows, so what is wrong with this one may end the search.
+    // What is wrong with it ends the search; payloads, if there are any, are asked for all the same.
     Message::Scored
         .expect(&reply, Some(len))
         .and_then(|body| Ok(Reply::from_bytes(body)?))
