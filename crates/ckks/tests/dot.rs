@@ -109,7 +109,7 @@ fn worst_errors_stay_within_their_bounds() {
         let base = vectors(&mut rng, count, dim, 1.0);
         let plaintexts = Plaintexts::encode(&params, &base, dim).unwrap();
         let mut pairs = Vec::new();
-        for _ in 0..50 {
+        for _ in 0..20 {
             let query = vectors(&mut rng, 1, dim, 1.0);
             let (secret, encrypted) = dot::encrypt(&mut rng, &params, &query).unwrap();
             let reply = plaintexts.score(&encrypted).unwrap();
