@@ -1,15 +1,18 @@
 #!/bin/sh
-# Runs the client of sordino-pir under memcheck with its secrets marked as undefined: any branch or
-# address that depends on one is reported and fails. Needs valgrind, which knows no AVX-512: the AVX2
-# and the portable kernels are checked, and with them everything around the kernels.
+# Runs the client of sordino-pir and FF1 of sordino-fpe under memcheck with their secrets marked as
+# undefined: any branch or address that depends on one is reported and fails. Needs valgrind, which
+# knows no AVX-512: the AVX2 and the portable kernels are checked, and with them everything around
+# the kernels.
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
-test_binary=$(cargo test -p sordino-pir --test constant_time --no-run --message-format=json 2>/dev/null |
-    sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
-for level in portable avx2; do
-    echo "constant time, $level:"
-    SORDINO_VALGRIND=1 SORDINO_CPU=$level RAYON_NUM_THREADS=1 valgrind --quiet \
-        --error-exitcode=1 --track-origins=yes --suppressions=scripts/constant_time.supp \
-        "$test_binary" --test-threads=1
+for crate in ${*:-sordino-pir sordino-fpe}; do
+    test_binary=$(cargo test -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
+    for level in portable avx2; do
+        echo "constant time, $crate, $level:"
+        SORDINO_VALGRIND=1 SORDINO_CPU=$level RAYON_NUM_THREADS=1 valgrind --quiet \
+            --error-exitcode=1 --track-origins=yes --suppressions=scripts/constant_time.supp \
+            "$test_binary" --test-threads=1
+    done
 done
