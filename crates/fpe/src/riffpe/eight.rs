@@ -89,7 +89,6 @@ impl<const INVERSE: bool> Operation for Eight<'_, INVERSE> {
 /// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`, by the
 /// first four bytes of the labels; `None` if they do not tell.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of 64 bits")]
 fn select<A: Aes, const INVERSE: bool>(
     aes: A,
     mut s: [A::Block; LANES],
