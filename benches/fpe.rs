@@ -27,9 +27,9 @@ fn both(c: &mut Criterion) {
     for (direction, encrypt) in [("encrypt", true), ("decrypt", false)] {
         let mut group = c.benchmark_group(format!("fpe/{direction}"));
         group
-            .warm_up_time(Duration::from_millis(100))
-            .measurement_time(Duration::from_millis(400))
-            .sample_size(15)
+            .warm_up_time(Duration::from_millis(50))
+            .measurement_time(Duration::from_millis(150))
+            .sample_size(10)
             .throughput(Throughput::Elements(1));
         for digits in DIGITS.into_iter().chain([1000]) {
             let ff1 = Ff1::new(&KEY, 10).expect("parameters");

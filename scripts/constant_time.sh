@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the clients of sordino-pir and sordino-ckks under memcheck with their secrets marked as undefined:
-# any branch or address that depends on one is reported and fails. Needs valgrind, which knows no AVX-512:
-# the AVX2 and the portable kernels are checked, and with them everything around the kernels.
+# Runs the clients of sordino-pir and sordino-ckks and FF1 of sordino-fpe under memcheck with their
+# secrets marked as undefined: any branch or address that depends on one is reported and fails. Needs
+# valgrind, which knows no AVX-512: the AVX2 and the portable kernels are checked, and with them
+# everything around the kernels.
 set -eu
 cd "$(dirname "$0")/.."
 # Overflow checks, which a release does not have, are branches on every sum.
@@ -9,7 +10,7 @@ unchecked() {
     echo "--config profile.dev.package.$1.overflow-checks=false"
 }
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
-for crate in sordino-pir sordino-ckks; do
+for crate in ${*:-sordino-pir sordino-ckks sordino-fpe}; do
     # shellcheck disable=SC2046 # the words of options
     test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)

@@ -76,6 +76,7 @@ impl<const N: usize> Residue<N> {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "words of an integer")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -16,6 +16,7 @@
 mod avx512; // sixteen strings in step
 mod bases; // the best bases of a domain
 mod definition; // by sorting, as specified
+mod eight; // eight strings in step
 mod integer; // integers from and to digits
 mod mac; // CBC-MAC, and the tweak's state
 mod message; // what keys a step

@@ -241,3 +241,8 @@ fn large<A: Aes, const INVERSE: bool, const WHOLE: bool>(
 fn bucket(key: i64, shift: u32) -> usize {
     usize::from(((key.cast_unsigned() ^ (1 << 63)) >> shift) as u8)
 }
+
+/// Erases many lanes of secrets.
+pub(super) fn erase<const N: usize>(lanes: &mut [[i32; N]]) {
+    lanes.as_flattened_mut().zeroize();
+}

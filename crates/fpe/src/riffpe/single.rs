@@ -70,7 +70,6 @@ struct Cipher<'a> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
     reason = "at most 62 digits, each below 48"
 )]
 fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut [u32]) {

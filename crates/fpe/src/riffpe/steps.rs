@@ -1,11 +1,11 @@
 //! All steps of one string or of many, by the quickest form that the processor has.
 
-use super::{RiffpeX, definition, message::Message, select};
+use super::{RiffpeX, definition, eight::Eight, message::Message, select};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use super::{avx512, mac::TweakState, single};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::aes::Key;
-use crate::aes::{Aes, Operation};
+use crate::aes::{Aes, LANES, Operation};
 
 impl RiffpeX {
     pub(super) fn run<const INVERSE: bool>(&self, tweak: &[u8], digits: &mut [u32]) {
@@ -40,8 +40,18 @@ impl RiffpeX {
         let l = self.bases.len();
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         let strings = self.wide::<INVERSE>(tweak, strings);
-        for string in strings.chunks_mut(l) {
-            self.run::<INVERSE>(tweak, string);
+        for strings in strings.chunks_mut(l * LANES) {
+            let whole = strings.len() == l * LANES && self.fits_eight();
+            let eight = Eight::<INVERSE> {
+                cipher: self,
+                tweak,
+                strings: &mut *strings,
+            };
+            if !(whole && self.key.run(eight)) {
+                for string in strings.chunks_mut(l) {
+                    self.run::<INVERSE>(tweak, string);
+                }
+            }
         }
     }
 
@@ -118,6 +128,72 @@ impl<const INVERSE: bool> Operation for Fast<'_, INVERSE> {
             });
             digits[i] = y;
             message.change(i, f ^ y);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aes::Key;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn every_form_equals_the_definition(
+            key: [u8; 32],
+            bytes in prop_oneof![Just(16), Just(24), Just(32)],
+            tweak in proptest::collection::vec(any::<u8>(), 0..40),
+            bases in prop_oneof![
+                proptest::collection::vec(2u32..=16, 1..64),
+                proptest::collection::vec(2u32..=48, 1..34),
+                proptest::collection::vec(2u32..=60, 1..6),
+                proptest::collection::vec(250u32..300, 1..4),
+            ],
+            width in prop_oneof![3 => Just(16), 1 => 8usize..20],
+            seed: u32,
+        ) {
+            let key = &key[..bytes];
+            let native = RiffpeX::new(key, &bases).unwrap();
+            let native = native.with_bytes_per_value(width).unwrap();
+            let mut portable = native.clone();
+            portable.key = Key::portable(key);
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            let scalar = RiffpeX { single: None, ..native.clone() };
+            #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+            let scalar = native.clone();
+            let mut random = seed;
+            let plain: Vec<u32> = bases.iter().cycle().take(25 * bases.len()).map(|&n| {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (random >> 8) % n
+            }).collect();
+            let string = &plain[..bases.len()];
+            let (mut hidden, mut shown) = (string.to_vec(), string.to_vec());
+            definition::run::<false>(&native, &tweak, &mut hidden);
+            definition::run::<true>(&native, &tweak, &mut shown);
+            for cipher in [&native, &portable, &scalar] {
+                let (mut x, mut y) = (string.to_vec(), string.to_vec());
+                cipher.run::<false>(&tweak, &mut x);
+                cipher.run::<true>(&tweak, &mut y);
+                prop_assert!(x == hidden && y == shown);
+            }
+            let mut singles = plain.clone();
+            for string in singles.chunks_mut(bases.len()) {
+                native.run::<false>(&tweak, string);
+            }
+            // 16, 8 and one more; and eights without the sixteens.
+            for from in [0, 16] {
+                let mut batch = plain[from * bases.len()..].to_vec();
+                native.run_batch::<false>(&tweak, &mut batch);
+                prop_assert!(batch == singles[from * bases.len()..]);
+                native.run_batch::<true>(&tweak, &mut batch);
+                prop_assert!(batch == plain[from * bases.len()..]);
+            }
+            let mut batch = plain[..8 * bases.len()].to_vec();
+            portable.run_batch::<false>(&tweak, &mut batch);
+            prop_assert!(batch == singles[..8 * bases.len()]);
         }
     }
 }

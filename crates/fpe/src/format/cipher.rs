@@ -1,0 +1,166 @@
+//! A format under a key.
+
+use super::{Format, Shape, push, slots::Slots};
+use crate::{Alphabet, Error, Ff1, Fpe, aes::Key};
+use alloc::{string::String, vec, vec::Vec};
+use zeroize::Zeroizing;
+
+/// A [`Format`] under a key.
+#[derive(Clone, Debug)]
+pub struct FormatCipher {
+    key: Key,
+    format: Format,
+}
+
+impl FormatCipher {
+    pub(super) fn new(key: Key, format: Format) -> Self {
+        Self { key, format }
+    }
+
+    /// Encrypts a text of the format.
+    ///
+    /// # Errors
+    /// [`Error::Symbol`] with the index of the first character that the format does not have
+    /// there, [`Error::CheckDigit`], and [`Error::Length`] or [`Error::Domain`] if too little of
+    /// the text is to be encrypted.
+    pub fn encrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
+        self.run::<true>(tweak, text)
+    }
+
+    /// Decrypts a text of the format.
+    ///
+    /// # Errors
+    /// As [`FormatCipher::encrypt`].
+    pub fn decrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
+        self.run::<false>(tweak, text)
+    }
+
+    fn run<const ENCRYPT: bool>(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
+        match self.format.shape {
+            Shape::Ssn => return self.ssn::<ENCRYPT>(tweak, text),
+            Shape::Date(first, last) => return self.date::<ENCRYPT>(tweak, text, first, last),
+            _ => {}
+        }
+        let mut text: Zeroizing<Vec<char>> = Zeroizing::new(text.chars().collect());
+        let slots = self.format.slots(&text)?;
+        if let Some(check) = slots.check {
+            let (body, tail) = slots.checked.split_at(slots.checked.len() - check.len());
+            let expected = check.compute(body.iter().map(|&i| text[i]))?;
+            if !tail
+                .iter()
+                .map(|&i| text[i])
+                .eq(expected.into_iter().take(check.len()))
+            {
+                return Err(Error::CheckDigit);
+            }
+        }
+        let tweak = self.tweak(tweak, &text, &slots);
+        let numeral = |&(i, alphabet): &(usize, &Alphabet)| {
+            let numeral = alphabet.numeral(u32::from(text[i]));
+            numeral.ok_or(Error::Symbol { index: i })
+        };
+        let numerals: Result<Vec<u16>, Error> = slots.encrypted.iter().map(numeral).collect();
+        let mut numerals = Zeroizing::new(numerals?);
+        let first = slots
+            .encrypted
+            .first()
+            .map_or(2, |(_, alphabet)| alphabet.radix());
+        if slots
+            .encrypted
+            .iter()
+            .all(|(_, alphabet)| alphabet.radix() == first)
+        {
+            let ff1 = self.ff1(first)?;
+            if ENCRYPT {
+                ff1.encrypt_numerals(&tweak, &mut numerals)?;
+            } else {
+                ff1.decrypt_numerals(&tweak, &mut numerals)?;
+            }
+        } else {
+            let radices: Vec<u32> = slots.encrypted.iter().map(|(_, a)| a.radix()).collect();
+            self.mixed::<ENCRYPT>(&tweak, &radices, &mut numerals)?;
+        }
+        for (&(i, alphabet), &numeral) in slots.encrypted.iter().zip(numerals.iter()) {
+            text[i] = char::from_u32(alphabet.symbol(numeral)).unwrap_or_default();
+        }
+        if let Some(check) = slots.check {
+            let (body, tail) = slots.checked.split_at(slots.checked.len() - check.len());
+            let computed = check.compute(body.iter().map(|&i| text[i]))?;
+            for (&i, c) in tail.iter().zip(computed) {
+                text[i] = c;
+            }
+        }
+        Ok(text.iter().collect())
+    }
+
+    /// Symbols of several alphabets as one integer, most significant first.
+    fn mixed<const ENCRYPT: bool>(
+        &self,
+        tweak: &[u8],
+        radices: &[u32],
+        numerals: &mut [u16],
+    ) -> Result<(), Error> {
+        let product = |product: u128, &radix: &u32| product.checked_mul(radix.into());
+        let size = radices.iter().try_fold(1, product).ok_or(Error::Domain {
+            found: u128::MAX,
+            min: crate::MIN_DOMAIN,
+            max: u128::MAX,
+        })?;
+        let join =
+            |x: u128, (&radix, &numeral): (&u32, &u16)| x * u128::from(radix) + u128::from(numeral);
+        let x = radices.iter().zip(&*numerals).fold(0, join);
+        let mut x = self.integer::<ENCRYPT>(tweak, size, x)?;
+        for (numeral, &radix) in numerals.iter_mut().zip(radices).rev() {
+            *numeral = u16::try_from(x % u128::from(radix)).unwrap_or_default();
+            x /= u128::from(radix);
+        }
+        Ok(())
+    }
+
+    /// An integer below `size`, in the wire format of radix 2.
+    pub(super) fn integer<const ENCRYPT: bool>(
+        &self,
+        tweak: &[u8],
+        size: u128,
+        x: u128,
+    ) -> Result<u128, Error> {
+        let range = self.ff1(2)?.range(0..=size.saturating_sub(1))?;
+        if ENCRYPT {
+            range.encrypt(tweak, x)
+        } else {
+            range.decrypt(tweak, x)
+        }
+    }
+
+    fn ff1(&self, radix: u32) -> Result<Ff1, Error> {
+        let ff1 = Ff1::with_key(self.key.clone(), radix)?;
+        Ok(if self.format.small {
+            ff1.allow_small_domain()
+        } else {
+            ff1
+        })
+    }
+
+    /// The tweak of the cipher: this scheme's name, the format's identity, the caller's tweak
+    /// and the kept text, each after its length.
+    pub(super) fn tweak(&self, tweak: &[u8], text: &[char], slots: &Slots<'_>) -> Vec<u8> {
+        let mut kept = vec![true; text.len()];
+        slots.encrypted.iter().for_each(|&(i, _)| kept[i] = false);
+        if let Some(check) = slots.check {
+            let tail = slots.checked.len() - check.len();
+            slots.checked[tail..].iter().for_each(|&i| kept[i] = false);
+        }
+        // A kept character as its code point and one, one not kept as zero.
+        let mut template = Vec::with_capacity(4 * text.len());
+        for (&c, kept) in text.iter().zip(kept) {
+            let code = if kept { u32::from(c) + 1 } else { 0 };
+            template.extend_from_slice(&code.to_be_bytes());
+        }
+        let mut out = Vec::new();
+        push(&mut out, b"sordino-fpe format 1");
+        push(&mut out, &self.format.identity);
+        push(&mut out, tweak);
+        push(&mut out, &template);
+        out
+    }
+}

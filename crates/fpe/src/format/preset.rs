@@ -1,0 +1,102 @@
+//! Formats of well-known fields.
+
+use super::{Check, Format, Segment, Shape, calendar};
+use crate::{Alphabet, Error};
+use alloc::vec;
+
+impl Format {
+    /// A payment card number of 12 to 19 digits, grouped by spaces or hyphens or not at all: the
+    /// first six digits (the issuer's) and the last four are kept.
+    ///
+    /// At least six digits must lie between them; so cards of 15 digits need
+    /// [`Format::allow_small_domain`]. The result does not pass Luhn's check but for one in
+    /// ten, and so is not taken for a card: where it is to pass, see [`Format::pan_luhn`].
+    #[must_use]
+    pub fn pan() -> Self {
+        Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4)
+    }
+
+    /// A payment card number whose first six digits are kept and whose last is Luhn's check: it
+    /// is verified, and recomputed for the result.
+    #[must_use]
+    pub fn pan_luhn() -> Self {
+        let format = Self::text("pan-luhn", Alphabet::DECIMAL, " -").keep(6, 0);
+        format.check(Check::Luhn)
+    }
+
+    /// A social security number of the United States, with hyphens or without: valid numbers
+    /// (no area 000, 666 or above 899, no group 00, no serial 0000) become valid numbers.
+    #[must_use]
+    pub fn ssn() -> Self {
+        Self::new(Shape::Ssn, &[b"ssn"])
+    }
+
+    /// A telephone number: its first `keep` digits (the country's and the area's) are kept, and
+    /// so is everything that is not a digit: ` +-.()/`.
+    #[must_use]
+    pub fn phone(keep: usize) -> Self {
+        Self::text("phone", Alphabet::DECIMAL, " +-.()/").keep(keep, 0)
+    }
+
+    /// A date written `YYYY-MM-DD`, from 0001-01-01 to 9999-12-31.
+    #[must_use]
+    pub fn date() -> Self {
+        Self::days(0, 3_652_058)
+    }
+
+    /// A date of a narrower range, both ends in it. A range of fewer than a million days needs
+    /// [`Format::allow_small_domain`].
+    ///
+    /// # Errors
+    /// [`Error::Symbol`] if an end is no date, [`Error::Format`] if they are in the wrong order.
+    pub fn date_range(first: &str, last: &str) -> Result<Self, Error> {
+        let day = |text| calendar::day_number(text).map_err(|index| Error::Symbol { index });
+        let (first, last) = (day(first)?, day(last)?);
+        if first > last {
+            return Err(Error::Format {
+                what: "the last day is before the first",
+            });
+        }
+        Ok(Self::days(first, last))
+    }
+
+    fn days(first: u32, last: u32) -> Self {
+        let days = [first.to_be_bytes(), last.to_be_bytes()];
+        Self::new(Shape::Date(first, last), &[b"date", days.as_flattened()])
+    }
+
+    /// A UUID in lower case with hyphens. Version and variant are kept.
+    #[must_use]
+    pub fn uuid() -> Self {
+        let hex = |len| Segment::Encrypt(Alphabet::HEX, len);
+        let keep = || Segment::Keep(Alphabet::HEX, 1);
+        let hyphen = || Segment::Literal("-".into());
+        Self::pattern(
+            "uuid",
+            vec![
+                hex(8),
+                hyphen(),
+                hex(4),
+                hyphen(),
+                keep(),
+                hex(3),
+                hyphen(),
+                keep(),
+                hex(3),
+                hyphen(),
+                hex(12),
+            ],
+        )
+    }
+
+    /// An e-mail address: the letters and digits of the local part are encrypted, its
+    /// punctuation and the domain are kept. Four letters or digits are the least.
+    #[must_use]
+    pub fn email() -> Self {
+        let mut format = Self::text("email", Alphabet::ALPHANUMERIC, ".!#$%&'*+-/=?^_`{|}~");
+        if let Shape::Text(text) = &mut format.shape {
+            text.until = Some('@');
+        }
+        format
+    }
+}

@@ -1,0 +1,141 @@
+//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks: on every
+//! processor whose AES is quicker with several blocks under way.
+//!
+//! Written lane by lane over arrays of eight, which compilers turn into vectors.
+
+use super::{
+    RiffpeX,
+    message::Message,
+    select::{SMALL, erase},
+};
+use crate::aes::{Aes, LANES, Operation};
+use alloc::vec::Vec;
+use zeroize::Zeroizing;
+
+/// One number for each string.
+type Lanes = [i32; LANES];
+
+impl RiffpeX {
+    /// Whether strings go eight at a time.
+    pub(super) fn fits_eight(&self) -> bool {
+        self.bytes_per_value == 16 && self.bases.iter().all(|&n| n <= SMALL)
+    }
+}
+
+/// Both phases over all digits of eight strings, one after another; false, and nothing changed,
+/// if a label that a step selects shares its first four bytes (one time in some hundred thousand).
+pub(super) struct Eight<'a, const INVERSE: bool> {
+    pub(super) cipher: &'a RiffpeX,
+    pub(super) tweak: &'a [u8],
+    pub(super) strings: &'a mut [u32],
+}
+
+impl<const INVERSE: bool> Operation for Eight<'_, INVERSE> {
+    type Output = bool;
+
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "digits are below 48, and at most 256 in number"
+    )]
+    fn run<A: Aes>(self, aes: A) -> bool {
+        let Self {
+            cipher,
+            tweak,
+            strings,
+        } = self;
+        let l = cipher.bases.len();
+        let iv = cipher.prefix.tweak_state(aes, tweak);
+        let mut digits: Zeroizing<Vec<u32>> = Zeroizing::new(strings.to_vec());
+        let mut messages: Vec<Message> = Vec::with_capacity(LANES);
+        for string in digits.chunks(l) {
+            messages.push(Message::new(string, cipher.width));
+        }
+        let blocks = messages[0].blocks.len();
+        let mut index = 0u32;
+        for step in 0..2 * l {
+            let step = if INVERSE { 2 * l - 1 - step } else { step };
+            let (f, i) = ((step >= l) as u32, step % l);
+            let mut x = [0; LANES];
+            for (k, message) in messages.iter_mut().enumerate() {
+                let digit = digits[k * l + i];
+                x[k] = digit as i32;
+                message.change(i, digit ^ f);
+                message.change(l, index ^ i as u32);
+            }
+            index = i as u32;
+            let mut s = [iv; LANES];
+            for block in 0..blocks {
+                for (s, message) in s.iter_mut().zip(&messages) {
+                    *s = aes.xor(*s, aes.load(message.blocks[block]));
+                }
+                s = aes.encrypt8(s);
+            }
+            let Some(y) = select::<A, INVERSE>(aes, s, cipher.bases[i] as usize, x) else {
+                return false;
+            };
+            for (k, message) in messages.iter_mut().enumerate() {
+                digits[k * l + i] = y[k] as u32;
+                message.change(i, f ^ y[k] as u32);
+            }
+        }
+        strings.copy_from_slice(&digits);
+        true
+    }
+}
+
+/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`, by the
+/// first four bytes of the labels; `None` if they do not tell.
+#[inline(always)]
+fn select<A: Aes, const INVERSE: bool>(
+    aes: A,
+    mut s: [A::Block; LANES],
+    n: usize,
+    x: Lanes,
+) -> Option<Lanes> {
+    let mut keys = [[0i32; LANES]; SMALL as usize];
+    let mut places = [[0i32; LANES]; SMALL as usize];
+    for j in 0..n {
+        s = aes.encrypt8(s);
+        let (mut key, mut place) = ([0; LANES], [0; LANES]);
+        for (key, &s) in key.iter_mut().zip(&s) {
+            // In the order of signed integers.
+            *key = ((aes.high(s) >> 32) as u32 ^ (1 << 31)).cast_signed();
+        }
+        for (old, moved) in keys[..j].iter().zip(&mut places[..j]) {
+            for lane in 0..LANES {
+                // Every card above the new one moves up; the new one is above all others.
+                let moves = i32::from(key[lane] < old[lane]);
+                moved[lane] += moves;
+                place[lane] += 1 - moves;
+            }
+        }
+        keys[j] = key;
+        places[j] = place;
+    }
+    let (mut y, mut mine) = ([0; LANES], [0; LANES]);
+    for (card, (key, place)) in (0i32..).zip(keys[..n].iter().zip(&places)) {
+        for lane in 0..LANES {
+            let (at, value) = if INVERSE {
+                (card, place[lane])
+            } else {
+                (place[lane], card)
+            };
+            let here = -i32::from(at == x[lane]);
+            y[lane] |= value & here;
+            mine[lane] |= key[lane] & here;
+        }
+    }
+    // A place is right if no other card's label begins as its own does.
+    let mut same = [0; LANES];
+    for key in &keys[..n] {
+        for lane in 0..LANES {
+            same[lane] += i32::from(key[lane] == mine[lane]);
+        }
+    }
+    erase(&mut keys[..n]);
+    erase(&mut places[..n]);
+    (same == [1; LANES]).then_some(y)
+}
