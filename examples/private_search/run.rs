@@ -148,6 +148,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
             fetch: stage(|s| s.fetch),
             open: stage(|s| s.open),
             rank: stage(|s| s.rank),
+            payloads: stage(|s| s.payloads),
         },
         server: median(servers),
         total: median(totals),
