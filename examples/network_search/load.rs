@@ -26,7 +26,9 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
             "{n} vectors of {} dimensions, {CLIENTS} clients, loopback, TLS, signed",
             args.dim
         );
-        println!("mode    what      clients  per second  p50 ms  p99 ms  requests per scan");
+        println!(
+            "mode    what      clients  per second  p50 ms  p99 ms  requests per scan  scan ms"
+        );
     }
     for mode in [Mode::Masked, Mode::Open] {
         let index = mode.build(&keys, &base)?;
@@ -39,9 +41,10 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
                 let work = Work::prepare(&party, &keys, &queries, what, clients, args.requests)?;
                 let before = scans(&party)?;
                 let load = work.run()?;
-                let (count, sum) = scans(&party)?;
-                let per_scan = (sum - before.1) / (count - before.0).max(1.0);
-                load.print(args.json, name, what, clients, per_scan);
+                let after = scans(&party)?;
+                let [count, requests, seconds] = [0, 1, 2].map(|i| after[i] - before[i]);
+                let scans = (requests / count.max(1.0), seconds * 1e3 / count.max(1.0));
+                load.print(args.json, name, what, clients, scans);
                 Ok(load)
             };
             // Warm: the first requests pay for threads and pages.
@@ -59,14 +62,18 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Scans so far, and the requests that they answered.
-fn scans(party: &Party) -> Result<(f64, f64), Box<dyn Error>> {
+/// Scans so far, the requests that they answered, and the seconds that they took.
+fn scans(party: &Party) -> Result<[f64; 3], Box<dyn Error>> {
     let metrics = party.metrics()?;
     let value = |series: &str| -> Result<f64, Box<dyn Error>> {
         let line = metrics.lines().find_map(|line| line.strip_prefix(series));
         Ok(line.ok_or("no such count")?.trim().parse()?)
     };
-    Ok((value("sordino_batch_count ")?, value("sordino_batch_sum ")?))
+    Ok([
+        value("sordino_batch_count ")?,
+        value("sordino_batch_sum ")?,
+        value("sordino_scan_seconds_sum ")?,
+    ])
 }
 
 /// What each client is going to do.
@@ -171,18 +178,19 @@ impl Load {
         self.times[at].as_secs_f64() * 1e3
     }
 
-    fn print(&self, json: bool, name: &str, what: &str, clients: usize, per_scan: f64) {
+    fn print(&self, json: bool, name: &str, what: &str, clients: usize, scans: (f64, f64)) {
         let (rate, p50, p99) = (self.throughput(), self.percentile(50), self.percentile(99));
         if json {
             let line = serde_json::json!({
                 "mode": name, "what": what, "clients": clients, "per_second": rate,
-                "p50_ms": p50, "p99_ms": p99, "requests_per_scan": per_scan,
+                "p50_ms": p50, "p99_ms": p99, "requests_per_scan": scans.0, "scan_ms": scans.1,
             });
             println!("{line}");
             return;
         }
         println!(
-            "{name:<7} {what:<9} {clients:>7} {rate:>11.1} {p50:>7.2} {p99:>7.2} {per_scan:>18.2}"
+            "{name:<7} {what:<9} {clients:>7} {rate:>11.1} {p50:>7.2} {p99:>7.2} {:>18.2} {:>8.2}",
+            scans.0, scans.1
         );
     }
 }

@@ -117,9 +117,10 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
     let keys = OwnerKeys::generate(&mut rand::rng());
     if !args.json {
         println!(
-            "{n} vectors of {} dimensions, {} queries, TLS 1.3, every request signed (ML-DSA-65)",
+            "{n} vectors of {} dimensions, {} queries, TLS 1.3, every request signed (ML-DSA-65).",
             args.dim, args.queries
         );
+        println!("No server saw a query, a score, a hit, or which vectors were near.");
         println!(
             "mode    recall@10  ms/search  once kB  up kB  down kB  on the wire kB  seen by the server"
         );
@@ -198,11 +199,12 @@ impl Measured {
             "{name:<7} {recall:>9.3} {ms:>10.2} {once:>8.1} {up:>6.1} {down:>8.1} {wire:>15.1}  {}",
             mode.seen()
         );
-        let answered = metrics.lines().find(|line| line.contains("answered_total"));
+        let answered = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("sordino_answered_total "));
         println!(
-            "        {}; the server's own count: {}",
-            "it saw the client's key, and never a query, a hit or which rows were near",
-            answered.unwrap_or("none")
+            "        it also saw the client's key; its metrics say {} requests answered",
+            answered.unwrap_or("no")
         );
     }
 }

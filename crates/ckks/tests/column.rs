@@ -338,6 +338,76 @@ fn updates_equal_encoding_anew() {
 }
 
 #[test]
+fn segments_lie_in_one_database_as_in_databases_of_their_own() {
+    let mut rng = ChaCha12Rng::from_seed([9; 32]);
+    let (params, dim) = (Params::modular_26_t4(), 11);
+    let mut database = Database::empty(&params, SEED, dim, 0).unwrap();
+    let mut client = Client::empty(&params, SEED, dim).unwrap();
+    assert!(client.is_empty() && database.is_empty());
+    let query = integer_query(&mut rng, dim, 26);
+    let mut segments: Vec<(usize, Vec<i32>)> = Vec::new();
+    for count in [1, 512, 700, 3] {
+        let first = database.len().next_multiple_of(params.block_vectors());
+        let codes = residues(&mut rng, count * dim, 26);
+        let hint = database.append_segment_modular(&codes).unwrap();
+        let (alone, alone_hint) = Database::encode_modular(&params, SEED, &codes, dim).unwrap();
+        assert_eq!(hint, alone_hint);
+        client.extend(&hint).unwrap();
+        assert_eq!(
+            (database.len(), client.len()),
+            (first + count, first + count)
+        );
+        segments.push((first, codes));
+
+        let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
+        let reply = database.score(&encrypted).unwrap();
+        let found = client.decrypt_modular(secret, &reply).unwrap();
+        for (first, codes) in &segments {
+            let expected = dots(&query, codes);
+            for (found, expected) in found[*first..].iter().zip(expected) {
+                let error = (*found as f64 - expected).rem_euclid(f64::from(1 << 26));
+                let error = error.min(f64::from(1 << 26) - error);
+                assert!(error < 50_000.0, "{found} for {expected}");
+            }
+        }
+        drop(alone);
+    }
+
+    // Back to the first two segments, and on in another way.
+    client.truncate(1024).unwrap();
+    let mut other = Database::empty(&params, SEED, dim, 5000).unwrap();
+    for (_, codes) in &segments[..2] {
+        other.append_segment_modular(codes).unwrap();
+    }
+    let codes = residues(&mut rng, 40 * dim, 26);
+    client
+        .extend(&other.append_segment_modular(&codes).unwrap())
+        .unwrap();
+    assert_eq!(client.len(), 1064);
+    let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
+    let reply = other.score(&encrypted).unwrap();
+    assert_eq!(client.decrypt_modular(secret, &reply).unwrap().len(), 1064);
+    assert!(client.truncate(1065).is_err());
+
+    let foreign = Database::empty(&Params::modular_26_t8(), SEED, dim, 0);
+    let hint = foreign.unwrap().append_segment_modular(&codes).unwrap();
+    assert!(matches!(
+        client.extend(&hint).unwrap_err(),
+        Error::Mismatch { .. }
+    ));
+    let wide = Database::empty(&params, SEED, 40, 0);
+    let hint = wide.unwrap().append_segment_modular(&codes).unwrap();
+    assert!(matches!(
+        client.extend(&hint).unwrap_err(),
+        Error::Mismatch {
+            what: "dimensions",
+            ..
+        }
+    ));
+    assert!(database.append_segment(&[0.0; 11]).is_err());
+}
+
+#[test]
 fn a_database_survives_its_file() {
     let mut rng = ChaCha12Rng::from_seed([8; 32]);
     let (params, dim) = (Params::real_t4(), 9);

@@ -123,8 +123,11 @@ impl<D: Disk> Store<D> {
     /// As there.
     pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        let current = folder.current()?;
+        // No lock file where there is no index.
+        folder.current()?;
         let lock = lock(folder.root())?;
+        // Only now does nobody else change it.
+        let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
         let (sets, dead) = records::read(&folder, &manifest, &keys.reader())?;
         let highest = folder.highest()?.max(manifest.version);

@@ -99,9 +99,11 @@ fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
 
 const CHUNK: usize = 64 << 10;
 
+type Case = fn() -> Result<Replies, Status>;
+
 #[test]
 fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
-    let cases: Vec<(&str, fn() -> Result<Replies, Status>)> = vec![
+    let cases: Vec<(&str, Case)> = vec![
         ("nothing", || parts(vec![])),
         ("too long", || parts(vec![part(1001, 1001)])),
         ("announced without end", || {
@@ -163,7 +165,7 @@ fn a_slow_reply_ends_at_its_deadline() {
         Ok(replies)
     };
     // Never; each part too late; each part in time but all of them too slow.
-    for (pause, count, least) in [(3600_000, 1, 400), (500, 3, 400), (300, 100, 400)] {
+    for (pause, count, least) in [(3_600_000, 1, 400), (500, 3, 400), (300, 100, 400)] {
         let pause = Duration::from_millis(pause);
         let lying = Lying::serve(move |_| slow(pause, count));
         let start = Instant::now();

@@ -1,5 +1,7 @@
 //! A server and its clients on loopback: searches, floods, lies, and a quiet end.
 
+#![expect(clippy::unwrap_used, reason = "the functions that tests share")]
+
 mod hostile_client;
 mod hostile_server;
 mod parties;
