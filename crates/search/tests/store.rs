@@ -677,7 +677,7 @@ struct Replaying<'a> {
 }
 
 impl Transport for Replaying<'_> {
-    fn call(&mut self, request: &[u8]) -> Result<Vec<u8>, Error> {
+    fn call(&mut self, request: &[u8], _: usize) -> Result<Vec<u8>, Error> {
         let is_manifest = request[6..8] == 101u16.to_le_bytes();
         if is_manifest { self.old } else { self.new }.handle(request)
     }
