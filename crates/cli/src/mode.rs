@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// How an index is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// The server sees neither vectors nor queries, and scores all vectors.
     Masked,
     /// The server holds the vectors and does not see the queries.
@@ -17,11 +17,11 @@ pub enum Mode {
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 4] = [Self::Masked, Self::Open, Self::Sealed, Self::Local];
+    pub(crate) const ALL: [Self; 4] = [Self::Masked, Self::Open, Self::Sealed, Self::Local];
 
     /// The word for it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Masked => "masked",
             Self::Open => "open",

@@ -116,7 +116,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             Some(mode) => format!("use: sordino index build --mode {mode}"),
             None => "no mode satisfies all of this".to_owned(),
         };
-        format!("{plan}\n\n{table}\n{last}")
+        format!(
+            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}\n{last}",
+            args.k, args.recall, args.queries
+        )
     })
 }
 

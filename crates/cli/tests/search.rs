@@ -802,12 +802,12 @@ fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
     let start = Instant::now();
     done(&add);
     let whole = start.elapsed();
-    let mut records = place.verify("index")["records"].as_u64().unwrap();
+    let mut records = place.verify("masked")["records"].as_u64().unwrap();
     assert_eq!(records, 2500);
     let mut cut = 0;
     for tenth in 0..12u32 {
         let ended = killed(&add, whole * tenth / 10);
-        let now = place.verify("index")["records"].as_u64().unwrap();
+        let now = place.verify("masked")["records"].as_u64().unwrap();
         match ended {
             Some(_) => assert_eq!(now, records + 500),
             None => {

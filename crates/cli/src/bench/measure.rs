@@ -44,6 +44,14 @@ pub(super) struct Measured {
     pub(super) identical_messages: bool,
 }
 
+/// An index that was built here.
+struct Built {
+    index: Index,
+    time: Duration,
+    /// What sealed mode's builder expects, and whether that is enough.
+    recall: Option<(f64, bool)>,
+}
+
 /// The measurements of a mode: one for each of its forms.
 pub(super) fn mode(
     set: &Set,
@@ -60,7 +68,7 @@ pub(super) fn mode(
     };
     let k = args.k;
     let base = set.base.as_ref().ok_or(sordino_search::Error::NoVectors)?;
-    let mut built: Vec<(&'static str, Index, Duration, Option<(f64, bool)>)> = Vec::new();
+    let mut built = Vec::new();
     let start = Instant::now();
     match mode {
         Mode::Sealed => {
@@ -72,13 +80,19 @@ pub(super) fn mode(
             };
             let plan = Plan::new(base.len(), base.dim(), wish)?;
             let made = build::sealed(&mut rng, &keys, base, &plan, &mut progress)?;
-            let form = plan.chosen().routing.name();
-            let recall = Some((made.expected_recall, made.reached));
-            built.push((form, made.index, start.elapsed(), recall));
+            built.push(Built {
+                index: made.index,
+                time: start.elapsed(),
+                recall: Some((made.expected_recall, made.reached)),
+            });
         }
         Mode::Local => {
             let index = build::local(&mut rng, &keys, base, k, &mut progress)?;
-            built.push(("", index, start.elapsed(), None));
+            built.push(Built {
+                index,
+                time: start.elapsed(),
+                recall: None,
+            });
         }
         Mode::Open | Mode::Masked => {
             let build = match mode {
@@ -88,16 +102,20 @@ pub(super) fn mode(
             for packing in Packing::ALL {
                 let start = Instant::now();
                 let index = build(&mut rng, &keys, base, k, packing, &mut progress)?;
-                built.push((packing.name(), index, start.elapsed(), None));
+                built.push(Built {
+                    index,
+                    time: start.elapsed(),
+                    recall: None,
+                });
             }
         }
     }
     bar.finish_and_clear();
-    let measured = built.into_iter().map(|(form, index, time, recall)| {
-        let measured = pool.install(|| search(set, &keys.reader(), index, output))?;
+    let measured = built.into_iter().map(|built| {
+        let recall = built.recall;
+        let measured = pool.install(|| search(set, &keys.reader(), built.index, output))?;
         Ok(Measured {
-            form,
-            build_s: Some(time.as_secs_f64()),
+            build_s: Some(built.time.as_secs_f64()),
             expected_recall: recall.map(|(recall, _)| recall),
             reached: recall.is_none_or(|(_, reached)| reached),
             ..measured

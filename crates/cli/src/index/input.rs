@@ -3,8 +3,8 @@
 use crate::Error;
 use clap::Args;
 use sordino_search::vectors::{ColumnNames, Reader, ids};
-use sordino_search::{Batch, Error as Search};
-use std::path::PathBuf;
+use sordino_search::{Batch, Error as Search, Vectors};
+use std::path::{Path, PathBuf};
 
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
@@ -32,6 +32,9 @@ pub(super) struct Records {
     /// Records that have come.
     read: usize,
 }
+
+/// Vectors, and the ids that they have of their own.
+type Chunk = (Option<Vec<u32>>, Vectors);
 
 impl Input {
     pub(super) fn open(&self) -> Result<Records, Error> {
@@ -84,7 +87,7 @@ impl Records {
     }
 
     /// The next records, with the ids that they have of their own.
-    fn chunk(&mut self) -> Option<Result<(Option<Vec<u32>>, sordino_search::Vectors), Search>> {
+    fn chunk(&mut self) -> Option<Result<Chunk, Search>> {
         let chunk = match self.reader.next() {
             Some(Ok(chunk)) => chunk,
             Some(Err(error)) => return Some(Err(error)),
@@ -111,7 +114,7 @@ impl Records {
     }
 
     /// The file's name for an error of it.
-    pub(super) fn named(file: &std::path::Path) -> impl Fn(Search) -> Error + use<> {
+    pub(super) fn named(file: &Path) -> impl Fn(Search) -> Error + use<> {
         let vectors = Error::vectors(file);
         // What the reader says is about the file; the rest is about the index.
         move |error| match error {
@@ -128,7 +131,7 @@ impl Records {
         }
     }
 
-    pub(super) fn file(&self) -> &std::path::Path {
+    pub(super) fn file(&self) -> &Path {
         &self.file
     }
 }
@@ -154,7 +157,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn next(&mut self) -> Result<Option<(Vec<u32>, sordino_search::Vectors)>, Error> {
+    pub(super) fn next(&mut self) -> Result<Option<(Vec<u32>, Vectors)>, Error> {
         let named = Records::named(self.records.file());
         let (mut ids, mut data) = (Vec::new(), Vec::new());
         while ids.len() < self.most {
@@ -177,7 +180,7 @@ impl Gathered {
         if ids.is_empty() {
             return Ok(None);
         }
-        let vectors = sordino_search::Vectors::new(self.records.dim(), data)?;
+        let vectors = Vectors::new(self.records.dim(), data)?;
         Ok(Some((ids, vectors)))
     }
 }
