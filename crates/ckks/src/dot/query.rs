@@ -132,7 +132,7 @@ impl SecretKey {
             reversed[2 * N - 1 - j] = -s;
         }
         let starts: Vec<usize> = (0..shape.per).map(|v| N - 1 - shape.position(v)).collect();
-        let mut masks = Vec::with_capacity(shape.per);
+        let mut masks = Zeroizing::new(Vec::<u64>::with_capacity(shape.per));
         let mut scores = Vec::with_capacity(count);
         for (k, pack) in reply.packs().enumerate() {
             masks.clear();
