@@ -156,8 +156,8 @@ fn fours(x: u64) -> (u64, bool) {
 /// The eight digits of `x < 10^8`, the first lowest: the inverse of [`eight`].
 #[inline(always)]
 fn digits(x: u64) -> u64 {
-    let high = (x * 109_951_163) >> 40;
-    digits_of_fours((x << 32) - high * ((10_000 << 32) - 1))
+    let high = x.wrapping_mul(109_951_163) >> 40;
+    digits_of_fours((x << 32).wrapping_sub(high.wrapping_mul((10_000 << 32) - 1)))
 }
 
 /// [`digits`] of a number below `10^len`.
@@ -172,12 +172,14 @@ fn few_digits(x: u64, len: usize) -> u64 {
 /// The inverse of [`fours`]. The products are exact for their operands: `floor(x / 10000)` for
 /// eight digits, then `/ 100` below 10000, `/ 10` below 100. A part `x` becomes its high half and,
 /// above it, what that leaves: in one subtraction, `x 2^k - high (d 2^k - 1)`.
+/// Nothing here overflows; wrapping operations have no checks, which would be branches.
 #[inline(always)]
 fn digits_of_fours(fours: u64) -> u64 {
-    let high = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let pairs = (fours << 16) - high * ((100 << 16) - 1);
-    let high = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
-    (pairs << 8) - high * ((10 << 8) - 1) + ZEROS
+    let high = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = (fours << 16).wrapping_sub(high.wrapping_mul((100 << 16) - 1));
+    let high = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = (pairs << 8).wrapping_sub(high.wrapping_mul((10 << 8) - 1));
+    digits.wrapping_add(ZEROS)
 }
 
 #[cfg(test)]
