@@ -5,11 +5,10 @@
     reason = "words are cut to digits and flags"
 )]
 
-use chacha20::ChaCha20Rng;
-use rand_core::{CryptoRng, SeedableRng};
+use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Digits, Panels, Small, Vector, Words};
-use sordino_lattice::sample::{gaussian::Sampler, uniform};
+use sordino_lattice::sample::{gaussian::Sampler, stream::Stream, uniform};
 use zeroize::Zeroizing;
 
 use crate::Seed;
@@ -39,9 +38,10 @@ pub(crate) enum Domain {
     Second = 3,
 }
 
-/// Row `j` of the matrix of a domain.
-pub(crate) fn row_of_a(seed: &Seed, domain: Domain, j: usize, out: &mut [u32]) {
-    uniform::fill_row(&seed.0, domain as u8, j as u64, out);
+/// The rows of the matrix of a domain: `(j, out)` fills `out` with row `j`.
+pub(crate) fn rows_of_a(seed: &Seed, domain: Domain) -> impl FnMut(usize, &mut [u32]) {
+    let mut rows = uniform::Rows::new(&seed.0, domain as u8);
+    move |j, out| rows.fill(j as u64, out)
 }
 
 /// `out = product(D)`, `width` words a row, chunk by chunk on all threads.
@@ -144,17 +144,18 @@ pub(crate) fn masks<R: CryptoRng + ?Sized>(
     a: &Words,
     k: usize,
 ) -> (Small, Vec<Vec<u32>>) {
-    // A generator for each query, so that threads can share the sampling.
+    // A seed for each query, so that threads can share the sampling; AES expands it several times
+    // faster than the caller's generator gives bytes.
     let mut seeds = Zeroizing::new(vec![[0; 32]; k]);
     seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
     let sampled: Vec<_> = seeds
         .par_iter()
         .map(|seed| {
-            let mut rng = ChaCha20Rng::from_seed(*seed);
+            let mut stream = Stream::new(seed, 0);
             let mut secret = Zeroizing::new(vec![0; n]);
             let mut errors = Zeroizing::new(vec![0; a.rows()]);
-            sampler.fill(&mut rng, &mut secret);
-            sampler.fill(&mut rng, &mut errors);
+            sampler.fill(&mut stream, &mut secret);
+            sampler.fill(&mut stream, &mut errors);
             (secret, errors)
         })
         .collect();

@@ -11,10 +11,9 @@
 //! block out by reading all of them under masks, and compares with its 32 entries. Neither branches
 //! nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
 //! compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are
-//! secret; the buffers used here are zeroised.
+//! secret; the stream zeroises its own.
 
-use rand_core::CryptoRng;
-use zeroize::Zeroize;
+use super::stream::Stream;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -27,7 +26,7 @@ use fixed::Fixed;
 
 /// Entries of a block of the table.
 const BLOCK: usize = 32;
-/// Samples that share one call of the generator.
+/// Samples that share one call of the stream.
 const BATCH: usize = 32;
 
 /// The cumulative table of one `sigma`.
@@ -129,15 +128,12 @@ impl Sampler {
         u128::from(block.high[at]) << 64 | u128::from(block.low[at])
     }
 
-    /// Fills `out` with independent samples, from 129 random bits each.
-    pub fn fill<R: CryptoRng + ?Sized>(&self, rng: &mut R, out: &mut [i16]) {
-        let mut bytes = [0; BATCH * 16 + BATCH / 8];
+    /// Fills `out` with independent samples, from 129 bits of the stream each.
+    pub fn fill(&self, stream: &mut Stream, out: &mut [i16]) {
         for out in out.chunks_mut(BATCH) {
-            rng.fill_bytes(&mut bytes);
-            let (words, signs) = bytes.split_at(BATCH * 16);
-            self.draw(words, signs, out);
+            let (words, rest) = stream.chunk(BATCH * 16 + BATCH / 8).split_at(BATCH * 16);
+            self.draw(words, &rest[..BATCH / 8], out);
         }
-        bytes.zeroize();
     }
 
     /// Samples from 16 bytes and one bit each.

@@ -34,6 +34,12 @@ impl Stream {
         }
     }
 
+    /// Goes to the start of stream number `nonce` of the same seed.
+    pub fn restart(&mut self, nonce: u64) {
+        self.nonce = nonce;
+        self.counter = 0;
+    }
+
     /// The next `len` bytes, up to a whole block, but at most [`CHUNK`].
     pub fn chunk(&mut self, len: usize) -> &[u8] {
         let (blocks, _) = self.blocks.as_chunks_mut::<16>();
@@ -90,5 +96,8 @@ mod tests {
             }
             blocks += expected as u64 / 16;
         }
+        let first = Stream::new(&seed, 5).chunk(48).to_vec();
+        stream.restart(5);
+        assert_eq!(stream.chunk(48), first);
     }
 }

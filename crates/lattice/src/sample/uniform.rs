@@ -1,26 +1,41 @@
 //! Uniform words mod 2^32 from a 32-byte seed.
 //!
-//! Row `i` of a matrix is the ChaCha20 keystream (RFC 8439's block function with a 64-bit block
-//! counter and a 64-bit stream number) under the seed as key, read as little-endian words. The
-//! stream number is `domain << 56 | i`, so that matrices of different domains share no keystream
-//! and every row can be drawn on its own, in any order and by any thread.
+//! Row `i` of a matrix is the stream with number `domain << 56 | i` under the seed (see
+//! [`Stream`]), read as little-endian words: matrices of different domains share no keystream, and
+//! every row can be drawn on its own, in any order and by any thread.
 
-use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use super::stream::Stream;
 
-/// Fills `out` with row `row` of the matrix of `domain` under `seed`.
-///
-/// The words are public: they are a function of the seed alone.
-///
-/// # Panics
-/// If `row` needs more than 56 bits.
-pub fn fill_row(seed: &[u8; 32], domain: u8, row: u64, out: &mut [u32]) {
-    assert!(row < 1 << 56, "row {row} does not fit beside the domain");
-    let mut rng = ChaCha20Rng::from_seed(*seed);
-    rng.set_stream(u64::from(domain) << 56 | row);
-    rng.fill_bytes(bytemuck::cast_slice_mut(out));
-    for word in out {
-        *word = u32::from_le(*word);
+/// The rows of one matrix. The words are public: they are a function of the seed alone.
+#[derive(Debug)]
+pub struct Rows {
+    stream: Stream,
+    domain: u8,
+}
+
+impl Rows {
+    /// The matrix of `domain` under `seed`.
+    #[must_use]
+    pub fn new(seed: &[u8; 32], domain: u8) -> Self {
+        let stream = Stream::new(seed, 0);
+        Self { stream, domain }
+    }
+
+    /// Fills `out` with row `row`.
+    ///
+    /// # Panics
+    /// If `row` needs more than 56 bits.
+    pub fn fill(&mut self, row: u64, out: &mut [u32]) {
+        assert!(row < 1 << 56, "row {row} does not fit beside the domain");
+        self.stream.restart(u64::from(self.domain) << 56 | row);
+        let mut out = out.iter_mut();
+        while out.len() > 0 {
+            let (words, _) = self.stream.chunk(4 * out.len()).as_chunks();
+            // In this order, so that no word is taken when the bytes are at their end.
+            for (bytes, word) in words.iter().zip(out.by_ref()) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+        }
     }
 }
 
@@ -28,24 +43,33 @@ pub fn fill_row(seed: &[u8; 32], domain: u8, row: u64, out: &mut [u32]) {
 mod tests {
     use super::*;
 
+    fn row(domain: u8, row: u64, len: usize) -> Vec<u32> {
+        let mut words = vec![0; len];
+        Rows::new(&[7; 32], domain).fill(row, &mut words);
+        words
+    }
+
     #[test]
-    fn the_words_are_the_keystream_of_rfc_8439() {
-        // Appendix A.1, test vector 1: key, nonce and counter zero.
+    fn the_words_are_the_blocks_of_fips_197() {
+        // All zero key and block: AES-256 of FIPS 197 gives dc95c078 a2408989 ad48a214 92842087.
         let mut words = [0; 4];
-        fill_row(&[0; 32], 0, 0, &mut words);
-        let expected = [0xade0_b876, 0x903d_f1a0, 0xe56a_5d40, 0x28bd_8653];
+        Rows::new(&[0; 32], 0).fill(0, &mut words);
+        let expected = [0x78c0_95dc, 0x8989_40a2, 0x14a2_48ad, 0x8720_8492];
         assert_eq!(words, expected);
     }
 
     #[test]
     fn rows_and_domains_differ_and_a_prefix_is_a_prefix() {
-        let row = |domain, row, len| {
-            let mut words = vec![0; len];
-            fill_row(&[7; 32], domain, row, &mut words);
-            words
-        };
-        assert_eq!(row(1, 5, 100)[..33], row(1, 5, 33));
+        for len in [0, 1, 3, 33, 1023, 1024] {
+            assert_eq!(row(1, 5, 1500)[..len], row(1, 5, len));
+        }
         assert_ne!(row(1, 5, 33), row(1, 6, 33));
         assert_ne!(row(1, 5, 33), row(2, 5, 33));
+        let mut rows = Rows::new(&[7; 32], 1);
+        for at in [5, 0, 5, 1 << 40] {
+            let mut words = vec![0; 33];
+            rows.fill(at, &mut words);
+            assert_eq!(words, row(1, at, 33));
+        }
     }
 }

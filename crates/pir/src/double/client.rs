@@ -84,11 +84,8 @@ impl Client {
         check_scheme(params, Scheme::Double)?;
         check_params(&hint.params, params)?;
         let n = params.n();
-        let expand = |domain, rows| {
-            Words::from_rows(backend, rows, n, |j, row| {
-                lwe::row_of_a(seed, domain, j, row);
-            })
-        };
+        let expand =
+            |domain, rows| Words::from_rows(backend, rows, n, lwe::rows_of_a(seed, domain));
         Ok(Self {
             params: *params,
             version: hint.version,

@@ -46,9 +46,8 @@ impl Server {
         check_params(database.params(), params)?;
         let (n, width) = (params.n(), params.hint_bits());
         let g = first_hint(backend, &database, seed)?;
-        let a2 = Panels::from_rows(backend, params.per_column(), n, |i, row| {
-            lwe::row_of_a(seed, Domain::Second, i, row);
-        });
+        let rows = lwe::rows_of_a(seed, Domain::Second);
+        let a2 = Panels::from_rows(backend, params.per_column(), n, rows);
         let mut words = vec![0; params.hint_words()];
         for_row_chunks(g.digits(), n, &mut words, |digits, out| {
             digits.mul_panels(&a2, out);
@@ -160,9 +159,8 @@ impl Server {
 fn first_hint(backend: Backend, database: &Database, seed: &Seed) -> Result<Matrix, Error> {
     let params = database.params();
     let (n, d, l) = (params.n(), params.record_len(), params.per_column());
-    let a1 = Panels::from_rows(backend, params.columns(), n, |j, row| {
-        lwe::row_of_a(seed, Domain::First, j, row);
-    });
+    let rows = lwe::rows_of_a(seed, Domain::First);
+    let a1 = Panels::from_rows(backend, params.columns(), n, rows);
     let mut g = Matrix::zeroed(d * KAPPA * n, l);
     // 64 slots at a time: a cache line of every row of G.
     let mut h1 = vec![0; LANES * d * n];

@@ -104,9 +104,12 @@ impl Client {
             version: hint.version,
             seed: *seed,
             sampler: params.set().sampler(),
-            a: Words::from_rows(backend, params.columns(), n, |j, row| {
-                lwe::row_of_a(seed, Domain::Simple, j, row);
-            }),
+            a: Words::from_rows(
+                backend,
+                params.columns(),
+                n,
+                lwe::rows_of_a(seed, Domain::Simple),
+            ),
             h: Words::from_rows(backend, params.rows(), n, |i, row| {
                 for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
                     *word = rounded << shift;

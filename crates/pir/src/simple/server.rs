@@ -84,9 +84,8 @@ impl Server {
     /// [`Error::Length`] if the database is mapped from a file that has changed its length.
     pub fn hint(&self) -> Result<Hint, Error> {
         let (n, width) = (self.params.n(), self.params.hint_bits());
-        let a = Panels::from_rows(self.backend, self.params.columns(), n, |j, row| {
-            lwe::row_of_a(&self.seed, Domain::Simple, j, row);
-        });
+        let rows = lwe::rows_of_a(&self.seed, Domain::Simple);
+        let a = Panels::from_rows(self.backend, self.params.columns(), n, rows);
         let mut words = vec![0; self.params.rows() * n];
         for_row_chunks(self.database.digits()?, n, &mut words, |digits, out| {
             digits.mul_panels(&a, out);

@@ -121,14 +121,12 @@ impl Client {
     pub fn apply(&mut self, update: &Update) -> Result<(), Error> {
         check_params(&update.from, &self.params)?;
         check_version(update.version, self.version)?;
-        let seed = self.seed;
-        self.a.extend(update.to.columns(), |j, row| {
-            lwe::row_of_a(&seed, Domain::Simple, j, row);
-        });
+        let mut row_of_a = lwe::rows_of_a(&self.seed, Domain::Simple);
+        self.a.extend(update.to.columns(), &mut row_of_a);
         let mut a_j = vec![0; self.params.n()];
         for (index, delta) in &update.deltas {
             let (column, slot) = update.to.locate(*index);
-            lwe::row_of_a(&seed, Domain::Simple, column, &mut a_j);
+            row_of_a(column, &mut a_j);
             for (i, delta) in delta.iter().enumerate() {
                 let delta = i32::from(*delta).cast_unsigned();
                 self.h.update_row(slot * delta_len(update) + i, |h_i| {
