@@ -26,7 +26,10 @@ pub(crate) fn parse(x: &[u8]) -> (u64, bool) {
     } else {
         // Zeros in front, which little-endian is below.
         let shift = 64 - 8 * head.len();
-        eight((load(head) << shift) | (ZEROS & !(u64::MAX << shift)))
+        few(
+            (load(head) << shift) | (ZEROS & !(u64::MAX << shift)),
+            head.len(),
+        )
     };
     for chunk in rest.as_chunks::<8>().0 {
         let (next, all) = eight(u64::from_le_bytes(*chunk));
@@ -47,7 +50,10 @@ pub(crate) fn format(mut number: u64, out: &mut [u8]) {
         number = q;
     }
     if !head.is_empty() {
-        store(digits(number) >> (64 - 8 * head.len()), head);
+        store(
+            few_digits(number, head.len()) >> (64 - 8 * head.len()),
+            head,
+        );
     }
 }
 
@@ -59,7 +65,8 @@ pub(crate) fn parse_reversed(x: &[u8]) -> (u64, bool) {
     let (mut number, mut good) = if head.is_empty() {
         (0, true)
     } else {
-        eight((load(head) | (ZEROS << (8 * head.len()))).swap_bytes())
+        let text = load(head) | (ZEROS << (8 * head.len()));
+        few(text.swap_bytes(), head.len())
     };
     for chunk in rest.as_chunks::<8>().0.iter().rev() {
         let (next, all) = eight(u64::from_be_bytes(*chunk));
@@ -81,7 +88,7 @@ pub(crate) fn format_reversed(mut number: u64, out: &mut [u8]) {
         number = q;
     }
     if !head.is_empty() {
-        store(digits(number).swap_bytes(), head);
+        store(few_digits(number, head.len()).swap_bytes(), head);
     }
 }
 
@@ -118,27 +125,61 @@ fn store(mut number: u64, mut out: &mut [u8]) {
 }
 
 /// The number that eight digits write, the first digit lowest, and whether all were digits.
-/// Neighbours are joined to pairs, the pairs to fours, the fours to the number.
 #[inline(always)]
 fn eight(x: u64) -> (u64, bool) {
+    let (fours, good) = fours(x);
+    let number = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
+    (number, good)
+}
+
+/// [`eight`] where all but the last `len` digits are zero; up to four need a product less.
+#[inline(always)]
+fn few(x: u64, len: usize) -> (u64, bool) {
+    if len > 4 {
+        return eight(x);
+    }
+    let (fours, good) = fours(x);
+    (fours >> 32, good)
+}
+
+/// The numbers that four and four digits write, and whether all were digits. Neighbours are
+/// joined to pairs, the pairs to fours.
+#[inline(always)]
+fn fours(x: u64) -> (u64, bool) {
     let x = x ^ ZEROS;
     let over = (x.wrapping_add(0x7676_7676_7676_7676) | x) & 0x8080_8080_8080_8080;
     let pairs = (x.wrapping_mul(10).wrapping_add(x >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let number = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
-    (number, over == 0)
+    (fours, over == 0)
 }
 
-/// The eight digits of `x < 10^8`, the first lowest: the inverse of [`eight`]. The products are
-/// exact for their operands: `floor(x / 10000)`, then `/ 100` below 10000, `/ 10` below 100.
+/// The eight digits of `x < 10^8`, the first lowest: the inverse of [`eight`].
 #[inline(always)]
 fn digits(x: u64) -> u64 {
-    let high = (x * 109_951_163) >> 40;
-    let fours = high | ((x - 10_000 * high) << 32);
-    let high = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let pairs = high | ((fours - 100 * high) << 16);
-    let high = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
-    (high | ((pairs - 10 * high) << 8)) + ZEROS
+    let high = x.wrapping_mul(109_951_163) >> 40;
+    digits_of_fours((x << 32).wrapping_sub(high.wrapping_mul((10_000 << 32) - 1)))
+}
+
+/// [`digits`] of a number below `10^len`.
+#[inline(always)]
+fn few_digits(x: u64, len: usize) -> u64 {
+    if len > 4 {
+        return digits(x);
+    }
+    digits_of_fours(x << 32)
+}
+
+/// The inverse of [`fours`]. The products are exact for their operands: `floor(x / 10000)` for
+/// eight digits, then `/ 100` below 10000, `/ 10` below 100. A part `x` becomes its high half and,
+/// above it, what that leaves: in one subtraction, `x 2^k - high (d 2^k - 1)`.
+/// Nothing here overflows; wrapping operations have no checks, which would be branches.
+#[inline(always)]
+fn digits_of_fours(fours: u64) -> u64 {
+    let high = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = (fours << 16).wrapping_sub(high.wrapping_mul((100 << 16) - 1));
+    let high = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = (pairs << 8).wrapping_sub(high.wrapping_mul((10 << 8) - 1));
+    digits.wrapping_add(ZEROS)
 }
 
 #[cfg(test)]

@@ -280,13 +280,15 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
     /// `NUM_radix(REV(x))`, below `2^64`.
     fn number(&self, x: &[u16]) -> u64 {
         let radix = u64::from(self.radix);
-        x.iter().rev().fold(0, |n, &x| n * radix + u64::from(x))
+        let join = |n: u64, &x: &u16| n.wrapping_mul(radix).wrapping_add(x.into());
+        x.iter().rev().fold(0, join)
     }
 
     /// `NUM_radix(REV(x))`, below `2^128`.
     fn number_128(&self, x: &[u16]) -> u128 {
         let radix = u128::from(self.radix);
-        x.iter().rev().fold(0, |n, &x| n * radix + u128::from(x))
+        let join = |n: u128, &x: &u16| n.wrapping_mul(radix).wrapping_add(x.into());
+        x.iter().rev().fold(0, join)
     }
 
     /// `REV(STR_radix(n))`.

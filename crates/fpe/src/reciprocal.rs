@@ -11,16 +11,18 @@
     reason = "every narrowing here takes the low half of a product or of a pair of limbs"
 )]
 
-/// All ones if `x`, else zero.
+/// All ones if `x`, else zero. The compiler is kept from knowing that there are two cases only:
+/// it has made branches of them.
 #[inline(always)]
 fn mask(x: bool) -> u64 {
-    u64::from(x).wrapping_neg()
+    core::hint::black_box(u64::from(x)).wrapping_neg()
 }
 
-/// All ones if `x`, else zero.
+/// [`mask`] of 128 bits.
 #[inline(always)]
 fn mask128(x: bool) -> u128 {
-    u128::from(x).wrapping_neg()
+    let half = u128::from(mask(x));
+    (half << 64) | half
 }
 
 /// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
@@ -97,7 +99,7 @@ impl Divisor64 {
     #[inline(always)]
     pub(crate) fn div_rem(self, x: u64) -> (u64, u64) {
         let (t, _) = widening(self.reciprocal, x);
-        let q = (t + ((x - t) >> 1)) >> self.shift;
+        let q = t.wrapping_add(x.wrapping_sub(t) >> 1) >> self.shift;
         (q, x.wrapping_sub(q.wrapping_mul(self.d)))
     }
 }
@@ -142,7 +144,7 @@ impl Divisor128 {
     #[inline(always)]
     pub(crate) fn div_rem(self, x: u128) -> (u128, u128) {
         let t = high_128(self.reciprocal, x);
-        let q = (t + ((x - t) >> 1)) >> self.shift;
+        let q = t.wrapping_add(x.wrapping_sub(t) >> 1) >> self.shift;
         (q, x.wrapping_sub(q.wrapping_mul(self.d)))
     }
 }

@@ -271,15 +271,17 @@ pub(crate) fn chunk(radix: u64) -> (usize, u64) {
 /// `NUM_radix(x)` (Algorithm 1), below `2^64`.
 #[inline]
 pub(crate) fn number(x: &[u16], radix: u32) -> u64 {
-    x.iter()
-        .fold(0, |n, &x| n * u64::from(radix) + u64::from(x))
+    x.iter().fold(0u64, |n, &x| {
+        n.wrapping_mul(radix.into()).wrapping_add(x.into())
+    })
 }
 
 /// `NUM_radix(x)` (Algorithm 1), below `2^128`.
 #[inline]
 pub(crate) fn number_128(x: &[u16], radix: u32) -> u128 {
-    x.iter()
-        .fold(0, |n, &x| n * u128::from(radix) + u128::from(x))
+    x.iter().fold(0u128, |n, &x| {
+        n.wrapping_mul(radix.into()).wrapping_add(x.into())
+    })
 }
 
 /// `STR^n_radix(x)` (Algorithm 3), for `n = out.len()` and `x < radix^n`.
