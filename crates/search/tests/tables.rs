@@ -357,17 +357,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn zz_write_seeds() {
-    let Some(dir) = std::env::var_os("SEEDS") else {
-        return;
-    };
-    let dir = std::path::Path::new(&dir);
-    let ids = Arc::new(Int64Array::from(vec![5, 6]));
-    let batch = table(vec![("id", ids), ("v", fixed(2))]);
-    std::fs::write(dir.join("arrow_stream"), stream(std::slice::from_ref(&batch))).unwrap();
-    std::fs::write(dir.join("arrow_file_lz4"), file(std::slice::from_ref(&batch), true)).unwrap();
-    let lists = table(vec![("v", variable(&[&[1.0], &[2.0]]))]);
-    std::fs::write(dir.join("arrow_list"), stream(&[lists])).unwrap();
-}
