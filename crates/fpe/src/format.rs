@@ -141,7 +141,7 @@ impl Format {
     /// Also takes texts with 100 to 999,999 possible values.
     ///
     /// # Security
-    /// As for [`Ff1::allow_small_domain`].
+    /// As for [`crate::Ff1::allow_small_domain`].
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.small = true;

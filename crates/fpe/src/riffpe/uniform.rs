@@ -33,7 +33,7 @@ impl Riffpe {
     /// With labels of this many bytes.
     ///
     /// # Errors
-    /// [`Error::BytesPerValue`] for 0 or more than [`MAX_BYTES_PER_VALUE`].
+    /// [`Error::BytesPerValue`] for 0 or more than [`crate::MAX_BYTES_PER_VALUE`].
     pub fn with_bytes_per_value(self, bytes_per_value: usize) -> Result<Self, Error> {
         self.0.with_bytes_per_value(bytes_per_value).map(Self)
     }
