@@ -824,7 +824,10 @@ fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
     // There are several copies of what is searched for by now: any of them is right.
     let found = place.query(&["--index", &index]);
     for query in found["queries"].as_array().unwrap() {
-        assert!(query["hits"][0]["score"].as_f64().unwrap() > 0.999, "{query}");
+        assert!(
+            query["hits"][0]["score"].as_f64().unwrap() > 0.999,
+            "{query}"
+        );
     }
 }
 
