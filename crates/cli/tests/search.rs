@@ -821,7 +821,14 @@ fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
         records = now;
     }
     assert!(cut > 0, "no change was killed in time: {whole:?}");
-    assert_found(&place.query(&["--index", &index]), "masked");
+    // There are several copies of what is searched for by now: any of them is right.
+    let found = place.query(&["--index", &index]);
+    for query in found["queries"].as_array().unwrap() {
+        assert!(
+            query["hits"][0]["score"].as_f64().unwrap() > 0.999,
+            "{query}"
+        );
+    }
 }
 
 #[test]
