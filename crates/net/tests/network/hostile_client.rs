@@ -262,7 +262,7 @@ fn a_flood_of_connections_is_held_to_its_number() {
         .metrics()
         .contains("sordino_connections 4")
     {
-        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(20));
     }
     still_serves(&running);
@@ -295,7 +295,7 @@ fn a_connection_that_says_nothing_or_a_byte_at_a_time_is_closed() {
     }
     assert!(closes(&mut silent, Duration::from_secs(5)));
     assert!(closes(&mut slow, Duration::from_secs(5)));
-    assert!(start.elapsed() < Duration::from_secs(8));
+    assert!(start.elapsed() < Duration::from_secs(60));
     still_serves(&running);
 }
 
@@ -321,7 +321,15 @@ impl hyper::body::Body for Unfinished {
 
 #[test]
 fn a_request_that_never_ends_holds_its_place_for_its_time_only() {
-    let running = open_door(server(2, &set()), hasty());
+    // Time enough for the others to come while the place is taken, also on a busy machine.
+    let time = Duration::from_secs(3);
+    let limits = Limits {
+        first_request: time,
+        idle: 2 * time,
+        request: time,
+        ..hasty()
+    };
+    let running = open_door(server(2, &set()), limits);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let address = running.address();
     let held = runtime.spawn(async move {
@@ -348,7 +356,7 @@ fn a_request_that_never_ends_holds_its_place_for_its_time_only() {
             Ok(_) if refused > 0 => break,
             _ => {}
         }
-        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < 10 * time);
         std::thread::sleep(Duration::from_millis(10));
     }
     // It was told that time is over, or cut off.
@@ -389,7 +397,7 @@ fn a_reply_that_nobody_takes_is_given_up() {
     assert!(taken.is_err(), "the connection was cut");
     let start = Instant::now();
     while !running.service().metrics().contains("sordino_in_flight 0") {
-        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(start.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(20));
     }
     still_serves(&running);
@@ -412,7 +420,7 @@ fn a_client_that_goes_away_leaves_nothing_behind() {
         if metrics.contains("sordino_in_flight 0") && metrics.contains("sordino_connections 0") {
             break;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "{metrics}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{metrics}");
         std::thread::sleep(Duration::from_millis(20));
     }
     still_serves(&running);
