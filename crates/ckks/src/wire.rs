@@ -29,7 +29,8 @@ pub(crate) enum Kind {
     ColumnReply = 4,
     Hint = 5,
     HintDelta = 6,
-    Database = 7,
+    // 7 was a database in tiles of 64 values.
+    Database = 11,
     Plaintexts = 8,
     SlotCiphertext = 9,
     GaloisKey = 10,

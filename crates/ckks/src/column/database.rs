@@ -3,12 +3,14 @@
 mod file;
 mod update;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
 
 use super::hint::Hint;
-use super::mac::{SLACK, TILE, mac, store, take};
+use super::mac::{Pass, QUERIES, SLACK, TILE, store, take};
 use super::params::{Params, Shape};
 use super::query::Query;
 use super::reply::Reply;
@@ -17,13 +19,10 @@ use crate::Error;
 use crate::dot::N;
 use crate::store::Store;
 
-/// Blocks that several queries are scored against together, and values of them at a time: small enough
-/// that this part of the queries stays in the second-level cache from block to block. With whole blocks
-/// one after the other, sixteen queries of 512 KB each would come from memory for every block, which
-/// takes as long as a pass of its own for each.
-const GROUP: usize = 4;
-/// See [`GROUP`].
-const RUN: usize = 4 * TILE;
+/// The most blocks that are scored together: the part of the queries that meets them stays in cache from
+/// block to block. With one block after the other, the queries, 512 KB each, would come from the last
+/// level of cache for every block, which takes longer than the products.
+const GROUP: usize = 8;
 
 /// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
 pub struct Database {
@@ -224,12 +223,16 @@ impl Database {
             query.check(&self.params, self.shape.dim, self.stamp().epoch())?;
         }
         let shape = self.shape;
-        let tiles: Vec<_> = queries
-            .par_iter()
-            .map(|query| self.query_tiles(query))
+        let count = queries.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let together: Vec<_> = queries
+            .par_chunks(QUERIES)
+            .map(|queries| (queries.len(), self.query_tiles(queries)))
             .collect();
         let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
-            .map(|_| Vec::with_capacity(queries.len()))
+            .map(|_| Vec::with_capacity(count))
             .collect();
         for reply in replies {
             for (answers, answer) in blocks.iter_mut().zip(reply.blocks_mut()) {
@@ -238,31 +241,29 @@ impl Database {
         }
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
-        let count = queries.len();
-        if count == 0 {
-            return Ok(());
-        }
-        let (group, run) = if count > 1 { (GROUP, RUN) } else { (1, N) };
+        // A share of work for every thread, if there are few blocks.
+        let group = shape.blocks / (4 * rayon::current_num_threads());
+        let group = group.clamp(1, GROUP);
         blocks.par_chunks_mut(group).enumerate().for_each_init(
-            || Aligned::new(group * count * N),
+            || Aligned::new(group * count.min(QUERIES) * N),
             |sums, (g, blocks)| {
-                for at in (0..N).step_by(run) {
-                    for j in 0..blocks.len() {
-                        for (k, tiles) in tiles.iter().enumerate() {
-                            let sum = &mut sums[(j * count + k) * N + at..][..run];
-                            self.mac_run(g * group + j, at, tiles, sum);
+                let range = g * group..g * group + blocks.len();
+                let mut first = 0;
+                for (count, tiles) in &together {
+                    let sums = &mut sums[..blocks.len() * count * N];
+                    self.pass(range.clone(), *count, tiles).run(sums);
+                    let sums = sums.chunks_exact_mut(count * N);
+                    for (j, (sums, answers)) in sums.zip(&mut *blocks).enumerate() {
+                        let vectors = shape.in_block(range.start + j);
+                        let answers = &mut answers[first..][..*count];
+                        for (sum, answer) in sums.chunks_exact_mut(N).zip(answers) {
+                            plan.inverse_strided(sum, shape.t.ilog2());
+                            let picked = &mut sum[..vectors];
+                            switch.apply(picked);
+                            self.params.answer_width().write(picked, answer);
                         }
                     }
-                }
-                let sums = sums.chunks_exact_mut(count * N);
-                for (j, (sums, answers)) in sums.zip(blocks).enumerate() {
-                    let vectors = shape.in_block(g * group + j);
-                    for (sum, answer) in sums.chunks_exact_mut(N).zip(answers) {
-                        plan.inverse_strided(sum, shape.t.ilog2());
-                        let picked = &mut sum[..vectors];
-                        switch.apply(picked);
-                        self.params.answer_width().write(picked, answer);
-                    }
+                    first += count;
                 }
             },
         );
@@ -304,33 +305,30 @@ impl Database {
             );
     }
 
-    /// `sum_l P_jl x_l` for polynomials `x_l` in tiles.
-    fn mac(&self, j: usize, tiles: &[u64], sum: &mut [u64]) {
-        self.mac_run(j, 0, tiles, sum);
-    }
-
-    /// As many values of `sum_l P_jl x_l` as there is room for, from value `at` on; whole tiles.
-    fn mac_run(&self, j: usize, at: usize, tiles: &[u64], sum: &mut [u64]) {
-        let (polys, width) = (self.shape.polys, self.params.coefficient_len());
-        let (first, count) = (polys * at, polys * sum.len());
-        mac(
+    /// The products of a range of blocks with the polynomials of a few queries, in tiles.
+    fn pass<'a>(&'a self, blocks: Range<usize>, queries: usize, tiles: &'a [u64]) -> Pass<'a> {
+        let bytes = &self.blocks.bytes()[blocks.start * self.block_len()..];
+        Pass::new(
             self.params.plan().modulus(),
-            width,
-            &self.blocks.bytes()[j * self.block_len() + width * first..][..width * count + SLACK],
-            &tiles[first..][..count],
-            polys,
-            sum,
-        );
+            self.params.coefficient_len(),
+            self.shape.polys,
+            &bytes[..blocks.len() * self.block_len() + SLACK],
+            queries,
+            tiles,
+        )
     }
 
-    /// The query's polynomials in NTT form, in tiles.
-    fn query_tiles(&self, query: &Query) -> Aligned<u64> {
-        let mut tiles = Aligned::new(self.shape.polys * N);
+    /// The queries' polynomials in NTT form, in tiles.
+    fn query_tiles(&self, queries: &[Query]) -> Aligned<u64> {
+        let rows = self.shape.polys * queries.len();
+        let mut tiles = Aligned::new(rows * N);
         let mut poly = Aligned::new(N);
         for l in 0..self.shape.polys {
-            query.coefficients(l, &mut poly);
-            self.params.plan().forward(&mut poly);
-            into_tiles(&poly, l, self.shape.polys, &mut tiles);
+            for (k, query) in queries.iter().enumerate() {
+                query.coefficients(l, &mut poly);
+                self.params.plan().forward(&mut poly);
+                into_tiles(&poly, l * queries.len() + k, rows, &mut tiles);
+            }
         }
         tiles
     }
@@ -350,7 +348,7 @@ impl Database {
         let width = self.params.hint_width;
         let most = width.most();
         let (wide, narrow) = (self.params.switch(most), self.params.switch(most - 1));
-        self.mac(j, &self.a, sum);
+        self.pass(j..j + 1, 1, &self.a).run(sum);
         self.params.plan().inverse(sum);
         for (i, c) in sum.iter_mut().enumerate() {
             *c = if width.of(i) == most {
@@ -372,13 +370,13 @@ fn place(params: &Params, shape: Shape, poly: &mut [u64], l: usize, v: usize, ve
     }
 }
 
-/// Lays polynomial `l` of `polys` out in tiles.
-fn into_tiles(poly: &[u64], l: usize, polys: usize, tiles: &mut [u64]) {
+/// Lays `poly` out in tiles, as row `at` of `rows` of each.
+fn into_tiles(poly: &[u64], at: usize, rows: usize, tiles: &mut [u64]) {
     let (sources, _) = poly.as_chunks::<TILE>();
     let (targets, _) = tiles.as_chunks_mut::<TILE>();
     for (source, target) in sources
         .iter()
-        .zip(targets.iter_mut().skip(l).step_by(polys))
+        .zip(targets.iter_mut().skip(at).step_by(rows))
     {
         *target = *source;
     }

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx2;
 use sordino_lattice::Modulus;
 
-use super::{HALF, TILE, join};
+use super::{HALF, SLACK, TILE, join};
 
 /// Lanes of a register.
 const LANES: usize = 4;
@@ -21,26 +21,26 @@ pub(super) fn mac<const B: usize>(
     modulus: Modulus,
     block: &[u8],
     x: &[u64],
-    polys: usize,
-    out: &mut [u64],
+    step: usize,
+    out: &mut [u64; TILE],
 ) {
-    assert_eq!(x.len(), polys * out.len());
-    assert!(block.len() >= B * x.len() + super::SLACK && out.len().is_multiple_of(TILE));
-    // SAFETY: the token proves the target features; the lengths were just checked.
-    unsafe { mac_tiles::<B>(modulus, block, x, polys, out) }
+    let polys = (block.len() - SLACK) / (B * TILE);
+    assert!(x.len() >= ((polys - 1) * step + 1) * TILE);
+    // SAFETY: the token proves the target features; the length was just checked.
+    unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
 
 /// # Safety
-/// `x` holds `polys * out.len()` values, `block` as many of `B` bytes and 64 bytes more, `out` whole
-/// tiles.
+/// `block` holds rows of a tile and 64 bytes more, `x` a tile for every `step`th of as many rows.
 #[target_feature(enable = "avx2")]
-unsafe fn mac_tiles<const B: usize>(
+unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,
     block: &[u8],
     x: &[u64],
-    polys: usize,
-    out: &mut [u64],
+    step: usize,
+    out: &mut [u64; TILE],
 ) {
+    let polys = (block.len() - SLACK) / (B * TILE);
     // Byte i of both lanes of each half comes from byte v B + i; a set top bit makes a zero.
     let mut source = [0x80u8; 32];
     for lane in 0..LANES {
@@ -58,20 +58,18 @@ unsafe fn mac_tiles<const B: usize>(
         .iter_mut()
         .enumerate()
     {
-        let tile = part * LANES * HELD / TILE;
-        let first = tile * polys * TILE + part * LANES * HELD % TILE;
         let mut sums = [[zero; 3]; HELD];
         for l in 0..polys {
             for (c, sums) in sums.iter_mut().enumerate() {
-                let at = first + l * TILE + c * LANES;
-                // SAFETY: at + 4 <= x.len(), and the block holds 64 bytes beyond B x.len().
+                let c = part * HELD * LANES + c * LANES;
+                // SAFETY: four values of row l of both, and 64 bytes follow the block's last.
                 let (packed, x) = unsafe {
-                    let values = block.as_ptr().add(B * at);
+                    let values = block.as_ptr().add(B * (l * TILE + c));
                     let two = _mm_loadu_si128(values.cast());
                     let four = _mm_loadu_si128(values.add(2 * B).cast());
                     (
                         _mm256_set_m128i(four, two),
-                        _mm256_loadu_si256(x.as_ptr().add(at).cast()),
+                        _mm256_loadu_si256(x.as_ptr().add(l * step * TILE + c).cast()),
                     )
                 };
                 let p = _mm256_shuffle_epi8(packed, source);

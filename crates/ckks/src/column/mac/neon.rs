@@ -9,7 +9,7 @@ use std::arch::aarch64::*;
 use sordino_cpu::Neon;
 use sordino_lattice::Modulus;
 
-use super::{HALF, TILE, join};
+use super::{HALF, SLACK, TILE, join};
 
 /// Values that are multiplied at a time, in two registers.
 const STEP: usize = 4;
@@ -21,13 +21,13 @@ pub(super) fn mac<const B: usize>(
     modulus: Modulus,
     block: &[u8],
     x: &[u64],
-    polys: usize,
-    out: &mut [u64],
+    step: usize,
+    out: &mut [u64; TILE],
 ) {
-    assert_eq!(x.len(), polys * out.len());
-    assert!(block.len() >= B * x.len() + super::SLACK && out.len().is_multiple_of(TILE));
-    // SAFETY: the token proves the target features; the lengths were just checked.
-    unsafe { mac_tiles::<B>(modulus, block, x, polys, out) }
+    let polys = (block.len() - SLACK) / (B * TILE);
+    assert!(x.len() >= ((polys - 1) * step + 1) * TILE);
+    // SAFETY: the token proves the target features; the length was just checked.
+    unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
 
 /// The lower and the upper halves of four values.
@@ -49,16 +49,16 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
 }
 
 /// # Safety
-/// `x` holds `polys * out.len()` values, `block` as many of `B` bytes and 64 bytes more, `out` whole
-/// tiles.
+/// `block` holds rows of a tile and 64 bytes more, `x` a tile for every `step`th of as many rows.
 #[target_feature(enable = "neon")]
-unsafe fn mac_tiles<const B: usize>(
+unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,
     block: &[u8],
     x: &[u64],
-    polys: usize,
-    out: &mut [u64],
+    step: usize,
+    out: &mut [u64; TILE],
 ) {
+    let polys = (block.len() - SLACK) / (B * TILE);
     // Byte i of lane v comes from byte v B + i; an index beyond the table makes a zero.
     let mut source = [0xffu8; 16];
     for lane in 0..2 {
@@ -75,17 +75,15 @@ unsafe fn mac_tiles<const B: usize>(
         .iter_mut()
         .enumerate()
     {
-        let tile = part * STEP * HELD / TILE;
-        let first = tile * polys * TILE + part * STEP * HELD % TILE;
         let mut sums = [[[zero; 2]; 3]; HELD];
         for l in 0..polys {
             for (c, [low, middle, high]) in sums.iter_mut().enumerate() {
-                let at = first + l * TILE + c * STEP;
-                // SAFETY: at + 4 <= x.len(), and the block holds 64 bytes beyond B x.len().
+                let c = part * HELD * STEP + c * STEP;
+                // SAFETY: four values of row l of both, and 64 bytes follow the block's last.
                 let (p, x) = unsafe {
-                    let values = block.as_ptr().add(B * at);
+                    let values = block.as_ptr().add(B * (l * TILE + c));
                     let (two, four) = (vld1q_u8(values), vld1q_u8(values.add(2 * B)));
-                    let x = x.as_ptr().add(at);
+                    let x = x.as_ptr().add(l * step * TILE + c);
                     ((two, four), (vld1q_u64(x), vld1q_u64(x.add(2))))
                 };
                 let (p0, p1) = split(

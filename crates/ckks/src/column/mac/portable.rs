@@ -2,29 +2,25 @@
 
 use sordino_lattice::Modulus;
 
-use super::TILE;
+use super::{SLACK, TILE};
 
 pub(super) fn mac<const B: usize>(
     modulus: Modulus,
     block: &[u8],
     x: &[u64],
-    polys: usize,
-    out: &mut [u64],
+    step: usize,
+    out: &mut [u64; TILE],
 ) {
-    let tiles = block.chunks_exact(polys * TILE * B);
-    let tiles = tiles.zip(x.chunks_exact(polys * TILE));
-    for ((block, x), out) in tiles.zip(out.as_chunks_mut::<TILE>().0) {
-        let mut sums = [0u128; TILE];
-        let polys = block.chunks_exact(TILE * B).zip(x.as_chunks::<TILE>().0);
-        for (values, x) in polys {
-            let values = values.as_chunks::<B>().0;
-            for ((sum, value), &x) in sums.iter_mut().zip(values).zip(x) {
-                *sum += u128::from(load(value)) * u128::from(x);
-            }
+    let mut sums = [0u128; TILE];
+    let rows = block[..block.len() - SLACK].chunks_exact(TILE * B);
+    for (values, x) in rows.zip(x.as_chunks::<TILE>().0.iter().step_by(step)) {
+        let values = values.as_chunks::<B>().0;
+        for ((sum, value), &x) in sums.iter_mut().zip(values).zip(x) {
+            *sum += u128::from(load(value)) * u128::from(x);
         }
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = modulus.reduce_wide(sum);
-        }
+    }
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = modulus.reduce_wide(sum);
     }
 }
 
