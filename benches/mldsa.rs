@@ -276,6 +276,15 @@ fn batch(c: &mut Criterion) {
                 b.iter(|| verifier.par_verify_each(black_box(&one_items[..n]), &mut verdicts[..n]));
                 assert!(verdicts[..n].iter().all(Result::is_ok));
             });
+            let mut verifier = BatchVerifier::<P>::with_backend(Backend::detect(), 16);
+            let mut walk = many_items.chunks_exact(n).cycle();
+            group.bench_function(id("sordino many keys, rayon".into()), |b| {
+                b.iter(|| {
+                    let items = black_box(walk.next().expect("cycle"));
+                    verifier.par_verify_each(items, &mut verdicts[..n]);
+                });
+                assert!(verdicts[..n].iter().all(Result::is_ok));
+            });
             P::peer_batches(group, &one[..n], &many[..n]);
         }
     }

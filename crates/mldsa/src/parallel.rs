@@ -1,38 +1,47 @@
 //! Batches split over rayon's threads.
 
+use core::hint;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use crate::batch::BatchVerifier;
+use crate::batch::{BatchVerifier, Worker};
 use crate::error::{BatchError, Error};
 use crate::item::Item;
 use crate::params::Params;
 use crate::verify::TILE;
 
-/// Items per thread: an equal share, of at least four. A share that leaves hashing lanes empty costs
-/// processor time, not latency: arithmetic, two thirds of the work, goes signature by signature.
-fn share(items: usize) -> usize {
-    items
-        .div_ceil(rayon::current_num_threads())
-        .next_multiple_of(4)
-        .max(4)
-}
+/// Fewest items of a share. One that leaves hashing lanes empty costs processor time, not latency:
+/// arithmetic, two thirds of the work, goes signature by signature.
+const LEAST: usize = 4;
+
+/// Looks at the others' end before a thread that is done goes to sleep: about as long as a share of
+/// four takes, since being woken takes as long.
+const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {
     /// As [`verify_each`](Self::verify_each), on this thread and those of the current rayon pool.
     /// Each thread has its own cache of keys; [`ExpandedKey`](crate::ExpandedKey)s are shared.
     ///
     /// # Panics
-    /// If there are not as many verdicts as items.
+    /// If there are not as many verdicts as items, or another thread panicked.
     pub fn par_verify_each(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
         assert_eq!(items.len(), verdicts.len(), "as many verdicts as items");
-        let share = share(items.len());
-        let (backend, workers) = self.workers(items.len().div_ceil(share));
-        let shares = workers
-            .iter_mut()
-            .zip(items.chunks(share).zip(verdicts.chunks_mut(share)));
-        spread(shares, |(worker, (items, verdicts))| {
-            for (items, verdicts) in items.chunks(TILE).zip(verdicts.chunks_mut(TILE)) {
+        let threads = threads(items.len());
+        let (backend, workers) = self.workers(threads);
+        let rest = Mutex::new((items, verdicts));
+        spread(workers, |worker| {
+            loop {
+                let (items, verdicts) = {
+                    let mut rest = rest.lock().expect("no thread panicked");
+                    let (items, verdicts) = core::mem::take(&mut *rest);
+                    let (now, later) = items.split_at(share(items.len(), threads));
+                    let (verdicts, places) = verdicts.split_at_mut(now.len());
+                    *rest = (later, places);
+                    (now, verdicts)
+                };
+                if items.is_empty() {
+                    return;
+                }
                 worker.tile(backend, items, verdicts);
             }
         });
@@ -50,45 +59,77 @@ impl<P: Params> BatchVerifier<P> {
         if items.is_empty() {
             return Err(BatchError::Empty);
         }
-        let share = share(items.len());
-        let (backend, workers) = self.workers(items.len().div_ceil(share));
-        // the lowest index known to be invalid: shares behind it may stop
-        let lowest = AtomicUsize::new(usize::MAX);
-        let failure = Mutex::new(None);
-        let shares = workers.iter_mut().zip(items.chunks(share)).enumerate();
-        spread(shares, |(part, (worker, items))| {
-            for (tile, items) in items.chunks(TILE).enumerate() {
-                let start = part * share + tile * TILE;
-                if lowest.load(Ordering::Relaxed) < start {
+        let threads = threads(items.len());
+        let (backend, workers) = self.workers(threads);
+        // Shares are taken in order, so that all before an invalid one are finished or under way, and
+        // none behind it needs to be begun.
+        let rest = Mutex::new((0, items));
+        let failure = Mutex::new(None::<(usize, Error)>);
+        spread(workers, |worker| {
+            loop {
+                let (start, items) = {
+                    let mut rest = rest.lock().expect("no thread panicked");
+                    let (start, items) = *rest;
+                    let (now, later) = items.split_at(share(items.len(), threads));
+                    *rest = (start + now.len(), later);
+                    (start, now)
+                };
+                if items.is_empty() {
                     return;
                 }
                 let Some((index, reason)) = worker.first_failure(backend, items) else {
                     continue;
                 };
-                let index = start + index;
+                rest.lock().expect("no thread panicked").1 = &[];
                 let mut failure = failure.lock().expect("no thread panicked");
-                if lowest.fetch_min(index, Ordering::Relaxed) > index {
-                    *failure = Some(BatchError::Invalid { index, reason });
+                if failure.is_none_or(|(lowest, _)| start + index < lowest) {
+                    *failure = Some((start + index, reason));
                 }
                 return;
             }
         });
-        let failure = failure.into_inner().expect("no thread panicked");
-        failure.map_or(Ok(()), Err)
+        match failure.into_inner().expect("no thread panicked") {
+            Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
+            None => Ok(()),
+        }
     }
 }
 
-/// Does `work` for each share: the first on this thread, which saves waking another for it (about
-/// 10 us, a tenth of a batch of 32), the others on the current rayon pool.
-fn spread<S: Send>(mut shares: impl Iterator<Item = S>, work: impl Fn(S) + Sync) {
+/// Threads that have something to do.
+fn threads(items: usize) -> usize {
+    items.div_ceil(LEAST).clamp(1, rayon::current_num_threads())
+}
+
+/// Items of the next share when `left` are left: half of an equal one, since nobody knows when each
+/// thread begins and how fast it is, and the last shares should be small.
+fn share(left: usize, threads: usize) -> usize {
+    (left / (2 * threads))
+        .next_multiple_of(LEAST)
+        .clamp(LEAST, TILE)
+        .min(left)
+}
+
+/// Does `work` with each worker: with the first on this thread, which saves waking another for it
+/// (about 10 us, a tenth of a batch of 32), with the others on the current rayon pool.
+fn spread(workers: &mut [Worker], work: impl Fn(&mut Worker) + Sync) {
+    let Some((first, others)) = workers.split_first_mut() else {
+        return;
+    };
+    let under_way = AtomicUsize::new(others.len());
     rayon::in_place_scope(|scope| {
-        let first = shares.next();
-        let work = &work;
-        for share in shares {
-            scope.spawn(move |_| work(share));
+        let (work, under_way) = (&work, &under_way);
+        for worker in others {
+            scope.spawn(move |_| {
+                work(worker);
+                under_way.fetch_sub(1, Ordering::Release);
+            });
         }
-        if let Some(share) = first {
-            work(share);
+        work(first);
+        for _ in 0..LOOKS {
+            if under_way.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            hint::spin_loop();
         }
     });
 }
