@@ -216,7 +216,7 @@ impl Ff1Plan {
             | ((len as u128) << 32);
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         let rounds = match &halves {
-            Halves::Narrow([u, v]) => avx512::Rounds::new(u.m, v.m),
+            Halves::Narrow([u, v]) => avx512::Rounds::new([u.m, v.m]),
             _ => None,
         };
         Self {

@@ -9,6 +9,9 @@
 //! Numerals count from the least significant, and the block and the key go through AES with
 //! their bytes reversed.
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod avx512;
+
 use crate::{
     Alphabet, Error, Fpe, LEGACY_MIN_DOMAIN, MIN_DOMAIN,
     aes::{Aes, Key, Operation},
@@ -154,6 +157,11 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
             radix: self.radix,
             divisor: Divisor64::new(radix),
             len,
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            rounds: match &halves {
+                Halves::Narrow([u, v]) => avx512::Rounds::new([u.m, v.m]),
+                _ => None,
+            },
             halves,
         })
     }
@@ -179,6 +187,9 @@ pub struct Ff3Plan<const TWEAK: usize> {
     divisor: Divisor64,
     len: usize,
     halves: Halves,
+    /// The rounds of narrow halves in vector registers.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    rounds: Option<avx512::Rounds>,
 }
 
 /// The moduli `radix^u` and `radix^v`.
@@ -233,6 +244,25 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         Ok(())
     }
 
+    /// The rounds on the integers of narrow halves.
+    #[inline]
+    fn narrow<const D: Direction>(
+        &self,
+        halves: &[HalfNarrow; 2],
+        tweak: [u32; 2],
+        number: (u64, u64),
+    ) -> (u64, u64) {
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        if let (Some(rounds), Key::AesNi(key)) = (&self.rounds, &self.key) {
+            return rounds.run::<D>(key, tweak, number);
+        }
+        self.key.run(Feistel::<_, D> {
+            halves,
+            tweak,
+            number,
+        })
+    }
+
     fn numerals<const D: Direction>(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
         self.check(x.len())?;
         check(x, self.radix)?;
@@ -241,11 +271,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         match &self.halves {
             Halves::Narrow(halves) => {
                 let number = (self.number(a), self.number(b));
-                let (na, nb) = self.key.run(Feistel::<_, D> {
-                    halves,
-                    tweak,
-                    number,
-                });
+                let (na, nb) = self.narrow::<D>(halves, tweak, number);
                 self.write(na, a);
                 self.write(nb, b);
             }
@@ -332,11 +358,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         }
         let number = (na, nb);
         let (na, nb) = match &self.halves {
-            Halves::Narrow(halves) => self.key.run(Feistel::<_, D> {
-                halves,
-                tweak,
-                number,
-            }),
+            Halves::Narrow(halves) => self.narrow::<D>(halves, tweak, number),
             Halves::Word(halves) => self.key.run(Feistel::<_, D> {
                 halves,
                 tweak,
@@ -382,6 +404,8 @@ trait Half: Copy {
 /// A modulus of at most `2^30`, for both directions.
 #[derive(Clone, Copy)]
 struct HalfNarrow {
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    m: u64,
     forward: Residue<4>,
     backward: Residue<4>,
 }
@@ -392,6 +416,8 @@ impl HalfNarrow {
     fn new(m: u64) -> Self {
         const FITS: &str = "2^30 fits four words";
         Self {
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            m,
             forward: Residue::new(m, false).expect(FITS),
             backward: Residue::new(m, true).expect(FITS),
         }

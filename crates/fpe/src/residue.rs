@@ -7,6 +7,9 @@
 //! falling below zero. (The remainder from the fraction: Lemire, Kaser and Kurz, "Faster remainder
 //! by direct computation".)
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+pub(crate) mod avx512;
+
 /// One public modulus, one direction. `N` is the number of 32-bit words of `y`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Residue<const N: usize> {
