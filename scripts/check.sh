@@ -13,6 +13,7 @@ step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 
 step "formatting"
 cargo fmt --all --check
+cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings
