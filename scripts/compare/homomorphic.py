@@ -257,6 +257,19 @@ def column_sizes(run: Run) -> str:
     return markdown(head, rows) if rows else "Absent: not in this run."
 
 
+def rows_packed(run: Run) -> str:
+    """Row packing at every shape, and the operations of slot mode."""
+    shapes = sorted({m.parameter for m in run.group("ckks/score") if m.function == "row"}, key=shape)
+    rows = [
+        [s, *(time(row(what, s).time(run)) for what in ("encrypt", "score", "decrypt"))]
+        for s in shapes
+    ]
+    slots = sorted(run.group("ckks/slot"), key=lambda m: m.function)
+    rows += [[f"slots, degree {m.parameter}: {m.function}", "-", time(m.median_ns), "-"] for m in slots]
+    head = ["vectors x dimensions", "encrypt", "score", "decrypt"]
+    return markdown(head, rows) if rows else "Absent: not in this run."
+
+
 def ring(run: Run) -> str:
     """The transform below all of it, beside tfhe-rs's."""
     rows = []
@@ -299,6 +312,8 @@ def section(run: Run) -> str:
                 "Bytes allocated per operation: the reference allocates 2.38 MB and 141 objects for an encryption, 0.79 MB and 58 "
                 "for a decryption; Criterion does not count allocations, so that row has no figure of ours.",
             ),
+            "### Row packing at every shape, and slot mode (no rows in the reference)",
+            rows_packed(run),
             "### All vectors in one pass",
             column(run),
             notes(
