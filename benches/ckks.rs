@@ -2,7 +2,7 @@
 //!
 //! Groups are operations, functions implementations, parameters sizes (`KxD`: vectors times
 //! dimensions). The bench runs on one thread unless `RAYON_NUM_THREADS` says otherwise.
-//! `SORDINO_CKKS_LONG=1` takes databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions. Sizes
+//! `SORDINO_CKKS_LONG=1` adds databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions. Sizes
 //! and measured errors are printed first.
 //!
 //! The peer `fhe` is BFV with `N = 8192` and a modulus of 150 bits on tfhe-ntt's transforms, the way of
@@ -263,7 +263,7 @@ fn peer(c: &mut Criterion) {
 fn column_packing(c: &mut Criterion) {
     let long = std::env::var_os("SORDINO_CKKS_LONG").is_some();
     let shapes: &[(usize, usize)] = match long {
-        true => &[(100_000, 128), (106_356, 384)],
+        true => &[(10_000, 128), (100_000, 128), (106_356, 384)],
         false => &[(10_000, 128)],
     };
     let mut rng = StdRng::seed_from_u64(3);

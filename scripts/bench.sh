@@ -4,9 +4,11 @@
 #   scripts/bench.sh
 #
 # Needs cargo and python3 (3.9 or later); go and pip for the peers of other languages, which are
-# left out, and named, where those are missing. SORDINO_PIN is a command in front of each
-# measurement; by default the last core is kept for it where taskset exists. The benches' own
-# variables for longer sizes (SORDINO_BENCH_LONG, SORDINO_CKKS_LONG, SORDINO_BENCH_GIB) work here.
+# left out, and named, where those are missing. A bench that fails is named too, and its rows say
+# that they are absent. SORDINO_PIN is a command in front of each measurement; by default the last
+# core is kept for it where taskset exists. The benches' own variables for longer sizes work here
+# (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG and SORDINO_BENCH_N have by default the
+# values of the report: 100,000 vectors.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,6 +18,16 @@ run=target/report
 rm -rf "$run"
 mkdir -p "$run"
 export CRITERION_HOME="$PWD/$run/criterion"
+failed=""
+
+step() { printf '\n== %s (%s)\n' "$*" "$(date -u +%H:%M:%S)" >&2; }
+
+# Goes on without what does not run.
+try() {
+    step "$@"
+    "$@" || failed="$failed
+$*"
+}
 
 # One thread, on one core.
 one() {
@@ -23,21 +35,45 @@ one() {
     RAYON_NUM_THREADS=1 $pin "$@"
 }
 
+example() {
+    name=$1
+    shift
+    cargo run --quiet --profile bench --example "$name" -- "$@"
+}
+
+step "building"
 cargo bench --no-run
-cargo build --profile bench --example private_search --example wire_sizes --example cpu_levels
-for bench in pir ckks lsh fpe mldsa hash search; do
-    one cargo bench --bench "$bench"
+cargo build --profile bench --example private_search --example network_search \
+    --example wire_sizes --example cpu_levels
+
+for bench in pir lsh fpe mldsa hash; do
+    try one cargo bench --bench "$bench"
 done
+try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
+try one env SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}" cargo bench --bench search
 # The rows that use all threads, once more, with all threads.
 for bench in lsh mldsa hash; do
-    cargo bench --bench "$bench" -- rayon
+    try cargo bench --bench "$bench" -- rayon
 done
-for n in 5000 20000 100000; do
-    one cargo run --quiet --profile bench --example private_search -- --json --n "$n" >>"$run/search.jsonl"
+# What picks its kernels itself, once more at lower levels. The benches of the others name each level.
+for level in portable avx2; do
+    try one env CRITERION_HOME="$PWD/$run/$level" SORDINO_CPU="$level" cargo bench --bench ckks -- \
+        '^(ckks/score/row/64x128|ckks/column/.*score.*|ntt/forward/sordino/2048)$'
 done
-cargo run --quiet --profile bench --example wire_sizes >"$run/sizes.jsonl"
-SORDINO_PIN=$pin scripts/peers/run.sh >"$run/peers.jsonl"
 
+for n in 5000 20000 100000; do
+    try one cargo run --quiet --profile bench --example private_search -- --json --n "$n" \
+        >>"$run/search.jsonl"
+done
+try example network_search --load --json >"$run/load.jsonl"
+try example wire_sizes >"$run/sizes.jsonl"
+try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
+
+step "report"
 python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
-    --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" \
-    --levels "$(cargo run --quiet --profile bench --example cpu_levels)"
+    --load "$run/load.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" \
+    --level portable="$run/portable" --level avx2="$run/avx2" --levels "$(example cpu_levels)"
+if [ -n "$failed" ]; then
+    echo "not measured, or not whole:$failed" >&2
+    exit 1
+fi

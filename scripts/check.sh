@@ -13,9 +13,23 @@ step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 
 step "formatting"
 cargo fmt --all --check
+cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings
+
+step "features: none, and each alone"
+features_alone() {
+    crate=$1
+    shift
+    for feature in "" "$@"; do
+        cargo clippy --quiet -p "$crate" --no-default-features --features "$feature" -- -D warnings
+    done
+}
+features_alone sordino-fpe std legacy-ff3
+features_alone sordino-mldsa rayon spki sign
+features_alone sordino-net tls
+features_alone sordino-search arrow
 
 step "tests"
 cargo test --workspace
@@ -34,6 +48,9 @@ fi
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+step "packages"
+cargo package --workspace --exclude sordino --exclude sordino-memcheck --no-verify --allow-dirty --quiet
 
 step "examples"
 cargo run --quiet --example cpu_levels

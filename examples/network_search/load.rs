@@ -44,7 +44,7 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
                 let after = scans(&party)?;
                 let [count, requests, seconds] = [0, 1, 2].map(|i| after[i] - before[i]);
                 let scans = (requests / count.max(1.0), seconds * 1e3 / count.max(1.0));
-                load.print(args.json, name, what, clients, scans);
+                load.print(args.json, n, name, what, clients, scans);
                 Ok(load)
             };
             // Warm: the first requests pay for threads and pages.
@@ -178,11 +178,19 @@ impl Load {
         self.times[at].as_secs_f64() * 1e3
     }
 
-    fn print(&self, json: bool, name: &str, what: &str, clients: usize, scans: (f64, f64)) {
+    fn print(
+        &self,
+        json: bool,
+        n: usize,
+        name: &str,
+        what: &str,
+        clients: usize,
+        scans: (f64, f64),
+    ) {
         let (rate, p50, p99) = (self.throughput(), self.percentile(50), self.percentile(99));
         if json {
             let line = serde_json::json!({
-                "mode": name, "what": what, "clients": clients, "per_second": rate,
+                "n": n, "mode": name, "what": what, "clients": clients, "per_second": rate,
                 "p50_ms": p50, "p99_ms": p99, "requests_per_scan": scans.0, "scan_ms": scans.1,
             });
             println!("{line}");

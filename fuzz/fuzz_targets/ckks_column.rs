@@ -16,7 +16,8 @@ fn deployed() -> &'static (Database, Hint, Client) {
     DEPLOYED.get_or_init(|| {
         let params = Params::real_t4();
         let vectors = [0.5; COUNT * DIM];
-        let (database, hint) = Database::encode(&params, SEED, &vectors, DIM).expect("short vectors");
+        let (database, hint) =
+            Database::encode(&params, SEED, &vectors, DIM).expect("short vectors");
         let client = Client::new(&params, SEED, DIM, COUNT, &hint).expect("one shape");
         (database, hint, client)
     })
@@ -31,7 +32,9 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(reply) = Reply::from_bytes(data) {
         assert_eq!(reply.to_bytes(), data);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
-        let (secret, _) = client.encrypt(&mut rng, &[0.5; DIM]).expect("a short query");
+        let (secret, _) = client
+            .encrypt(&mut rng, &[0.5; DIM])
+            .expect("a short query");
         let _ = client.decrypt(secret, &reply);
     }
     if let Ok(hint) = Hint::from_bytes(data) {

@@ -13,7 +13,8 @@ const COUNT: usize = 5;
 fn plaintexts() -> &'static Plaintexts {
     static PLAINTEXTS: OnceLock<Plaintexts> = OnceLock::new();
     PLAINTEXTS.get_or_init(|| {
-        Plaintexts::encode(&Params::rlwe_2048_50(), &[0.5; COUNT * DIM], DIM).expect("short vectors")
+        Plaintexts::encode(&Params::rlwe_2048_50(), &[0.5; COUNT * DIM], DIM)
+            .expect("short vectors")
     })
 }
 

@@ -31,7 +31,9 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(key.to_bytes(), data);
         let rotation = key.rotation();
         let mut rng = chacha20::ChaCha20Rng::from_seed([2; 32]);
-        let plaintext = sordino_ckks::slot::Encoder::new(params).encode(&[1.0]).expect("one slot");
+        let plaintext = sordino_ckks::slot::Encoder::new(params)
+            .encode(&[1.0])
+            .expect("one slot");
         let ciphertext = secret.encrypt(&mut rng, &plaintext).expect("one set");
         let evaluator = Evaluator::new(params, vec![key]).expect("one set");
         let _ = evaluator.rotate(&ciphertext, rotation);

@@ -10,7 +10,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((name, text)) = text.split_once('\n') else {
         return;
     };
-    let Ok(cipher) = name.parse::<Format>().and_then(|format| format.cipher(&[7; 32])) else {
+    let Ok(cipher) = name
+        .parse::<Format>()
+        .and_then(|format| format.cipher(&[7; 32]))
+    else {
         return;
     };
     if let Ok(hidden) = cipher.encrypt(b"tweak", text) {

@@ -31,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
         let _ = server.answer(&query);
     }
     if let Ok(answer) = Answer::from_bytes(params, data) {
-        let mut rng = <chacha20::ChaCha20Rng as chacha20::rand_core::SeedableRng>::from_seed([2; 32]);
+        let mut rng =
+            <chacha20::ChaCha20Rng as chacha20::rand_core::SeedableRng>::from_seed([2; 32]);
         let (secret, _) = client.query(&mut rng, 7).expect("in range");
         let _ = client.recover(secret, &answer);
     }

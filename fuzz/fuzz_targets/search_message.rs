@@ -13,8 +13,13 @@ fn servers() -> Vec<Server> {
     let rng = &mut chacha20::ChaCha20Rng::from_seed([2; 32]);
     let base = synthetic::uniform(200, 8, 1);
     let mut indexes = Vec::new();
-    for routing in [Routing::Downloaded, Routing::Encrypted] {
-        let wish = Wish { k: 3, recall: 0.9, queries: 1, routing: Some(routing) };
+    for routing in [Routing::Downloaded, Routing::Encrypted, Routing::Hashed] {
+        let wish = Wish {
+            k: 3,
+            recall: 0.9,
+            queries: 1,
+            routing: Some(routing),
+        };
         let plan = Plan::new(200, 8, wish).expect("a plan");
         let built = build::sealed(rng, &keys, &base, &plan, &mut |_| ());
         indexes.push(built.expect("an index").index);
@@ -23,7 +28,10 @@ fn servers() -> Vec<Server> {
     let packing = Packing::T8;
     indexes.push(build::open(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
     indexes.push(build::masked(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
-    indexes.into_iter().map(|index| Server::new(index).expect("a server")).collect()
+    indexes
+        .into_iter()
+        .map(|index| Server::new(index).expect("a server"))
+        .collect()
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compare.run import Run
 from compare.table import Key, Row, compare, fastest, markdown, notes, size, time
 
@@ -19,7 +21,8 @@ LABELS = {
     "slot": "Sordino, slots and rotations",
 }
 BATCH = "64x128"
-LSH_BACKENDS = tuple(f"rotation-{b}" for b in ("portable", "avx2", "avx512", "neon"))
+BACKENDS = ("portable", "avx2", "avx512", "neon")
+LSH_BACKENDS = tuple(f"rotation-{b}" for b in BACKENDS)
 
 
 def row(operation: str, shape: str) -> Key:
@@ -179,22 +182,104 @@ def hashing(run: Run) -> str:
     return compare(run, rows)
 
 
+def scans(run: Run) -> str:
+    """The Hamming scan, and the tables, which the reference has no rows for."""
+    rows = []
+    for case in sorted({m.parameter for m in run.group("lsh/scan")}, key=codes):
+        best = fastest(run, "lsh/scan", BACKENDS, case)
+        ours: Key | str = Key("lsh/scan", best.function, case) if best else "not in this run"
+        plain = Key("lsh/scan", "popcount-and-select", case, label="popcount and selection")
+        rows.append(Row(f"scan, {case}", None, ours, [plain]))
+    for m in sorted(run.group("lsh/tables"), key=lambda m: (m.function, codes(m.parameter))):
+        key = Key("lsh/tables", m.function, m.parameter)
+        rows.append(Row(f"candidates of 50,000 vectors, {m.function}, {m.parameter}", None, key))
+    for m in run.group("lsh/batch"):
+        key = Key("lsh/batch", m.function, m.parameter, each=True)
+        threads = "all threads" if m.function.endswith("rayon") else "one thread"
+        rows.append(Row(f"hash of a batch, {m.parameter}, each, {threads}", None, key))
+    return compare(run, rows) if rows else "Absent: not in this run."
+
+
+def codes(parameter: str) -> tuple[int, ...]:
+    """The numbers of a parameter, in order: `100000x128bits-top50`."""
+    return tuple(int(number) for number in re.findall(r"[0-9]+", parameter))
+
+
 def column(run: Run) -> str:
     """Scores of all vectors in one pass: the reference has nothing like it."""
-    keys = sorted((m for m in run.group("ckks/column")), key=lambda m: (m.parameter, m.function))
+    found = sorted(run.group("ckks/column"), key=lambda m: (shape(m.parameter), m.function))
+    rows = []
+    for m in found:
+        together = queries(m.function)
+        each = (m.median_ns or 0) / together
+        vectors = m.elements or shape(m.parameter)[1] or 1
+        scan = "score" in m.function
+        rows.append(
+            [
+                f"{m.parameter}, {m.function}",
+                f"**{time(m.median_ns)}**",
+                f"**{time(each)}**" if together > 1 else time(each),
+                f"{each / vectors:.1f} ns" if scan else "-",
+            ]
+        )
+    head = ["vectors x dimensions, operation", "Sordino", "for each query", "of it for each vector"]
+    return markdown(head, rows) if rows else "Absent: not in this run."
+
+
+def shape(parameter: str) -> tuple[int, int]:
+    """Dimensions and vectors of `vectors x dimensions`, in the order in which rows are sorted."""
+    vectors, _, dims = parameter.partition("x")
+    return (int(dims), int(vectors)) if vectors.isdigit() and dims.isdigit() else (0, 0)
+
+
+def queries(function: str) -> int:
+    """How many queries an operation takes together: `real/score 4 queries`."""
+    words = function.split()
+    return int(words[1]) if len(words) == 3 and words[1].isdigit() else 1
+
+
+def column_sizes(run: Run) -> str:
+    """Bytes of the messages of such a pass."""
+    rows = []
+    for m in sorted(run.group("ckks/query_bytes"), key=lambda m: shape(m.parameter)):
+        if m.function == "column":
+            others = (
+                run.get(f"ckks/{what}_bytes", "column", m.parameter) for what in ("reply", "hint")
+            )
+            rows.append(
+                [
+                    m.parameter,
+                    size(m.wire_bytes),
+                    *(size(other.wire_bytes if other else None) for other in others),
+                ]
+            )
+    head = ["vectors x dimensions", "query", "reply", "hint, once"]
+    return markdown(head, rows) if rows else "Absent: not in this run."
+
+
+def rows_packed(run: Run) -> str:
+    """Row packing at every shape, and the operations of slot mode."""
+    shapes = sorted({m.parameter for m in run.group("ckks/score") if m.function == "row"}, key=shape)
     rows = [
-        [
-            f"{m.parameter}, {m.function}",
-            f"**{time(m.median_ns)}**",
-            f"{(m.median_ns or 0) / (m.elements or 1):.1f} ns",
-        ]
-        for m in keys
+        [s, *(time(row(what, s).time(run)) for what in ("encrypt", "score", "decrypt"))]
+        for s in shapes
     ]
-    return (
-        markdown(["vectors x dimensions, operation", "Sordino", "for each vector"], rows)
-        if rows
-        else "Absent: not in this run."
-    )
+    slots = sorted(run.group("ckks/slot"), key=lambda m: m.function)
+    rows += [[f"slots, degree {m.parameter}: {m.function}", "-", time(m.median_ns), "-"] for m in slots]
+    head = ["vectors x dimensions", "encrypt", "score", "decrypt"]
+    return markdown(head, rows) if rows else "Absent: not in this run."
+
+
+def ring(run: Run) -> str:
+    """The transform below all of it, beside tfhe-rs's."""
+    rows = []
+    for direction in ("forward", "inverse"):
+        group = f"ntt/{direction}"
+        for n in sorted({int(m.parameter) for m in run.group(group)}):
+            key = Key(group, "sordino", str(n))
+            peer = Key(group, "tfhe-ntt", str(n), label="tfhe-ntt")
+            rows.append(Row(f"{direction}, degree {n:,}", None, key, [peer]))
+    return compare(run, rows) if rows else "Absent: not in this run."
 
 
 def section(run: Run) -> str:
@@ -227,8 +312,18 @@ def section(run: Run) -> str:
                 "Bytes allocated per operation: the reference allocates 2.38 MB and 141 objects for an encryption, 0.79 MB and 58 "
                 "for a decryption; Criterion does not count allocations, so that row has no figure of ours.",
             ),
+            "### Row packing at every shape, and slot mode (no rows in the reference)",
+            rows_packed(run),
             "### All vectors in one pass",
             column(run),
+            notes(
+                "`real` scores floating-point vectors (open mode), `modular` exact residues under pads (masked mode). Several queries "
+                "together read the database once; what that gains is in the third column.",
+                "A reply has one score for each vector, and grows with them; the hint depends on the database and is sent once.",
+            ),
+            column_sizes(run),
+            "### The number-theoretic transform, modulus of 50 bits (no rows in the reference)",
+            ring(run),
             "### Hashing of vectors (LSH)",
             hashing(run),
             notes(
@@ -237,5 +332,7 @@ def section(run: Run) -> str:
                 "Not the same search: the reference's 4 µs rows search an index whose size it does not state, and its own benchmark "
                 "says 393 µs; ours scans all codes of 100,000 vectors.",
             ),
+            "### Scans of codes, tables, batches (no rows in the reference)",
+            scans(run),
         ]
     )

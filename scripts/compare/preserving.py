@@ -299,6 +299,7 @@ def ours_only(run: Run, direction: str, length: str) -> list[list[str]]:
         ("ff3-1", "FF3-1"),
         ("ff1-batch", "FF1, one of 1,024 records"),
         ("ff1-batch-tweak-each", "the same, a tweak for each"),
+        ("riffpe-10-batch", "Riffpe(n=10), one of 1,024 records"),
     ):
         if ns := Key(f"fpe/{direction}", function, length, each=True).time(run):
             rows.append(

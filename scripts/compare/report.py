@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from compare import homomorphic, plots, preserving, retrieval, search, signatures
+from compare import homomorphic, levels, network, plots, preserving, retrieval, search, signatures
 from compare.machine import Machine, describe
 from compare.run import Run, read
 from compare.table import markdown, notes
@@ -33,7 +33,7 @@ COVERAGE = (
     ("Private search: standard and batch search by stage, recall, latency", "Private search"),
     (
         "Private search: recall query by query",
-        "Private search: absent, a mean over 100 queries is given",
+        "Private search: absent, the mean over 100 queries is given",
     ),
     (
         "Private search: parallel execution, two-stage search, end-to-end latency",
@@ -41,7 +41,11 @@ COVERAGE = (
     ),
     (
         "Private search: memory, throughput estimates, summary by tier",
-        "Private search, summary rows",
+        "Private search, summary rows; Over a network",
+    ),
+    (
+        "Private search: accuracy on SIFT10K",
+        "absent: the document gives the set and the method, and no figure",
     ),
     (
         "Private search: guarantees, privacy overhead",
@@ -127,10 +131,12 @@ def document(run: Run, machine: Machine, date: str) -> str:
             "## Which table is answered where",
             markdown(["reference", "section"], COVERAGE, words=True),
             search.section(run),
+            network.section(run),
             homomorphic.section(run),
             retrieval.section(run),
             preserving.section(run),
             signatures.section(run),
+            levels.section(run),
             "",
         ]
     )
@@ -159,6 +165,21 @@ def arguments() -> argparse.Namespace:
         help="lines of private_search --json; may be repeated",
     )
     parser.add_argument(
+        "--load",
+        type=Path,
+        action="append",
+        default=[],
+        help="lines of network_search --load --json; may be repeated",
+    )
+    parser.add_argument(
+        "--level",
+        type=level,
+        action="append",
+        default=[],
+        metavar="LEVEL=FOLDER",
+        help="Criterion's output of a run with SORDINO_CPU=LEVEL; may be repeated",
+    )
+    parser.add_argument(
         "--levels", help="SIMD levels; by default those that the example cpu_levels prints"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs/benchmarks.md")
@@ -166,9 +187,17 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def level(text: str) -> tuple[str, Path]:
+    """`avx2=folder`."""
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise argparse.ArgumentTypeError(f"expected LEVEL=FOLDER, found {text}")
+    return name, Path(folder)
+
+
 def main() -> None:
     args = arguments()
-    run = read(args.criterion, args.peers, args.search)
+    run = read(args.criterion, args.peers, args.search, args.load, args.level)
     date = datetime.now(timezone.utc).strftime("%d %B %Y")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
@@ -37,6 +37,7 @@ class Run:
 
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
     searches: list[dict] = field(default_factory=list)
+    loads: list[dict] = field(default_factory=list)
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, measurements: Iterable[Measurement]) -> None:
@@ -83,10 +84,13 @@ def criterion_one(benchmark: dict, estimates: dict) -> Measurement:
 
 
 def lines(text: str) -> Iterator[dict]:
-    """The JSON objects of a file of one object a line; other lines are skipped."""
+    """The JSON objects of a file of one object a line; other lines and halves of one are skipped."""
     for line in text.splitlines():
         if line.strip().startswith("{"):
-            yield json.loads(line)
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                continue  # a program that stopped within a line
 
 
 def peer(line: dict) -> Measurement:
@@ -101,16 +105,35 @@ def peer(line: dict) -> Measurement:
     )
 
 
-def read(criterion_root: Path, peers: list[Path], searches: list[Path]) -> Run:
-    """Reads a run. A peer that could not be run is a line of group `missing`."""
+def at_level(group: str, level: str) -> str:
+    """The name of a group that was measured again with `SORDINO_CPU` at a lower level."""
+    return f"{group} at {level}"
+
+
+def read(
+    criterion_root: Path,
+    peers: Iterable[Path],
+    searches: Iterable[Path],
+    loads: Iterable[Path] = (),
+    levels: Iterable[tuple[str, Path]] = (),
+) -> Run:
+    """Reads a run; a file that is not there is an empty one. A peer that could not be run is a line
+    of group `missing`."""
     run = Run()
     run.add(criterion(criterion_root))
-    for path in peers:
-        for line in lines(path.read_text()):
-            if line["group"] == "missing":
-                run.missing.append((line["function"], line["reason"]))
-            else:
-                run.add([peer(line)])
-    for path in searches:
-        run.searches.extend(lines(path.read_text()))
+    for level, root in levels:
+        run.add(replace(m, group=at_level(m.group, level)) for m in criterion(root))
+    for line in all_lines(peers):
+        if line["group"] == "missing":
+            run.missing.append((line["function"], line["reason"]))
+        else:
+            run.add([peer(line)])
+    run.searches.extend(all_lines(searches))
+    run.loads.extend(all_lines(loads))
     return run
+
+
+def all_lines(paths: Iterable[Path]) -> Iterator[dict]:
+    for path in paths:
+        if path.is_file():
+            yield from lines(path.read_text())

@@ -51,7 +51,11 @@ STAGE_NOTES = (
 
 def label(s: dict) -> str:
     """The name of a mode; sealed mode has two ways to find the buckets."""
-    ways = {"downloaded": "sealed", "encrypted": "sealed, encrypted routing"}
+    ways = {
+        "downloaded": "sealed",
+        "encrypted": "sealed, encrypted routing",
+        "hashed": "sealed, hashed routing",
+    }
     return ways.get(s["centroids"], "sealed") if s["mode"] == "sealed" else s["mode"]
 
 
@@ -162,7 +166,7 @@ def baseline(run: Run) -> str:
     )
     if not found:
         return "Absent: faiss was not run."
-    rows = [[m.parameter, m.function, time(m.median_ns), f"{m.recall:.3f}"] for m in found]
+    rows = [[m.parameter, m.function, time(m.median_ns), "-" if m.recall is None else f"{m.recall:.3f}"] for m in found]
     return markdown(["set", "index", "median", "recall@10"], rows)
 
 
@@ -247,6 +251,8 @@ OVERHEAD = (
 
 def overhead(run: Run) -> str:
     found = of(run, REFERENCE_N, "uniform")
+    if not found:
+        return "Absent: no search of this size in the run."
     rows = [(name, [theirs], lambda s, f=field: ms(s.get(f))) for name, theirs, field in OVERHEAD]
     rows.append(("decoys", ["2x the bytes"], lambda _: "none"))
     rows.append(
@@ -257,6 +263,22 @@ def overhead(run: Run) -> str:
         )
     )
     return by_mode(found, rows, ["reference"])
+
+
+def criterion_queries(run: Run) -> str:
+    """Whole searches and builds that Criterion timed: no stages, but an interval."""
+    found = [*run.group("search/query"), *run.group("search/build")]
+    found.sort(key=lambda m: (m.group != "search/query", m.parameter, m.median_ns or 0.0))
+    rows = [
+        [
+            f"{'build' if m.group == 'search/build' else 'search'}, {m.parameter}, {m.function}",
+            f"**{time(m.median_ns)}**",
+            f"{time(m.low_ns)} to {time(m.high_ns)}",
+        ]
+        for m in found
+    ]
+    head = ["clustered set", "Sordino", "95 % interval of the median"]
+    return markdown(head, rows) if rows else "Absent: not in this run."
 
 
 def two_stages(run: Run) -> str:
@@ -291,7 +313,7 @@ def two_stages(run: Run) -> str:
         Row(
             "with network and embedding",
             134e6,
-            "an estimate of the reference, not a measurement; no network is measured here",
+            "an estimate of the reference, not a measurement; searches over loopback are under `Over a network`",
         ),
     ]
     return compare(run, rows)
@@ -311,7 +333,9 @@ def section(run: Run) -> str:
             stages(run, "clustered"),
             "### All sizes",
             "![latency](plots/search_latency.svg)\n\n![bytes](plots/search_bytes.svg)\n\n![bytes of a session](plots/search_session.svg)\n\n![recall against bytes](plots/search_recall.svg)",
-            growth(run),
+            growth(run) if run.searches else "Absent: the run has no searches.",
+            "### Whole searches, timed by Criterion",
+            criterion_queries(run),
             "### Without protection",
             "faiss on one thread: the price of no privacy at all. The same distributions, drawn by numpy: not the same vectors.",
             baseline(run),
@@ -329,8 +353,8 @@ def section(run: Run) -> str:
             "### The reference's summary rows",
             targets(run),
             notes(
-                "Rows of three nodes, p50 and p99 under load, and the Python port's estimates (QPS 0.15, 5 s) have no "
-                "counterpart: they are estimates, and Sordino measures one process on one machine.",
+                "Rows of three nodes and of the Python port (QPS 0.15, 5 s) have no counterpart: they are estimates. One server "
+                "under load, with p50 and p99, is below, under `Over a network`.",
                 "Peak memory is of the whole process: owner, server and client, and every mode measured before it.",
             ),
         ]

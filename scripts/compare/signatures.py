@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compare.run import Run
 from compare.table import Key, Row, compare, fastest, markdown, notes
 
@@ -191,6 +193,20 @@ def each(case: str) -> list[Key]:
     ]
 
 
+def lists(run: Run) -> str:
+    """Lists of every length of the bench: the best of ours, and the crate called for each message."""
+    rows = []
+    cases = {m.parameter for m in run.group("hash/each") if m.function == "blake3"}
+    for case in sorted(cases, key=lambda case: [int(n) for n in re.findall("[0-9]+", case)][::-1]):
+        best = fastest(run, "hash/each", HASH_BACKENDS, case)
+        ours: Key | str = Key("hash/each", best.function, case) if best else "not in this run"
+        rows.append(Row(f"{case}, one thread", None, ours, each(case)[:1]))
+    for m in sorted(run.group("hash/tree"), key=lambda m: (m.function, int(m.parameter))):
+        label = f"tree of {int(m.parameter):,} digests, {m.function}"
+        rows.append(Row(label, None, Key("hash/tree", m.function, m.parameter)))
+    return compare(run, rows) if rows else "Absent: not in this run."
+
+
 ENGINE = (
     ("authorization check, uncached", "1,448 ns, 2,186 B, 22 allocations (Go)"),
     ("check, cached", "407.5 ns, 208 B, 8 allocations (Go)"),
@@ -240,6 +256,8 @@ def section(run: Run) -> str:
                 "4 KB, of equal or mixed lengths, which the reference does not have: its batch hashes one message after the other on each thread.",
                 "The reference divides some of its figures from others (16 MB with threads stands beside 1 MB without); each row here names what it is.",
             ),
+            "### Lists of every length, and trees (no rows in the reference)",
+            lists(run),
             "## Authorization",
             markdown(
                 ["row", "reference", "Sordino"],

@@ -6,94 +6,20 @@
 //! range, and how many bytes the ternary sampler skips.
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
-#![expect(
-    unsafe_code,
-    reason = "valgrind's client requests are an instruction sequence"
-)]
-
-use std::arch::asm;
-use std::convert::Infallible;
 
 use chacha20::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use rand_core::SeedableRng;
 use sordino_ckks::{column, dot, slot};
+use sordino_memcheck::{SecretRng, is_watching, public, secret};
 
-const RUNNING_ON_VALGRIND: usize = 0x1001;
-const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
-const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
-
-/// Valgrind's request sequence for x86-64: rotations that add up to none, then an exchange of a
-/// register with itself.
-fn request(code: usize, address: usize, len: usize) -> usize {
-    let arguments = [code, address, len, 0, 0, 0];
-    let mut result = 0usize;
-    // SAFETY: outside valgrind these instructions change nothing; inside, the requests used here
-    // read `arguments` and change no memory that the program sees.
-    unsafe {
-        asm!(
-            "rol rdi, 3",
-            "rol rdi, 13",
-            "rol rdi, 61",
-            "rol rdi, 51",
-            "xchg rbx, rbx",
-            in("rax") arguments.as_ptr(),
-            inout("rdx") result,
-            inout("rdi") 0usize => _,
-        );
-    }
-    result
-}
-
-fn secret<T>(value: &[T]) {
-    request(
-        MAKE_MEM_UNDEFINED,
-        value.as_ptr().addr(),
-        size_of_val(value),
-    );
-}
-
-fn public<T>(value: &[T]) {
-    request(MAKE_MEM_DEFINED, value.as_ptr().addr(), size_of_val(value));
-}
-
-/// A generator whose output is secret.
-struct SecretRng(ChaCha20Rng);
-
-impl TryRng for SecretRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.fill_bytes(bytes);
-        secret(bytes);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SecretRng {}
-
-fn rng() -> SecretRng {
+fn rng() -> SecretRng<ChaCha20Rng> {
     SecretRng(ChaCha20Rng::from_seed([1; 32]))
 }
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // The script asks for valgrind by this variable and must get it.
-    let running = request(RUNNING_ON_VALGRIND, 0, 0);
-    if std::env::var_os("SORDINO_VALGRIND").is_some() {
-        assert_eq!(running, 1);
-    } else {
+    // Fails where the script asked for valgrind and did not get it.
+    if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }
 }

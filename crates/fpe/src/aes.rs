@@ -35,11 +35,13 @@ pub(crate) trait Aes: Copy {
     /// `x` with the integer `low` added by XOR to its last eight bytes.
     fn xor_low(self, x: Self::Block, low: u64) -> Self::Block;
     /// The integer whose bytes, least significant first, are the block.
+    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn store_le(self, x: Self::Block) -> u128 {
         self.store(x).swap_bytes()
     }
     /// `x` with the integer `first` added by XOR to its first eight bytes, least significant first.
+    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn xor_first_le(self, x: Self::Block, first: u64) -> Self::Block {
         self.xor(x, self.load(u128::from(first.swap_bytes()) << 64))

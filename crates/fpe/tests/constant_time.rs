@@ -5,59 +5,22 @@
 //! test that decryption inverts. The numerals themselves are not marked: that they are below the
 //! radix is checked by a branch, whose outcome the caller gets. Ciphertexts are public.
 #![cfg(all(target_arch = "x86_64", not(miri)))]
-#![expect(
-    unsafe_code,
-    reason = "valgrind's client requests are an instruction sequence"
-)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use sordino_fpe::{Alphabet, Ff1, Fpe, Tweaks};
-use std::arch::asm;
-
-const RUNNING_ON_VALGRIND: usize = 0x1001;
-const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
-const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
-
-/// Valgrind's request sequence for x86-64: rotations that add up to none, then an exchange of a
-/// register with itself.
-fn request(code: usize, address: usize, len: usize) -> usize {
-    let arguments = [code, address, len, 0, 0, 0];
-    let mut result = 0usize;
-    // SAFETY: outside valgrind these instructions change nothing; inside, the requests used here
-    // read `arguments` and change no memory that the program sees.
-    unsafe {
-        asm!(
-            "rol rdi, 3",
-            "rol rdi, 13",
-            "rol rdi, 61",
-            "rol rdi, 51",
-            "xchg rbx, rbx",
-            in("rax") arguments.as_ptr(),
-            inout("rdx") result,
-            inout("rdi") 0usize => _,
-        );
-    }
-    result
-}
-
-fn public<T>(value: &[T]) {
-    request(MAKE_MEM_DEFINED, value.as_ptr().addr(), size_of_val(value));
-}
+use sordino_memcheck::{is_watching, public, secret};
 
 /// FF1 under a secret key.
 fn ff1(bytes: usize, radix: u32) -> Ff1 {
     let key = std::hint::black_box([7u8; 32]);
-    request(MAKE_MEM_UNDEFINED, key.as_ptr().addr(), key.len());
+    secret(&key);
     Ff1::new(&key[..bytes], radix).unwrap()
 }
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // The script asks for valgrind by this variable and must get it.
-    let running = request(RUNNING_ON_VALGRIND, 0, 0) != 0;
-    if std::env::var_os("SORDINO_VALGRIND").is_some() {
-        assert!(running);
-    } else if !running {
+    // Fails where the script asked for valgrind and did not get it.
+    if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }
 }

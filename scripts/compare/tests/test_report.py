@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from compare import plots, preserving, report, table
+from compare import plots, preserving, report, search, table
 from compare.machine import Machine
-from compare.run import Run
+from compare.run import Measurement, Run
 from compare.tests.test_run import fixture
 
 MACHINE = Machine("a processor", 2, "8 GiB", "Linux", "rustc", "avx2")
@@ -59,9 +59,34 @@ class Document(unittest.TestCase):
                 "ML-DSA",
                 "BLAKE3",
                 "Authorization",
+                "Over a network",
+                "Kernels by processor level",
             ):
                 self.assertIn(f"## {title}", text)
         self.assertIn("python: python3 is not installed", report.document(fixture(), MACHINE, ""))
+
+    def test_every_wanted_row_is_shown_where_it_was_measured(self) -> None:
+        wanted = [
+            ("ckks/column", "real/score 4 queries", "100000x128", "for each query"),
+            ("search/query", "sealed-hashed", "20000x128", "search, 20000x128, sealed-hashed"),
+            ("search/loopback", "masked", "4000x128", "4000x128, masked"),
+            ("lsh/scan", "avx2", "100000x128bits-top50", "scan, 100000x128bits-top50"),
+            ("lsh/tables", "e2lsh-8x6", "8probes", "e2lsh-8x6, 8probes"),
+            ("ntt/forward", "sordino", "2048", "forward, degree 2,048"),
+            ("mldsa/batch", "sordino avx2 one key", "ML-DSA-87x32", "32 signatures, one key"),
+        ]
+        run = Run()
+        run.add(Measurement(g, f, p, 4e6, 3e6, 5e6, 1000) for g, f, p, _ in wanted)
+        text = report.document(run, MACHINE, "today")
+        for *_, shown in wanted:
+            row = next((line for line in text.splitlines() if shown in line), "")
+            self.assertIn("|", row, shown)
+        self.assertIn("| **4.00 ms** | **1.00 ms** | 1000.0 ns |", text)
+
+    def test_routings_of_sealed_mode_have_names_of_their_own(self) -> None:
+        ways = ("downloaded", "encrypted", "hashed")
+        names = {search.label({"mode": "sealed", "centroids": way}) for way in ways}
+        self.assertEqual(len(names), 3)
 
     def test_tables_have_as_many_cells_as_their_heads(self) -> None:
         width = 0

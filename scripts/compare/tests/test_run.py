@@ -6,14 +6,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from compare.run import Run, lines, read
+from compare.run import Run, at_level, lines, read
 from compare.table import Key
 
 FIXTURE = Path(__file__).parent / "fixture"
 
 
 def fixture() -> Run:
-    return read(FIXTURE / "criterion", [FIXTURE / "peers.jsonl"], [FIXTURE / "search.jsonl"])
+    criterion = FIXTURE / "criterion"
+    return read(
+        criterion,
+        [FIXTURE / "peers.jsonl"],
+        [FIXTURE / "search.jsonl"],
+        [FIXTURE / "load.jsonl"],
+        [("avx2", criterion)],
+    )
 
 
 class Reading(unittest.TestCase):
@@ -35,6 +42,20 @@ class Reading(unittest.TestCase):
 
     def test_searches_are_kept_whole(self) -> None:
         self.assertEqual([s["mode"] for s in fixture().searches], ["masked"])
+
+    def test_loads_are_kept_whole_and_half_a_line_is_not(self) -> None:
+        self.assertEqual([load["clients"] for load in fixture().loads], [1, 8])
+
+    def test_a_lower_level_is_a_group_of_its_own(self) -> None:
+        run = fixture()
+        self.assertEqual(len(run.group("fpe/encrypt")), 2)
+        lower = run.get(at_level("fpe/encrypt", "avx2"), "ff1-batch", 6)
+        self.assertEqual(lower and lower.median_ns, 20480.0)
+
+    def test_a_file_that_is_not_there_is_an_empty_one(self) -> None:
+        nowhere = [FIXTURE / "nowhere"]
+        run = read(FIXTURE / "nowhere", nowhere, nowhere, nowhere, [("avx2", FIXTURE / "nowhere")])
+        self.assertEqual((run.measurements, run.searches, run.loads), ({}, [], []))
 
     def test_a_folder_without_measurements_is_an_empty_run(self) -> None:
         self.assertEqual(read(FIXTURE / "nowhere", [], []).measurements, {})

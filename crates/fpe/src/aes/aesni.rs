@@ -96,6 +96,7 @@ impl Aes for &Key {
         // SAFETY: a baseline instruction.
         self.xor(x, reverse(unsafe { _mm_cvtsi64_si128(low as i64) }))
     }
+    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn store_le(self, x: __m128i) -> u128 {
         // SAFETY: baseline instructions.
@@ -104,6 +105,7 @@ impl Aes for &Key {
             (u128::from(high) << 64) | u128::from(_mm_cvtsi128_si64(x) as u64)
         }
     }
+    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn xor_first_le(self, x: __m128i, first: u64) -> __m128i {
         // SAFETY: a baseline instruction.

@@ -1,0 +1,80 @@
+"""Each kernel at each processor level of one machine: what a processor without AVX-512 gets."""
+
+from __future__ import annotations
+
+from compare.run import Run, at_level
+from compare.table import Key, markdown, notes, ratio, time
+
+LEVELS = ("portable", "avx2", "avx512", "neon")
+# what, group, parameter, and how the bench names a level; {} is the level, and the fastest of the
+# machine has a name without one where there is a second form
+NAMED = (
+    ("PIR, one answer, 128 MiB", "pir/answer", "128MiB", "{}", ""),
+    ("PIR, hint of 1 MB", "pir/hint", "1MB", "{}", ""),
+    ("BLAKE3, 100,000 messages of 64 B", "hash/each", "100000x64B", "{}", ""),
+    ("BLAKE3, 256 messages of 1 KiB", "hash/each", "256x1024B", "{}", ""),
+    ("BLAKE3, 10,000 of 0 to 2,048 B", "hash/each", "10000x0..2048B", "{}", ""),
+    ("LSH, one hash of 128 dimensions", "lsh/hash", "128dims-128bits", "rotation-{}", ""),
+    ("LSH, scan of 100,000 codes", "lsh/scan", "100000x128bits-top50", "{}", ""),
+    *(
+        (f"{s}, 32 signatures, {keys}", "mldsa/batch", f"{s}x32", f"sordino {{}} {keys}", f"sordino {keys}")
+        for s in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+        for keys in ("one key", "many keys")
+    ),
+)
+# what is measured once more with SORDINO_CPU at a lower level
+REPEATED = (
+    ("encrypted scores, 64 of 128 dimensions", "ckks/score", "row", "64x128"),
+    ("encrypted scores, 10,000 by columns", "ckks/column", "real/score", "10000x128"),
+    ("the same, 4 queries", "ckks/column", "real/score 4 queries", "10000x128"),
+    ("the same, residues", "ckks/column", "modular/score", "10000x128"),
+    ("transform, degree 2,048", "ntt/forward", "sordino", "2048"),
+)
+
+
+def named(run: Run) -> list[list[str]]:
+    rows = []
+    for what, group, parameter, form, fastest in NAMED:
+        times = {
+            level: Key(group, form.format(level), parameter).time(run) for level in LEVELS
+        }
+        detected = Key(group, fastest, parameter).time(run) if fastest else None
+        rows.append(row(what, times, detected))
+    return rows
+
+
+def repeated(run: Run) -> list[list[str]]:
+    rows = []
+    for what, group, function, parameter in REPEATED:
+        times = {
+            level: Key(at_level(group, level), function, parameter).time(run) for level in LEVELS
+        }
+        rows.append(row(what, times, Key(group, function, parameter).time(run)))
+    return rows
+
+
+def row(what: str, times: dict[str, float | None], detected: float | None) -> list[str]:
+    """The times, and how much faster the best is than the portable definition."""
+    found = [ns for ns in (*times.values(), detected) if ns]
+    best = detected or min(found, default=None)
+    return [
+        what,
+        *(time(times[level]) for level in LEVELS),
+        f"**{time(best)}**" if best else "absent: not in this run",
+        ratio(times["portable"], best),
+    ]
+
+
+def section(run: Run) -> str:
+    head = ["kernel", *LEVELS, "as detected", "portable / as detected"]
+    return "\n\n".join(
+        [
+            "## Kernels by processor level (no rows in the references)",
+            markdown(head, [*named(run), *repeated(run)]),
+            notes(
+                "All levels give the same results, bit for bit; `SORDINO_CPU` lowers the level of a program. The column `avx2` is what a "
+                "processor without AVX-512 gets, but for its clock and caches.",
+                "`-` is a level that this processor has not, or that the bench measures under `as detected` alone.",
+            ),
+        ]
+    )

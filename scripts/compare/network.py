@@ -1,0 +1,72 @@
+"""Searches over a network: one server under one client and under eight, over loopback."""
+
+from __future__ import annotations
+
+from compare.run import Measurement, Run
+from compare.table import digits, markdown, notes, time
+
+# of the reference's throughput table: what it states for its tier 1, all of them estimates
+REFERENCE = (
+    ("one node, baseline and optimized", "9.3 and 15.1", "108 and 66 ms", "150 and 100 ms"),
+    ("three nodes, baseline and optimized", "28 and 45", "-", "-"),
+    ("Python", "0.15", "5,000 ms", "10,000 ms"),
+)
+WHAT = {
+    "requests": "requests made ahead: the server alone",
+    "searches": "whole searches, clients on the same cores",
+}
+HEAD = ("", "a second", "median", "99th percentile", "requests in a scan", "one scan")
+
+
+def section(run: Run) -> str:
+    rows = [[f"reference, {name}", *figures, "-", "-"] for name, *figures in REFERENCE]
+    rows += [served(load) for load in sorted(run.loads, key=order)]
+    parts = [
+        "## Over a network",
+        markdown(HEAD, rows),
+    ]
+    if not run.loads:
+        parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
+    parts.append(
+        notes(
+            "The reference's figures are estimates (\"production estimate\" without a network measured); ours are measured: client and "
+            "server are two processes on one machine, over loopback with TLS and signed requests, on all its cores. They share these "
+            "cores, and a real network adds its own time: 25 ms each way in the reference's estimate.",
+            "The server answers the requests that wait with one scan, so that several clients get more from it than one.",
+        )
+    )
+    if timed := sorted(run.group("search/loopback"), key=lambda m: (m.parameter, m.function)):
+        parts += ["### One search over loopback, timed by Criterion", markdown(TIMED, rates(timed))]
+    return "\n\n".join(parts)
+
+
+def order(load: dict) -> tuple:
+    return (load.get("n", 0), load["mode"], load["what"], load["clients"])
+
+
+def served(load: dict) -> list[str]:
+    """One line of the example."""
+    vectors = f"{load['n']:,} vectors, " if "n" in load else ""
+    clients = "1 client" if load["clients"] == 1 else f"{load['clients']} clients"
+    return [
+        f"{vectors}{load['mode']}, {clients}, {WHAT.get(load['what'], load['what'])}",
+        f"**{digits(load['per_second'])}**",
+        f"**{time(load['p50_ms'] * 1e6)}**",
+        f"**{time(load['p99_ms'] * 1e6)}**",
+        digits(load["requests_per_scan"]),
+        time(load["scan_ms"] * 1e6),
+    ]
+
+
+TIMED = ("", "Sordino", "a second")
+
+
+def rates(timed: list[Measurement]) -> list[list[str]]:
+    """Each with what it does in a second."""
+    rows = []
+    for m in timed:
+        each = (m.median_ns or 0.0) / (m.elements or 1)
+        rows.append(
+            [f"{m.parameter}, {m.function}", f"**{time(m.median_ns)}**", digits(1e9 / each) if each else "-"]
+        )
+    return rows
