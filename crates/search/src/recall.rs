@@ -138,7 +138,23 @@ impl TopK {
 
     /// Keeps `new` if it is among the best `k` so far. For public data and the client's own
     /// plaintext: its time depends on the scores.
+    #[inline]
     pub(crate) fn offer(&mut self, new: Scored) {
+        // Nearly all are refused here.
+        let full = self.kept.len() == self.k;
+        if full
+            && self
+                .kept
+                .first()
+                .is_some_and(|worst| new.score < worst.score)
+        {
+            return;
+        }
+        self.keep(new);
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, new: Scored) {
         if self.kept.len() < self.k {
             self.kept.push(new);
             if self.kept.len() == self.k {

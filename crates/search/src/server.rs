@@ -1,16 +1,23 @@
 //! The server: it holds an index, answers messages, and learns nothing from them.
 
-use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_pir::simple;
 
+use crate::Error;
 use crate::columns::Rows;
-use crate::index::{self, Index};
-use crate::manifest::{self, Columns, Holder, Manifest, Mode, Routing, SignedManifest};
+use crate::index::Index;
+use crate::manifest::{Columns, Holder, Manifest, Mode, SignedManifest};
 use crate::payload::{Fetch, Payloads};
 use crate::store::Bytes;
 use crate::wire::{EDITION_LEN, Edition, Message, message_len};
-use crate::{Error, code};
+
+mod pass;
+mod prepared;
+mod sealed;
+
+use pass::Pass;
+pub use prepared::Prepared;
+use sealed::Sealed;
 
 /// One version of an index that is ready to answer.
 ///
@@ -40,15 +47,6 @@ enum Kind {
     Local,
     /// Open and masked mode: all vectors, encoded for scoring.
     Columns(Box<column::Database>),
-}
-
-/// What sealed mode answers queries from.
-#[derive(Debug)]
-struct Sealed {
-    probes: usize,
-    pir: simple::Server,
-    /// The centroids in the clear, if they are scored here.
-    centroids: Option<dot::Plaintexts>,
 }
 
 impl Server {
@@ -230,25 +228,14 @@ impl Server {
     /// Scores all vectors or all centroids under encryption, in one pass for all queries.
     fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         let centroids = match &self.kind {
-            Kind::Columns(database) => return score_all(database, bodies),
+            Kind::Columns(database) => return pass::score_all(database, bodies),
             Kind::Sealed(sealed) => sealed.centroids.as_ref(),
             Kind::Local => None,
         };
         let Some(centroids) = centroids else {
             return self.refuse(bodies.len(), "one in which the server scores");
         };
-        let read = |body: &[u8]| {
-            let (params, dim) = (centroids.params(), centroids.dim());
-            check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
-            let query = dot::Query::from_bytes(body)?;
-            check_packing((query.params(), query.dim()) == (params, dim))?;
-            Ok(query)
-        };
-        in_one_pass(bodies, read, |queries| {
-            let replies = centroids.score_batch(queries)?;
-            let replies = replies.iter().map(dot::Reply::to_bytes);
-            Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-        })
+        pass::score_centroids(centroids, bodies)
     }
 
     /// Answers the manifest's number of PIR queries of each request, in one pass for all.
@@ -256,7 +243,7 @@ impl Server {
         match &self.kind {
             Kind::Sealed(sealed) => {
                 let kinds = [Message::Fetch, Message::Fetched];
-                fetch_all(&sealed.pir, sealed.probes, kinds, bodies)
+                pass::fetch_all(&sealed.pir, sealed.probes, kinds, bodies)
             }
             _ => self.refuse(bodies.len(), "sealed"),
         }
@@ -268,7 +255,7 @@ impl Server {
             return self.refuse(bodies.len(), "one with payloads to fetch");
         };
         let kinds = [Message::FetchPayloads, Message::Payloads];
-        fetch_all(pir, self.manifest.k as usize, kinds, bodies)
+        pass::fetch_all(pir, self.manifest.k as usize, kinds, bodies)
     }
 
     /// Refuses requests that the index's mode does not have.
@@ -279,149 +266,12 @@ impl Server {
     }
 }
 
-/// A reply that every client gets, in the pieces in which the server holds it.
-#[derive(Clone, Debug)]
-pub struct Prepared<'a> {
-    head: Vec<u8>,
-    pieces: Vec<&'a [u8]>,
-}
-
-impl<'a> Prepared<'a> {
-    fn new(kind: Message, pieces: Vec<&'a [u8]>) -> Self {
-        let head = kind.head(pieces.iter().map(|piece| piece.len()).sum());
-        Self { head, pieces }
-    }
-
-    /// Bytes of the whole reply.
-    #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a reply has a head")]
-    pub fn len(&self) -> usize {
-        self.pieces().map(<[u8]>::len).sum()
-    }
-
-    /// At most `len` bytes of it, from byte `at` on.
-    #[must_use]
-    pub fn range(&self, at: usize, len: usize) -> Vec<u8> {
-        let mut range = Vec::with_capacity(len.min(self.len().saturating_sub(at)));
-        let mut skip = at;
-        for piece in self.pieces() {
-            let (_, rest) = piece.split_at(skip.min(piece.len()));
-            range.extend_from_slice(&rest[..rest.len().min(len - range.len())]);
-            skip = skip.saturating_sub(piece.len());
-        }
-        range
-    }
-
-    fn to_vec(&self) -> Vec<u8> {
-        self.range(0, usize::MAX)
-    }
-
-    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(&self.head[..]).chain(self.pieces.iter().copied())
-    }
-}
-
 /// What a request asks for.
 enum Asked<'a> {
     Prepared(Prepared<'a>),
     Score(&'a [u8]),
     Fetch(&'a [u8]),
     Payloads(&'a [u8]),
-}
-
-/// Requests of one kind, and which of a batch they are.
-#[derive(Default)]
-struct Pass<'a> {
-    places: Vec<usize>,
-    bodies: Vec<&'a [u8]>,
-}
-
-impl<'a> Pass<'a> {
-    fn push(&mut self, place: usize, body: &'a [u8]) {
-        self.places.push(place);
-        self.bodies.push(body);
-    }
-}
-
-/// Scores all vectors under encryption.
-fn score_all(database: &column::Database, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-    let read = |body: &[u8]| {
-        let (params, dim) = (database.params(), database.dim());
-        let expected = column::Query::encoded_len(params, dim)?;
-        check_len(Message::Score, body, expected)?;
-        let query = column::Query::from_bytes(body)?;
-        check_packing((query.params(), query.dim()) == (params, dim))?;
-        Ok(query)
-    };
-    in_one_pass(bodies, read, |queries| {
-        let replies = database.score_batch(queries)?;
-        let replies = replies.iter().map(column::Reply::to_bytes);
-        Ok(replies.map(|body| Message::Scored.with(&body)).collect())
-    })
-}
-
-/// Answers exactly `count` PIR queries of each request, one after the other.
-fn fetch_all(
-    pir: &simple::Server,
-    count: usize,
-    [request, reply]: [Message; 2],
-    bodies: &[&[u8]],
-) -> Vec<Result<Vec<u8>, Error>> {
-    let params = pir.params();
-    let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
-        check_len(request, body, count * params.query_len())?;
-        let queries = body.chunks_exact(params.query_len()).map(|bytes| {
-            let query = simple::Query::from_bytes(params, bytes)?;
-            check_packing(query.version() == pir.version())?;
-            Ok(query)
-        });
-        queries.collect()
-    };
-    in_one_pass(bodies, read, |queries| {
-        let answers = pir.answer_batch(&queries.concat())?;
-        let answers = answers.chunks_exact(count);
-        Ok(answers
-            .map(|answers| {
-                let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
-                reply.with(&body)
-            })
-            .collect())
-    })
-}
-
-/// Reads every query, and answers those that are well formed together.
-fn in_one_pass<Q: Send>(
-    bodies: &[&[u8]],
-    read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,
-    answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
-) -> Vec<Result<Vec<u8>, Error>> {
-    let read: Vec<Result<Q, Error>> = bodies.par_iter().map(|body| read(body)).collect();
-    let mut queries = Vec::with_capacity(bodies.len());
-    let mut replies = Vec::with_capacity(bodies.len());
-    for query in read {
-        replies.push(query.map(|query| {
-            queries.push(query);
-            Vec::new()
-        }));
-    }
-    if queries.is_empty() {
-        return replies;
-    }
-    let places = replies.iter_mut().filter(|reply| reply.is_ok());
-    match answer(&queries) {
-        Ok(answers) => {
-            for (place, answer) in places.zip(answers) {
-                *place = Ok(answer);
-            }
-        }
-        // No query that was read can be at fault, but if one is, the others do not pay for it.
-        Err(_) => {
-            for (place, query) in places.zip(&queries) {
-                *place = answer(std::slice::from_ref(query)).map(|answers| answers.concat());
-            }
-        }
-    }
-    replies
 }
 
 /// What answers queries for payloads, if those are not downloaded.
@@ -434,37 +284,6 @@ fn payload_server(payloads: &Payloads, records: &[u8]) -> Result<Option<simple::
     let database = sordino_pir::Database::from_records(&params, slots)?;
     let seed = sordino_pir::Seed(*seed);
     Ok(Some(simple::Server::new(database, &params, &seed)?))
-}
-
-impl Sealed {
-    fn new(
-        manifest: &Manifest,
-        mode: &manifest::Sealed,
-        buckets: &[u8],
-        centroids: &[u8],
-    ) -> Result<Self, Error> {
-        let params = index::pir_params(mode)?;
-        let records = buckets.chunks_exact(mode.layout.sealed_len());
-        let database = sordino_pir::Database::from_records(&params, records)?;
-        let pir = simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
-        let centroids = match mode.routing {
-            Routing::Downloaded | Routing::Hashed => None,
-            Routing::Encrypted => {
-                let width = manifest.width() as usize;
-                let decoded: Vec<f32> = centroids
-                    .chunks_exact(width)
-                    .flat_map(code::unit_from_int8)
-                    .collect();
-                let params = dot::Params::rlwe_2048_50();
-                Some(dot::Plaintexts::encode(&params, &decoded, width)?)
-            }
-        };
-        Ok(Self {
-            probes: mode.probes as usize,
-            pir,
-            centroids,
-        })
-    }
 }
 
 /// The encoded rows of all segments, and the hints that clients download.
@@ -498,23 +317,6 @@ fn part<'a>(
         what: "index",
         why: format!("no {name}"),
     })
-}
-
-/// Refuses a request of another length than the manifest fixes.
-fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
-    if body.len() == expected {
-        return Ok(());
-    }
-    Err(malformed(format!(
-        "{kind:?} of {} bytes, expected {expected}",
-        body.len()
-    )))
-}
-
-/// Refuses a query that was made for another form of the index.
-fn check_packing(same: bool) -> Result<(), Error> {
-    let why = || malformed("a query for another packing or version of the index".to_owned());
-    same.then_some(()).ok_or_else(why)
 }
 
 fn malformed(why: String) -> Error {

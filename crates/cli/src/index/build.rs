@@ -85,6 +85,8 @@ enum RoutingName {
     Downloaded,
     /// The server scores the centroids under encryption, and sees them.
     Encrypted,
+    /// There are no centroids: buckets by a keyed hash, and far more of them. For large indexes.
+    Hashed,
 }
 
 #[derive(Serialize)]
@@ -188,6 +190,7 @@ impl Args {
                 routing: self.routing.map(|routing| match routing {
                     RoutingName::Downloaded => Routing::Downloaded,
                     RoutingName::Encrypted => Routing::Encrypted,
+                    RoutingName::Hashed => Routing::Hashed,
                 }),
             },
         };

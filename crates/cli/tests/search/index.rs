@@ -1,0 +1,255 @@
+//! `sordino index`: what it builds and changes, and what it refuses.
+
+use crate::binary::{done, failed, json, run};
+use crate::place::{DIM, Place, assert_found, nearest, npy, part};
+use std::fs;
+
+#[test]
+fn an_index_is_built_changed_and_verified() {
+    let place = Place::new();
+    let built = place.build("index", &[]);
+    assert_eq!(
+        (built["mode"].as_str(), built["n"].as_u64()),
+        (Some("masked"), Some(2000))
+    );
+    let (index, key) = (place.at("index"), place.at("owner.key"));
+    let exists = [
+        "index",
+        "build",
+        &place.at("base.npy"),
+        &index,
+        "--key",
+        &key,
+    ];
+    assert!(failed(&exists, 1).contains("holds an index already"));
+
+    let info = json(&["index", "info", &index, "--key", &place.at("owner.pub")]);
+    assert_eq!(
+        (info["version"].as_u64(), info["dim"].as_u64()),
+        (Some(1), Some(32))
+    );
+    assert_eq!(info["id"], built["id"]);
+
+    // Ids that go on from the highest, and ids that are given.
+    let more = part(&place.base, 0..3);
+    fs::write(place.path("more.npy"), npy(&more)).unwrap();
+    let added = json(&["index", "add", &index, &place.at("more.npy"), "--key", &key]);
+    assert_eq!(
+        (added["first_id"].as_u64(), added["records"].as_u64()),
+        (Some(2000), Some(2003))
+    );
+    fs::write(place.path("ids.txt"), "7\n9\n100000\n").unwrap();
+    let with_ids = ["--ids", &place.at("ids.txt")];
+    let replaced = ["index", "add", &index, &place.at("more.npy"), "--key", &key];
+    let replaced = json(&[&replaced[..], &with_ids].concat());
+    assert_eq!(
+        (replaced["replaced"].as_u64(), replaced["records"].as_u64()),
+        (Some(2), Some(2004))
+    );
+
+    // Vector 0 is there thrice now: under 0, 2000 and 7.
+    let found = place.query(&["--index", &index]);
+    let first: Vec<u64> = found["queries"][0]["hits"].as_array().unwrap()[..3]
+        .iter()
+        .map(|hit| hit["id"].as_u64().unwrap())
+        .collect();
+    let mut sorted = first.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [0, 7, 2000], "{first:?}");
+
+    done(&["index", "delete", &index, "--ids", "0,2000", "--key", &key]);
+    assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
+    let unknown = failed(&["index", "delete", &index, "--ids", "0", "--key", &key], 1);
+    assert!(unknown.contains("no record 0"), "{unknown}");
+
+    let before = place.verify("index");
+    assert_eq!(
+        (before["records"].as_u64(), before["versions"].as_u64()),
+        (Some(2002), Some(4))
+    );
+    assert_eq!(before["deleted"], 4);
+    done(&["index", "compact", &index, "--key", &key]);
+    let after = place.verify("index");
+    assert_eq!(
+        (after["records"].as_u64(), after["deleted"].as_u64()),
+        (Some(2002), Some(0))
+    );
+    assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
+    // As far as a server can see.
+    let public = json(&["index", "verify", &index, "--key", &place.at("owner.pub")]);
+    assert_eq!(
+        (public["full"].as_bool(), public["version"].as_u64()),
+        (Some(false), Some(5))
+    );
+    let nothing = done(&["index", "compact", &index, "--key", &key]);
+    assert!(nothing.contains("nothing to compact"), "{nothing}");
+}
+
+#[test]
+fn every_metric_and_format_builds() {
+    let place = Place::new();
+    // The same vectors as .fvecs.
+    let dim = u32::try_from(DIM).unwrap().to_le_bytes();
+    let rows = place.base.rows().flat_map(|row| {
+        let values = row.iter().flat_map(|x| x.to_le_bytes());
+        dim.into_iter().chain(values).collect::<Vec<u8>>()
+    });
+    fs::write(place.path("base.fvecs"), rows.collect::<Vec<u8>>()).unwrap();
+    let key = place.at("owner.key");
+    for metric in ["cosine", "inner-product", "euclidean"] {
+        let index = place.at(metric);
+        let built = [
+            "index",
+            "build",
+            &place.at("base.fvecs"),
+            &index,
+            "--key",
+            &key,
+        ];
+        json(&[&built[..], &["--metric", metric, "--k", "3"]].concat());
+        let found = place.query(&["--index", &index]);
+        assert_eq!(found["queries"][0]["hits"].as_array().unwrap().len(), 3);
+        // The vectors are of unit length, so all metrics agree on the nearest.
+        assert_found(&found, metric);
+    }
+}
+
+#[test]
+fn every_routing_of_sealed_mode_builds() {
+    let place = Place::new();
+    for routing in ["downloaded", "encrypted", "hashed"] {
+        let sealed = ["--mode", "sealed", "--recall", "0.9", "--routing", routing];
+        let built = place.build(routing, &sealed);
+        assert_eq!(built["mode"].as_str(), Some("sealed"), "{routing}");
+        let found = place.query(&["--index", &place.at(routing)]);
+        assert_found(&found, "sealed");
+    }
+}
+
+#[test]
+fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
+    let place = Place::new();
+    place.build("index", &["--packing", "4"]);
+    let mut files = vec![place.path("index").join("CURRENT")];
+    for folder in ["manifests", "parts"] {
+        let folder = place.path("index").join(folder);
+        files.extend(
+            fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path()),
+        );
+    }
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        for at in [0, bytes.len() / 2, bytes.len() - 1] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            fs::write(&file, damaged).unwrap();
+            let key = place.at("owner.key");
+            let output = run(&["index", "verify", &place.at("index"), "--key", &key]);
+            let code = output.status.code();
+            let why = String::from_utf8_lossy(&output.stderr);
+            // A name in CURRENT that is no version any more is a file that is not there.
+            let named = file.ends_with("CURRENT") && code == Some(1);
+            assert!(
+                code == Some(3) || named,
+                "{} {at}: {code:?} {why}",
+                file.display()
+            );
+        }
+        fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+        let truncated = run(&[
+            "index",
+            "verify",
+            &place.at("index"),
+            "--key",
+            &place.at("owner.key"),
+        ]);
+        let code = truncated.status.code();
+        assert!(
+            code == Some(3) || file.ends_with("CURRENT"),
+            "{} {code:?}",
+            file.display()
+        );
+        fs::write(&file, &bytes).unwrap();
+    }
+    place.verify("index");
+    // Another owner's key is no better than a damaged file.
+    done(&["keys", "new", "owner", &place.at("other.key")]);
+    failed(
+        &[
+            "index",
+            "verify",
+            &place.at("index"),
+            "--key",
+            &place.at("other.key"),
+        ],
+        3,
+    );
+}
+
+#[test]
+fn bad_vectors_are_refused_and_leave_nothing() {
+    let place = Place::new();
+    let key = place.at("owner.key");
+    let whole = fs::read(place.path("base.npy")).unwrap();
+    let mut nan = whole.clone();
+    let at = whole.len() - 4 * (DIM * 3 - 2);
+    nan[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    let mut zero = whole.clone();
+    let at = whole.len() - 4 * DIM;
+    zero[at..].fill(0);
+    for (name, bytes, why) in [
+        ("cut.npy", &whole[..whole.len() - 1], "another length"),
+        ("nan.npy", &nan, "row 1997, column 2"),
+        ("zero.npy", &zero, "zero vector"),
+        ("noise.npy", &whole[3..], "damaged .npy header"),
+        ("empty.npy", &[], "it ends early"),
+        ("base.txt", &whole, "unknown format .txt"),
+        ("noise.parquet", &whole, "Parquet"),
+        ("noise.arrow", &whole, "Arrow"),
+    ] {
+        fs::write(place.path(name), bytes).unwrap();
+        let error = failed(
+            &[
+                "index",
+                "build",
+                &place.at(name),
+                &place.at("i"),
+                "--key",
+                &key,
+            ],
+            1,
+        );
+        assert!(error.contains(why), "{name}: {error}");
+        assert!(!place.path("i").join("CURRENT").exists(), "{name}");
+    }
+    // After all that, a good file still builds there.
+    place.build("i", &["--mode", "local"]);
+    let base = place.at("base.npy");
+    let many = [
+        "index",
+        "build",
+        &base,
+        &place.at("j"),
+        "--key",
+        &key,
+        "--k",
+        "5000",
+    ];
+    assert!(failed(&many, 1).contains("k = 5000"));
+    fs::write(place.path("ids.txt"), "1\n2\n").unwrap();
+    let ids = [
+        "index",
+        "build",
+        &base,
+        &place.at("j"),
+        "--key",
+        &key,
+        "--ids",
+        &place.at("ids.txt"),
+    ];
+    assert!(failed(&ids, 1).contains("2 record ids for"));
+    assert!(!place.path("j").join("CURRENT").exists());
+}

@@ -1,0 +1,131 @@
+//! `sordino index` and `serve`, killed as by `kill -9`.
+
+use crate::binary::{command, done, killed};
+use crate::place::{Place, assert_found, npy, part};
+use crate::served::Served;
+use std::{
+    fs,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+#[test]
+fn a_killed_builder_leaves_no_index_or_a_whole_one() {
+    let place = Place::new();
+    let (base, key) = (place.at("base.npy"), place.at("owner.key"));
+    let build = |index: &str| -> Vec<String> {
+        let args = [
+            "index", "build", &base, index, "--key", &key, "--mode", "sealed", "--recall",
+        ];
+        args.iter()
+            .map(|arg| (*arg).to_owned())
+            .chain(["0.9".to_owned()])
+            .collect()
+    };
+    let start = Instant::now();
+    let args = build(&place.at("timed"));
+    done(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let whole = start.elapsed();
+    let (mut cut, mut complete) = (0, 0);
+    for tenth in 0..14u32 {
+        let index = place.at("index");
+        let args = build(&index);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ended = killed(&args, whole * tenth / 11);
+        if place.path("index").join("CURRENT").exists() {
+            place.verify("index");
+            complete += 1;
+        } else {
+            assert!(ended.is_none(), "a build that was reported is there");
+            // What was left does not stand in the way of another build.
+            done(&args);
+            place.verify("index");
+            cut += 1;
+        }
+        fs::remove_dir_all(place.path("index")).unwrap();
+    }
+    assert!(cut > 0, "no build was killed in time: {whole:?}");
+    eprintln!("{cut} builds cut short, {complete} complete");
+}
+
+#[test]
+fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
+    let place = Place::new();
+    let index = place.build_mode("masked");
+    fs::write(place.path("more.npy"), npy(&part(&place.base, 0..500))).unwrap();
+    let add = [
+        "index",
+        "add",
+        &index,
+        &place.at("more.npy"),
+        "--key",
+        &place.at("owner.key"),
+    ];
+    let start = Instant::now();
+    done(&add);
+    let whole = start.elapsed();
+    let mut records = place.verify("masked")["records"].as_u64().unwrap();
+    assert_eq!(records, 2500);
+    let mut cut = 0;
+    for tenth in 0..12u32 {
+        let ended = killed(&add, whole * tenth / 10);
+        let now = place.verify("masked")["records"].as_u64().unwrap();
+        match ended {
+            Some(_) => assert_eq!(now, records + 500),
+            None => {
+                cut += 1;
+                assert!(
+                    now == records || now == records + 500,
+                    "{records}, then {now}"
+                );
+            }
+        }
+        records = now;
+    }
+    assert!(cut > 0, "no change was killed in time: {whole:?}");
+    // There are several copies of what is searched for by now: any of them is right.
+    let found = place.query(&["--index", &index]);
+    for query in found["queries"].as_array().unwrap() {
+        assert!(
+            query["hits"][0]["score"].as_f64().unwrap() > 0.999,
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn a_killed_server_loses_nothing() {
+    let place = Place::new();
+    place.build_mode("masked");
+    for wait in [0u64, 20, 60, 150] {
+        let served = Served::plain(&place, "masked");
+        let url = served.url();
+        let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
+        let args = [
+            "query",
+            "--json",
+            "--key",
+            &key,
+            "--file",
+            &file,
+            "--connect",
+            &url,
+        ];
+        let child = command(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        // As by `kill -9`, while it answers.
+        drop(served);
+        let output = child.wait_with_output().unwrap();
+        match output.status.code() {
+            Some(0) => assert_found(&serde_json::from_slice(&output.stdout).unwrap(), "masked"),
+            code => assert_eq!(code, Some(4), "{}", String::from_utf8_lossy(&output.stderr)),
+        }
+        place.verify("masked");
+    }
+    let served = Served::plain(&place, "masked");
+    assert_found(&place.query(&["--connect", &served.url()]), "masked");
+}

@@ -1,0 +1,15 @@
+//! `sordino keys`, `index`, `serve`, `query`, `plan` and `bench`, from the outside: the binary, its
+//! files, its exit codes, and what is left when it is killed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
+
+mod bench;
+mod binary;
+mod index;
+mod keys;
+mod killed;
+mod place;
+mod plan;
+mod query;
+mod serve;
+mod served;
+mod usage;

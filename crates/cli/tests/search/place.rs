@@ -1,0 +1,123 @@
+//! A folder with keys and vectors, and what is found in it.
+
+use crate::binary::{done, json};
+use serde_json::Value;
+use sordino_search::{Vectors, synthetic};
+use std::{fs, path::PathBuf};
+use tempfile::TempDir;
+
+const N: usize = 2000;
+pub(crate) const DIM: usize = 32;
+pub(crate) const QUERIES: usize = 20;
+
+pub(crate) fn npy(vectors: &Vectors) -> Vec<u8> {
+    let (rows, dim) = (vectors.len(), vectors.dim());
+    let head = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(head.len()).unwrap().to_le_bytes());
+    bytes.extend(head.as_bytes());
+    bytes.extend(vectors.as_slice().iter().flat_map(|x| x.to_le_bytes()));
+    bytes
+}
+
+pub(crate) fn part(vectors: &Vectors, rows: std::ops::Range<usize>) -> Vectors {
+    let dim = vectors.dim();
+    let data = vectors.as_slice()[rows.start * dim..rows.end * dim].to_vec();
+    Vectors::new(dim, data).unwrap()
+}
+
+/// A folder with keys and vectors.
+pub(crate) struct Place {
+    folder: TempDir,
+    pub(crate) base: Vectors,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (base, _) = synthetic::clustered(N, 1, DIM, 7);
+        let place = Self { folder, base };
+        fs::write(place.path("base.npy"), npy(&place.base)).unwrap();
+        // Searching for vectors of the index: the nearest is known.
+        fs::write(
+            place.path("queries.npy"),
+            npy(&part(&place.base, 0..QUERIES)),
+        )
+        .unwrap();
+        done(&["keys", "new", "owner", &place.at("owner.key")]);
+        let owner = place.at("owner.key");
+        done(&[
+            "keys",
+            "new",
+            "reader",
+            &place.at("reader.key"),
+            "--from",
+            &owner,
+        ]);
+        done(&[
+            "keys",
+            "new",
+            "public",
+            &place.at("owner.pub"),
+            "--from",
+            &owner,
+        ]);
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn at(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn build(&self, index: &str, more: &[&str]) -> Value {
+        let (base, index, key) = (self.at("base.npy"), self.at(index), self.at("owner.key"));
+        json(&[&["index", "build", &base, &index, "--key", &key], more].concat())
+    }
+
+    /// Builds, trusting sealed mode's builder with what these vectors allow.
+    pub(crate) fn build_mode(&self, mode: &str) -> String {
+        self.build(mode, &["--mode", mode, "--recall", "0.9"]);
+        self.at(mode)
+    }
+
+    pub(crate) fn verify(&self, index: &str) -> Value {
+        json(&[
+            "index",
+            "verify",
+            &self.at(index),
+            "--key",
+            &self.at("owner.key"),
+        ])
+    }
+
+    pub(crate) fn query(&self, more: &[&str]) -> Value {
+        let (key, file) = (self.at("reader.key"), self.at("queries.npy"));
+        json(&[&["query", "--key", &key, "--file", &file], more].concat())
+    }
+}
+
+/// The first hit of each query.
+pub(crate) fn nearest(found: &Value) -> Vec<u64> {
+    let queries = found["queries"].as_array().unwrap().iter();
+    queries
+        .map(|query| query["hits"][0]["id"].as_u64().unwrap())
+        .collect()
+}
+
+/// Whether each query found itself; sealed mode may miss a few.
+pub(crate) fn assert_found(found: &Value, mode: &str) {
+    let right = (0..)
+        .zip(nearest(found))
+        .filter(|(row, id)| row == id)
+        .count();
+    let least = if mode == "sealed" {
+        QUERIES * 8 / 10
+    } else {
+        QUERIES
+    };
+    assert!(right >= least, "{mode}: {right} of {QUERIES}");
+}
