@@ -50,8 +50,10 @@ for bench in pir lsh fpe mldsa hash; do
     try one cargo bench --bench "$bench"
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
-try one env SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}" cargo bench --bench search
-# The rows that use all threads, once more, with all threads.
+export SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}"
+try one cargo bench --bench search -- 'search/(build|query)'
+# What uses all threads: a server under load, and the rows that say so once more.
+try cargo bench --bench search -- search/loopback
 for bench in lsh mldsa hash; do
     try cargo bench --bench "$bench" -- rayon
 done
