@@ -24,9 +24,9 @@ pub(super) fn mac<const B: usize>(
     step: usize,
     out: &mut [u64; TILE],
 ) {
-    let polys = (block.len() - SLACK) / (B * TILE);
-    assert!(x.len() >= ((polys - 1) * step + 1) * TILE);
-    // SAFETY: the token proves the target features; the length was just checked.
+    let polys = block.len().saturating_sub(SLACK) / (B * TILE);
+    assert!(polys > 0 && x.len() >= ((polys - 1) * step + 1) * TILE);
+    // SAFETY: the token proves the target features; the lengths were just checked.
     unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
 
