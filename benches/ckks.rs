@@ -10,7 +10,6 @@
 //! results are integers mod 65537.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::rngs::StdRng;
@@ -18,6 +17,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use sordino_ckks::precision::{self, Statistics};
 use sordino_ckks::{column, dot, slot};
 use sordino_lattice::{Modulus, ntt};
+
+mod settings;
 
 /// The largest 50-bit prime that is 1 mod 2^15.
 const Q: u64 = 1_125_899_904_679_937;
@@ -447,20 +448,18 @@ fn accuracy(_: &mut Criterion) {
     }
 }
 
-fn short() -> Criterion {
+/// One thread, unless another number is asked for.
+fn one_thread() -> Criterion {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1);
         one.build_global().expect("the first to set the pool");
     }
-    Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(150))
-        .measurement_time(Duration::from_millis(600))
+    settings::short()
 }
 
 criterion_group! {
     name = benches;
-    config = short();
+    config = one_thread();
     targets = accuracy, transforms, row_packing, slot_mode, peer, column_packing
 }
 criterion_main!(benches);

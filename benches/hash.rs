@@ -4,7 +4,6 @@
 //! `SORDINO_BENCH_LONG=1` adds a single message of 256 MiB.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{
@@ -15,6 +14,8 @@ use rayon::prelude::*;
 use sordino_hash::{
     Backend, Hash, Tree, hash_each, hash_each_on, keyed_hash_each, par_hash_each, tree_root,
 };
+
+mod settings;
 
 const NONE: Hash = Hash::from_bytes([0; 32]);
 
@@ -74,10 +75,6 @@ fn compare(
 
 fn each(c: &mut Criterion) {
     let mut group = c.benchmark_group("hash/each");
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200));
-    group.measurement_time(Duration::from_millis(500));
     for (count, len) in [
         (100_000, 64),
         (4096, 256),
@@ -126,10 +123,6 @@ fn each(c: &mut Criterion) {
 
 fn single(c: &mut Criterion) {
     let mut group = c.benchmark_group("hash/single");
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100));
-    group.measurement_time(Duration::from_millis(400));
     let mut lens = vec![64, 1 << 10, 64 << 10, 1 << 20, 16 << 20];
     if long() {
         lens.push(256 << 20);
@@ -160,10 +153,6 @@ fn single(c: &mut Criterion) {
 
 fn tree(c: &mut Criterion) {
     let mut group = c.benchmark_group("hash/tree");
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100));
-    group.measurement_time(Duration::from_millis(400));
     for count in [1024_usize, 100_000] {
         let digests: Vec<Hash> = (0..count).map(|i| blake3::hash(&i.to_le_bytes())).collect();
         group.throughput(Throughput::Elements(count as u64));
@@ -179,5 +168,9 @@ fn tree(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, each, single, tree);
+criterion_group! {
+    name = benches;
+    config = settings::short();
+    targets = each, single, tree
+}
 criterion_main!(benches);

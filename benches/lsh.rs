@@ -4,7 +4,6 @@
 //! `SORDINO_BENCH_LONG=1` adds a scan of 10,000,000 codes.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -12,6 +11,8 @@ use sordino_lsh::{
     Backend, Codes, CrossPolytope, E2Lsh, Family, Kind, Lookup, Nearest, Scratch, Seed, SimHash,
     SimHashTables, Tables, Vertices,
 };
+
+mod settings;
 
 const SEED: Seed = Seed([7; 32]);
 
@@ -31,12 +32,7 @@ fn naive(planes: &[f32], x: &[f32], code: &mut [u64]) {
 
 fn hash(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/hash");
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100));
-    group
-        .measurement_time(Duration::from_millis(300))
-        .throughput(Throughput::Elements(1));
+    group.throughput(Throughput::Elements(1));
     for (dims, bits) in [
         (32, 128),
         (128, 64),
@@ -88,9 +84,6 @@ fn hash(c: &mut Criterion) {
 
 fn batch(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/batch");
-    group
-        .sample_size(10)
-        .measurement_time(Duration::from_millis(500));
     let vectors = floats(128 * 10_000);
     group.throughput(Throughput::Elements(10_000));
     let hash = SimHash::new(128, 128, Kind::Rotation, SEED).expect("valid");
@@ -108,10 +101,6 @@ fn batch(c: &mut Criterion) {
 
 fn scan(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/scan");
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100));
-    group.measurement_time(Duration::from_millis(400));
     let mut sizes = vec![
         (100_000, 64),
         (100_000, 128),
@@ -158,9 +147,6 @@ fn scan(c: &mut Criterion) {
 
 fn search(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/search");
-    group
-        .sample_size(20)
-        .measurement_time(Duration::from_millis(400));
     let (count, mut room) = (100_000, Nearest::default());
     for dims in [32, 128, 256] {
         let vectors = floats(count * dims);
@@ -195,10 +181,6 @@ fn search(c: &mut Criterion) {
 
 fn lookup<F: Family>(c: &mut Criterion, name: &str, family: F, vectors: &[f32]) {
     let mut group = c.benchmark_group("lsh/tables");
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(100));
-    group.measurement_time(Duration::from_millis(300));
     let (dims, mut room) = (family.dims(), Lookup::default());
     let tables = Tables::build(family, vectors).expect("few vectors");
     for probes in [1, 8, 32] {
@@ -231,5 +213,9 @@ fn tables(c: &mut Criterion) {
     );
 }
 
-criterion_group!(benches, hash, batch, scan, search, tables);
+criterion_group! {
+    name = benches;
+    config = settings::short();
+    targets = hash, batch, scan, search, tables
+}
 criterion_main!(benches);

@@ -8,7 +8,6 @@
 //! other sets and backends at all sizes.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{
@@ -19,6 +18,8 @@ use sordino_mldsa::ml_dsa::{self, signature::Keypair};
 use sordino_mldsa::{
     Backend, BatchVerifier, Error, ExpandedKey, Item, Message, MlDsa44, MlDsa65, MlDsa87, Params,
 };
+
+mod settings;
 
 /// Signers: more than the keys that the benched verifiers keep, and the largest batch.
 const KEYS: u8 = 128;
@@ -298,10 +299,7 @@ fn batch(c: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(800));
+    config = settings::short();
     targets = verify, batch
 }
 criterion_main!(benches);

@@ -4,7 +4,6 @@
 //! core: the thread pool follows.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::{
     BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
@@ -18,6 +17,7 @@ use sordino_pir::{Database, Params, Seed, double};
 
 #[path = "pir/bandwidth.rs"]
 mod bandwidth;
+mod settings;
 
 const SEED: Seed = Seed([1; 32]);
 
@@ -37,10 +37,7 @@ fn shapes() -> impl Iterator<Item = (&'static str, usize, usize)> {
 
 fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = c.benchmark_group(name);
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(700));
+    group.sample_size(10);
     group
 }
 
@@ -309,15 +306,17 @@ fn answer_peer(c: &mut Criterion) {
     }
 }
 
-criterion_group!(
-    benches,
-    answer,
-    answer_batch,
-    hint,
-    query_and_recover,
-    reference_table,
-    reference_table_double,
-    answer_double,
-    answer_peer
-);
+criterion_group! {
+    name = benches;
+    config = settings::short();
+    targets =
+        answer,
+        answer_batch,
+        hint,
+        query_and_recover,
+        reference_table,
+        reference_table_double,
+        answer_double,
+        answer_peer
+}
 criterion_main!(benches);

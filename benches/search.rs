@@ -19,6 +19,8 @@ use sordino_search::{
     build, recall, synthetic,
 };
 
+mod settings;
+
 const DIM: usize = 128;
 const K: usize = 10;
 
@@ -260,10 +262,7 @@ fn loopback(c: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2));
+    config = settings::short().measurement_time(Duration::from_secs(2));
     targets = search, loopback
 }
 criterion_main!(benches);
