@@ -124,7 +124,7 @@ fn on_lanes<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
 ) {
     if N > 1 && messages.len() < FEW {
         for (message, digest) in messages.iter().zip(digests) {
-            *digest = mode.official(message.as_ref(), false).into();
+            *digest = mode.official(message.as_ref(), threads).into();
         }
         return;
     }

@@ -31,9 +31,6 @@ fn fills_lanes<const N: usize>(len: usize) -> bool {
 /// end of a group cost a few per cent, small enough for the stack.
 const SLOTS: usize = 512;
 
-/// From this length on, a message is worth several threads of its own.
-const VERY_LONG: usize = 1 << 20;
-
 /// Where a node's chaining value goes.
 #[derive(Clone, Copy)]
 enum Target {
@@ -73,7 +70,6 @@ pub(crate) fn hash<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
         for (message, digest) in group.iter().zip(group_digests) {
             let message = message.as_ref();
             if fills_lanes::<N>(message.len()) {
-                let threads = threads && message.len() >= VERY_LONG;
                 *digest = mode.official(message, threads).into();
             }
         }

@@ -6,6 +6,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::node::{IV, bytes_of, flag, words_of};
 
+/// From this length on, a message is worth several threads of its own.
+const VERY_LONG: usize = 1 << 20;
+
 /// The key words every node starts from, and the flags every block carries.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Mode {
@@ -39,8 +42,9 @@ impl Mode {
     }
 
     /// One whole message through the official crate, which fills its own lanes from the chunks of a
-    /// long input; `threads` lets it use rayon.
+    /// long input; `threads` lets it use rayon where the input is long enough to gain from it.
     pub(crate) fn official(&self, message: &[u8], threads: bool) -> [u8; 32] {
+        let threads = threads && message.len() >= VERY_LONG;
         if self.flags == 0 && !threads {
             return blake3::hash(message).into();
         }

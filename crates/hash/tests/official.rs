@@ -162,6 +162,11 @@ fn threads_change_nothing() {
             .zip(&digests)
             .all(|(message, digest)| hash(message) == *digest)
     );
+    // Alone, a message takes another way, with threads and without.
+    for message in [&messages[150][..], &messages[150][..1 << 19]] {
+        par_hash_each(&[message], &mut digests[..1]);
+        assert_eq!(digests[0], hash(message));
+    }
 }
 
 #[test]
