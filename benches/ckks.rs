@@ -103,6 +103,10 @@ fn row_packing(c: &mut Criterion) {
                 b.iter(|| dot::encrypt(&mut rng, &params, black_box(&query)));
             });
             group.finish();
+            let mut group = c.benchmark_group("ckks/serialize");
+            group.throughput(Throughput::Bytes(dot::Query::encoded_len(dim) as u64));
+            group.bench_function(id.clone(), |b| b.iter(|| black_box(&encrypted).to_bytes()));
+            group.finish();
         }
         let mut group = c.benchmark_group("ckks/score");
         group.throughput(Throughput::Elements(count as u64));

@@ -84,6 +84,7 @@ fn each(c: &mut Criterion) {
         (64, 4096),
         (64, 8192),
         (64, 16 * 1024),
+        (100, 64 * 1024),
         (1000, 64 * 1024),
     ] {
         let data = bytes(count * len);
@@ -92,7 +93,7 @@ fn each(c: &mut Criterion) {
             &mut group,
             &format!("{count}x{len}B"),
             &messages,
-            count >= 1000,
+            count * len >= 1 << 22,
         );
     }
     for (count, most) in [(10_000, 64), (10_000, 2048), (1000, 20_000), (40, 2048)] {
