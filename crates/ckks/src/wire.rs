@@ -29,8 +29,8 @@ pub(crate) enum Kind {
     ColumnReply = 4,
     Hint = 5,
     HintDelta = 6,
-    // 7 was a database in tiles of 64 values.
-    Database = 11,
+    // 7 and 11 were databases in tiles of polynomials' values.
+    Database = 12,
     Plaintexts = 8,
     SlotCiphertext = 9,
     GaloisKey = 10,

@@ -213,6 +213,32 @@ impl Plan {
         }
     }
 
+    /// Replaces sums of neighbouring values by every `2^k`-th coefficient: with `a[j]` the sum of values
+    /// `j 2^k` to `j 2^k + 2^k - 1` of a transform, `2^k = n / a.len()`, it becomes coefficient `j 2^k`.
+    ///
+    /// These values are taken at the `2^k` roots of one `X^(2^k) = y`, over which all other powers of `X`
+    /// cancel out; what is left is a transform of length `n / 2^k` at the points `y`.
+    ///
+    /// # Panics
+    /// If `a.len()` is not a power of two in `16..=n`.
+    pub fn inverse_folded(&self, a: &mut [u64]) {
+        assert!(
+            a.len().is_power_of_two() && (16..=self.n).contains(&a.len()),
+            "{} sums of {} values",
+            a.len(),
+            self.n
+        );
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Ifma(token) => avx512::inverse_strided(token, self, a, 0),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma(token) => avx2::inverse_strided(token, self, a, 0),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::inverse_strided(token, self, a, 0),
+            Backend::Portable => portable::inverse_strided(self, a, 0),
+        }
+    }
+
     /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
     /// [`inverse_strided`](Self::inverse_strided) of the product would; the rest of `out` is left
     /// undefined. Constant-time.

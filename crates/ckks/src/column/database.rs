@@ -10,7 +10,7 @@ use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
 
 use super::hint::Hint;
-use super::mac::{Pass, QUERIES, SLACK, TILE, store, take};
+use super::mac::{self, Group, Pass, SLACK, store, take};
 use super::params::{Params, Shape};
 use super::query::Query;
 use super::reply::Reply;
@@ -20,9 +20,9 @@ use crate::dot::N;
 use crate::store::Store;
 
 /// The most blocks that are scored together: the part of the queries that meets them stays in cache from
-/// block to block. With one block after the other, the queries, 512 KB each, would come from the last
-/// level of cache for every block, which takes longer than the products.
-const GROUP: usize = 8;
+/// block to block. With one block after the other, the queries would come from a farther cache for every
+/// block, which takes longer than the products.
+const TOGETHER: usize = 24;
 
 /// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
 pub struct Database {
@@ -31,9 +31,9 @@ pub struct Database {
     seed: [u8; 32],
     /// Changes since the database was encoded.
     revision: u64,
-    /// The public polynomials `a_l`, in tiles.
+    /// The public polynomials `a_l` in NTT form, one after the other.
     a: Aligned<u64>,
-    /// Block after block in tiles, and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
+    /// Block after block in tiles (`mac`), and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
     blocks: Store,
 }
 
@@ -94,7 +94,7 @@ impl Database {
             shape,
             seed,
             revision: 0,
-            a: Self::public_tiles(params, shape, &seed),
+            a: Self::public(params, shape, &seed),
             blocks: Store::zeroed(0),
         };
         database.reserve(shape.blocks);
@@ -120,22 +120,19 @@ impl Database {
             shape,
             seed,
             revision: 0,
-            a: Self::public_tiles(params, shape, &seed),
+            a: Self::public(params, shape, &seed),
             blocks: Store::zeroed(0),
         };
         database.reserve(params.shape(dim, vectors)?.blocks);
         Ok(database)
     }
 
-    /// The public polynomials, in tiles.
-    fn public_tiles(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
-        let mut tiles = Aligned::new(shape.polys * N);
-        let mut poly = Aligned::new(N);
-        for l in 0..shape.polys {
-            residue::fill_vartime(seed, l as u64, params.plan().modulus(), &mut poly);
-            into_tiles(&poly, l, shape.polys, &mut tiles);
+    fn public(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
+        let mut a = Aligned::new(shape.polys * N);
+        for (l, poly) in (0..).zip(a.chunks_exact_mut(N)) {
+            residue::fill_vartime(seed, l, params.plan().modulus(), poly);
         }
-        tiles
+        a
     }
 
     /// The parameter set.
@@ -227,9 +224,9 @@ impl Database {
         if count == 0 {
             return Ok(());
         }
-        let together: Vec<_> = queries
-            .par_chunks(QUERIES)
-            .map(|queries| (queries.len(), self.query_tiles(queries)))
+        let groups: Vec<Group> = queries
+            .par_chunks(mac::GROUP)
+            .map(|queries| self.group(queries))
             .collect();
         let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
             .map(|_| Vec::with_capacity(count))
@@ -242,28 +239,23 @@ impl Database {
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
         // A share of work for every thread, if there are few blocks.
-        let group = shape.blocks / (4 * rayon::current_num_threads());
-        let group = group.clamp(1, GROUP);
-        blocks.par_chunks_mut(group).enumerate().for_each_init(
-            || Aligned::new(group * count.min(QUERIES) * N),
+        let together = shape.blocks / (4 * rayon::current_num_threads());
+        let together = together.clamp(1, TOGETHER);
+        blocks.par_chunks_mut(together).enumerate().for_each_init(
+            || Aligned::new(together * count * shape.per),
             |sums, (g, blocks)| {
-                let range = g * group..g * group + blocks.len();
-                let mut first = 0;
-                for (count, tiles) in &together {
-                    let sums = &mut sums[..blocks.len() * count * N];
-                    self.pass(range.clone(), *count, tiles).run(sums);
-                    let sums = sums.chunks_exact_mut(count * N);
-                    for (j, (sums, answers)) in sums.zip(&mut *blocks).enumerate() {
-                        let vectors = shape.in_block(range.start + j);
-                        let answers = &mut answers[first..][..*count];
-                        for (sum, answer) in sums.chunks_exact_mut(N).zip(answers) {
-                            plan.inverse_strided(sum, shape.t.ilog2());
-                            let picked = &mut sum[..vectors];
-                            switch.apply(picked);
-                            self.params.answer_width().write(picked, answer);
-                        }
+                let range = g * together..g * together + blocks.len();
+                let sums = &mut sums[..blocks.len() * count * shape.per];
+                self.pass(range.clone(), &groups).run(sums);
+                let sums = sums.chunks_exact_mut(count * shape.per);
+                for (j, (sums, answers)) in range.zip(sums.zip(blocks)) {
+                    let vectors = shape.in_block(j);
+                    for (sum, answer) in sums.chunks_exact_mut(shape.per).zip(answers) {
+                        plan.inverse_folded(sum);
+                        let picked = &mut sum[..vectors];
+                        switch.apply(picked);
+                        self.params.answer_width().write(picked, answer);
                     }
-                    first += count;
                 }
             },
         );
@@ -299,38 +291,44 @@ impl Database {
                             place(&params, shape, poly, l, v, vector);
                         }
                         params.plan().forward(poly);
-                        store(params.coefficient_len(), poly, l, shape.polys, block);
+                        store(params.coefficient_len(), poly, l, shape.t, block);
                     }
                 },
             );
     }
 
-    /// The products of a range of blocks with the polynomials of a few queries, in tiles.
-    fn pass<'a>(&'a self, blocks: Range<usize>, queries: usize, tiles: &'a [u64]) -> Pass<'a> {
+    /// The products of a range of blocks with the polynomials of queries.
+    fn pass<'a>(&'a self, blocks: Range<usize>, groups: &'a [Group]) -> Pass<'a> {
+        let Shape { polys, t, per, .. } = self.shape;
         let bytes = &self.blocks.bytes()[blocks.start * self.block_len()..];
         Pass::new(
             self.params.plan().modulus(),
             self.params.coefficient_len(),
-            self.shape.polys,
+            (polys * t, per),
             &bytes[..blocks.len() * self.block_len() + SLACK],
-            queries,
-            tiles,
+            groups,
         )
     }
 
-    /// The queries' polynomials in NTT form, in tiles.
-    fn query_tiles(&self, queries: &[Query]) -> Aligned<u64> {
-        let rows = self.shape.polys * queries.len();
-        let mut tiles = Aligned::new(rows * N);
+    /// The polynomials of a few queries in NTT form, turned so that coefficient `v t` of a product is what
+    /// was coefficient `v t + t - 1`, the score of vector `v`.
+    fn group(&self, queries: &[Query]) -> Group {
+        let (Shape { polys, t, .. }, plan) = (self.shape, self.params.plan());
+        let mut group = Group::new(queries.len(), polys * N);
         let mut poly = Aligned::new(N);
-        for l in 0..self.shape.polys {
-            for (k, query) in queries.iter().enumerate() {
+        for (k, query) in queries.iter().enumerate() {
+            for l in 0..polys {
                 query.coefficients(l, &mut poly);
-                self.params.plan().forward(&mut poly);
-                into_tiles(&poly, l * queries.len() + k, rows, &mut tiles);
+                // X^-1 is -X^(N - 1).
+                poly.rotate_left(t - 1);
+                for x in &mut poly[N - (t - 1)..] {
+                    *x = plan.modulus().sub(0, *x);
+                }
+                plan.forward(&mut poly);
+                group.store(&poly, l, t, k);
             }
         }
-        tiles
+        group
     }
 
     /// The hint that clients download, computed from the encoded vectors.
@@ -338,18 +336,29 @@ impl Database {
     pub fn hint(&self) -> Hint {
         let mut hint = Hint::zero(self.params, self.shape, self.stamp());
         hint.blocks_mut().into_par_iter().enumerate().for_each_init(
-            || Aligned::new(N),
-            |sum, (j, block)| self.hint_block(j, sum, block),
+            || Aligned::new(2 * N),
+            |room, (j, block)| self.hint_block(j, room, block),
         );
         hint
     }
 
-    fn hint_block(&self, j: usize, sum: &mut [u64], block: &mut [u8]) {
+    /// `sum_l P_jl a_l`, all coefficients of it, with room for two polynomials.
+    fn hint_block(&self, j: usize, room: &mut [u64], hint: &mut [u8]) {
         let width = self.params.hint_width;
         let most = width.most();
         let (wide, narrow) = (self.params.switch(most), self.params.switch(most - 1));
-        self.pass(j..j + 1, 1, &self.a).run(sum);
-        self.params.plan().inverse(sum);
+        let (plan, len) = (self.params.plan(), self.params.coefficient_len());
+        let block = &self.blocks.bytes()[j * self.block_len()..][..self.block_len()];
+        let (sum, poly) = room.split_at_mut(N);
+        sum.fill(0);
+        for (l, a) in self.a.chunks_exact(N).enumerate() {
+            take(len, block, l, self.shape.t, poly);
+            plan.multiply(poly, a);
+            for (sum, product) in sum.iter_mut().zip(&*poly) {
+                *sum = plan.modulus().add(*sum, *product);
+            }
+        }
+        plan.inverse(sum);
         for (i, c) in sum.iter_mut().enumerate() {
             *c = if width.of(i) == most {
                 wide.switch(*c)
@@ -357,7 +366,7 @@ impl Database {
                 narrow.switch(*c)
             };
         }
-        width.write(sum, block);
+        width.write(sum, hint);
     }
 }
 
@@ -367,17 +376,5 @@ fn place(params: &Params, shape: Shape, poly: &mut [u64], l: usize, v: usize, ve
     let last = v * shape.t + shape.t - 1;
     for (u, &code) in vector[l * shape.t..].iter().take(shape.t).enumerate() {
         poly[last - u] = modulus.from_signed(i64::from(code));
-    }
-}
-
-/// Lays `poly` out in tiles, as row `at` of `rows` of each.
-fn into_tiles(poly: &[u64], at: usize, rows: usize, tiles: &mut [u64]) {
-    let (sources, _) = poly.as_chunks::<TILE>();
-    let (targets, _) = tiles.as_chunks_mut::<TILE>();
-    for (source, target) in sources
-        .iter()
-        .zip(targets.iter_mut().skip(at).step_by(rows))
-    {
-        *target = *source;
     }
 }

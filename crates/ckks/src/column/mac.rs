@@ -1,8 +1,14 @@
-//! The multiply-accumulate of a pass: `sum_l P_jl x_kl` in NTT form, for blocks `j` and queries `k`.
+//! The multiply-accumulate of a pass: `sum_lu P_jl(z_cu) x_kl(z_cu)` for blocks `j`, queries `k` and points
+//! `c < N / t`.
 //!
-//! Both sides are laid out in tiles of 16 values: tile 0 of all `L` polynomials, tile 1 of all, and so
-//! on, so that a tile's accumulators stay in registers while both sides stream. Up to four queries
-//! take turns within a tile: value `c` of tile `i` of `x_kl` is at `((i L + l) Q + k) 16 + c`. A stored
+//! Value `c t + u` of a polynomial in NTT form is the one at `z_cu`, and the `t` points `z_c0, z_c1, ...`
+//! are the roots of one `X^t = y_c`. A reply has every `t`-th coefficient of a product alone, for which
+//! the sum over these points is all that is needed: row `r = l t + u` of `D = L t` has value `c t + u` of
+//! polynomial `l`, and a sum of all rows ends in one number for each vector of a block.
+//!
+//! Both sides are laid out in tiles of 8 points: tile 0 of all rows, tile 1 of all, and so on, so that a
+//! tile's accumulators stay in registers while both sides stream. Up to four queries form a group and take
+//! turns within a tile: point `c` of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored
 //! value takes `B = 5` or 7 bytes, since a pass for one query is bound by the bytes it reads.
 
 #[cfg(target_arch = "x86_64")]
@@ -14,12 +20,16 @@ mod neon;
 mod portable;
 
 use sordino_lattice::Modulus;
+use sordino_lattice::aligned::Aligned;
 
-/// Values of a tile.
-pub(super) const TILE: usize = 16;
+/// Points of a tile.
+pub(super) const TILE: usize = 8;
 
-/// The most queries of a pass: what registers hold.
-pub(super) const QUERIES: usize = 4;
+/// Products that a kernel's accumulators take.
+const MOST: usize = 4096;
+
+/// The most queries of a group: what registers hold.
+pub(super) const GROUP: usize = 4;
 
 /// Bytes that a kernel may read beyond the end of a block.
 pub(super) const SLACK: usize = 64;
@@ -60,64 +70,93 @@ impl Backend {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Vbmi(token) => avx512::run::<B>(token, pass, sums),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => pass.each_tile(sums, |block, x, sums| {
-                avx2::mac::<B>(token, pass.modulus, block, x, pass.queries, sums);
+            Self::Avx2(token) => pass.each_tile(sums, |block, x, step, sums| {
+                avx2::mac::<B>(token, pass.modulus, block, x, step, sums);
             }),
             #[cfg(target_arch = "aarch64")]
-            Self::Neon(token) => pass.each_tile(sums, |block, x, sums| {
-                neon::mac::<B>(token, pass.modulus, block, x, pass.queries, sums);
+            Self::Neon(token) => pass.each_tile(sums, |block, x, step, sums| {
+                neon::mac::<B>(token, pass.modulus, block, x, step, sums);
             }),
-            Self::Portable => pass.each_tile(sums, |block, x, sums| {
-                portable::mac::<B>(pass.modulus, block, x, pass.queries, sums);
+            Self::Portable => pass.each_tile(sums, |block, x, step, sums| {
+                portable::mac::<B>(pass.modulus, block, x, step, sums);
             }),
         }
     }
 }
 
-/// Blocks that are multiplied with the polynomials of a few queries.
+/// Up to [`GROUP`] queries in tiles.
+pub(super) struct Group {
+    /// `Q`.
+    queries: usize,
+    x: Aligned<u64>,
+}
+
+impl Group {
+    /// Room for `queries` of `values` values each.
+    pub(super) fn new(queries: usize, values: usize) -> Self {
+        assert!((1..=GROUP).contains(&queries), "{queries} queries");
+        Self {
+            queries,
+            x: Aligned::new(queries * values),
+        }
+    }
+
+    /// Lays polynomial `l` of query `k`, in NTT form, out in its `t` rows.
+    pub(super) fn store(&mut self, poly: &[u64], l: usize, t: usize, k: usize) {
+        let tile = self.x.len() / poly.len() * TILE * t;
+        let tiles = self.x.chunks_exact_mut(tile);
+        for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
+            let rows = tile.chunks_exact_mut(TILE * self.queries);
+            for (u, row) in rows.skip(l * t).take(t).enumerate() {
+                for (c, x) in row[k * TILE..][..TILE].iter_mut().enumerate() {
+                    *x = values[c * t + u];
+                }
+            }
+        }
+    }
+
+    /// The rows of a tile.
+    fn tile(&self, i: usize, rows: usize) -> &[u64] {
+        let len = rows * self.queries * TILE;
+        &self.x[i * len..][..len]
+    }
+}
+
+/// Blocks that are multiplied with the polynomials of queries.
 pub(super) struct Pass<'a> {
     modulus: Modulus,
     /// `B`, bytes of a stored value.
     len: usize,
-    /// `L`.
-    polys: usize,
+    /// `D`.
+    rows: usize,
+    /// `N / t`.
+    points: usize,
     /// Block after block, and [`SLACK`] bytes more.
     bytes: &'a [u8],
-    /// `Q`.
-    queries: usize,
-    /// Their polynomials in tiles.
-    x: &'a [u64],
+    groups: &'a [Group],
 }
 
 impl<'a> Pass<'a> {
     /// # Panics
-    /// If the lengths do not fit, `len` is not 5 or 7, or there are more than [`QUERIES`].
+    /// If the lengths do not fit, or `len` is not 5 or 7.
     pub(super) fn new(
         modulus: Modulus,
         len: usize,
-        polys: usize,
+        (rows, points): (usize, usize),
         bytes: &'a [u8],
-        queries: usize,
-        x: &'a [u64],
+        groups: &'a [Group],
     ) -> Self {
         assert!(len == 5 || len == 7, "coefficients of {len} bytes");
-        assert!((1..=QUERIES).contains(&queries), "{queries} queries");
-        assert!(
-            (1..=4096).contains(&polys),
-            "the vector kernels' sums take 4096 products"
-        );
-        let tile = polys * queries * TILE;
-        assert!(
-            !x.is_empty() && x.len().is_multiple_of(tile),
-            "values of the queries"
-        );
+        assert!(rows > 0 && points > 0 && points.is_multiple_of(TILE));
+        let fits = |group: &Group| group.x.len() == group.queries * rows * points;
+        assert!(groups.iter().all(fits), "values of the queries");
         let pass = Self {
             modulus,
             len,
-            polys,
+            rows,
+            points,
             bytes,
-            queries,
-            x,
+            groups,
         };
         let blocks = bytes.len().checked_sub(SLACK).expect("slack");
         assert!(
@@ -127,20 +166,28 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Values of a polynomial.
-    fn n(&self) -> usize {
-        self.x.len() / (self.polys * self.queries)
-    }
-
     fn block_len(&self) -> usize {
-        self.len * self.polys * self.n()
+        self.len * self.rows * self.points
     }
 
     fn blocks(&self) -> usize {
         (self.bytes.len() - SLACK) / self.block_len()
     }
 
-    /// Writes `sum_l P_jl x_kl`, canonical, for each block `j` and each of its queries `k` in turn.
+    fn queries(&self) -> usize {
+        self.groups.iter().map(|group| group.queries).sum()
+    }
+
+    /// The groups, each with the number of its first query.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &Group)> {
+        self.groups.iter().scan(0, |next, group| {
+            let first = *next;
+            *next += group.queries;
+            Some((first, group))
+        })
+    }
+
+    /// Writes the sums of all points, canonical, for each block `j` and each of the queries `k` in turn.
     ///
     /// # Panics
     /// If there is not room for exactly these.
@@ -149,7 +196,7 @@ impl<'a> Pass<'a> {
     }
 
     fn run_by(&self, backend: Backend, sums: &mut [u64]) {
-        let expected = self.blocks() * self.queries * self.n();
+        let expected = self.blocks() * self.queries() * self.points;
         assert_eq!(sums.len(), expected, "room for the sums");
         match self.len {
             5 => backend.run::<5>(self, sums),
@@ -157,18 +204,33 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Calls `mac` for each tile of each block and query, with the block's part and [`SLACK`] bytes
-    /// more, the queries' part from this query's first value on, and where the sums go. Blocks change
-    /// faster than tiles, so that the queries' part stays in cache.
-    fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], &mut [u64; TILE])) {
-        let (n, count) = (self.n(), self.queries);
-        let tile_len = self.polys * TILE * self.len;
-        for (i, x) in self.x.chunks_exact(self.polys * count * TILE).enumerate() {
-            for (j, sums) in sums.chunks_exact_mut(count * n).enumerate() {
-                let block = &self.bytes[j * self.block_len() + i * tile_len..];
-                for (k, sums) in sums.chunks_exact_mut(n).enumerate() {
-                    let sums = &mut sums.as_chunks_mut().0[i];
-                    mac(&block[..tile_len + SLACK], &x[k * TILE..], sums);
+    /// Calls `mac` for each tile of each block and query, [`MOST`] rows at a time, with the rows of the block
+    /// and [`SLACK`] bytes more, the group's rows from this query's first on, the step from one of its
+    /// rows to the next, and where the sums go. Blocks change faster than tiles, so that the queries'
+    /// part stays in cache.
+    fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], usize, &mut [u64; TILE])) {
+        let row = TILE * self.len;
+        for i in 0..self.points / TILE {
+            let sums = sums.chunks_exact_mut(self.queries() * self.points);
+            for (j, sums) in sums.enumerate() {
+                let block = &self.bytes[j * self.block_len() + i * self.rows * row..];
+                let mut sums = sums.chunks_exact_mut(self.points);
+                for group in self.groups {
+                    let x = group.tile(i, self.rows);
+                    for (k, sums) in sums.by_ref().take(group.queries).enumerate() {
+                        let sums = &mut sums.as_chunks_mut().0[i];
+                        *sums = [0; TILE];
+                        for first in (0..self.rows).step_by(MOST) {
+                            let last = self.rows.min(first + MOST);
+                            let mut part = [0; TILE];
+                            let block = &block[first * row..last * row + SLACK];
+                            let x = &x[(first * group.queries + k) * TILE..];
+                            mac(block, x, group.queries, &mut part);
+                            for (sum, part) in sums.iter_mut().zip(part) {
+                                *sum = self.modulus.add(*sum, part);
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -187,24 +249,30 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 
-/// Writes polynomial `l` of `polys` into its tiles of `block`, `len` bytes a value.
-pub(super) fn store(len: usize, poly: &[u64], l: usize, polys: usize, block: &mut [u8]) {
-    let tiles = block.chunks_exact_mut(TILE * len).skip(l).step_by(polys);
-    for (values, tile) in poly.chunks_exact(TILE).zip(tiles) {
-        for (value, bytes) in values.iter().zip(tile.chunks_exact_mut(len)) {
-            bytes.copy_from_slice(&value.to_le_bytes()[..len]);
+/// Lays polynomial `l`, in NTT form, out in its `t` rows of `block`, `len` bytes a value.
+pub(super) fn store(len: usize, poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
+    let tiles = block.chunks_exact_mut(block.len() / poly.len() * TILE * t);
+    for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
+        let rows = tile.chunks_exact_mut(TILE * len).skip(l * t).take(t);
+        for (u, row) in rows.enumerate() {
+            for (c, bytes) in row.chunks_exact_mut(len).enumerate() {
+                bytes.copy_from_slice(&values[c * t + u].to_le_bytes()[..len]);
+            }
         }
     }
 }
 
-/// Reads polynomial `l` of `polys` back from its tiles of `block`.
-pub(super) fn take(len: usize, block: &[u8], l: usize, polys: usize, poly: &mut [u64]) {
-    let tiles = block.chunks_exact(TILE * len).skip(l).step_by(polys);
-    for (values, tile) in poly.chunks_exact_mut(TILE).zip(tiles) {
-        for (value, bytes) in values.iter_mut().zip(tile.chunks_exact(len)) {
-            let mut word = [0; 8];
-            word[..len].copy_from_slice(bytes);
-            *value = u64::from_le_bytes(word);
+/// Reads polynomial `l` back from its rows of `block`.
+pub(super) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
+    let tiles = block.chunks_exact(block.len() / poly.len() * TILE * t);
+    for (values, tile) in poly.chunks_exact_mut(TILE * t).zip(tiles) {
+        let rows = tile.chunks_exact(TILE * len).skip(l * t).take(t);
+        for (u, row) in rows.enumerate() {
+            for (c, bytes) in row.chunks_exact(len).enumerate() {
+                let mut word = [0; 8];
+                word[..len].copy_from_slice(bytes);
+                values[c * t + u] = u64::from_le_bytes(word);
+            }
         }
     }
 }
@@ -227,12 +295,13 @@ mod tests {
     fn kernels_equal_the_definition() {
         for (q, len) in [(1_099_511_590_913, 5), (1_125_899_906_826_241, 7)] {
             let modulus = Modulus::new(q).unwrap();
-            for (n, polys) in [(16, 1), (32, 2), (48, 31), (2048, 4), (16, 4096)] {
+            for (points, rows) in [(8, 1), (16, 2), (24, 31), (256, 40), (8, 4096), (16, 4099)] {
                 for extreme in [false, true] {
                     // Counts of blocks and queries for every shape of the kernels.
-                    let blocks = 7;
-                    let mut p = vec![q - 1; blocks * n * polys];
-                    let mut x = vec![q - 1; QUERIES * n * polys];
+                    let blocks = 9;
+                    let values = points * rows;
+                    let mut p = vec![q - 1; blocks * values];
+                    let mut x = vec![q - 1; 9 * values];
                     if !extreme {
                         residue::fill_vartime(&[1; 32], 0, modulus, &mut p);
                         residue::fill_vartime(&[2; 32], 0, modulus, &mut x);
@@ -241,14 +310,26 @@ mod tests {
                     for (bytes, value) in bytes.chunks_exact_mut(len).zip(&p) {
                         bytes.copy_from_slice(&value.to_le_bytes()[..len]);
                     }
-                    for count in 1..=QUERIES {
-                        let x = &x[..count * n * polys];
-                        let pass = Pass::new(modulus, len, polys, &bytes, count, x);
+                    for groups in [&[1][..], &[2], &[3], &[4], &[4, 4, 1]] {
+                        let mut rest = &x[..];
+                        let group = |&queries: &usize| {
+                            let mut group = Group::new(queries, values);
+                            let (x, later) = rest.split_at(queries * values);
+                            group.x.copy_from_slice(x);
+                            rest = later;
+                            group
+                        };
+                        let groups: Vec<Group> = groups.iter().map(group).collect();
+                        let pass = Pass::new(modulus, len, (rows, points), &bytes, &groups);
                         let expected = defined(&pass, &p);
                         for backend in backends() {
                             let mut found = vec![0; expected.len()];
                             pass.run_by(backend, &mut found);
-                            assert!(found == expected, "{q} {n} {polys} {count} {backend:?}");
+                            let queries = pass.queries();
+                            assert!(
+                                found == expected,
+                                "{q} {points} {rows} {queries} {backend:?}"
+                            );
                         }
                     }
                 }
@@ -258,17 +339,21 @@ mod tests {
 
     /// The sums of single products, for the blocks' values `p`.
     fn defined(pass: &Pass, p: &[u64]) -> Vec<u64> {
-        let (n, polys, count, modulus) = (pass.n(), pass.polys, pass.queries, pass.modulus);
+        let (rows, modulus) = (pass.rows, pass.modulus);
         let mut sums = Vec::new();
-        for p in p.chunks_exact(n * polys) {
-            for k in 0..count {
-                for (tile, c) in (0..n).map(|i| (i / TILE, i % TILE)) {
-                    let product = |l| {
-                        let at = tile * polys + l;
-                        let x = pass.x[(at * count + k) * TILE + c];
+        for p in p.chunks_exact(pass.points * rows) {
+            for (k, group) in pass
+                .groups
+                .iter()
+                .flat_map(|g| (0..g.queries).map(move |k| (k, g)))
+            {
+                for (tile, c) in (0..pass.points).map(|i| (i / TILE, i % TILE)) {
+                    let product = |row| {
+                        let at = tile * rows + row;
+                        let x = group.x[(at * group.queries + k) * TILE + c];
                         modulus.mul(p[at * TILE + c], x)
                     };
-                    sums.push((0..polys).fold(0, |sum, l| modulus.add(sum, product(l))));
+                    sums.push((0..rows).fold(0, |sum, row| modulus.add(sum, product(row))));
                 }
             }
         }
@@ -276,18 +361,37 @@ mod tests {
     }
 
     #[test]
-    fn taking_inverts_storing() {
-        for len in [5, 7] {
-            let polys = 3;
-            let mut block = vec![0; len * 128 * polys];
-            let poly = |l: u64| -> Vec<u64> { (0..128).map(|i| i << 30 | l << 8 | 1).collect() };
-            for l in 0..polys {
-                store(len, &poly(l as u64), l, polys, &mut block);
+    fn taking_inverts_storing_and_queries_lie_alike() {
+        let (polys, n, queries) = (3, 128, 3);
+        for (len, t) in [(5, 4), (7, 8), (7, 1)] {
+            let poly = |k: usize, l: usize| -> Vec<u64> {
+                (0..n)
+                    .map(|i| (i << 24 | k << 16 | l << 8 | 1) as u64)
+                    .collect()
+            };
+            let mut group = Group::new(queries, n * polys);
+            let mut blocks = vec![vec![0; len * n * polys]; queries];
+            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
+                group.store(&poly(k, l), l, t, k);
+                store(len, &poly(k, l), l, t, &mut blocks[k]);
             }
-            for l in 0..polys {
-                let mut found = vec![0; 128];
-                take(len, &block, l, polys, &mut found);
-                assert_eq!(found, poly(l as u64));
+            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
+                let mut found = vec![0; n];
+                take(len, &blocks[k], l, t, &mut found);
+                assert_eq!(found, poly(k, l));
+            }
+            let rows = group.x.chunks_exact(queries * TILE).enumerate();
+            for (row, k, x) in rows.flat_map(|(row, x)| {
+                x.chunks_exact(TILE)
+                    .enumerate()
+                    .map(move |(k, x)| (row, k, x))
+            }) {
+                let stored = blocks[k][row * TILE * len..].chunks_exact(len);
+                assert!(
+                    x.iter()
+                        .zip(stored)
+                        .all(|(x, bytes)| x.to_le_bytes()[..len] == *bytes)
+                );
             }
         }
     }

@@ -299,10 +299,6 @@ pub(super) fn inverse_strided(_: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32)
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn inverse_from(plan: &Plan, a: &mut [u64], k: u32) {
     let mut len = a.len();
-    if k == 0 {
-        first_three(plan, a, |a, i| get(&a[i]));
-        return inverse_stages(plan, a);
-    }
     for _ in 0..k {
         len = half_length(plan, &mut a[..len], |a, i| get(&a[i]));
     }

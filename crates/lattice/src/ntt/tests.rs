@@ -157,6 +157,23 @@ fn a_strided_inverse_is_part_of_the_whole() {
 }
 
 #[test]
+fn sums_of_neighbours_give_every_other_coefficient() {
+    for plan in plans() {
+        let a = random(10, &plan);
+        let mut values = a.clone();
+        plan.forward(&mut values);
+        for k in 0..=plan.len().ilog2() - 4 {
+            let fold = |sum, &x| plan.modulus().add(sum, x);
+            let sums = values.chunks(1 << k).map(|part| part.iter().fold(0, fold));
+            let mut sums: Vec<u64> = sums.collect();
+            plan.inverse_folded(&mut sums);
+            let expected: Vec<u64> = a.iter().step_by(1 << k).copied().collect();
+            assert_eq!(sums, expected, "n = {}, stride 2^{k}", plan.len());
+        }
+    }
+}
+
+#[test]
 fn a_fused_product_equals_its_parts() {
     for plan in plans() {
         let (a, b) = (random(7, &plan), random(8, &plan));

@@ -101,7 +101,7 @@ impl Contents {
             .find_map_first(|(j, block)| {
                 let mut poly = Aligned::new(N);
                 (0..shape.polys).find_map(|l| {
-                    take(params.coefficient_len(), block, l, shape.polys, &mut poly);
+                    take(params.coefficient_len(), block, l, shape.t, &mut poly);
                     let at = poly.iter().position(|&x| x >= params.modulus())?;
                     Some((j * shape.polys + l) * N + at)
                 })
@@ -125,7 +125,7 @@ impl Contents {
             shape: self.shape,
             seed: self.seed,
             revision: self.revision,
-            a: Database::public_tiles(&self.params, self.shape, &self.seed),
+            a: Database::public(&self.params, self.shape, &self.seed),
             blocks,
         }
     }

@@ -105,8 +105,8 @@ impl Database {
         self.fill_blocks(old.blocks, codes);
         let mut hint = Hint::zero(params, own, Stamp::new(&self.seed, 0));
         hint.blocks_mut().into_par_iter().enumerate().for_each_init(
-            || Aligned::new(N),
-            |sum, (j, block)| self.hint_block(old.blocks + j, sum, block),
+            || Aligned::new(2 * N),
+            |room, (j, block)| self.hint_block(old.blocks + j, room, block),
         );
         Ok(hint)
     }
@@ -143,11 +143,11 @@ impl Database {
         let block = &mut self.blocks.bytes_mut()[j * len..][..len];
         let mut poly = Aligned::new(N);
         for l in 0..shape.polys {
-            take(params.coefficient_len(), block, l, shape.polys, &mut poly);
+            take(params.coefficient_len(), block, l, shape.t, &mut poly);
             params.plan().inverse(&mut poly);
             edit(&mut poly, l, &params);
             params.plan().forward(&mut poly);
-            store(params.coefficient_len(), &poly, l, shape.polys, block);
+            store(params.coefficient_len(), &poly, l, shape.t, block);
         }
     }
 
@@ -155,7 +155,7 @@ impl Database {
     fn hint_delta(&mut self, j: usize) -> HintDelta {
         self.revision = self.revision.wrapping_add(1);
         let mut delta = HintDelta::zero(self.params, self.shape, self.stamp(), j);
-        self.hint_block(j, &mut Aligned::new(N), delta.block_mut());
+        self.hint_block(j, &mut Aligned::new(2 * N), delta.block_mut());
         delta
     }
 }

@@ -14,7 +14,7 @@ use super::{HALF, SLACK, TILE, join};
 /// Lanes of a register.
 const LANES: usize = 4;
 /// Registers of values whose sums are held at a time: three sums each.
-const HELD: usize = 4;
+const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(
     _: Avx2,
@@ -24,8 +24,8 @@ pub(super) fn mac<const B: usize>(
     step: usize,
     out: &mut [u64; TILE],
 ) {
-    let polys = block.len().saturating_sub(SLACK) / (B * TILE);
-    assert!(polys > 0 && x.len() >= ((polys - 1) * step + 1) * TILE);
+    let rows = block.len().saturating_sub(SLACK) / (B * TILE);
+    assert!(rows > 0 && x.len() >= ((rows - 1) * step + 1) * TILE);
     // SAFETY: the token proves the target features; the lengths were just checked.
     unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
@@ -40,7 +40,7 @@ unsafe fn mac_tile<const B: usize>(
     step: usize,
     out: &mut [u64; TILE],
 ) {
-    let polys = (block.len() - SLACK) / (B * TILE);
+    let rows = (block.len() - SLACK) / (B * TILE);
     // Byte i of both lanes of each half comes from byte v B + i; a set top bit makes a zero.
     let mut source = [0x80u8; 32];
     for lane in 0..LANES {
@@ -59,7 +59,7 @@ unsafe fn mac_tile<const B: usize>(
         .enumerate()
     {
         let mut sums = [[zero; 3]; HELD];
-        for l in 0..polys {
+        for l in 0..rows {
             for (c, sums) in sums.iter_mut().enumerate() {
                 let c = part * HELD * LANES + c * LANES;
                 // SAFETY: four values of row l of both, and 64 bytes follow the block's last.

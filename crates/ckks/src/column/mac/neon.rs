@@ -24,8 +24,8 @@ pub(super) fn mac<const B: usize>(
     step: usize,
     out: &mut [u64; TILE],
 ) {
-    let polys = block.len().saturating_sub(SLACK) / (B * TILE);
-    assert!(polys > 0 && x.len() >= ((polys - 1) * step + 1) * TILE);
+    let rows = block.len().saturating_sub(SLACK) / (B * TILE);
+    assert!(rows > 0 && x.len() >= ((rows - 1) * step + 1) * TILE);
     // SAFETY: the token proves the target features; the lengths were just checked.
     unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
@@ -58,7 +58,7 @@ unsafe fn mac_tile<const B: usize>(
     step: usize,
     out: &mut [u64; TILE],
 ) {
-    let polys = (block.len() - SLACK) / (B * TILE);
+    let rows = (block.len() - SLACK) / (B * TILE);
     // Byte i of lane v comes from byte v B + i; an index beyond the table makes a zero.
     let mut source = [0xffu8; 16];
     for lane in 0..2 {
@@ -76,7 +76,7 @@ unsafe fn mac_tile<const B: usize>(
         .enumerate()
     {
         let mut sums = [[[zero; 2]; 3]; HELD];
-        for l in 0..polys {
+        for l in 0..rows {
             for (c, [low, middle, high]) in sums.iter_mut().enumerate() {
                 let c = part * HELD * STEP + c * STEP;
                 // SAFETY: four values of row l of both, and 64 bytes follow the block's last.
