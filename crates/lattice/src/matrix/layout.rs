@@ -55,6 +55,39 @@ pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
     }
 }
 
+/// Multiples of `2^shift`, as `2^shift (low + 2^16 high)`: two balanced 16-bit limbs to a word, then
+/// four bytes to a word, which count mod 256.
+pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
+    let (low, high) = out.split_at_mut(out.len() / 3 * 2);
+    for (two, low) in q.chunks(2).zip(low) {
+        let limb = |j: usize| two.get(j).map_or(0, |word| word >> shift & 0xffff);
+        *low = limb(0) | limb(1) << 16;
+    }
+    for (four, high) in q.chunks(4).zip(high) {
+        *high = four.iter().rev().fold(0, |bytes, word| {
+            bytes << 8 | ((word >> shift).wrapping_add(0x8000) >> 16 & 0xff)
+        });
+    }
+}
+
+/// The words behind [`rounded`] planes.
+pub(super) fn from_rounded(planes: &[u32], shift: u32, out: &mut [u32]) {
+    for (word, value) in out.iter_mut().zip(rounded_values(planes)) {
+        *word = value << shift;
+    }
+}
+
+/// `low + 2^16 high` for every entry of [`rounded`] planes.
+pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = u32> {
+    let (low, high) = planes.split_at(planes.len() / 3 * 2);
+    let low = low.iter().flat_map(|two| [two << 16, *two]);
+    let high = high.iter().flat_map(|four| four.to_le_bytes());
+    low.zip(high).map(|(low, high)| {
+        let low = low.cast_signed() >> 16;
+        low.cast_unsigned().wrapping_add(u32::from(high) << 16)
+    })
+}
+
 /// Four rows of one panel in byte planes: word `c` of plane `k` holds byte `k` of column `c` of
 /// the four rows, the operand that `vpdpbusd` sums over.
 #[cfg(target_arch = "x86_64")]

@@ -14,9 +14,32 @@ use super::{avx2, avx512};
 #[derive(Debug)]
 pub struct Words {
     backend: Backend,
+    form: Form,
     rows: usize,
     columns: usize,
     words: layout::Aligned,
+}
+
+/// How a row is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Words of 32 bits, as the backend wants them.
+    Whole,
+    /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
+    Rounded {
+        /// At least 8.
+        shift: u32,
+    },
+}
+
+impl Form {
+    /// Words that a row of `stride` entries takes.
+    pub(super) const fn row_len(self, stride: usize) -> usize {
+        match self {
+            Self::Whole => stride,
+            Self::Rounded { .. } => stride / 4 * 3,
+        }
+    }
 }
 
 impl Words {
@@ -26,25 +49,82 @@ impl Words {
         backend: Backend,
         rows: usize,
         columns: usize,
+        row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
+        Self::laid_out(backend, Form::Whole, rows, columns, row)
+    }
+
+    /// As [`Self::from_rows`], with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
+    /// three bytes instead of four, until a row is changed.
+    ///
+    /// # Panics
+    /// If `bits` is not in `1..=32`.
+    #[must_use]
+    pub fn from_rounded_rows(
+        backend: Backend,
+        bits: u32,
+        rows: usize,
+        columns: usize,
+        row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
+        assert!((1..=32).contains(&bits), "words of {bits} bits");
+        let form = match bits {
+            1..=24 => Form::Rounded { shift: 32 - bits },
+            _ => Form::Whole,
+        };
+        Self::laid_out(backend, form, rows, columns, row)
+    }
+
+    fn laid_out(
+        backend: Backend,
+        form: Form,
+        rows: usize,
+        columns: usize,
         mut row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
-        let stride = stride(columns);
-        let mut words = layout::Aligned::zeroed(rows * stride);
-        let mut one = vec![0; columns];
-        for (i, out) in words.chunks_exact_mut(stride.max(1)).enumerate() {
-            one.fill(0);
-            row(i, &mut one);
-            match backend {
-                #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(_) | Backend::Avx2(_) => layout::limbs(&one, out),
-                _ => out[..columns].copy_from_slice(&one),
-            }
-        }
-        Self {
+        let row_len = form.row_len(stride(columns));
+        let mut words = Self {
             backend,
+            form,
             rows,
             columns,
-            words,
+            words: layout::Aligned::zeroed(rows * row_len),
+        };
+        let mut one = vec![0; columns];
+        for i in 0..rows {
+            one.fill(0);
+            row(i, &mut one);
+            words.put(i, &one);
+        }
+        words
+    }
+
+    /// Where row `i` is laid out.
+    fn place(&self, i: usize) -> Range<usize> {
+        let row_len = self.form.row_len(stride(self.columns));
+        i * row_len..(i + 1) * row_len
+    }
+
+    /// Row `i` becomes `row`.
+    fn put(&mut self, i: usize, row: &[u32]) {
+        let place = self.place(i);
+        let out = &mut self.words[place];
+        match (self.form, self.backend) {
+            (Form::Rounded { shift }, _) => layout::rounded(row, shift, out),
+            #[cfg(target_arch = "x86_64")]
+            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::limbs(row, out),
+            _ => out[..row.len()].copy_from_slice(row),
+        }
+    }
+
+    /// Row `i`.
+    fn get(&self, i: usize, row: &mut [u32]) {
+        let words = &self.words[self.place(i)];
+        match (self.form, self.backend) {
+            (Form::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
+            #[cfg(target_arch = "x86_64")]
+            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::from_limbs(words, row),
+            _ => row.copy_from_slice(&words[..row.len()]),
         }
     }
 
@@ -54,25 +134,17 @@ impl Words {
         self.rows
     }
 
-    /// Changes row `i` by `change`.
+    /// Changes row `i` by `change`. Rounded words are laid out as whole ones from then on: what they
+    /// become need not be rounded.
     ///
     /// # Panics
     /// If there is no row `i`.
     pub fn update_row(&mut self, i: usize, change: impl FnOnce(&mut [u32])) {
-        let stride = stride(self.columns);
-        let laid_out = &mut self.words[i * stride..(i + 1) * stride];
+        self.make_whole(self.rows);
         let mut row = vec![0; self.columns];
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(_) | Backend::Avx2(_) => {
-                layout::from_limbs(laid_out, &mut row);
-                change(&mut row);
-                layout::limbs(&row, laid_out);
-            }
-            _ => {
-                change(&mut laid_out[..self.columns]);
-            }
-        }
+        self.get(i, &mut row);
+        change(&mut row);
+        self.put(i, &row);
         row.zeroize();
     }
 
@@ -81,14 +153,24 @@ impl Words {
         if rows <= self.rows {
             return;
         }
-        let stride = stride(self.columns);
-        let mut words = layout::Aligned::zeroed(rows * stride);
-        words[..self.words.len()].copy_from_slice(&self.words);
-        let old = std::mem::replace(&mut self.rows, rows);
-        self.words = words;
+        let old = self.rows;
+        self.make_whole(rows);
         for i in old..rows {
             self.update_row(i, |out| row(i, out));
         }
+    }
+
+    /// Lays out the rows as whole words, with zeros behind them up to `rows`.
+    fn make_whole(&mut self, rows: usize) {
+        if (self.form, self.rows) == (Form::Whole, rows) {
+            return;
+        }
+        let old = self.rows;
+        *self = Self::laid_out(self.backend, Form::Whole, rows, self.columns, |i, out| {
+            if i < old {
+                self.get(i, out);
+            }
+        });
     }
 
     /// `out = W[rows] S^T mod 2^32`, row after row, `k` words each: one pass over those rows.
@@ -103,18 +185,19 @@ impl Words {
         assert_eq!(s.columns, self.columns, "columns of W and of S");
         assert_eq!(out.len(), rows.len() * s.rows, "shape of the product");
         let stride = stride(self.columns);
-        let words = &self.words[rows.start * stride..rows.end * stride];
+        let words = &self.words[self.place(rows.start).start..self.place(rows.end).start];
         if out.is_empty() {
             return;
         }
+        let s = s.entries.as_slice();
         match self.backend {
-            Backend::Portable => portable::mul_small(words, &s.entries, stride, out),
+            Backend::Portable => portable::mul_small(words, self.form, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(token) => avx2::mul_small(token, words, &s.entries, stride, out),
+            Backend::Avx2(token) => avx2::mul_small(token, words, self.form, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(token) => avx512::mul_small(token, words, &s.entries, stride, out),
+            Backend::Avx512(token) => avx512::mul_small(token, words, self.form, s, stride, out),
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::mul_small(token, words, &s.entries, stride, out),
+            Backend::Neon(token) => neon::mul_small(token, words, self.form, s, stride, out),
         }
     }
 }
