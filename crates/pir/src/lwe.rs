@@ -7,6 +7,7 @@
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
+use sordino_lattice::aligned::Aligned;
 use sordino_lattice::matrix::{Backend, Digits, Panels, Small, Vector, Words};
 use sordino_lattice::sample::{gaussian::Sampler, stream::Stream, uniform};
 use zeroize::Zeroizing;
@@ -136,7 +137,24 @@ pub(crate) fn product(w: &Words, s: &Small) -> Vec<u32> {
     out
 }
 
-/// `k` fresh secrets, and `A s + e` for each of them.
+/// A fresh secret and `A s + e`, on this thread but for the product.
+pub(crate) fn mask<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    sampler: &Sampler,
+    n: usize,
+    a: &Words,
+) -> (Small, Vec<u32>) {
+    let mut s = Small::zeroed(1, n);
+    let mut e = Zeroizing::new(Aligned::new(a.rows()));
+    sample(&seed(rng), sampler, s.row_mut(0), &mut e);
+    let mut mask = product(a, &s);
+    for (word, e) in mask.iter_mut().zip(e.iter()) {
+        *word = word.wrapping_add(i32::from(*e).cast_unsigned());
+    }
+    (s, mask)
+}
+
+/// `k` fresh secrets, and `A s + e` for each of them: one pass over `A`.
 pub(crate) fn masks<R: CryptoRng + ?Sized>(
     rng: &mut R,
     sampler: &Sampler,
@@ -144,35 +162,39 @@ pub(crate) fn masks<R: CryptoRng + ?Sized>(
     a: &Words,
     k: usize,
 ) -> (Small, Vec<Vec<u32>>) {
-    // A seed for each query, so that threads can share the sampling; AES expands it several times
-    // faster than the caller's generator gives bytes.
-    let mut seeds = Zeroizing::new(vec![[0; 32]; k]);
-    seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
-    let sampled: Vec<_> = seeds
-        .par_iter()
-        .map(|seed| {
-            let mut stream = Stream::new(seed, 0);
-            let mut secret = Zeroizing::new(vec![0; n]);
-            let mut errors = Zeroizing::new(vec![0; a.rows()]);
-            sampler.fill(&mut stream, &mut secret);
-            sampler.fill(&mut stream, &mut errors);
-            (secret, errors)
-        })
-        .collect();
+    let seeds: Vec<_> = (0..k).map(|_| seed(rng)).collect();
     let mut s = Small::zeroed(k, n);
-    for (t, (secret, _)) in sampled.iter().enumerate() {
-        s.row_mut(t).copy_from_slice(secret);
-    }
+    let mut e = Small::zeroed(k, a.rows());
+    let mut pairs: Vec<_> = s.rows_mut().zip(e.rows_mut()).collect();
+    pairs
+        .par_iter_mut()
+        .zip(&seeds)
+        .for_each(|((s, e), seed)| sample(seed, sampler, s, e));
     let products = Zeroizing::new(product(a, &s));
-    let masks = sampled.iter().enumerate().map(|(t, (_, errors))| {
+    let masks = (0..k).map(|t| {
         let column = products.iter().skip(t).step_by(k);
-        let noisy = column.zip(errors.iter());
+        let noisy = column.zip(e.row(t));
         noisy
             .map(|(word, e)| word.wrapping_add(i32::from(*e).cast_unsigned()))
             .collect()
     });
     let masks = masks.collect();
     (s, masks)
+}
+
+/// A seed for one query, so that threads can share the sampling; AES expands it several times faster
+/// than the caller's generator gives bytes.
+fn seed<R: CryptoRng + ?Sized>(rng: &mut R) -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *seed);
+    seed
+}
+
+/// A secret and an error.
+fn sample(seed: &[u8; 32], sampler: &Sampler, s: &mut [i16], e: &mut [i16]) {
+    let mut stream = Stream::new(seed, 0);
+    sampler.fill(&mut stream, s);
+    sampler.fill(&mut stream, e);
 }
 
 /// Adds `Delta` to the word at `position`, touching all of them alike.

@@ -189,7 +189,7 @@ impl Words {
         if out.is_empty() {
             return;
         }
-        let s = s.entries.as_slice();
+        let s = &*s.entries;
         match self.backend {
             Backend::Portable => portable::mul_small(words, self.form, s, stride, out),
             #[cfg(target_arch = "x86_64")]
