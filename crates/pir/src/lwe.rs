@@ -40,7 +40,7 @@ pub(crate) enum Domain {
 }
 
 /// The rows of the matrix of a domain: `(j, out)` fills `out` with row `j`.
-pub(crate) fn rows_of_a(seed: &Seed, domain: Domain) -> impl FnMut(usize, &mut [u32]) {
+pub(crate) fn rows_of_a(seed: &Seed, domain: Domain) -> impl FnMut(usize, &mut [u32]) + use<> {
     let mut rows = uniform::Rows::new(&seed.0, domain as u8);
     move |j, out| rows.fill(j as u64, out)
 }

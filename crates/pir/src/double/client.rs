@@ -50,16 +50,18 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes.
+/// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes, and 4
+/// in place of the 3 once an update has made `H2` more precise than its rounding.
 #[derive(Debug)]
 pub struct Client {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) seed: Seed,
     backend: Backend,
     sampler: Sampler,
-    a1: Words,
+    pub(super) a1: Words,
     a2: Words,
-    h2: Words,
+    pub(super) h2: Words,
 }
 
 impl Client {
@@ -89,6 +91,7 @@ impl Client {
         Ok(Self {
             params: *params,
             version: hint.version,
+            seed: *seed,
             backend,
             sampler: params.set().sampler(),
             a1: expand(Domain::First, params.columns()),
