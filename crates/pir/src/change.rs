@@ -25,11 +25,14 @@ pub enum Change {
     },
 }
 
+/// An index, and the bytes that a change puts there.
+type Placed<'a> = (usize, &'a [u8]);
+
 /// The number of records after the changes, and where each of them puts which bytes.
 pub(crate) fn place<'a>(
     params: &Params,
     changes: &'a [Change],
-) -> Result<(usize, Vec<(usize, &'a [u8])>), Error> {
+) -> Result<(usize, Vec<Placed<'a>>), Error> {
     let (mut records, expected) = (params.records(), params.record_len());
     let mut placed = Vec::with_capacity(changes.len());
     for change in changes {

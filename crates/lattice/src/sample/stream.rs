@@ -25,9 +25,16 @@ pub struct Stream {
     blocks: Blocks,
 }
 
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(
+        clippy::large_enum_variant,
+        reason = "a box would be an allocation for every stream"
+    )
+)]
 enum Cipher {
     /// The crate `aes`, on whatever it finds.
-    Aes(Box<Aes256>),
+    Aes(Aes256),
     #[cfg(target_arch = "x86_64")]
     Vaes(vaes::Keys),
 }
@@ -42,7 +49,7 @@ impl Cipher {
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
             return Self::Vaes(vaes::Keys::new(token, seed));
         }
-        Self::Aes(Box::new(Aes256::new(&Array(*seed))))
+        Self::Aes(Aes256::new(&Array(*seed)))
     }
 }
 
