@@ -59,14 +59,20 @@ pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
 /// four bytes to a word, which count mod 256.
 pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
     let (low, high) = out.split_at_mut(out.len() / 3 * 2);
-    for (two, low) in q.chunks(2).zip(low) {
-        let limb = |j: usize| two.get(j).map_or(0, |word| word >> shift & 0xffff);
-        *low = limb(0) | limb(1) << 16;
+    let mut put = |at: usize, words: [u32; 4]| {
+        let limbs = words.map(|word| word >> shift);
+        low[2 * at] = (limbs[0] & 0xffff) | limbs[1] << 16;
+        low[2 * at + 1] = (limbs[2] & 0xffff) | limbs[3] << 16;
+        let [a, b, c, d] = limbs.map(|limb| limb.wrapping_add(0x8000) >> 16 & 0xff);
+        high[at] = a | b << 8 | c << 16 | d << 24;
+    };
+    let (fours, rest) = q.as_chunks::<4>();
+    for (at, words) in fours.iter().enumerate() {
+        put(at, *words);
     }
-    for (four, high) in q.chunks(4).zip(high) {
-        *high = four.iter().rev().fold(0, |bytes, word| {
-            bytes << 8 | ((word >> shift).wrapping_add(0x8000) >> 16 & 0xff)
-        });
+    if !rest.is_empty() {
+        let word = |j: usize| rest.get(j).copied().unwrap_or(0);
+        put(fours.len(), std::array::from_fn(word));
     }
 }
 

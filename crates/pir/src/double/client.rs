@@ -96,7 +96,7 @@ impl Client {
             sampler: params.set().sampler(),
             a1: expand(Domain::First, params.columns()),
             a2: expand(Domain::Second, params.per_column()),
-            h2: rounded(backend, &hint.words, params),
+            h2: rounded(backend, params.hint_bits(), &hint.words, params),
         })
     }
 
@@ -234,7 +234,8 @@ impl Client {
         };
         let (a2, b2) = answer.words.split_at(d * KAPPA * n);
         let h1 = Zeroizing::new(assemble(a2, pad));
-        let h = rounded(self.backend, &answer.h, &self.params);
+        // Read once: whole words are laid out faster.
+        let h = rounded(self.backend, LOG_Q, &answer.h, &self.params);
         let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(product(&h, &secret.s2))));
         let h1 = Words::from_rows(self.backend, d, n, |e, out| {
             out.copy_from_slice(&h1[e * n..(e + 1) * n]);
@@ -245,10 +246,11 @@ impl Client {
     }
 }
 
-/// Rows of `n` words that were rounded like hints, laid out for products with secrets.
-fn rounded(backend: Backend, words: &[u32], params: &Params) -> Words {
+/// Rows of `n` words that were rounded like hints, laid out as words of `bits` bits for products with
+/// secrets.
+fn rounded(backend: Backend, bits: u32, words: &[u32], params: &Params) -> Words {
     let (n, shift) = (params.n(), LOG_Q - params.hint_bits());
-    Words::from_rounded_rows(backend, params.hint_bits(), words.len() / n, n, |i, row| {
+    Words::from_rounded_rows(backend, bits, words.len() / n, n, |i, row| {
         for (word, rounded) in row.iter_mut().zip(&words[i * n..]) {
             *word = rounded << shift;
         }
