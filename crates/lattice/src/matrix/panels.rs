@@ -2,7 +2,8 @@
 
 use super::{Backend, PANEL, layout, stride};
 
-/// `B`: `m x k` words mod 2^32, laid out in panels of 16 columns for [`Digits::mul_panels`].
+/// `B`: `m x k` words mod 2^32, laid out in panels of 16 columns for
+/// [`Digits::mul_panels`](super::Digits::mul_panels).
 #[derive(Debug)]
 pub struct Panels {
     pub(super) backend: Backend,

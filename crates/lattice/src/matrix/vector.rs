@@ -2,7 +2,7 @@
 
 use super::{Backend, layout, stride};
 
-/// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`].
+/// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`](super::Digits::mul_vec).
 #[derive(Debug)]
 pub struct Vector {
     pub(super) backend: Backend,
