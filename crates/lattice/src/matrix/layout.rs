@@ -78,19 +78,22 @@ pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
 
 /// The words behind [`rounded`] planes.
 pub(super) fn from_rounded(planes: &[u32], shift: u32, out: &mut [u32]) {
-    for (word, value) in out.iter_mut().zip(rounded_values(planes)) {
-        *word = value << shift;
+    for (words, values) in out.chunks_mut(4).zip(rounded_values(planes)) {
+        for (word, value) in words.iter_mut().zip(values) {
+            *word = value << shift;
+        }
     }
 }
 
-/// `low + 2^16 high` for every entry of [`rounded`] planes.
-pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = u32> {
+/// `low + 2^16 high` for every four entries of [`rounded`] planes.
+pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = [u32; 4]> {
     let (low, high) = planes.split_at(planes.len() / 3 * 2);
-    let low = low.iter().flat_map(|two| [two << 16, *two]);
-    let high = high.iter().flat_map(|four| four.to_le_bytes());
-    low.zip(high).map(|(low, high)| {
-        let low = low.cast_signed() >> 16;
-        low.cast_unsigned().wrapping_add(u32::from(high) << 16)
+    let (low, _) = low.as_chunks::<2>();
+    low.iter().zip(high).map(|([first, second], high)| {
+        let limb = |word: u32| (word.cast_signed() >> 16).cast_unsigned();
+        let limbs = [first << 16, *first, second << 16, *second].map(limb);
+        let bytes = [high << 16, high << 8, *high, high >> 8].map(|word| word & 0xff_0000);
+        std::array::from_fn(|i| limbs[i].wrapping_add(bytes[i]))
     })
 }
 

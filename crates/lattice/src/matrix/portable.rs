@@ -56,15 +56,19 @@ pub(super) fn mul_small(w: &[u32], form: Form, s: &[i16], stride: usize, out: &m
     for (w, out) in rows.zip(out.chunks_exact_mut(k)) {
         for (s, out) in s.chunks_exact(stride).zip(out) {
             *out = match form {
-                Form::Whole => dot(w.iter().copied(), s),
-                Form::Rounded { shift } => dot(layout::rounded_values(w), s) << shift,
+                Form::Whole => dot(w, s),
+                Form::Rounded { shift } => {
+                    let fours = layout::rounded_values(w).zip(s.chunks_exact(4));
+                    let dots = fours.map(|(w, s)| dot(&w, s));
+                    dots.fold(0, u32::wrapping_add) << shift
+                }
             };
         }
     }
 }
 
-fn dot(w: impl Iterator<Item = u32>, s: &[i16]) -> u32 {
-    w.zip(s).fold(0, |sum: u32, (w, s)| {
+fn dot(w: &[u32], s: &[i16]) -> u32 {
+    w.iter().zip(s).fold(0, |sum: u32, (w, s)| {
         sum.wrapping_add(w.wrapping_mul(i32::from(*s) as u32))
     })
 }
