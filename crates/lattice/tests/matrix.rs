@@ -121,6 +121,10 @@ fn empty_shapes_give_empty_or_zero_products() {
         Words::from_rows(backend, 3, 0, |_, _| ()).mul(0..3, &Small::zeroed(2, 0), &mut out);
         assert_eq!(out, [0; 6]);
         let mut out = [7; 6];
+        let rounded = Words::from_rounded_rows(backend, 20, 3, 0, |_, _| ());
+        rounded.mul(0..3, &Small::zeroed(2, 0), &mut out);
+        assert_eq!(out, [0; 6]);
+        let mut out = [7; 6];
         let panels = Panels::from_rows(backend, 0, 2, |_, _| ());
         Digits::new(&[], 3, 0).mul_panels(&panels, &mut out);
         assert_eq!(out, [0; 6]);
@@ -197,6 +201,52 @@ proptest! {
             prop_assert_eq!(&out, &expected, "{}", backend.name());
             laid_out.mul(rows / 2..rows, &s, &mut out[..(rows - rows / 2) * k]);
             prop_assert_eq!(&out[..(rows - rows / 2) * k], &expected[rows / 2 * k..]);
+        }
+    }
+
+    #[test]
+    fn rounded_words_times_small_are_the_whole_ones_product(
+        seed: u64, bits in 1u32..=32, rows in 1usize..9, columns in 1usize..200, k in 1usize..10,
+    ) {
+        // Extremes of the values among the random ones: their limbs and bytes carry.
+        let extremes = [0, 1, 0x7fff, 0x8000, 0xffff, 0x7f_8000, 0x80_0000, 0xff_ffff, 0xff_8000];
+        let mut w = words(seed, rows * columns);
+        for (word, extreme) in w.iter_mut().step_by(3).zip(extremes) {
+            *word = extreme;
+        }
+        w.iter_mut().for_each(|word| *word <<= 32 - bits);
+        let row = |i: usize, out: &mut [u32]| {
+            out.copy_from_slice(&w[i * columns..(i + 1) * columns]);
+        };
+        let mut s = Small::zeroed(k, columns);
+        for t in 0..k {
+            for (small, word) in s.row_mut(t).iter_mut().zip(words(seed ^ t as u64, columns)) {
+                *small = (word >> 16) as i16;
+            }
+        }
+        let mut expected = vec![7; rows * k];
+        Words::from_rows(Backend::Portable, rows, columns, row).mul(0..rows, &s, &mut expected);
+        for backend in Backend::available() {
+            let mut out = vec![7; rows * k];
+            let mut rounded = Words::from_rounded_rows(backend, bits, rows, columns, row);
+            rounded.mul(0..rows, &s, &mut out);
+            prop_assert_eq!(&out, &expected, "{}", backend.name());
+            rounded.mul(rows / 2..rows, &s, &mut out[..(rows - rows / 2) * k]);
+            prop_assert_eq!(&out[..(rows - rows / 2) * k], &expected[rows / 2 * k..]);
+            // A change that does not round: 1 more in every word of the last row.
+            rounded.update_row(rows - 1, |row| {
+                row.iter_mut().for_each(|word| *word = word.wrapping_add(1));
+            });
+            rounded.extend(rows + 1, |_, row| row.fill(3));
+            let mut out = vec![7; (rows + 1) * k];
+            rounded.mul(0..rows + 1, &s, &mut out);
+            for t in 0..k {
+                let sum = s.row(t).iter().map(|s| i32::from(*s)).sum::<i32>().cast_unsigned();
+                let last = (rows - 1) * k + t;
+                prop_assert_eq!(out[last], expected[last].wrapping_add(sum));
+                prop_assert_eq!(out[last + k], sum.wrapping_mul(3));
+            }
+            prop_assert_eq!(&out[..(rows - 1) * k], &expected[..(rows - 1) * k]);
         }
     }
 

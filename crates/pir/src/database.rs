@@ -61,10 +61,11 @@ impl Matrix {
         self.bytes()[row * stride(self.columns) + column].cast_signed()
     }
 
-    /// One of its digits, to be changed.
-    pub(crate) fn digit_mut(&mut self, row: usize, column: usize) -> &mut u8 {
+    /// One of its digits becomes `digit`. What it grows by.
+    pub(crate) fn replace(&mut self, row: usize, column: usize, digit: i8) -> i16 {
         let at = row * stride(self.columns) + column;
-        &mut self.bytes_mut()[at]
+        let old = std::mem::replace(&mut self.bytes_mut()[at], digit.cast_unsigned());
+        i16::from(digit) - i16::from(old.cast_signed())
     }
 
     /// The same digits with more columns, of digits 0.
@@ -186,8 +187,23 @@ impl Database {
         Ok(self.matrix.digits())
     }
 
-    /// The matrix, and the parameters that go with it.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Matrix, &mut Params) {
-        (&mut self.matrix, &mut self.params)
+    /// Makes room for the records of `to`, a layout that only differs by having more of them.
+    pub(crate) fn grow(&mut self, to: &Params) {
+        if to.columns() > self.params.columns() {
+            self.matrix.widen(to.columns());
+        }
+        self.params = *to;
+    }
+
+    /// Record `index` becomes `record`, followed by zeros. What its digits grow by.
+    pub(crate) fn write(&mut self, index: usize, record: &[u8]) -> Vec<i16> {
+        let record_len = self.params.record_len();
+        let (column, slot) = self.params.locate(index);
+        let bytes = record.iter().chain(std::iter::repeat(&0));
+        let delta = bytes.take(record_len).enumerate().map(|(e, byte)| {
+            let digit = (byte ^ CENTRE).cast_signed();
+            self.matrix.replace(slot * record_len + e, column, digit)
+        });
+        delta.collect()
     }
 }

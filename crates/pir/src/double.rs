@@ -15,13 +15,23 @@
 //! | recover | row `i` of `H1` from `a2 - H2 s2`, word `i` of `a1` from `b2 - h s2` | `n`, 1 |
 //! | | `round((a1_i - H1_i s1) / Delta)` is the byte | 1 |
 //!
+//! | update | column `i` of `G` changes with every record of slot `i`, by `g`: `H2` by `g A2_i` | `kappa n` |
+//!
 //! The first level is exact, so its words can be put together again from digits that were fetched
 //! under the second level's own noise.
+//!
+//! There is no verified mode for it: the check of [`verified`](crate::verified) needs an answer that is
+//! linear in the query, and the digits of `a1` are not; sent whole, so that it could be checked, `a1`
+//! would be the answer of SimplePIR, which this scheme is there to avoid.
 
 mod client;
 mod message;
 mod server;
+mod update;
 
 pub use client::{Client, Prepared, Secret};
 pub use message::{Answer, Hint, Query};
 pub use server::Server;
+pub use update::Update;
+
+pub use crate::change::Change;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bits;
+mod change;
 pub mod database;
 pub mod double;
 mod error;

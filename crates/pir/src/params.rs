@@ -11,12 +11,17 @@
 //! | `A` | `m x n` uniform words, from a seed | row `j` belongs to column `j` of `D` |
 //! | `H` | the hint, `D A`, `l x n` | rounded to [`Params::hint_bits`] bits |
 
-use rand_core::CryptoRng;
-use sordino_lattice::{noise, sample::gaussian::Sampler};
-
 use crate::Error;
-use crate::bits::packed_len;
-use crate::wire::HEADER_LEN;
+
+mod failure;
+mod length;
+mod scheme;
+mod seed;
+mod set;
+
+pub use scheme::Scheme;
+pub use seed::Seed;
+pub use set::{Security, Set};
 
 /// `log2 q`.
 pub(crate) const LOG_Q: u32 = 32;
@@ -32,142 +37,6 @@ pub const LOG2_FAILURE: f64 = -40.0;
 const MIN_HINT_BITS: u32 = 20;
 /// Records, rows and columns are below `2^32`, digits below `2^46`.
 const MAX_DIGITS: u128 = 1 << 46;
-
-/// The 32 bytes that `A` is expanded from. Public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seed(pub [u8; 32]);
-
-impl Seed {
-    /// A random seed.
-    pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut seed = [0; 32];
-        rng.fill_bytes(&mut seed);
-        Self(seed)
-    }
-}
-
-/// What a set must be worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Security {
-    /// At least 128 bits: the minimum over usvp, bdd, dual and dual-hybrid attacks by the lattice
-    /// estimator (commit 27a581b) under the MATZOV cost model.
-    #[default]
-    Classical128,
-    /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted.
-    CoreSvp128,
-    /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
-    /// comparisons like for like, and for nothing else.
-    Published121,
-}
-
-/// A named set of LWE parameters over `q = 2^32`, secret and error from the same Gaussian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Set {
-    /// `n = 1024, sigma = 32`: 144.0 bits (core-SVP 118.8).
-    N1024S32,
-    /// `n = 1024, sigma = 16`: 133.6 bits (core-SVP 107.8).
-    N1024S16,
-    /// `n = 1280, sigma = 16`: 169.4 bits (core-SVP 145.4).
-    N1280S16,
-    /// `n = 1024, sigma = 6.4`, as published: **121.5 bits** (core-SVP 95.2).
-    Published121,
-}
-
-impl Set {
-    /// Every set, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [
-        Self::N1024S32,
-        Self::N1024S16,
-        Self::N1280S16,
-        Self::Published121,
-    ];
-
-    /// `n`, the dimension of the secret.
-    #[must_use]
-    pub const fn n(self) -> usize {
-        match self {
-            Self::N1024S32 | Self::N1024S16 | Self::Published121 => 1024,
-            Self::N1280S16 => 1280,
-        }
-    }
-
-    /// `sigma` as a fraction.
-    const fn sigma_fraction(self) -> (u32, u32) {
-        match self {
-            Self::N1024S32 => (32, 1),
-            Self::N1024S16 | Self::N1280S16 => (16, 1),
-            Self::Published121 => (32, 5),
-        }
-    }
-
-    /// `sigma`, the standard deviation of secret and error.
-    #[must_use]
-    pub fn sigma(self) -> f64 {
-        let (numerator, denominator) = self.sigma_fraction();
-        f64::from(numerator) / f64::from(denominator)
-    }
-
-    /// The sampler of secrets and errors.
-    pub(crate) fn sampler(self) -> Sampler {
-        let (numerator, denominator) = self.sigma_fraction();
-        Sampler::new(numerator, denominator)
-    }
-
-    /// Bits of security: under MATZOV, and core-SVP.
-    #[must_use]
-    pub const fn bits(self) -> (f64, f64) {
-        match self {
-            Self::N1024S32 => (143.99, 118.84),
-            Self::N1024S16 => (133.57, 107.75),
-            Self::N1280S16 => (169.36, 145.42),
-            Self::Published121 => (121.53, 95.19),
-        }
-    }
-
-    /// The set with this number in messages.
-    pub(crate) fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|set| set.code() == code)
-    }
-
-    /// The set's number in messages.
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::N1024S32 => 1,
-            Self::N1024S16 => 2,
-            Self::N1280S16 => 3,
-            Self::Published121 => 4,
-        }
-    }
-
-    const fn serves(self, security: Security) -> bool {
-        match security {
-            Security::Classical128 => matches!(self, Self::N1024S32 | Self::N1024S16),
-            Security::CoreSvp128 => matches!(self, Self::N1280S16),
-            Security::Published121 => matches!(self, Self::Published121),
-        }
-    }
-}
-
-/// A scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// [`simple`](crate::simple): the hint grows with the rows of the matrix, the answer too.
-    Simple,
-    /// [`double`](crate::double): hint and answer depend on the record's length alone.
-    Double,
-}
-
-impl Scheme {
-    /// The scheme's number in messages.
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Simple => 0,
-            Self::Double => 1,
-        }
-    }
-}
 
 /// A database's layout and the set that serves it.
 ///
@@ -386,112 +255,6 @@ impl Params {
     #[must_use]
     pub const fn hint_bits(&self) -> u32 {
         self.hint_bits
-    }
-
-    /// `log2` of the probability that a recovered record is wrong, for the worst database.
-    ///
-    /// A digit's noise is `D_i e`, plus what rounding the answer adds (at most `2^19`, taken off the
-    /// radius), plus what rounding the hint adds: `r s` with `r` the rounding errors of a row. Given
-    /// `A`, the first and the last are subgaussian with parameters `sigma ||D_i||` and
-    /// `sigma ||r||`. `||D_i||` is bounded by the worst row; the errors in `r` are uniform, as `H`
-    /// is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean but for a
-    /// probability below `2^-47` over the seed.
-    ///
-    /// DoublePIR's first level is not rounded; its second level must get every one of the
-    /// `kappa (n + 1)` digits right that a byte of the record is made of.
-    #[must_use]
-    pub fn log2_failure(&self) -> f64 {
-        let digit = match self.scheme {
-            Scheme::Simple => self.log2_failure_rounded(self.columns()),
-            Scheme::Double => {
-                let digits = (KAPPA * (self.n() + 1)) as f64;
-                let sigma = self.set.sigma();
-                let first =
-                    noise::log2_fail_entry(1 << LOG_Q, 256, sigma, self.columns() as u64, true);
-                let second = self.log2_failure_rounded(self.per_column);
-                noise::log2_either(first, noise::log2_union(second, digits))
-            }
-        };
-        noise::log2_union(digit, self.record_len as f64)
-    }
-
-    /// The bound for one digit of a sum over `terms` columns, answers and hints rounded.
-    fn log2_failure_rounded(&self, terms: usize) -> f64 {
-        let sigma = self.set.sigma();
-        let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
-        let radius = noise::radius(1 << LOG_Q, 256) - answer_error;
-        let step = f64::from(LOG_Q - self.hint_bits).exp2();
-        let hint = match LOG_Q - self.hint_bits {
-            0 => 0.0,
-            _ => 1.25 * self.n() as f64 * step * step / 12.0,
-        };
-        let database = terms as f64 * 128.0 * 128.0;
-        noise::log2_tail(radius, sigma * sigma * (database + hint))
-    }
-
-    /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.
-    pub(crate) const fn hint_words(&self) -> usize {
-        match self.scheme {
-            Scheme::Simple => self.rows() * self.n(),
-            Scheme::Double => self.record_len * KAPPA * self.n() * self.n(),
-        }
-    }
-
-    /// Words of a query: `m`, or `m + l / record_len`.
-    pub(crate) const fn query_words(&self) -> usize {
-        match self.scheme {
-            Scheme::Simple => self.columns(),
-            Scheme::Double => self.columns() + self.per_column,
-        }
-    }
-
-    /// Words of an answer that are rounded like answers: `l`, or `kappa (n + 1)` for every byte of a
-    /// record.
-    pub(crate) const fn answer_words(&self) -> usize {
-        match self.scheme {
-            Scheme::Simple => self.rows(),
-            Scheme::Double => self.record_len * KAPPA * (self.n() + 1),
-        }
-    }
-
-    /// Words of an answer that are rounded like hints: none, or `kappa n` for every byte of a record.
-    pub(crate) const fn answer_hint_words(&self) -> usize {
-        match self.scheme {
-            Scheme::Simple => 0,
-            Scheme::Double => self.record_len * KAPPA * self.n(),
-        }
-    }
-
-    /// Bytes of a hint on the wire.
-    #[must_use]
-    pub const fn hint_len(&self) -> usize {
-        HEADER_LEN + packed_len(self.hint_words(), self.hint_bits)
-    }
-
-    /// Bytes of a query on the wire.
-    #[must_use]
-    pub const fn query_len(&self) -> usize {
-        HEADER_LEN + 4 * self.query_words()
-    }
-
-    /// Bytes of an answer on the wire.
-    #[must_use]
-    pub const fn answer_len(&self) -> usize {
-        HEADER_LEN
-            + packed_len(self.answer_words(), ANSWER_BITS)
-            + packed_len(self.answer_hint_words(), self.hint_bits)
-    }
-
-    /// Bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
-    #[must_use]
-    pub const fn raw_answer_len(&self) -> usize {
-        HEADER_LEN + 4 * self.rows()
-    }
-
-    /// Bytes of the database's records.
-    #[must_use]
-    pub const fn database_bytes(&self) -> usize {
-        self.records * self.record_len
     }
 
     /// Column and slot of record `index`, without a division of the secret index.

@@ -17,4 +17,6 @@ mod update;
 pub use client::{Client, Prepared, Record, Secret};
 pub use message::{Answer, Hint, Query, RawAnswer};
 pub use server::Server;
-pub use update::{Change, Update};
+pub use update::Update;
+
+pub use crate::change::Change;

@@ -40,6 +40,7 @@ pub(crate) enum Kind {
     DoubleAnswer = 7,
     SimpleRawAnswer = 8,
     SimpleUpdate = 9,
+    DoubleUpdate = 10,
 }
 
 #[derive(Serialize, Deserialize)]

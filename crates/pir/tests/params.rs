@@ -44,7 +44,7 @@ fn security_decides_the_set_and_size_decides_sigma() {
 }
 
 #[test]
-fn every_layout_keeps_the_bound_and_the_next_smaller_hint_would_not() {
+fn every_layout_keeps_the_bound_and_rounding_answers_costs_an_eighth_of_the_columns() {
     for columns in [1, 100, 2048, 30_000, 60_000, 100_000, 150_000] {
         for record_len in [1, 3, 256, 10_000] {
             let params = Params::for_columns(columns, record_len).unwrap();

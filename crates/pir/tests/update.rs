@@ -6,7 +6,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_pir::simple::{Change, Client, Server, Update};
 use sordino_pir::verified::Checker;
-use sordino_pir::{Database, Error, Params, Seed};
+use sordino_pir::{Database, Error, Params, Seed, double};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -132,4 +132,120 @@ fn a_refused_update_changes_nothing() {
         assert!(server.update(&[good.clone(), bad]).is_err());
         assert_eq!(server.hint().unwrap(), hint);
     }
+}
+
+fn recover_double(server: &double::Server, client: &double::Client, index: usize) -> Vec<u8> {
+    let (secret, query) = client.query(&mut rng(1), index).unwrap();
+    let answer = server.answer(&query).unwrap();
+    client.recover(secret, &answer).unwrap()
+}
+
+#[test]
+fn clients_of_double_follow_every_kind_of_change_across_columns() {
+    let params = Params::for_double_with(60, 2, 7).unwrap();
+    let mut records: Vec<Vec<u8>> = (0..60).map(|i| vec![i, 200 - i]).collect();
+    let seed = Seed([5; 32]);
+    let database = Database::from_records(&params, &records).unwrap();
+    let (mut server, hint) = double::Server::setup(database, &params, &seed).unwrap();
+    let mut client = double::Client::new(&params, &seed, &hint).unwrap();
+    for round in 0..4u8 {
+        let index = 15 * usize::from(round);
+        let mut changes = vec![
+            Change::Replace {
+                index,
+                record: vec![255 - round],
+            },
+            // Of the same slot in another column, and then the first one again.
+            Change::Delete { index: index + 7 },
+            Change::Replace {
+                index,
+                record: vec![round, 128],
+            },
+        ];
+        records[index] = vec![round, 128];
+        records[index + 7] = vec![0; 2];
+        // None, some in the last column, others, and once more than the padding holds.
+        for i in 0..2 * usize::from(round).pow(5) {
+            let record = vec![i.to_le_bytes()[0], round];
+            records.push(record.clone());
+            changes.push(Change::Append { record });
+        }
+        let update = server.update(&changes).unwrap();
+        let wire = update.to_bytes();
+        // One slot is as long as nine bits of 4 * 1024 digits for both bytes.
+        let slots = [1, 3, 7, 7][usize::from(round)];
+        assert_eq!(wire.len(), 56 + slots * (8 + 2 * 4 * 1024 * 9 / 8));
+        let update = double::Update::from_bytes(client.params(), &wire).unwrap();
+        let (old_secret, old_query) = client.query(&mut rng(4), 0).unwrap();
+        let old_prepared = client.prepare(&mut rng(4), 1).pop().unwrap();
+        client.apply(&update).unwrap();
+        assert_eq!(client.params(), server.params());
+        assert!(client.apply(&update).is_err());
+        assert!(server.answer(&old_query).is_err());
+        assert!(client.query_prepared(old_prepared, 0).is_err());
+        let (_, query) = client.query(&mut rng(5), 0).unwrap();
+        let answer = server.answer(&query).unwrap();
+        assert!(matches!(
+            client.recover(old_secret, &answer),
+            Err(Error::VersionMismatch { .. })
+        ));
+        for index in [index, index + 7, 3, records.len() - 1] {
+            assert_eq!(recover_double(&server, &client, index), records[index]);
+        }
+    }
+    assert!(client.params().columns() > params.columns().next_multiple_of(64));
+    // A client that starts now finds the same, and so does a server.
+    let params = *server.params();
+    let fresh = double::Client::new(&params, &seed, &server.hint()).unwrap();
+    for index in (0..records.len()).step_by(19) {
+        assert_eq!(recover_double(&server, &fresh, index), records[index]);
+        assert_eq!(recover_double(&server, &client, index), records[index]);
+    }
+}
+
+#[test]
+fn an_updated_double_server_is_the_one_that_is_set_up_with_the_new_records() {
+    let params = Params::for_double_with(60, 1, 5).unwrap();
+    let seed = Seed([6; 32]);
+    let database = Database::from_slice(&params, &[7; 60]).unwrap();
+    let (mut server, hint) = double::Server::setup(database, &params, &seed).unwrap();
+    let bad = Change::Delete { index: 60 };
+    assert!(server.update(&[Change::Delete { index: 0 }, bad]).is_err());
+    assert_eq!(server.hint(), hint);
+    let changes: Vec<_> = (0..60)
+        .map(|index| Change::Replace {
+            index: usize::from(index),
+            record: vec![index],
+        })
+        .collect();
+    server.update(&changes).unwrap();
+    let database = Database::from_records(&params, (0..60).map(|i| [i])).unwrap();
+    let (_, expected) = double::Server::setup(database, &params, &seed).unwrap();
+    // Everything but the version in bytes 32 to 40.
+    let (found, expected) = (server.hint().to_bytes(), expected.to_bytes());
+    assert_eq!(found[..32], expected[..32]);
+    assert_eq!(found[40..], expected[40..]);
+    assert_eq!(found[32], 1);
+}
+
+#[test]
+fn an_update_of_double_that_no_server_writes_is_refused() {
+    let params = Params::for_double_with(60, 1, 5).unwrap();
+    let database = Database::from_slice(&params, &[7; 60]).unwrap();
+    let (mut server, _) = double::Server::setup(database, &params, &Seed([7; 32])).unwrap();
+    let changes = [Change::Delete { index: 0 }, Change::Delete { index: 1 }];
+    let wire = server.update(&changes).unwrap().to_bytes();
+    let entry = (wire.len() - 56) / 2;
+    let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut wire = wire.clone();
+        change(&mut wire);
+        let result = double::Update::from_bytes(&params, &wire);
+        assert!(matches!(result, Err(Error::Header(_))), "{result:?}");
+    };
+    // Slots in another order, twice the same, past the last; a growth by 256; fewer records before.
+    refused(&|wire| wire[56..].rotate_left(entry));
+    refused(&|wire| wire[56 + entry] = 0);
+    refused(&|wire| wire[56 + entry] = 5);
+    refused(&|wire| wire[64..66].fill(0xff));
+    refused(&|wire| wire[48] = 59);
 }

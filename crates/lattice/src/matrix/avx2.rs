@@ -14,6 +14,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx2;
 
 use super::PANEL;
+use super::words::Form;
 
 /// Rows of `D` that [`mul_vec`] and [`mul_panels`] read side by side.
 const STREAMS: usize = 4;
@@ -28,9 +29,17 @@ pub(super) fn mul_panels(_: Avx2, d: &[u8], b: &[u32], columns: usize, out: &mut
     unsafe { mul_panels_avx2(d, b, columns, out) }
 }
 
-pub(super) fn mul_small(_: Avx2, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+pub(super) fn mul_small(_: Avx2, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_small_avx2(w, s, stride, out) }
+    unsafe {
+        match form {
+            Form::Whole => mul_small_avx2::<false>(w, s, stride, out),
+            Form::Rounded { shift } => {
+                mul_small_avx2::<true>(w, s, stride, out);
+                out.iter_mut().for_each(|word| *word <<= shift);
+            }
+        }
+    }
 }
 
 /// 32 bytes of a slice, from byte `at` on.
@@ -45,10 +54,10 @@ fn load<T>(slice: &[T], at: usize) -> __m256i {
 /// 16 digits, from byte `at` on, widened to 16 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load_digits(d: &[u8], at: usize) -> __m256i {
-    debug_assert!(at + 16 <= d.len());
+fn load_digits<T>(d: &[T], at: usize) -> __m256i {
+    debug_assert!(at + 16 <= size_of_val(d));
     // SAFETY: every caller keeps `at + 16` within the slice: rows are padded to 64 entries.
-    _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(d.as_ptr().add(at).cast()) })
+    _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(d.as_ptr().cast::<u8>().add(at).cast()) })
 }
 
 /// `low + 2^16 high`, summed over the lanes.
@@ -163,29 +172,39 @@ fn panel_rows<const R: usize>(
     }
 }
 
+/// `ROUNDED` or whole words; sums of rounded ones are not shifted yet.
 #[target_feature(enable = "avx2")]
-fn mul_small_avx2(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+fn mul_small_avx2<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
         return out.fill(0);
     }
     let k = s.len() / stride;
-    for (w, out) in w.chunks(2 * stride).zip(out.chunks_mut(2 * k)) {
+    let row_len = row_len::<ROUNDED>(stride);
+    for (w, out) in w.chunks(2 * row_len).zip(out.chunks_mut(2 * k)) {
         for (t, s) in s.chunks(2 * stride).enumerate() {
             let out = &mut out[2 * t..];
-            match (w.len() / stride, s.len() / stride) {
-                (2, 2) => small_tile::<2, 2>(w, s, stride, k, out),
-                (2, _) => small_tile::<2, 1>(w, s, stride, k, out),
-                (_, 2) => small_tile::<1, 2>(w, s, stride, k, out),
-                _ => small_tile::<1, 1>(w, s, stride, k, out),
+            match (w.len() / row_len, s.len() / stride) {
+                (2, 2) => small_tile::<2, 2, ROUNDED>(w, s, stride, k, out),
+                (2, _) => small_tile::<2, 1, ROUNDED>(w, s, stride, k, out),
+                (_, 2) => small_tile::<1, 2, ROUNDED>(w, s, stride, k, out),
+                _ => small_tile::<1, 1, ROUNDED>(w, s, stride, k, out),
             }
         }
+    }
+}
+
+const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
+    if ROUNDED {
+        Form::Rounded { shift: 8 }.row_len(stride)
+    } else {
+        Form::Whole.row_len(stride)
     }
 }
 
 /// `R` rows of `W` against `C` secrets.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn small_tile<const R: usize, const C: usize>(
+fn small_tile<const R: usize, const C: usize, const ROUNDED: bool>(
     w: &[u32],
     s: &[i16],
     stride: usize,
@@ -200,8 +219,13 @@ fn small_tile<const R: usize, const C: usize>(
             *secret = load(s, c * 2 * stride + at);
         }
         for r in 0..R {
-            let w_low = load(w, r * 4 * stride + at);
-            let w_high = load(w, r * 4 * stride + 2 * stride + at);
+            let row = r * 4 * row_len::<ROUNDED>(stride);
+            let w_low = load(w, row + at);
+            let w_high = if ROUNDED {
+                load_digits(w, row + 2 * stride + at / 2)
+            } else {
+                load(w, row + 2 * stride + at)
+            };
             for c in 0..C {
                 low[r][c] = _mm256_add_epi32(low[r][c], _mm256_madd_epi16(w_low, secrets[c]));
                 high[r][c] = _mm256_add_epi32(high[r][c], _mm256_madd_epi16(w_high, secrets[c]));

@@ -15,6 +15,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx512Vnni;
 
 use super::PANEL;
+use super::words::Form;
 
 /// Parts of `D` that [`mul_vec`] reads at the same time. Measured on Zen 4, one thread, 128 MiB in
 /// memory that reads at 27 to 30 GiB/s: 8 streams of 16-bit limbs 22 GiB/s (12 the same), 4 streams of
@@ -42,9 +43,24 @@ pub(super) fn mul_panels(_: Avx512Vnni, d: &[u8], b: &[u32], columns: usize, out
     unsafe { mul_panels_vnni(d, b, columns, out) }
 }
 
-pub(super) fn mul_small(_: Avx512Vnni, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+pub(super) fn mul_small(
+    _: Avx512Vnni,
+    w: &[u32],
+    form: Form,
+    s: &[i16],
+    stride: usize,
+    out: &mut [u32],
+) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_small_vnni(w, s, stride, out) }
+    unsafe {
+        match form {
+            Form::Whole => mul_small_vnni::<false>(w, s, stride, out),
+            Form::Rounded { shift } => {
+                mul_small_vnni::<true>(w, s, stride, out);
+                out.iter_mut().for_each(|word| *word <<= shift);
+            }
+        }
+    }
 }
 
 /// 64 bytes of a slice, from byte `at` on.
@@ -58,6 +74,15 @@ fn load<T>(slice: &[T], at: usize) -> __m512i {
     debug_assert!(at + 64 <= size_of_val(slice));
     // SAFETY: every caller keeps `at + 64` within the slice: rows are padded to 64 entries.
     unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
+}
+
+/// As [`load`], 32 bytes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_half<T>(slice: &[T], at: usize) -> __m256i {
+    debug_assert!(at + 32 <= size_of_val(slice));
+    // SAFETY: as above.
+    unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
 #[inline]
@@ -106,19 +131,19 @@ fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
             let low = load(q, 2 * j);
             let high = load(q, 2 * stride + 2 * j);
             for (acc, row) in acc.iter_mut().zip(rows) {
-                debug_assert!(j + 32 <= row.len());
-                // SAFETY: a row is as long as `q`, a multiple of 64.
-                let digits = unsafe { _mm256_loadu_si256(row.as_ptr().add(j).cast()) };
-                let digits = _mm512_cvtepi8_epi16(digits);
+                let digits = _mm512_cvtepi8_epi16(load_half(row, j));
                 acc[0] = _mm512_dpwssd_epi32(acc[0], digits, low);
                 acc[1] = _mm512_dpwssd_epi32(acc[1], digits, high);
             }
         }
     }
-    acc.map(|acc| {
+    // A loop, and no closure: see `load`.
+    let mut sums = [0; R];
+    for (out, acc) in sums.iter_mut().zip(acc) {
         let sum = _mm512_add_epi32(acc[0], _mm512_slli_epi32::<16>(acc[1]));
-        _mm512_reduce_add_epi32(sum) as u32
-    })
+        *out = _mm512_reduce_add_epi32(sum) as u32;
+    }
+    sums
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -201,42 +226,57 @@ fn panel_rows<const R: usize>(
     }
 }
 
+/// `ROUNDED` or whole words; sums of rounded ones are not shifted yet.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn mul_small_vnni(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+fn mul_small_vnni<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
         return out.fill(0);
     }
     let k = s.len() / stride;
-    let mut groups = w.chunks_exact(3 * stride);
+    let row_len = row_len::<ROUNDED>(stride);
+    let mut groups = w.chunks_exact(3 * row_len);
     let mut outs = out.chunks_exact_mut(3 * k);
     for (w, out) in groups.by_ref().zip(outs.by_ref()) {
-        small_rows::<3>(w, s, stride, out);
+        small_rows::<3, ROUNDED>(w, s, stride, out);
     }
-    let rest = groups.remainder().chunks_exact(stride);
+    let rest = groups.remainder().chunks_exact(row_len);
     for (w, out) in rest.zip(outs.into_remainder().chunks_exact_mut(k)) {
-        small_rows::<1>(w, s, stride, out);
+        small_rows::<1, ROUNDED>(w, s, stride, out);
+    }
+}
+
+const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
+    if ROUNDED {
+        Form::Rounded { shift: 8 }.row_len(stride)
+    } else {
+        Form::Whole.row_len(stride)
     }
 }
 
 /// `R` rows of `W` against all of `S`, four secrets at a time: the rows stay in the L1 cache.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn small_rows<const R: usize>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+fn small_rows<const R: usize, const ROUNDED: bool>(
+    w: &[u32],
+    s: &[i16],
+    stride: usize,
+    out: &mut [u32],
+) {
     let k = s.len() / stride;
     for (t, s) in s.chunks(4 * stride).enumerate() {
         let out = &mut out[4 * t..];
         match s.len() / stride {
-            4 => small_tile::<R, 4>(w, s, stride, k, out),
-            3 => small_tile::<R, 3>(w, s, stride, k, out),
-            2 => small_tile::<R, 2>(w, s, stride, k, out),
-            _ => small_tile::<R, 1>(w, s, stride, k, out),
+            4 => small_tile::<R, 4, ROUNDED>(w, s, stride, k, out),
+            3 => small_tile::<R, 3, ROUNDED>(w, s, stride, k, out),
+            2 => small_tile::<R, 2, ROUNDED>(w, s, stride, k, out),
+            _ => small_tile::<R, 1, ROUNDED>(w, s, stride, k, out),
         }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn small_tile<const R: usize, const C: usize>(
+fn small_tile<const R: usize, const C: usize, const ROUNDED: bool>(
     w: &[u32],
     s: &[i16],
     stride: usize,
@@ -245,15 +285,21 @@ fn small_tile<const R: usize, const C: usize>(
 ) {
     let mut low = [[_mm512_setzero_si512(); C]; R];
     let mut high = [[_mm512_setzero_si512(); C]; R];
-    // A row of W is 2 stride bytes of low limbs, then as many of high ones; a row of S as many.
+    // A row of W is 2 stride bytes of low limbs, then as many of high ones, or half as many of bytes;
+    // a row of S is 2 stride bytes.
     for at in (0..2 * stride).step_by(64) {
         let mut secrets = [_mm512_setzero_si512(); C];
         for (c, secret) in secrets.iter_mut().enumerate() {
             *secret = load(s, c * 2 * stride + at);
         }
         for r in 0..R {
-            let w_low = load(w, r * 4 * stride + at);
-            let w_high = load(w, r * 4 * stride + 2 * stride + at);
+            let row = r * 4 * row_len::<ROUNDED>(stride);
+            let w_low = load(w, row + at);
+            let w_high = if ROUNDED {
+                _mm512_cvtepi8_epi16(load_half(w, row + 2 * stride + at / 2))
+            } else {
+                load(w, row + 2 * stride + at)
+            };
             for c in 0..C {
                 low[r][c] = _mm512_dpwssd_epi32(low[r][c], w_low, secrets[c]);
                 high[r][c] = _mm512_dpwssd_epi32(high[r][c], w_high, secrets[c]);

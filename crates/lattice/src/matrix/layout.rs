@@ -55,6 +55,48 @@ pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
     }
 }
 
+/// Multiples of `2^shift`, as `2^shift (low + 2^16 high)`: two balanced 16-bit limbs to a word, then
+/// four bytes to a word, which count mod 256.
+pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
+    let (low, high) = out.split_at_mut(out.len() / 3 * 2);
+    let mut put = |at: usize, words: [u32; 4]| {
+        let limbs = words.map(|word| word >> shift);
+        low[2 * at] = (limbs[0] & 0xffff) | limbs[1] << 16;
+        low[2 * at + 1] = (limbs[2] & 0xffff) | limbs[3] << 16;
+        let [a, b, c, d] = limbs.map(|limb| limb.wrapping_add(0x8000) >> 16 & 0xff);
+        high[at] = a | b << 8 | c << 16 | d << 24;
+    };
+    let (fours, rest) = q.as_chunks::<4>();
+    for (at, words) in fours.iter().enumerate() {
+        put(at, *words);
+    }
+    if !rest.is_empty() {
+        let word = |j: usize| rest.get(j).copied().unwrap_or(0);
+        put(fours.len(), std::array::from_fn(word));
+    }
+}
+
+/// The words behind [`rounded`] planes.
+pub(super) fn from_rounded(planes: &[u32], shift: u32, out: &mut [u32]) {
+    for (words, values) in out.chunks_mut(4).zip(rounded_values(planes)) {
+        for (word, value) in words.iter_mut().zip(values) {
+            *word = value << shift;
+        }
+    }
+}
+
+/// `low + 2^16 high` for every four entries of [`rounded`] planes.
+pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = [u32; 4]> {
+    let (low, high) = planes.split_at(planes.len() / 3 * 2);
+    let (low, _) = low.as_chunks::<2>();
+    low.iter().zip(high).map(|([first, second], high)| {
+        let limb = |word: u32| (word.cast_signed() >> 16).cast_unsigned();
+        let limbs = [first << 16, *first, second << 16, *second].map(limb);
+        let bytes = [high << 16, high << 8, *high, high >> 8].map(|word| word & 0xff_0000);
+        std::array::from_fn(|i| limbs[i].wrapping_add(bytes[i]))
+    })
+}
+
 /// Four rows of one panel in byte planes: word `c` of plane `k` holds byte `k` of column `c` of
 /// the four rows, the operand that `vpdpbusd` sums over.
 #[cfg(target_arch = "x86_64")]

@@ -10,6 +10,7 @@ use std::arch::aarch64::*;
 use sordino_cpu::Neon;
 
 use super::PANEL;
+use super::words::Form;
 
 /// Rows of `D` or `W` that are read side by side.
 const STREAMS: usize = 4;
@@ -24,9 +25,17 @@ pub(super) fn mul_panels(_: Neon, d: &[u8], b: &[u32], columns: usize, out: &mut
     unsafe { mul_panels_neon(d, b, columns, out) }
 }
 
-pub(super) fn mul_small(_: Neon, w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+pub(super) fn mul_small(_: Neon, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_small_neon(w, s, stride, out) }
+    unsafe {
+        match form {
+            Form::Whole => mul_small_neon(w, s, stride, out),
+            Form::Rounded { shift } => {
+                mul_small_rounded_neon(w, s, stride, out);
+                out.iter_mut().for_each(|word| *word <<= shift);
+            }
+        }
+    }
 }
 
 /// Four words, from word `at` on.
@@ -190,5 +199,56 @@ fn small_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
     }
     for (r, acc) in acc.into_iter().enumerate() {
         out[r * k] = vaddvq_u32(vaddq_u32(acc[0], acc[1]));
+    }
+}
+
+/// As [`mul_small_neon`], over rounded words; the sums are not shifted yet.
+#[target_feature(enable = "neon")]
+fn mul_small_rounded_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+    if stride == 0 {
+        return out.fill(0);
+    }
+    let k = s.len() / stride;
+    let row_len = stride / 4 * 3;
+    for (w, out) in w.chunks(STREAMS * row_len).zip(out.chunks_mut(STREAMS * k)) {
+        for (t, s) in s.chunks_exact(stride).enumerate() {
+            if w.len() == STREAMS * row_len {
+                rounded_rows::<STREAMS>(w, s, k, &mut out[t..]);
+            } else {
+                for (w, out) in w.chunks_exact(row_len).zip(out.chunks_exact_mut(k)) {
+                    rounded_rows::<1>(w, s, k, &mut out[t..]);
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows of rounded words against one secret; the sums go to words of `out`, `k` apart.
+#[inline]
+#[target_feature(enable = "neon")]
+fn rounded_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
+    let stride = s.len();
+    let row_len = stride / 4 * 3;
+    let mut low = [vdupq_n_s32(0); R];
+    let mut high = [vdupq_n_s32(0); R];
+    for (j, eight) in s.chunks_exact(8).enumerate() {
+        // SAFETY: the chunk holds eight entries.
+        let secrets = unsafe { vld1q_s16(eight.as_ptr()) };
+        for r in 0..R {
+            let row = &w[r * row_len..(r + 1) * row_len];
+            let limbs = vreinterpretq_s16_u32(load(row, 4 * j));
+            let bytes = &row[stride / 2 + 2 * j..];
+            debug_assert!(bytes.len() >= 2);
+            // SAFETY: the bytes of eight entries are two words, at `stride / 2 + 2 j` of the row.
+            let bytes = vmovl_s8(unsafe { vld1_s8(bytes.as_ptr().cast()) });
+            low[r] = vmlal_s16(low[r], vget_low_s16(limbs), vget_low_s16(secrets));
+            low[r] = vmlal_s16(low[r], vget_high_s16(limbs), vget_high_s16(secrets));
+            high[r] = vmlal_s16(high[r], vget_low_s16(bytes), vget_low_s16(secrets));
+            high[r] = vmlal_s16(high[r], vget_high_s16(bytes), vget_high_s16(secrets));
+        }
+    }
+    for (r, (low, high)) in low.into_iter().zip(high).enumerate() {
+        let sum = vaddq_s32(low, vshlq_n_s32::<16>(high));
+        out[r * k] = vaddvq_u32(vreinterpretq_u32_s32(sum));
     }
 }

@@ -5,7 +5,8 @@
     reason = "two's complement is the representation mod 2^32"
 )]
 
-use super::PANEL;
+use super::words::Form;
+use super::{PANEL, layout};
 
 /// A byte of `D` as a word mod 2^32.
 fn digit(byte: u8) -> u32 {
@@ -45,17 +46,29 @@ pub(super) fn mul_panels(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
     }
 }
 
-/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of both `stride` long.
-pub(super) fn mul_small(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
+/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of `S` `stride` long, rows of `W` in their form.
+pub(super) fn mul_small(w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
         return out.fill(0);
     }
     let k = s.len() / stride;
-    for (w, out) in w.chunks_exact(stride).zip(out.chunks_exact_mut(k)) {
+    let rows = w.chunks_exact(form.row_len(stride));
+    for (w, out) in rows.zip(out.chunks_exact_mut(k)) {
         for (s, out) in s.chunks_exact(stride).zip(out) {
-            *out = w.iter().zip(s).fold(0, |sum: u32, (w, s)| {
-                sum.wrapping_add(w.wrapping_mul(i32::from(*s) as u32))
-            });
+            *out = match form {
+                Form::Whole => dot(w, s),
+                Form::Rounded { shift } => {
+                    let fours = layout::rounded_values(w).zip(s.chunks_exact(4));
+                    let dots = fours.map(|(w, s)| dot(&w, s));
+                    dots.fold(0, u32::wrapping_add) << shift
+                }
+            };
         }
     }
+}
+
+fn dot(w: &[u32], s: &[i16]) -> u32 {
+    w.iter().zip(s).fold(0, |sum: u32, (w, s)| {
+        sum.wrapping_add(w.wrapping_mul(i32::from(*s) as u32))
+    })
 }

@@ -7,13 +7,13 @@
 //! sign. The table is computed with integers only; its entries are within `2^-128` of the truth.
 //!
 //! # Security
-//! A draw finds its block of 32 entries by comparing with the last one of every block, copies that
-//! block out by reading all of them under masks, and compares with its 32 entries. Neither branches
-//! nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since the
-//! compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are
-//! secret; the stream zeroises its own.
+//! The portable draw finds its block of 32 entries by comparing with the last one of every block,
+//! copies that block out by reading all of them under masks, and compares with its 32 entries. Neither
+//! branches nor addresses nor divisions depend on `u`; comparisons are borrows of subtractions, since
+//! the compiler is free to make branches of `<`. `scripts/constant_time.sh` checks what it made.
+//! Samples and the randomness behind them are secret; the stream zeroises its own.
 
-use super::stream::Stream;
+use super::stream::{CHUNK, Stream};
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -26,8 +26,11 @@ use fixed::Fixed;
 
 /// Entries of a block of the table.
 const BLOCK: usize = 32;
-/// Samples that share one call of the stream.
-const BATCH: usize = 32;
+/// Samples that share one call of the stream: a chunk of it.
+const BATCH: usize = CHUNK / 16;
+/// Samples that calls of the stream are rounded up to: 64 blocks are encrypted together, and fewer take
+/// as long.
+const STEP: usize = 64;
 
 /// The cumulative table of one `sigma`.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub struct Sampler {
     bound: usize,
     table: Vec<Block>,
     #[cfg(target_arch = "x86_64")]
-    columns: Option<Box<[avx512::Column; BLOCK]>>,
+    runs: Option<avx512::Runs>,
 }
 
 /// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
@@ -76,7 +79,7 @@ impl Sampler {
             bound: 0,
             table: Vec::new(),
             #[cfg(target_arch = "x86_64")]
-            columns: None,
+            runs: None,
         };
         for tail in tails {
             let (high, low) = tail.add(&tail).ratio(&total);
@@ -90,7 +93,7 @@ impl Sampler {
         sampler.bound -= 1;
         #[cfg(target_arch = "x86_64")]
         {
-            sampler.columns = avx512::columns(&sampler.table);
+            sampler.runs = avx512::Runs::new(&sampler.table);
         }
         sampler
     }
@@ -128,23 +131,33 @@ impl Sampler {
         u128::from(block.high[at]) << 64 | u128::from(block.low[at])
     }
 
-    /// Fills `out` with independent samples, from 129 bits of the stream each.
+    /// Fills `out` with independent samples, from 129 bits of the stream each: 128 of every sample of
+    /// up to 256 of them, for all parts of `out`, and then a bit for each sign.
     pub fn fill(&self, stream: &mut Stream, out: &mut [i16]) {
-        for out in out.chunks_mut(BATCH) {
-            let (words, rest) = stream.chunk(BATCH * 16 + BATCH / 8).split_at(BATCH * 16);
-            self.draw(words, &rest[..BATCH / 8], out);
+        for part in out.chunks_mut(BATCH) {
+            let words = stream.chunk(16 * part.len().next_multiple_of(STEP));
+            self.magnitudes(words, part);
+        }
+        for part in out.chunks_mut(8 * CHUNK) {
+            let signs = stream.chunk(part.len().div_ceil(8));
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::Avx512::detect() {
+                avx512::negate(token, signs, part);
+                continue;
+            }
+            portable::negate(signs, part);
         }
     }
 
-    /// Samples from 16 bytes and one bit each.
-    fn draw(&self, words: &[u8], signs: &[u8], out: &mut [i16]) {
+    /// Magnitudes from 16 bytes each; `words` are of whole steps.
+    fn magnitudes(&self, words: &[u8], out: &mut [i16]) {
         #[cfg(target_arch = "x86_64")]
-        if let (Some(token), Some(columns)) = (sordino_cpu::Avx512::detect(), &self.columns) {
-            return avx512::draw(token, columns, self.table.len(), words, signs, out);
+        if let (Some(token), Some(runs)) = (sordino_cpu::Avx512::detect(), &self.runs) {
+            return runs.magnitudes(token, words, out);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
-            return wide::draw_avx2(token, &self.table, words, signs, out);
+            return wide::magnitudes_avx2(token, &self.table, words, out);
         }
-        portable::draw(&self.table, words, signs, out);
+        portable::magnitudes(&self.table, words, out);
     }
 }
 
@@ -181,27 +194,69 @@ mod tests {
         values.collect::<Vec<_>>().concat()
     }
 
+    /// The numbers of `words`, shifted right: of every length, down to 0.
+    fn scaled(words: &[u8], shifts: &[u32]) -> Vec<u8> {
+        let (words, _) = words.as_chunks::<16>();
+        let values = words.iter().zip(shifts).map(|(word, shift)| {
+            let u = u128::from_le_bytes(*word).checked_shr(*shift).unwrap_or(0);
+            let bytes = u.to_le_bytes();
+            [&bytes[8..], &bytes[..8]].concat()
+        });
+        values.collect::<Vec<_>>().concat()
+    }
+
     proptest! {
         #[test]
         fn wide_draws_are_the_portable_ones(
-            words in prop::collection::vec(any::<u8>(), BATCH * 16),
-            signs in prop::collection::vec(any::<u8>(), BATCH / 8),
-            picks in prop::collection::vec(any::<(usize, i8)>(), BATCH),
-            len in 0..=BATCH,
+            words in prop::collection::vec(any::<u8>(), 4 * STEP * 16),
+            shifts in prop::collection::vec(0u32..129, 4 * STEP),
+            signs in prop::collection::vec(any::<u8>(), STEP / 2),
+            picks in prop::collection::vec(any::<(usize, i8)>(), 4 * STEP),
+            len in 0..=4 * STEP,
         ) {
             for sigma in [(32, 1), (16, 1), (32, 5), (1, 1), (40, 1)] {
                 let sampler = Sampler::new(sigma.0, sigma.1);
-                for words in [&words, &edges(&sampler, &picks)] {
+                for words in [&words, &scaled(&words, &shifts), &edges(&sampler, &picks)] {
                     let (mut expected, mut found) = (vec![0; len], vec![0; len]);
-                    portable::draw(&sampler.table, words, &signs, &mut expected);
+                    portable::magnitudes(&sampler.table, words, &mut expected);
                     if let Some(token) = sordino_cpu::Avx2::detect() {
-                        wide::draw_avx2(token, &sampler.table, words, &signs, &mut found);
+                        wide::magnitudes_avx2(token, &sampler.table, words, &mut found);
                         prop_assert_eq!(&found, &expected);
                     }
                     found.fill(0);
-                    sampler.draw(words, &signs, &mut found);
+                    sampler.magnitudes(words, &mut found);
                     prop_assert_eq!(&found, &expected);
+                    portable::negate(&signs, &mut expected);
+                    if let Some(token) = sordino_cpu::Avx512::detect() {
+                        avx512::negate(token, &signs, &mut found);
+                        prop_assert_eq!(&found, &expected);
+                    }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_entry_is_told_from_its_neighbours() {
+        for sigma in [(32, 1), (16, 1), (32, 5), (11, 1), (2, 1)] {
+            let sampler = Sampler::new(sigma.0, sigma.1);
+            let picks: Vec<_> = (0..sampler.bound())
+                .flat_map(|k| [(k, -1), (k, 0), (k, 1)])
+                .collect();
+            for picks in picks.chunks(STEP) {
+                let mut words = edges(&sampler, picks);
+                words.resize(16 * STEP, 0xff);
+                let (mut expected, mut found) = ([0; STEP], [0; STEP]);
+                portable::magnitudes(&sampler.table, &words, &mut expected);
+                for ((k, offset), magnitude) in picks.iter().zip(expected) {
+                    let entry = sampler.tail(k + 1);
+                    let u = entry.wrapping_add_signed(i128::from(*offset));
+                    let above = |k: &usize| u < sampler.tail(*k);
+                    let count = (1..=sampler.bound()).take_while(above).count();
+                    assert_eq!(usize::from(magnitude.unsigned_abs()), count, "{sigma:?}");
+                }
+                sampler.magnitudes(&words, &mut found);
+                assert_eq!(found, expected, "{sigma:?}");
             }
         }
     }

@@ -19,8 +19,8 @@ use crate::{Error, Params, Scheme, Seed};
 /// Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
-    s1: Vec<i16>,
-    s2: Vec<i16>,
+    s1: Small,
+    s2: Small,
     pad: Option<Vec<u32>>,
     version: u64,
 }
@@ -50,16 +50,18 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A1`, `A2` and `H2`, laid out for products with secrets: `4 n (m + l + d kappa n)` bytes.
+/// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes, and 4
+/// in place of the 3 once an update has made `H2` more precise than its rounding.
 #[derive(Debug)]
 pub struct Client {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
+    pub(super) seed: Seed,
     backend: Backend,
     sampler: Sampler,
-    a1: Words,
+    pub(super) a1: Words,
     a2: Words,
-    h2: Words,
+    pub(super) h2: Words,
 }
 
 impl Client {
@@ -89,11 +91,12 @@ impl Client {
         Ok(Self {
             params: *params,
             version: hint.version,
+            seed: *seed,
             backend,
             sampler: params.set().sampler(),
             a1: expand(Domain::First, params.columns()),
             a2: expand(Domain::Second, params.per_column()),
-            h2: rounded(backend, &hint.words, params),
+            h2: rounded(backend, params.hint_bits(), &hint.words, params),
         })
     }
 
@@ -129,10 +132,8 @@ impl Client {
     /// `count` queries without their indices: one pass over `A1`, `A2` and `H2` for all of them.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let mut prepared = self.mask(rng, count);
-        let mut s2 = Small::zeroed(count, self.params.n());
-        for (t, one) in prepared.iter().enumerate() {
-            s2.row_mut(t).copy_from_slice(&one.secret.s2);
-        }
+        let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
+        let s2 = Small::together(self.params.n(), &s2);
         let pads = Zeroizing::new(product(&self.h2, &s2));
         for (t, one) in prepared.iter_mut().enumerate() {
             one.secret.pad = Some(pads.iter().skip(t).step_by(count).copied().collect());
@@ -184,8 +185,8 @@ impl Client {
             first,
             second,
             secret: Secret {
-                s1: s1.row(t).to_vec(),
-                s2: s2.row(t).to_vec(),
+                s1: s1.single(t),
+                s2: s2.single(t),
                 pad: None,
                 version: self.version,
             },
@@ -205,8 +206,8 @@ impl Client {
             second: std::mem::take(&mut prepared.second),
         };
         let secret = Secret {
-            s1: std::mem::take(&mut prepared.secret.s1),
-            s2: std::mem::take(&mut prepared.secret.s2),
+            s1: std::mem::replace(&mut prepared.secret.s1, Small::zeroed(0, 0)),
+            s2: std::mem::replace(&mut prepared.secret.s2, Small::zeroed(0, 0)),
             pad: prepared.secret.pad.take(),
             version: self.version,
         };
@@ -223,32 +224,33 @@ impl Client {
         check_version(secret.version, self.version)?;
         check_version(answer.version, self.version)?;
         let (n, d) = (self.params.n(), self.params.record_len());
-        let s2 = row(&secret.s2);
         let fresh;
         let pad = match &secret.pad {
             Some(pad) => pad,
             None => {
-                fresh = Zeroizing::new(product(&self.h2, &s2));
+                fresh = Zeroizing::new(product(&self.h2, &secret.s2));
                 &*fresh
             }
         };
         let (a2, b2) = answer.words.split_at(d * KAPPA * n);
         let h1 = Zeroizing::new(assemble(a2, pad));
-        let h = rounded(self.backend, &answer.h, &self.params);
-        let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(product(&h, &s2))));
+        // Read once: whole words are laid out faster.
+        let h = rounded(self.backend, LOG_Q, &answer.h, &self.params);
+        let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(product(&h, &secret.s2))));
         let h1 = Words::from_rows(self.backend, d, n, |e, out| {
             out.copy_from_slice(&h1[e * n..(e + 1) * n]);
         });
-        let pads = Zeroizing::new(product(&h1, &row(&secret.s1)));
+        let pads = Zeroizing::new(product(&h1, &secret.s1));
         let words = a1.iter().zip(pads.iter());
         Ok(words.map(|(word, pad)| decode(*word, *pad)).collect())
     }
 }
 
-/// Rows of `n` words that were rounded like hints, laid out for products with secrets.
-fn rounded(backend: Backend, words: &[u32], params: &Params) -> Words {
+/// Rows of `n` words that were rounded like hints, laid out as words of `bits` bits for products with
+/// secrets.
+fn rounded(backend: Backend, bits: u32, words: &[u32], params: &Params) -> Words {
     let (n, shift) = (params.n(), LOG_Q - params.hint_bits());
-    Words::from_rows(backend, words.len() / n, n, |i, row| {
+    Words::from_rounded_rows(backend, bits, words.len() / n, n, |i, row| {
         for (word, rounded) in row.iter_mut().zip(&words[i * n..]) {
             *word = rounded << shift;
         }
@@ -265,11 +267,4 @@ fn assemble(digits: &[u16], pads: &[u32]) -> Vec<u32> {
             u32::from_le_bytes(std::array::from_fn(|k| decode_answer(digits[k], pads[k])))
         })
         .collect()
-}
-
-/// One secret as a matrix of one row.
-fn row(s: &[i16]) -> Small {
-    let mut small = Small::zeroed(1, s.len());
-    small.row_mut(0).copy_from_slice(s);
-    small
 }

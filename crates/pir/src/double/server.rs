@@ -12,13 +12,14 @@ use crate::{Database, Error, Params, Scheme, Seed};
 /// A database, the digits of its first-level hint, and `A2`. Nothing in it is secret.
 #[derive(Debug)]
 pub struct Server {
-    params: Params,
-    version: u64,
+    pub(super) params: Params,
+    pub(super) version: u64,
     backend: Backend,
-    database: Database,
+    pub(super) seed: Seed,
+    pub(super) database: Database,
     /// Row `(e n + c) kappa + k`, column `i`: byte `k` of word `c` of `H1`'s row for byte `e` of the
     /// records in slot `i`.
-    g: Matrix,
+    pub(super) g: Matrix,
     a2: Panels,
 }
 
@@ -44,31 +45,37 @@ impl Server {
     ) -> Result<(Self, Hint), Error> {
         check_scheme(params, Scheme::Double)?;
         check_params(database.params(), params)?;
-        let (n, width) = (params.n(), params.hint_bits());
         let g = first_hint(backend, &database, seed)?;
         let rows = lwe::rows_of_a(seed, Domain::Second);
-        let a2 = Panels::from_rows(backend, params.per_column(), n, rows);
-        let mut words = vec![0; params.hint_words()];
-        for_row_chunks(g.digits(), n, &mut words, |digits, out| {
-            digits.mul_panels(&a2, out);
-            for word in out {
-                *word = round(*word, width);
-            }
-        });
         let server = Self {
             params: *params,
             version: 0,
             backend,
+            seed: *seed,
             database,
             g,
-            a2,
+            a2: Panels::from_rows(backend, params.per_column(), params.n(), rows),
         };
-        let hint = Hint {
-            params: *params,
-            version: 0,
-            words,
-        };
+        let hint = server.hint();
         Ok((server, hint))
+    }
+
+    /// `H2 = G A2`, rounded, for the present version: what a new client needs after updates.
+    #[must_use]
+    pub fn hint(&self) -> Hint {
+        let (n, width) = (self.params.n(), self.params.hint_bits());
+        let mut words = vec![0; self.params.hint_words()];
+        for_row_chunks(self.g.digits(), n, &mut words, |digits, out| {
+            digits.mul_panels(&self.a2, out);
+            for word in out {
+                *word = round(*word, width);
+            }
+        });
+        Hint {
+            params: self.params,
+            version: self.version,
+            words,
+        }
     }
 
     /// The layout.

@@ -6,6 +6,7 @@
 )]
 
 use rand_core::CryptoRng;
+use sordino_lattice::aligned::Aligned;
 use sordino_lattice::matrix::{Backend, Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -32,8 +33,8 @@ pub struct Secret {
 
 #[derive(Zeroize, ZeroizeOnDrop)]
 enum Key {
-    /// `s`, `n` entries.
-    Raw(Vec<i16>),
+    /// `s`, one row of `n` entries.
+    Raw(Small),
     /// `H s`, `l` words.
     Pad(Vec<u32>),
 }
@@ -65,7 +66,8 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A` and `H`, laid out for products with secrets: `4 n (m + l)` bytes.
+/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes, and `4 n (m + l)` once an
+/// update has made `H` more precise than its rounding.
 #[derive(Debug)]
 pub struct Client {
     pub(super) params: Params,
@@ -110,7 +112,7 @@ impl Client {
                 n,
                 lwe::rows_of_a(seed, Domain::Simple),
             ),
-            h: Words::from_rows(backend, params.rows(), n, |i, row| {
+            h: Words::from_rounded_rows(backend, params.hint_bits(), params.rows(), n, |i, row| {
                 for (word, rounded) in row.iter_mut().zip(&hint.words[i * n..]) {
                     *word = rounded << shift;
                 }
@@ -137,11 +139,9 @@ impl Client {
         rng: &mut R,
         index: usize,
     ) -> Result<(Secret, Query), Error> {
-        let (mut secrets, mut queries) = self.query_batch(rng, &[index])?;
-        match (secrets.pop(), queries.pop()) {
-            (Some(secret), Some(query)) => Ok((secret, query)),
-            _ => unreachable!("one index, one query"),
-        }
+        self.check(index)?;
+        let (s, mask) = lwe::mask(rng, &self.sampler, self.params.n(), &self.a);
+        Ok(self.seal(mask, Key::Raw(s), index))
     }
 
     /// Queries for several records: one pass over `A` for all of them.
@@ -161,7 +161,7 @@ impl Client {
         let pairs = masks.into_iter().zip(indices).enumerate();
         Ok(pairs
             .map(|(t, (mask, index))| {
-                let key = Key::Raw(s.row(t).to_vec());
+                let key = Key::Raw(s.single(t));
                 self.seal(mask, key, *index)
             })
             .unzip())
@@ -244,10 +244,13 @@ impl Client {
     /// The whole column is decrypted and the record picked from it without an address that depends
     /// on the index.
     pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
-        let mut records = self.recover_batch(vec![secret], std::slice::from_ref(answer))?;
-        records.pop().ok_or(Error::Count {
-            found: 0,
-            expected: 1,
+        self.check_pair(&secret, answer)?;
+        Ok(match &secret.key {
+            Key::Raw(s) => {
+                let pad = Zeroizing::new(product(&self.h, s));
+                self.open(answer, pad.iter(), secret.index)
+            }
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
         })
     }
 
@@ -270,41 +273,45 @@ impl Client {
             });
         }
         for (secret, answer) in secrets.iter().zip(answers) {
-            check_params(&answer.params, &self.params)?;
-            check_version(secret.version, self.version)?;
-            check_version(answer.version, self.version)?;
+            self.check_pair(secret, answer)?;
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
         let k = raw.len();
-        let mut s = Small::zeroed(k, self.params.n());
-        for (t, raw) in raw.into_iter().enumerate() {
-            s.row_mut(t).copy_from_slice(raw);
-        }
-        let products = Zeroizing::new(product(&self.h, &s));
-        let mut column = Zeroizing::new(vec![0; self.params.rows()]);
-        let mut records = Vec::with_capacity(secrets.len());
-        let mut t = 0;
-        for (secret, answer) in secrets.iter().zip(answers) {
-            match &secret.key {
-                Key::Raw(_) => {
-                    decode(
-                        &answer.words,
-                        products.iter().skip(t).step_by(k),
-                        &mut column,
-                    );
-                    t += 1;
-                }
-                Key::Pad(pad) => decode(&answer.words, pad.iter(), &mut column),
+        let pads = Zeroizing::new(product(&self.h, &Small::together(self.params.n(), &raw)));
+        let mut columns = 0..k;
+        let pairs = secrets.iter().zip(answers);
+        let records = pairs.map(|(secret, answer)| match &secret.key {
+            Key::Raw(_) => {
+                let pad = pads.iter().skip(columns.next().unwrap_or(0)).step_by(k);
+                self.open(answer, pad, secret.index)
             }
-            let (_, slot) = self.params.locate(secret.index);
-            records.push(pick(&column, self.params.record_len(), slot));
-        }
-        Ok(records)
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+        });
+        Ok(records.collect())
+    }
+
+    fn check_pair(&self, secret: &Secret, answer: &Answer) -> Result<(), Error> {
+        check_params(&answer.params, &self.params)?;
+        check_version(secret.version, self.version)?;
+        check_version(answer.version, self.version)
+    }
+
+    /// The record behind an answer and its pad.
+    fn open<'a>(
+        &self,
+        answer: &Answer,
+        pad: impl Iterator<Item = &'a u32>,
+        index: usize,
+    ) -> Record {
+        let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
+        decode(&answer.words, pad, &mut column);
+        let (_, slot) = self.params.locate(index);
+        pick(&column, self.params.record_len(), slot)
     }
 }
 
 impl Secret {
-    fn raw(&self) -> Option<&[i16]> {
+    fn raw(&self) -> Option<&Small> {
         match &self.key {
             Key::Raw(s) => Some(s),
             Key::Pad(_) => None,

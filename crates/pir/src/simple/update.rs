@@ -6,32 +6,10 @@
 //! them the failure bound.
 
 use super::{Client, Server};
-use crate::database::CENTRE;
+use crate::change::{self, Change, HEAD};
 use crate::lwe::{self, Domain};
-use crate::wire::{self, Kind, check_params, check_scheme, check_version};
+use crate::wire::{self, Kind, check_params, check_version};
 use crate::{Error, Params, Scheme};
-
-/// A change of one record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Record `index` becomes `record`, followed by zeros if it is shorter than declared.
-    Replace {
-        /// Which record.
-        index: usize,
-        /// Its new bytes.
-        record: Vec<u8>,
-    },
-    /// A new record behind the last one.
-    Append {
-        /// Its bytes.
-        record: Vec<u8>,
-    },
-    /// Record `index` becomes zeros. Its index stays, since an index is a place in the matrix.
-    Delete {
-        /// Which record.
-        index: usize,
-    },
-}
 
 /// What brings a client from one version of the database to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +23,6 @@ pub struct Update {
     deltas: Vec<(usize, Vec<i16>)>,
 }
 
-/// Bytes in front of the deltas: the number of records before.
-const HEAD: usize = 8;
-
 impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
@@ -55,50 +30,15 @@ impl Server {
     /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::TooLarge`] if an appended
     /// record does not fit within the failure bound of the present hint. Then nothing is changed.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
-        let (mut records, record_len) = (self.params.records(), self.params.record_len());
-        let mut placed = Vec::with_capacity(changes.len());
-        for change in changes {
-            let (index, record) = match change {
-                Change::Replace { index, record } => (*index, record.as_slice()),
-                Change::Append { record } => (records, record.as_slice()),
-                Change::Delete { index } => (*index, [].as_slice()),
-            };
-            records += usize::from(matches!(change, Change::Append { .. }));
-            if index >= records {
-                return Err(Error::IndexOutOfRange { records });
-            }
-            if record.len() > record_len {
-                let (found, expected) = (record.len(), record_len);
-                return Err(Error::RecordTooLong {
-                    index,
-                    found,
-                    expected,
-                });
-            }
-            placed.push((index, record));
-        }
+        let (records, placed) = change::place(&self.params, changes)?;
         let from = self.params;
         let to = from.grown(records)?;
         self.database.digits()?;
-        let (matrix, params) = self.database.parts_mut();
-        if to.columns() > from.columns() {
-            matrix.widen(to.columns());
-        }
-        *params = to;
-        let mut deltas = Vec::with_capacity(placed.len());
-        for (index, record) in placed {
-            let (column, slot) = to.locate(index);
-            let zeros = std::iter::repeat(&0);
-            let bytes = record.iter().chain(zeros).take(record_len).enumerate();
-            let delta = bytes.map(|(i, byte)| {
-                let row = slot * record_len + i;
-                let old = i16::from(matrix.digit(row, column));
-                let new = (byte ^ CENTRE).cast_signed();
-                *matrix.digit_mut(row, column) = new.cast_unsigned();
-                i16::from(new) - old
-            });
-            deltas.push((index, delta.collect()));
-        }
+        self.database.grow(&to);
+        let deltas = placed
+            .into_iter()
+            .map(|(index, record)| (index, self.database.write(index, record)))
+            .collect();
         let version = self.version;
         self.params = to;
         self.version += 1;
@@ -188,33 +128,11 @@ impl Update {
     /// # Errors
     /// If the bytes are not an update that starts from `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
-        check_scheme(params, Scheme::Simple)?;
-        let (to, version, payload) = wire::decode(Kind::SimpleUpdate, bytes)?;
-        let (head, entries) = payload.split_first_chunk::<HEAD>().ok_or(Error::Length {
-            found: payload.len(),
-            expected: HEAD,
-        })?;
-        if u64::from_le_bytes(*head) != params.records() as u64 {
-            return Err(Error::Header("an update of another number of records"));
-        }
-        if to.records() < params.records() {
-            return Err(Error::Header("an update to fewer records"));
-        }
-        check_params(&params.grown(to.records())?, &to)?;
-        let entry = entry_len(&to);
-        if !entries.len().is_multiple_of(entry) {
-            return Err(Error::Length {
-                found: entries.len(),
-                expected: entries.len().next_multiple_of(entry),
-            });
-        }
-        let deltas = entries.chunks_exact(entry).map(|entry| {
-            let (index, digits) = entry.split_at(8);
-            let index = index
-                .iter()
-                .rev()
-                .fold(0, |all, byte| all << 8 | u64::from(*byte));
-            let index = usize::try_from(index).unwrap_or(usize::MAX);
+        let (scheme, entry_len) = (Scheme::Simple, entry_len(params));
+        let (to, version, entries) =
+            change::decode(Kind::SimpleUpdate, scheme, params, entry_len, bytes)?;
+        let deltas = entries.map(|entry| {
+            let (index, digits) = change::decode_entry(entry);
             if index >= to.records() {
                 let records = to.records();
                 return Err(Error::IndexOutOfRange { records });

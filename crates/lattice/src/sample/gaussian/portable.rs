@@ -9,17 +9,25 @@ use std::hint::black_box;
 
 use super::{BLOCK, Block};
 
-/// Samples from 16 bytes of `words` and one bit of `signs` each.
+/// Magnitudes from 16 bytes of `words` each.
 #[inline(always)]
-pub(super) fn draw(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+pub(super) fn magnitudes(table: &[Block], words: &[u8], out: &mut [i16]) {
     let (words, _) = words.as_chunks::<16>();
-    for (i, (out, u)) in out.iter_mut().zip(words).enumerate() {
+    for (out, u) in out.iter_mut().zip(words) {
         let u = u128::from_le_bytes(*u);
         // The low eight bytes are the high word: as good as the other way, and fixed by tests.
         let (high, low) = (u as u64, (u >> 64) as u64);
-        let magnitude = magnitude(table, high, low) as i16;
-        let sign = -i16::from(signs[i / 8] >> (i % 8) & 1);
-        *out = (magnitude ^ sign).wrapping_sub(sign);
+        *out = magnitude(table, high, low) as i16;
+    }
+}
+
+/// Samples from magnitudes: those whose bit of `signs` is 1 are negated.
+pub(super) fn negate(signs: &[u8], out: &mut [i16]) {
+    for (eight, byte) in out.chunks_mut(8).zip(signs) {
+        for (i, out) in eight.iter_mut().enumerate() {
+            let sign = -i16::from(byte >> i & 1);
+            *out = (*out ^ sign).wrapping_sub(sign);
+        }
     }
 }
 

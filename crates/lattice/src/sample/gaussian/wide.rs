@@ -6,11 +6,11 @@ use sordino_cpu::Avx2;
 
 use super::{Block, portable};
 
-pub(super) fn draw_avx2(_: Avx2, table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
+pub(super) fn magnitudes_avx2(_: Avx2, table: &[Block], words: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx2")]
-    fn inner(table: &[Block], words: &[u8], signs: &[u8], out: &mut [i16]) {
-        portable::draw(table, words, signs, out);
+    fn inner(table: &[Block], words: &[u8], out: &mut [i16]) {
+        portable::magnitudes(table, words, out);
     }
     // SAFETY: the token proves the processor's level.
-    unsafe { inner(table, words, signs, out) }
+    unsafe { inner(table, words, out) }
 }

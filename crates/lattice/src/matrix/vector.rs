@@ -1,0 +1,29 @@
+//! The right operand of a scan for one query.
+
+use super::{Backend, layout, stride};
+
+/// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`](super::Digits::mul_vec).
+#[derive(Debug)]
+pub struct Vector {
+    pub(super) backend: Backend,
+    pub(super) len: usize,
+    pub(super) words: layout::Aligned,
+}
+
+impl Vector {
+    /// Lays out `q` for the kernels of `backend`.
+    #[must_use]
+    pub fn new(backend: Backend, q: &[u32]) -> Self {
+        let mut padded = layout::Aligned::zeroed(stride(q.len()));
+        match backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(_) | Backend::Avx2(_) => layout::limbs(q, &mut padded),
+            _ => padded[..q.len()].copy_from_slice(q),
+        }
+        Self {
+            backend,
+            len: q.len(),
+            words: padded,
+        }
+    }
+}

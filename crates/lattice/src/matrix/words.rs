@@ -1,0 +1,203 @@
+//! Words that meet small secrets.
+
+use std::ops::Range;
+
+use zeroize::Zeroize;
+
+#[cfg(target_arch = "aarch64")]
+use super::neon;
+use super::{Backend, Small, layout, portable, stride};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+
+/// `W`: `l x n` words mod 2^32, laid out for products with small secrets.
+#[derive(Debug)]
+pub struct Words {
+    backend: Backend,
+    form: Form,
+    rows: usize,
+    columns: usize,
+    words: layout::Aligned,
+}
+
+/// How a row is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Words of 32 bits, as the backend wants them.
+    Whole,
+    /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
+    Rounded {
+        /// At least 8.
+        shift: u32,
+    },
+}
+
+impl Form {
+    /// Words that a row of `stride` entries takes.
+    pub(super) const fn row_len(self, stride: usize) -> usize {
+        match self {
+            Self::Whole => stride,
+            Self::Rounded { .. } => stride / 4 * 3,
+        }
+    }
+}
+
+impl Words {
+    /// Lays out the matrix whose row `i` is what `row(i, out)` writes to `out`, a slice of zeros.
+    #[must_use]
+    pub fn from_rows(
+        backend: Backend,
+        rows: usize,
+        columns: usize,
+        row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
+        Self::laid_out(backend, Form::Whole, rows, columns, row)
+    }
+
+    /// As [`Self::from_rows`], with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
+    /// three bytes instead of four, until a row is changed.
+    ///
+    /// # Panics
+    /// If `bits` is not in `1..=32`.
+    #[must_use]
+    pub fn from_rounded_rows(
+        backend: Backend,
+        bits: u32,
+        rows: usize,
+        columns: usize,
+        row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
+        assert!((1..=32).contains(&bits), "words of {bits} bits");
+        let form = match bits {
+            1..=24 => Form::Rounded { shift: 32 - bits },
+            _ => Form::Whole,
+        };
+        Self::laid_out(backend, form, rows, columns, row)
+    }
+
+    fn laid_out(
+        backend: Backend,
+        form: Form,
+        rows: usize,
+        columns: usize,
+        mut row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
+        let row_len = form.row_len(stride(columns));
+        let mut words = Self {
+            backend,
+            form,
+            rows,
+            columns,
+            words: layout::Aligned::zeroed(rows * row_len),
+        };
+        let mut one = vec![0; columns];
+        for i in 0..rows {
+            one.fill(0);
+            row(i, &mut one);
+            words.put(i, &one);
+        }
+        words
+    }
+
+    /// Where row `i` is laid out.
+    fn place(&self, i: usize) -> Range<usize> {
+        let row_len = self.form.row_len(stride(self.columns));
+        i * row_len..(i + 1) * row_len
+    }
+
+    /// Row `i` becomes `row`.
+    fn put(&mut self, i: usize, row: &[u32]) {
+        let place = self.place(i);
+        let out = &mut self.words[place];
+        match (self.form, self.backend) {
+            (Form::Rounded { shift }, _) => layout::rounded(row, shift, out),
+            #[cfg(target_arch = "x86_64")]
+            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::limbs(row, out),
+            _ => out[..row.len()].copy_from_slice(row),
+        }
+    }
+
+    /// Row `i`.
+    fn get(&self, i: usize, row: &mut [u32]) {
+        let words = &self.words[self.place(i)];
+        match (self.form, self.backend) {
+            (Form::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
+            #[cfg(target_arch = "x86_64")]
+            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::from_limbs(words, row),
+            _ => row.copy_from_slice(&words[..row.len()]),
+        }
+    }
+
+    /// `l`, the number of rows.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Changes row `i` by `change`. Rounded words are laid out as whole ones from then on: what they
+    /// become need not be rounded.
+    ///
+    /// # Panics
+    /// If there is no row `i`.
+    pub fn update_row(&mut self, i: usize, change: impl FnOnce(&mut [u32])) {
+        self.make_whole(self.rows);
+        let mut row = vec![0; self.columns];
+        self.get(i, &mut row);
+        change(&mut row);
+        self.put(i, &row);
+        row.zeroize();
+    }
+
+    /// Appends rows, up to `rows` of them: row `i` is what `row(i, out)` writes.
+    pub fn extend(&mut self, rows: usize, mut row: impl FnMut(usize, &mut [u32])) {
+        if rows <= self.rows {
+            return;
+        }
+        let old = self.rows;
+        self.make_whole(rows);
+        for i in old..rows {
+            self.update_row(i, |out| row(i, out));
+        }
+    }
+
+    /// Lays out the rows as whole words, with zeros behind them up to `rows`.
+    fn make_whole(&mut self, rows: usize) {
+        if (self.form, self.rows) == (Form::Whole, rows) {
+            return;
+        }
+        let old = self.rows;
+        *self = Self::laid_out(self.backend, Form::Whole, rows, self.columns, |i, out| {
+            if i < old {
+                self.get(i, out);
+            }
+        });
+    }
+
+    /// `out = W[rows] S^T mod 2^32`, row after row, `k` words each: one pass over those rows.
+    ///
+    /// # Panics
+    /// If `rows` reaches past the last row, the rows of `S` do not have `n` entries, or `out` is
+    /// not `rows.len() * k` long.
+    ///
+    /// # Security
+    /// `S` is secret: neither branches nor addresses depend on it.
+    pub fn mul(&self, rows: Range<usize>, s: &Small, out: &mut [u32]) {
+        assert_eq!(s.columns, self.columns, "columns of W and of S");
+        assert_eq!(out.len(), rows.len() * s.rows, "shape of the product");
+        let stride = stride(self.columns);
+        let words = &self.words[self.place(rows.start).start..self.place(rows.end).start];
+        if out.is_empty() {
+            return;
+        }
+        let s = &*s.entries;
+        match self.backend {
+            Backend::Portable => portable::mul_small(words, self.form, s, stride, out),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(token) => avx2::mul_small(token, words, self.form, s, stride, out),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(token) => avx512::mul_small(token, words, self.form, s, stride, out),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon(token) => neon::mul_small(token, words, self.form, s, stride, out),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Changes of records, which both schemes make alike.
+
+use crate::wire::{self, Kind, check_params, check_scheme};
+use crate::{Error, Params, Scheme};
+
+/// A change of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Record `index` becomes `record`, followed by zeros if it is shorter than declared.
+    Replace {
+        /// Which record.
+        index: usize,
+        /// Its new bytes.
+        record: Vec<u8>,
+    },
+    /// A new record behind the last one.
+    Append {
+        /// Its bytes.
+        record: Vec<u8>,
+    },
+    /// Record `index` becomes zeros. Its index stays, since an index is a place in the matrix.
+    Delete {
+        /// Which record.
+        index: usize,
+    },
+}
+
+/// An index, and the bytes that a change puts there.
+type Placed<'a> = (usize, &'a [u8]);
+
+/// The number of records after the changes, and where each of them puts which bytes.
+pub(crate) fn place<'a>(
+    params: &Params,
+    changes: &'a [Change],
+) -> Result<(usize, Vec<Placed<'a>>), Error> {
+    let (mut records, expected) = (params.records(), params.record_len());
+    let mut placed = Vec::with_capacity(changes.len());
+    for change in changes {
+        let (index, record) = match change {
+            Change::Replace { index, record } => (*index, record.as_slice()),
+            Change::Append { record } => (records, record.as_slice()),
+            Change::Delete { index } => (*index, [].as_slice()),
+        };
+        records += usize::from(matches!(change, Change::Append { .. }));
+        if index >= records {
+            return Err(Error::IndexOutOfRange { records });
+        }
+        if record.len() > expected {
+            let found = record.len();
+            return Err(Error::RecordTooLong {
+                index,
+                found,
+                expected,
+            });
+        }
+        placed.push((index, record));
+    }
+    Ok((records, placed))
+}
+
+/// Bytes in front of the entries of an update: the number of records before.
+pub(crate) const HEAD: usize = 8;
+
+/// The layout after an update, the version before it, and its entries, for a client whose parameters
+/// are `params`. Every entry has a length of `entry_len`.
+pub(crate) fn decode<'a>(
+    kind: Kind,
+    scheme: Scheme,
+    params: &Params,
+    entry_len: usize,
+    bytes: &'a [u8],
+) -> Result<(Params, u64, std::slice::ChunksExact<'a, u8>), Error> {
+    check_scheme(params, scheme)?;
+    let (to, version, payload) = wire::decode(kind, bytes)?;
+    let (head, entries) = payload.split_first_chunk::<HEAD>().ok_or(Error::Length {
+        found: payload.len(),
+        expected: HEAD,
+    })?;
+    if u64::from_le_bytes(*head) != params.records() as u64 {
+        return Err(Error::Header("an update of another number of records"));
+    }
+    if to.records() < params.records() {
+        return Err(Error::Header("an update to fewer records"));
+    }
+    check_params(&params.grown(to.records())?, &to)?;
+    if !entries.len().is_multiple_of(entry_len) {
+        return Err(Error::Length {
+            found: entries.len(),
+            expected: entries.len().next_multiple_of(entry_len),
+        });
+    }
+    Ok((to, version, entries.chunks_exact(entry_len)))
+}
+
+/// The number in front of an entry, and what follows it.
+pub(crate) fn decode_entry(entry: &[u8]) -> (usize, &[u8]) {
+    let (number, rest) = entry.split_at(8);
+    let bytes = number.iter().rev();
+    let number = bytes.fold(0, |all, byte| all << 8 | u64::from(*byte));
+    (usize::try_from(number).unwrap_or(usize::MAX), rest)
+}

@@ -1,0 +1,72 @@
+//! How long every message is.
+
+use super::{ANSWER_BITS, KAPPA, Params, Scheme};
+use crate::bits::packed_len;
+use crate::wire::HEADER_LEN;
+
+impl Params {
+    /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.
+    pub(crate) const fn hint_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.rows() * self.n(),
+            Scheme::Double => self.record_len * KAPPA * self.n() * self.n(),
+        }
+    }
+
+    /// Words of a query: `m`, or `m + l / record_len`.
+    pub(crate) const fn query_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.columns(),
+            Scheme::Double => self.columns() + self.per_column,
+        }
+    }
+
+    /// Words of an answer that are rounded like answers: `l`, or `kappa (n + 1)` for every byte of a
+    /// record.
+    pub(crate) const fn answer_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => self.rows(),
+            Scheme::Double => self.record_len * KAPPA * (self.n() + 1),
+        }
+    }
+
+    /// Words of an answer that are rounded like hints: none, or `kappa n` for every byte of a record.
+    pub(crate) const fn answer_hint_words(&self) -> usize {
+        match self.scheme {
+            Scheme::Simple => 0,
+            Scheme::Double => self.record_len * KAPPA * self.n(),
+        }
+    }
+
+    /// Bytes of a hint on the wire.
+    #[must_use]
+    pub const fn hint_len(&self) -> usize {
+        HEADER_LEN + packed_len(self.hint_words(), self.hint_bits)
+    }
+
+    /// Bytes of a query on the wire.
+    #[must_use]
+    pub const fn query_len(&self) -> usize {
+        HEADER_LEN + 4 * self.query_words()
+    }
+
+    /// Bytes of an answer on the wire.
+    #[must_use]
+    pub const fn answer_len(&self) -> usize {
+        HEADER_LEN
+            + packed_len(self.answer_words(), ANSWER_BITS)
+            + packed_len(self.answer_hint_words(), self.hint_bits)
+    }
+
+    /// Bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
+    #[must_use]
+    pub const fn raw_answer_len(&self) -> usize {
+        HEADER_LEN + 4 * self.rows()
+    }
+
+    /// Bytes of the database's records.
+    #[must_use]
+    pub const fn database_bytes(&self) -> usize {
+        self.records * self.record_len
+    }
+}
