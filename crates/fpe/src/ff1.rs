@@ -152,7 +152,7 @@ pub struct Ff1Plan {
     pub(crate) halves: Halves,
     /// The rounds of narrow halves in vector registers.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    rounds: Option<avx512::Rounds>,
+    pub(crate) rounds: Option<avx512::Rounds>,
 }
 
 /// The arithmetic of the two halves, `u` numerals then `v`, by the size of `radix^v`.

@@ -54,7 +54,7 @@ pub type Ff3_1 = Ff3Cipher<7>;
 /// ```
 #[derive(Clone)]
 pub struct Ff3Cipher<const TWEAK: usize> {
-    key: Key,
+    pub(crate) key: Key,
     radix: u32,
     min_domain: u128,
 }
@@ -182,14 +182,14 @@ impl<const TWEAK: usize> Fpe for Ff3Cipher<TWEAK> {
 /// FF3 or FF3-1 for strings of one length. Made by [`Ff3Cipher::plan`].
 #[derive(Clone)]
 pub struct Ff3Plan<const TWEAK: usize> {
-    key: Key,
+    pub(crate) key: Key,
     radix: u32,
     divisor: Divisor64,
     len: usize,
     halves: Halves,
     /// The rounds of narrow halves in vector registers.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    rounds: Option<avx512::Rounds>,
+    pub(crate) rounds: Option<avx512::Rounds>,
 }
 
 /// The moduli `radix^u` and `radix^v`.

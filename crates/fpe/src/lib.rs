@@ -12,6 +12,8 @@ mod ff1; // FF1 (SP 800-38G)
 #[cfg(feature = "legacy-ff3")]
 mod ff3; // FF3 and FF3-1, withdrawn
 mod format; // real fields
+#[cfg(test)]
+mod forms; // each form of the rounds equals the portable one
 mod integer; // FF1 on integers of a range
 mod limbs; // integers of many limbs
 mod numerals; // the interface of every cipher

@@ -11,7 +11,7 @@ use core::arch::x86_64::*;
 
 /// The two halves' moduli, prepared.
 #[derive(Clone)]
-pub(super) struct Rounds {
+pub(crate) struct Rounds {
     token: Token,
     /// Six pieces, not four.
     six: bool,
@@ -21,7 +21,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// `None` where the processor or the moduli do not allow it.
-    pub(super) fn new(m: [u64; 2]) -> Option<Self> {
+    pub(crate) fn new(m: [u64; 2]) -> Option<Self> {
         let token = Token::detect()?;
         let all = |six| {
             let widths = if six {
@@ -41,7 +41,7 @@ impl Rounds {
 
     /// Algorithms 9 and 10 on `NUM(REV(A))` and `NUM(REV(B))`, with `T_L` and `T_R`.
     #[inline]
-    pub(super) fn run<const D: Direction>(
+    pub(crate) fn run<const D: Direction>(
         &self,
         key: &aesni::Key,
         tweak: [u32; 2],
