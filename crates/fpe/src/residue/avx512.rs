@@ -5,6 +5,8 @@
 //! products of pieces of `y` with fractions of powers of two. The smaller the modulus, the wider
 //! the pieces may be and the fewer there are. All integers are in the first 64 bits of a register.
 
+use super::Residue;
+use crate::feistel::Direction;
 use core::arch::x86_64::*;
 
 /// Proof that the processor has what this file uses.
@@ -17,63 +19,33 @@ impl Token {
     }
 }
 
-/// One modulus, in one direction, for `y` in up to `N` pieces.
-#[derive(Clone, Copy)]
-pub(crate) struct Modulus<const N: usize> {
-    m: u64,
-    /// The fraction of `+-2^k / m`, rounded to the nearest, for the piece that begins at bit `k`.
-    pieces: [u64; N],
-    /// `2^52 / m`, and the 52 bits that follow.
-    whole: u64,
-    part: u64,
-    bias: u64,
+/// Where the bytes of each piece of `y` lie in a block, the least significant first; a place of
+/// -1 is zero.
+pub(crate) type Places<const N: usize> = [[i8; 4]; N];
+
+/// The moduli of two halves, for `y` in few pieces where that is exact and in more where not.
+#[derive(Clone)]
+pub(crate) enum Moduli<const FEW: usize, const MORE: usize> {
+    Few(Token, [Residue<52, FEW>; 2]),
+    More(Token, [Residue<52, MORE>; 2]),
 }
 
-impl<const N: usize> Modulus<N> {
-    /// For pieces of `widths` bits from the least, at most 32 each. `None` if the roundings may
-    /// add up to `1 / m`.
-    #[expect(clippy::cast_possible_truncation, reason = "fractions are below 2^52")]
-    pub(crate) fn new(m: u64, widths: [u32; N], subtract: bool) -> Option<Self> {
-        let (one, wide) = (1u128 << 52, u128::from(m));
-        let mut pieces = [0; N];
-        let (mut up, mut down, mut power) = (0, 0, 1 % wide);
-        for (piece, width) in pieces.iter_mut().zip(widths) {
-            let largest = (1u128 << width) - 1;
-            let signed = if subtract {
-                (wide - power) % wide
-            } else {
-                power
-            };
-            let (q, r) = ((signed << 52) / wide, (signed << 52) % wide);
-            if 2 * r >= wide {
-                // One whole is none.
-                *piece = (q + 1) as u64 % (1 << 52);
-                up += (largest * (wide - r)).div_ceil(wide);
-            } else {
-                *piece = q as u64;
-                down += (largest * r).div_ceil(wide);
-            }
-            power = (power << width) % wide;
-        }
-        // What the fraction of the other half rounds down is below two units.
-        let bias = down + 2;
-        (wide * (up + bias) <= one).then(|| Self {
-            m,
-            pieces,
-            whole: (one / wide) as u64,
-            part: (((one % wide) << 52) / wide) as u64,
-            bias: bias as u64,
-        })
-    }
-
-    /// Both moduli of a cipher.
-    pub(crate) fn pair(m: [u64; 2], widths: [u32; N], subtract: bool) -> Option<[Self; 2]> {
-        let [u, v] = m.map(|m| Self::new(m, widths, subtract));
-        Some([u?, v?])
+impl<const FEW: usize, const MORE: usize> Moduli<FEW, MORE> {
+    /// `None` where the processor or the moduli do not allow it.
+    pub(crate) fn new(m: [u64; 2], few: &Places<FEW>, more: &Places<MORE>) -> Option<Self> {
+        let token = Token::detect()?;
+        let few = pair(m, few).map(|halves| Self::Few(token, halves));
+        few.or_else(|| Some(Self::More(token, pair(m, more)?)))
     }
 }
 
-/// A [`Modulus`] in registers.
+fn pair<const N: usize>(m: [u64; 2], places: &Places<N>) -> Option<[Residue<52, N>; 2]> {
+    let width = |place: [i8; 4]| place.map(|at| if at < 0 { 0 } else { 8 }).iter().sum();
+    let [u, v] = m.map(|m| Residue::new(m, places.map(width)));
+    Some([u?, v?])
+}
+
+/// A [`Residue`] of one direction in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers<const N: usize> {
     m: __m128i,
@@ -86,31 +58,33 @@ pub(crate) struct Registers<const N: usize> {
 #[inline]
 #[target_feature(enable = "sse2")]
 #[expect(clippy::cast_possible_wrap, reason = "bits")]
-pub(crate) fn registers<const N: usize>(modulus: &Modulus<N>) -> Registers<N> {
+pub(crate) fn registers<const D: Direction, const N: usize>(
+    residue: &Residue<52, N>,
+) -> Registers<N> {
     let first = |x: u64| _mm_cvtsi64_si128(x as i64);
+    let fractions = residue.direction::<D>();
     Registers {
-        m: first(modulus.m),
-        pieces: modulus.pieces.map(first),
-        whole: first(modulus.whole),
-        part: first(modulus.part),
-        bias: first(modulus.bias),
+        m: first(residue.m),
+        pieces: fractions.pieces.map(first),
+        whole: first(residue.whole),
+        part: first(residue.part),
+        bias: first(fractions.bias),
     }
 }
 
-/// `(a + y) mod m`, or `(a - y) mod m` if the pieces are so. `places` has, for each piece of `y`,
-/// its bytes in `s`, the least significant first; a place of -1 is zero.
+/// `(a + y) mod m`, or `(a - y) mod m` by the direction, for the pieces of `y` in the block `s`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
-pub(crate) fn mix<const N: usize, const USED: usize>(
+pub(crate) fn mix<const N: usize>(
     modulus: &Registers<N>,
     a: __m128i,
     s: __m128i,
-    places: &[[i8; 4]; USED],
+    places: &Places<N>,
 ) -> __m128i {
     let zero = _mm_setzero_si128();
     // All that the other half adds is ready before `s`.
     let fraction = _mm_madd52lo_epu64(modulus.bias, a, modulus.whole);
-    let mut sum = [zero; USED];
+    let mut sum = [zero; N];
     sum[0] = _mm_madd52hi_epu64(fraction, a, modulus.part);
     for ((sum, &[a, b, c, d]), fraction) in sum.iter_mut().zip(places).zip(modulus.pieces) {
         let place = _mm_setr_epi8(a, b, c, d, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
@@ -118,8 +92,8 @@ pub(crate) fn mix<const N: usize, const USED: usize>(
     }
     // Pairwise, for the least depth.
     let mut step = 1;
-    while step < USED {
-        for i in (step..USED).step_by(2 * step) {
+    while step < N {
+        for i in (step..N).step_by(2 * step) {
             sum[i - step] = _mm_add_epi64(sum[i - step], sum[i]);
         }
         step *= 2;
@@ -138,46 +112,49 @@ pub(crate) fn mix<const N: usize, const USED: usize>(
 )]
 mod tests {
     use super::*;
+    use crate::feistel::{DECRYPT, ENCRYPT};
 
     #[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
-    fn mixed<const N: usize>(modulus: &Modulus<N>, places: &[[i8; 4]; N], a: u64, y: u128) -> u64 {
+    fn mixed<const D: Direction, const N: usize>(
+        residue: &Residue<52, N>,
+        places: &Places<N>,
+        a: u64,
+        y: u128,
+    ) -> u64 {
         let block = _mm_set_epi64x((y >> 64) as i64, y as i64);
         let a = _mm_cvtsi64_si128(a as i64);
-        _mm_cvtsi128_si64(mix(&registers(modulus), a, block, places)) as u64
+        let registers = registers::<D, N>(residue);
+        _mm_cvtsi128_si64(mix(&registers, a, block, places)) as u64
     }
 
     /// `y` and `a` at random and where their sum or difference is near a multiple of `m`.
-    fn equals_the_remainder<const N: usize>(m: u64, widths: [u32; N]) {
-        let mut at = 0;
-        let places: [[i8; 4]; N] = widths.map(|width| {
-            let (from, bytes) = (at, width / 8);
-            at += bytes;
-            core::array::from_fn(|i| {
-                if (i as u32) < bytes {
-                    (from + i as u32) as i8
-                } else {
-                    -1
-                }
-            })
-        });
+    fn equals_the_remainder<const N: usize>(m: u64, places: &Places<N>) {
+        let last = places.iter().flatten().max().copied().unwrap_or_default();
+        let unused = 8 * (15 - last as u32);
+        let [residue, _] = pair([m, m], places).expect("small enough");
         let (mut seed, wide) = (u128::from(m), u128::from(m));
         for subtract in [false, true] {
-            let modulus = Modulus::new(m, widths, subtract).expect("small enough");
             for i in 0..4000 {
                 seed = seed.wrapping_mul(0x2545f4914f6cdd1d_1234567890abcdef) ^ (seed >> 77);
                 let a = [0, wide - 1, (seed >> 9) % wide][i % 3];
                 let near = if subtract { a } else { wide - a };
-                let random = seed << (128 - 8 * at) >> (128 - 8 * at);
+                let random = seed << unused >> unused;
                 let multiple = random / wide * wide;
                 let y = match (i / 3) % 4 {
                     0 => random,
-                    1 => u128::MAX >> (128 - 8 * at),
+                    1 => u128::MAX >> unused,
                     2 => multiple.saturating_sub(wide) + near,
                     _ => (multiple.saturating_sub(wide) + near).saturating_sub(1),
                 };
                 let y_mod = if subtract { wide - y % wide } else { y % wide };
                 // SAFETY: the caller has a token.
-                let found = unsafe { mixed(&modulus, &places, a as u64, y) };
+                let found = unsafe {
+                    if subtract {
+                        mixed::<DECRYPT, N>(&residue, places, a as u64, y)
+                    } else {
+                        mixed::<ENCRYPT, N>(&residue, places, a as u64, y)
+                    }
+                };
                 assert_eq!(u128::from(found), (a + y_mod) % wide, "{m} {a} {y}");
             }
         }
@@ -185,17 +162,28 @@ mod tests {
 
     #[test]
     fn remainders_are_exact_up_to_the_largest_modulus() {
+        const TWO: Places<2> = [[0, 1, 2, 3], [4, 5, 6, 7]];
+        const THREE: Places<3> = [[0, 1, 2, -1], [3, 4, 5, -1], [6, 7, -1, -1]];
+        const FOUR: Places<4> = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]];
+        const SIX: Places<6> = [
+            [0, 1, 2, -1],
+            [3, 4, 5, -1],
+            [6, 7, 8, -1],
+            [9, 10, 11, -1],
+            [12, 13, -1, -1],
+            [14, 15, -1, -1],
+        ];
         if Token::detect().is_none() {
             return;
         }
         for m in [1000, 36 * 36, 100_000, 99_999, 1 << 17] {
-            equals_the_remainder(m, [32, 32]);
-            equals_the_remainder(m, [32, 32, 32, 32]);
+            equals_the_remainder(m, &TWO);
+            equals_the_remainder(m, &FOUR);
         }
         for m in [1000, 100_000_000, 99_999_999, 1 << 26] {
-            equals_the_remainder(m, [24, 24, 16]);
-            equals_the_remainder(m, [24, 24, 24, 24, 16, 16]);
+            equals_the_remainder(m, &THREE);
+            equals_the_remainder(m, &SIX);
         }
-        assert!(Modulus::new(100_000_007, [32, 32], false).is_none());
+        assert!(pair([1000, 100_000_007], &TWO).is_none());
     }
 }
