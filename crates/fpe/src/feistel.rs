@@ -28,19 +28,15 @@ pub(crate) trait Half: Copy {
 macro_rules! rounds {
     ($forward:ident, $n:literal, |$half:ident, $i:ident| $round:expr) => {
         for k in 0..$n / 2u8 {
-            let (first, second) = if $forward {
-                (2 * k, 2 * k + 1)
-            } else {
-                ($n - 2 - 2 * k, $n - 1 - 2 * k)
-            };
+            let even = if $forward { 2 * k } else { $n - 2 - 2 * k };
             if !$forward {
-                let ($half, $i) = (1, second);
+                let ($half, $i) = (1, even + 1);
                 $round;
             }
-            let ($half, $i) = (0, first);
+            let ($half, $i) = (0, even);
             $round;
             if $forward {
-                let ($half, $i) = (1, second);
+                let ($half, $i) = (1, even + 1);
                 $round;
             }
         }

@@ -5,10 +5,7 @@ use super::mac::Mac;
 use crate::{
     aes::{Aes, aesni},
     feistel::{Direction, rounds},
-    residue::{
-        Residue,
-        avx512::{Moduli, Places, mix, registers},
-    },
+    residue::avx512::{Moduli, Places},
 };
 use core::arch::x86_64::*;
 
@@ -16,14 +13,18 @@ use core::arch::x86_64::*;
 const TWO: Places<2> = [[7, 6, 5, 4], [3, 2, 1, 0]];
 const THREE: Places<3> = [[7, 6, 5, -1], [4, 3, 2, -1], [1, 0, -1, -1]];
 
-/// The two halves' moduli, prepared.
+/// The two halves' moduli, prepared: for few pieces where that is exact, for more where not.
 #[derive(Clone)]
-pub(crate) struct Rounds(Moduli<2, 3>);
+pub(crate) enum Rounds {
+    Two(Moduli<2>),
+    Three(Moduli<3>),
+}
 
 impl Rounds {
     /// `None` where the processor or the moduli do not allow it.
     pub(super) fn new(m: [u64; 2]) -> Option<Self> {
-        Moduli::new(m, &TWO, &THREE).map(Self)
+        let two = Moduli::new(m, &TWO).map(Self::Two);
+        two.or_else(|| Moduli::new(m, &THREE).map(Self::Three))
     }
 
     /// Algorithms 7 and 8 on `NUM(A)` and `NUM(B)`.
@@ -35,11 +36,11 @@ impl Rounds {
         tweak: &[u8],
         number: (u64, u64),
     ) -> (u64, u64) {
-        // SAFETY: the token proves the instructions.
+        // SAFETY: the token of the moduli proves the instructions.
         unsafe {
-            match &self.0 {
-                Moduli::Few(_, halves) => feistel::<D, 2>(halves, &TWO, key, mac, tweak, number),
-                Moduli::More(_, halves) => feistel::<D, 3>(halves, &THREE, key, mac, tweak, number),
+            match self {
+                Self::Two(moduli) => feistel::<D, 2>(moduli, key, mac, tweak, number),
+                Self::Three(moduli) => feistel::<D, 3>(moduli, key, mac, tweak, number),
             }
         }
     }
@@ -53,14 +54,13 @@ impl Rounds {
     reason = "bits, not numbers"
 )]
 fn feistel<const D: Direction, const N: usize>(
-    [u, v]: &[Residue<52, N>; 2],
-    places: &Places<N>,
+    moduli: &Moduli<N>,
     key: &aesni::Key,
     mac: &Mac,
     tweak: &[u8],
     (a, b): (u64, u64),
 ) -> (u64, u64) {
-    let halves = [registers::<D, N>(u), registers::<D, N>(v)];
+    let moduli = moduli.registers::<D>();
     let tweak = key.whiten(mac.tweak(key, tweak));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));
     rounds!(D, 10, |half, i| {
@@ -68,7 +68,7 @@ fn feistel<const D: Direction, const N: usize>(
         let index = (u64::from(i) << (8 * mac.b)).swap_bytes();
         let index = _mm_insert_epi64::<1>(_mm_setzero_si128(), index as i64);
         let block = absorb(_mm_xor_si128(tweak, index), x[1 - half]);
-        x[half] = mix(&halves[half], x[half], key.encrypt_whitened(block), places);
+        x[half] = moduli.mix(half, x[half], key.encrypt_whitened(block));
     });
     x.map(|x| _mm_cvtsi128_si64(x) as u64).into()
 }

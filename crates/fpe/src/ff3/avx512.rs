@@ -5,10 +5,7 @@
 use crate::{
     aes::{Aes, aesni},
     feistel::{Direction, rounds},
-    residue::{
-        Residue,
-        avx512::{Moduli, Places, mix, registers},
-    },
+    residue::avx512::{Moduli, Places},
 };
 use core::arch::x86_64::*;
 
@@ -22,14 +19,18 @@ const SIX: Places<6> = [
     [14, 15, -1, -1],
 ];
 
-/// The two halves' moduli, prepared.
+/// The two halves' moduli, prepared: for few pieces where that is exact, for more where not.
 #[derive(Clone)]
-pub(crate) struct Rounds(Moduli<4, 6>);
+pub(crate) enum Rounds {
+    Four(Moduli<4>),
+    Six(Moduli<6>),
+}
 
 impl Rounds {
     /// `None` where the processor or the moduli do not allow it.
     pub(super) fn new(m: [u64; 2]) -> Option<Self> {
-        Moduli::new(m, &FOUR, &SIX).map(Self)
+        let four = Moduli::new(m, &FOUR).map(Self::Four);
+        four.or_else(|| Moduli::new(m, &SIX).map(Self::Six))
     }
 
     /// Algorithms 9 and 10 on `NUM(REV(A))` and `NUM(REV(B))`, with `T_L` and `T_R`.
@@ -40,11 +41,11 @@ impl Rounds {
         tweak: [u32; 2],
         number: (u64, u64),
     ) -> (u64, u64) {
-        // SAFETY: the token proves the instructions.
+        // SAFETY: the token of the moduli proves the instructions.
         unsafe {
-            match &self.0 {
-                Moduli::Few(_, halves) => feistel::<D, 4>(halves, &FOUR, key, tweak, number),
-                Moduli::More(_, halves) => feistel::<D, 6>(halves, &SIX, key, tweak, number),
+            match self {
+                Self::Four(moduli) => feistel::<D, 4>(moduli, key, tweak, number),
+                Self::Six(moduli) => feistel::<D, 6>(moduli, key, tweak, number),
             }
         }
     }
@@ -58,20 +59,19 @@ impl Rounds {
     reason = "bits, not numbers"
 )]
 fn feistel<const D: Direction, const N: usize>(
-    [u, v]: &[Residue<52, N>; 2],
-    places: &Places<N>,
+    moduli: &Moduli<N>,
     key: &aesni::Key,
     [left, right]: [u32; 2],
     (a, b): (u64, u64),
 ) -> (u64, u64) {
-    let halves = [registers::<D, N>(u), registers::<D, N>(v)];
+    let moduli = moduli.registers::<D>();
     // What stands behind the number: W, with the round's index added.
     let behind = |w: u32| _mm_set_epi32(w as i32, 0, 0, 0);
     let tweak = [right, left].map(|w| key.whiten(behind(w)));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));
     rounds!(D, 8, |half, i| {
         let block = _mm_xor_si128(_mm_xor_si128(tweak[half], behind(i.into())), x[1 - half]);
-        x[half] = mix(&halves[half], x[half], key.encrypt_whitened(block), places);
+        x[half] = moduli.mix(half, x[half], key.encrypt_whitened(block));
     });
     x.map(|x| _mm_cvtsi128_si64(x) as u64).into()
 }

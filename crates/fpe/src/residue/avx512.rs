@@ -4,6 +4,7 @@
 //! The remainder comes from a fraction as in [`crate::residue`], in units of `2^-52`: 52-bit
 //! products of pieces of `y` with fractions of powers of two. The smaller the modulus, the wider
 //! the pieces may be and the fewer there are. All integers are in the first 64 bits of a register.
+#![expect(unsafe_code, reason = "loads, and calls of vector instructions")]
 
 use super::Residue;
 use crate::feistel::Direction;
@@ -23,31 +24,61 @@ impl Token {
 /// -1 is zero.
 pub(crate) type Places<const N: usize> = [[i8; 4]; N];
 
-/// The moduli of two halves, for `y` in few pieces where that is exact and in more where not.
+/// The moduli of two halves, for `y` in `N` pieces.
 #[derive(Clone)]
-pub(crate) enum Moduli<const FEW: usize, const MORE: usize> {
-    Few(Token, [Residue<52, FEW>; 2]),
-    More(Token, [Residue<52, MORE>; 2]),
+pub(crate) struct Moduli<const N: usize> {
+    token: Token,
+    halves: [Residue<52, N>; 2],
+    /// What takes each piece out of a block. Were they constants of the code, the compiler would
+    /// make two shuffles of one where it believes them cheaper: 3 ns of FF3's 155.
+    masks: [[u8; 16]; N],
 }
 
-impl<const FEW: usize, const MORE: usize> Moduli<FEW, MORE> {
+impl<const N: usize> Moduli<N> {
     /// `None` where the processor or the moduli do not allow it.
-    pub(crate) fn new(m: [u64; 2], few: &Places<FEW>, more: &Places<MORE>) -> Option<Self> {
-        let token = Token::detect()?;
-        let few = pair(m, few).map(|halves| Self::Few(token, halves));
-        few.or_else(|| Some(Self::More(token, pair(m, more)?)))
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "what has its upper bit set is a zero"
+    )]
+    pub(crate) fn new(m: [u64; 2], places: &Places<N>) -> Option<Self> {
+        let width = |place: [i8; 4]| place.map(|at| if at < 0 { 0 } else { 8 }).iter().sum();
+        let [u, v] = m.map(|m| Residue::new(m, places.map(width)));
+        Some(Self {
+            token: Token::detect()?,
+            halves: [u?, v?],
+            masks: places.map(|[a, b, c, d]| {
+                let mut mask = [0x80; 16];
+                mask[..4].copy_from_slice(&[a as u8, b as u8, c as u8, d as u8]);
+                mask
+            }),
+        })
+    }
+
+    /// For rounds in one direction.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub(crate) fn registers<const D: Direction>(&self) -> Registers<N> {
+        let _ = self.token;
+        let [u, v] = &self.halves;
+        Registers {
+            halves: [half::<D, N>(u), half::<D, N>(v)],
+            // SAFETY: 16 bytes are read.
+            masks: self
+                .masks
+                .map(|mask| unsafe { _mm_loadu_si128(mask.as_ptr().cast()) }),
+        }
     }
 }
 
-fn pair<const N: usize>(m: [u64; 2], places: &Places<N>) -> Option<[Residue<52, N>; 2]> {
-    let width = |place: [i8; 4]| place.map(|at| if at < 0 { 0 } else { 8 }).iter().sum();
-    let [u, v] = m.map(|m| Residue::new(m, places.map(width)));
-    Some([u?, v?])
-}
-
-/// A [`Residue`] of one direction in registers.
+/// [`Moduli`] of one direction in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers<const N: usize> {
+    halves: [Half<N>; 2],
+    masks: [__m128i; N],
+}
+
+#[derive(Clone, Copy)]
+struct Half<const N: usize> {
     m: __m128i,
     pieces: [__m128i; N],
     whole: __m128i,
@@ -58,12 +89,10 @@ pub(crate) struct Registers<const N: usize> {
 #[inline]
 #[target_feature(enable = "sse2")]
 #[expect(clippy::cast_possible_wrap, reason = "bits")]
-pub(crate) fn registers<const D: Direction, const N: usize>(
-    residue: &Residue<52, N>,
-) -> Registers<N> {
+fn half<const D: Direction, const N: usize>(residue: &Residue<52, N>) -> Half<N> {
     let first = |x: u64| _mm_cvtsi64_si128(x as i64);
     let fractions = residue.direction::<D>();
-    Registers {
+    Half {
         m: first(residue.m),
         pieces: fractions.pieces.map(first),
         whole: first(residue.whole),
@@ -72,38 +101,35 @@ pub(crate) fn registers<const D: Direction, const N: usize>(
     }
 }
 
-/// `(a + y) mod m`, or `(a - y) mod m` by the direction, for the pieces of `y` in the block `s`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
-pub(crate) fn mix<const N: usize>(
-    modulus: &Registers<N>,
-    a: __m128i,
-    s: __m128i,
-    places: &Places<N>,
-) -> __m128i {
-    let zero = _mm_setzero_si128();
-    // All that the other half adds is ready before `s`.
-    let fraction = _mm_madd52lo_epu64(modulus.bias, a, modulus.whole);
-    let mut sum = [zero; N];
-    sum[0] = _mm_madd52hi_epu64(fraction, a, modulus.part);
-    for ((sum, &[a, b, c, d]), fraction) in sum.iter_mut().zip(places).zip(modulus.pieces) {
-        let place = _mm_setr_epi8(a, b, c, d, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-        *sum = _mm_madd52lo_epu64(*sum, _mm_shuffle_epi8(s, place), fraction);
-    }
-    // Pairwise, for the least depth.
-    let mut step = 1;
-    while step < N {
-        for i in (step..N).step_by(2 * step) {
-            sum[i - step] = _mm_add_epi64(sum[i - step], sum[i]);
+impl<const N: usize> Registers<N> {
+    /// `(a + y) mod m`, or `(a - y) mod m` by the direction, for the pieces of `y` in the block
+    /// `s` and the modulus of half 0 or 1.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
+    pub(crate) fn mix(&self, half: usize, a: __m128i, s: __m128i) -> __m128i {
+        let zero = _mm_setzero_si128();
+        let half = &self.halves[half];
+        // All that the other half adds is ready before `s`.
+        let fraction = _mm_madd52lo_epu64(half.bias, a, half.whole);
+        let mut sum = [zero; N];
+        sum[0] = _mm_madd52hi_epu64(fraction, a, half.part);
+        for ((sum, mask), piece) in sum.iter_mut().zip(self.masks).zip(half.pieces) {
+            *sum = _mm_madd52lo_epu64(*sum, _mm_shuffle_epi8(s, mask), piece);
         }
-        step *= 2;
+        // Pairwise, for the least depth.
+        let mut step = 1;
+        while step < N {
+            for i in (step..N).step_by(2 * step) {
+                sum[i - step] = _mm_add_epi64(sum[i - step], sum[i]);
+            }
+            step *= 2;
+        }
+        // Of the sum the lower 52 bits are the fraction; the product takes no others.
+        _mm_madd52hi_epu64(zero, sum[0], half.m)
     }
-    // Of the sum the lower 52 bits are the fraction; the product takes no others.
-    _mm_madd52hi_epu64(zero, sum[0], modulus.m)
 }
 
 #[cfg(test)]
-#[expect(unsafe_code, reason = "calls of vector instructions")]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -115,23 +141,17 @@ mod tests {
     use crate::feistel::{DECRYPT, ENCRYPT};
 
     #[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
-    fn mixed<const D: Direction, const N: usize>(
-        residue: &Residue<52, N>,
-        places: &Places<N>,
-        a: u64,
-        y: u128,
-    ) -> u64 {
+    fn mixed<const D: Direction, const N: usize>(moduli: &Moduli<N>, a: u64, y: u128) -> u64 {
         let block = _mm_set_epi64x((y >> 64) as i64, y as i64);
         let a = _mm_cvtsi64_si128(a as i64);
-        let registers = registers::<D, N>(residue);
-        _mm_cvtsi128_si64(mix(&registers, a, block, places)) as u64
+        _mm_cvtsi128_si64(moduli.registers::<D>().mix(1, a, block)) as u64
     }
 
     /// `y` and `a` at random and where their sum or difference is near a multiple of `m`.
     fn equals_the_remainder<const N: usize>(m: u64, places: &Places<N>) {
         let last = places.iter().flatten().max().copied().unwrap_or_default();
         let unused = 8 * (15 - last as u32);
-        let [residue, _] = pair([m, m], places).expect("small enough");
+        let moduli = Moduli::new([2, m], places).expect("small enough");
         let (mut seed, wide) = (u128::from(m), u128::from(m));
         for subtract in [false, true] {
             for i in 0..4000 {
@@ -150,9 +170,9 @@ mod tests {
                 // SAFETY: the caller has a token.
                 let found = unsafe {
                     if subtract {
-                        mixed::<DECRYPT, N>(&residue, places, a as u64, y)
+                        mixed::<DECRYPT, N>(&moduli, a as u64, y)
                     } else {
-                        mixed::<ENCRYPT, N>(&residue, places, a as u64, y)
+                        mixed::<ENCRYPT, N>(&moduli, a as u64, y)
                     }
                 };
                 assert_eq!(u128::from(found), (a + y_mod) % wide, "{m} {a} {y}");
@@ -184,6 +204,6 @@ mod tests {
             equals_the_remainder(m, &THREE);
             equals_the_remainder(m, &SIX);
         }
-        assert!(pair([1000, 100_000_007], &TWO).is_none());
+        assert!(Moduli::new([1000, 100_000_007], &TWO).is_none());
     }
 }
