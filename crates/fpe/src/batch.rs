@@ -8,15 +8,16 @@ use crate::{
     Alphabet, Error, Fpe,
     aes::LANES,
     decimal,
+    feistel::{DECRYPT, Direction, ENCRYPT, Half},
     ff1::{
-        Ff1Plan, Halves, check_tweak,
-        half::{self, DECRYPT, Direction, ENCRYPT, Feistel8, Half},
+        half::Feistel8,
+        plan::{Ff1Plan, Halves, check_tweak},
     },
 };
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::{
     aes::{Aes, Operation},
-    ff1::half::{Half32, Mac},
+    ff1::{half::Half32, mac::Mac},
 };
 use zeroize::Zeroize;
 
@@ -135,23 +136,21 @@ impl Ff1Plan {
         records: &mut [u16],
     ) -> Result<(), Error> {
         self.check_batch(tweaks, records.len())?;
-        crate::numerals::check(records, self.radix)?;
-        let radix = self.radix;
-        let word = (
-            |x: &[u16]| half::number(x, radix),
-            |_, n, x: &mut [u16]| half::numerals(n, radix, x),
-        );
+        crate::numerals::check(records, self.radix())?;
+        let base = self.base;
+        let number = |x: &[u16]| base.number(x);
+        let write = |n, x: &mut [u16]| base.write(n, x.iter_mut().rev());
         match &self.halves {
             Halves::Narrow(halves) => {
-                self.eights::<_, _, D>(halves, tweaks, records, word.0, word.1);
+                self.eights::<_, _, D>(halves, tweaks, records, number, write);
             }
-            Halves::Word(halves) => self.eights::<_, _, D>(halves, tweaks, records, word.0, word.1),
-            Halves::Double(halves) => self.eights::<_, _, D>(
+            Halves::Word(halves) => self.eights::<_, _, D>(halves, tweaks, records, number, write),
+            Halves::Double(halves, chunk) => self.eights::<_, _, D>(
                 halves,
                 tweaks,
                 records,
-                |x| half::number_128(x, radix),
-                |i, n, x| halves[i].numerals(n, x),
+                |x| base.number_128(x),
+                |n, x| base.write_128(*chunk, n, x.iter_mut().rev()),
             ),
             Halves::Long(_) => {
                 for (i, record) in records.chunks_mut(self.len()).enumerate() {
@@ -168,7 +167,7 @@ impl Ff1Plan {
         tweaks: Tweaks<'_>,
         records: &mut [u8],
     ) -> Result<(), Error> {
-        alphabet.check_radix(self.radix)?;
+        alphabet.check_radix(self.radix())?;
         self.check_batch(tweaks, records.len())?;
         if !alphabet.is_ascii() {
             return Err(Error::Alphabet);
@@ -176,7 +175,7 @@ impl Ff1Plan {
         if alphabet.is_decimal() {
             decimal::check(records).map_err(|index| Error::Symbol { index })?;
             let parse = |x: &[u8]| decimal::parse(x).0;
-            let format = |_, n, x: &mut [u8]| decimal::format(n, x);
+            let format = |n, x: &mut [u8]| decimal::format(n, x);
             match &self.halves {
                 Halves::Narrow(halves) => {
                     #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -257,22 +256,22 @@ impl Ff1Plan {
     }
 
     /// All records, eight at a time; what is missing from the last eight is zero. `number` reads
-    /// a half, `write` writes half 0 or 1.
+    /// a half, `write` writes it.
     fn eights<T, H: Half, const D: Direction>(
         &self,
         halves: &[H; 2],
         tweaks: Tweaks<'_>,
         records: &mut [T],
         number: impl Fn(&[T]) -> H::Int,
-        write: impl Fn(usize, H::Int, &mut [T]),
+        write: impl Fn(H::Int, &mut [T]),
     ) where
         H::Int: Default + Zeroize,
     {
         let (len, u) = (self.len(), self.len() / 2);
-        let mut numbers = [(H::Int::default(), H::Int::default()); LANES];
+        let mut numbers = [[H::Int::default(); 2]; LANES];
         for (i, eight) in records.chunks_mut(len * LANES).enumerate() {
-            for (pair, record) in numbers.iter_mut().zip(eight.chunks(len)) {
-                *pair = (number(&record[..u]), number(&record[u..]));
+            for (x, record) in numbers.iter_mut().zip(eight.chunks(len)) {
+                *x = [number(&record[..u]), number(&record[u..])];
             }
             self.key.run(Feistel8::<H, D> {
                 mac: &self.mac,
@@ -280,15 +279,12 @@ impl Ff1Plan {
                 tweaks: core::array::from_fn(|k| tweaks.get(i * LANES + k)),
                 numbers: &mut numbers,
             });
-            for (&(a, b), record) in numbers.iter().zip(eight.chunks_mut(len)) {
-                write(0, a, &mut record[..u]);
-                write(1, b, &mut record[u..]);
+            for (&[a, b], record) in numbers.iter().zip(eight.chunks_mut(len)) {
+                write(a, &mut record[..u]);
+                write(b, &mut record[u..]);
             }
         }
-        for (a, b) in &mut numbers {
-            a.zeroize();
-            b.zeroize();
-        }
+        numbers.zeroize();
     }
 }
 

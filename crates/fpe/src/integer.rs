@@ -15,9 +15,10 @@
 use crate::{
     Error, Ff1, Fpe,
     aes::LANES,
+    feistel::{DECRYPT, Direction, ENCRYPT},
     ff1::{
-        Ff1Plan, Halves, check_tweak,
-        half::{DECRYPT, Direction, ENCRYPT, Feistel, Feistel8, Half},
+        half::Feistel8,
+        plan::{Ff1Plan, Halves, check_tweak},
     },
     reciprocal::{Divisor64, Divisor128},
 };
@@ -152,26 +153,29 @@ impl Ff1Range {
     fn permute<const D: Direction>(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
         let x = self.distance(x)?;
         check_tweak(tweak)?;
-        let x = match (&self.plan.halves, self.narrow) {
+        let plan = &self.plan;
+        let x = match (&plan.halves, self.narrow) {
             (Halves::Narrow(halves), Some(divisor)) => {
                 // Both fit: `narrow` is there for `last < 2^64` only.
                 let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
                 let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
-                let (a, b) = self.walk::<_, D>(halves, tweak, x, last);
+                let (a, b) = walk(x, last, |x| plan.narrow::<D>(halves, tweak, x));
                 u128::from(a * halves[1].m + b)
             }
             (Halves::Narrow(halves), None) => {
-                let (a, b) = self.walk::<_, D>(halves, tweak, self.word(x), self.word(self.last));
+                let (x, last) = (self.word(x), self.word(self.last));
+                let (a, b) = walk(x, last, |x| plan.narrow::<D>(halves, tweak, x));
                 u128::from(a) * u128::from(halves[1].m) + u128::from(b)
             }
             (Halves::Word(halves), _) => {
-                let (a, b) = self.walk::<_, D>(halves, tweak, self.word(x), self.word(self.last));
-                u128::from(a) * u128::from(halves[1].modulus.m) + u128::from(b)
+                let (x, last) = (self.word(x), self.word(self.last));
+                let (a, b) = walk(x, last, |x| plan.integers::<_, D>(halves, tweak, x));
+                u128::from(a) * u128::from(halves[1].m()) + u128::from(b)
             }
-            (Halves::Double(halves), _) => {
+            (Halves::Double(halves, _), _) => {
                 let (x, last) = (self.divisor.div_rem(x), self.divisor.div_rem(self.last));
-                let (a, b) = self.walk::<_, D>(halves, tweak, x, last);
-                a * halves[1].modulus.m + b
+                let (a, b) = walk(x, last, |x| plan.integers::<_, D>(halves, tweak, x));
+                a * halves[1].m() + b
             }
             // A half of an integer below 2^128 is below 2^128.
             (Halves::Long(_), _) => return Err(Error::OutOfRange),
@@ -187,28 +191,6 @@ impl Ff1Range {
         (low(a), low(b))
     }
 
-    #[inline]
-    fn walk<H: Half, const D: Direction>(
-        &self,
-        halves: &[H; 2],
-        tweak: &[u8],
-        mut x: (H::Int, H::Int),
-        last: (H::Int, H::Int),
-    ) -> (H::Int, H::Int)
-    where
-        H::Int: Ord,
-    {
-        loop {
-            let plan = &self.plan;
-            x = plan
-                .key
-                .run(Feistel::<H, D>::new(&plan.mac, halves, tweak, x));
-            if (x.0 < last.0) | ((x.0 == last.0) & (x.1 <= last.1)) {
-                return x;
-            }
-        }
-    }
-
     fn batch<const D: Direction>(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
         if u64::try_from(self.start + self.last).is_err() {
             return Err(Error::OutOfRange);
@@ -221,8 +203,9 @@ impl Ff1Range {
         let one = |x: u64| -> Result<u64, Error> {
             u64::try_from(self.permute::<D>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
         };
+        let plan = &self.plan;
         let (Halves::Narrow(halves), Some(divisor), Ok(start), Ok(last)) = (
-            &self.plan.halves,
+            &plan.halves,
             self.narrow,
             u64::try_from(self.start),
             u64::try_from(self.last),
@@ -233,28 +216,38 @@ impl Ff1Range {
             return Ok(());
         };
         for chunk in x.chunks_mut(LANES) {
-            let mut numbers = [(0, 0); LANES];
+            let mut numbers = [[0; 2]; LANES];
             for (number, x) in numbers.iter_mut().zip(&*chunk) {
-                *number = divisor.div_rem(x - start);
+                *number = divisor.div_rem(x - start).into();
             }
-            self.plan.key.run(Feistel8::<_, D> {
-                mac: &self.plan.mac,
+            plan.key.run(Feistel8::<_, D> {
+                mac: &plan.mac,
                 halves,
                 tweaks: [tweak; LANES],
                 numbers: &mut numbers,
             });
-            for (x, (a, b)) in chunk.iter_mut().zip(numbers) {
+            for (x, [a, b]) in chunk.iter_mut().zip(numbers) {
                 let mut y = a * halves[1].m + b;
                 // Distances outside the range walk on one by one.
                 if y > last {
-                    let mut pair = (a, b);
                     let last = divisor.div_rem(last);
-                    pair = self.walk::<_, D>(halves, tweak, pair, last);
-                    y = pair.0 * halves[1].m + pair.1;
+                    let (a, b) = walk((a, b), last, |x| plan.narrow::<D>(halves, tweak, x));
+                    y = a * halves[1].m + b;
                 }
                 *x = start + y;
             }
         }
         Ok(())
+    }
+}
+
+/// `cipher` of `x`, and again until the result is at most `last`.
+#[inline]
+fn walk<T: Copy + Ord>(mut x: (T, T), last: (T, T), cipher: impl Fn((T, T)) -> (T, T)) -> (T, T) {
+    loop {
+        x = cipher(x);
+        if (x.0 < last.0) | ((x.0 == last.0) & (x.1 <= last.1)) {
+            return x;
+        }
     }
 }

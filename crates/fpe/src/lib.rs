@@ -8,12 +8,16 @@ mod alphabet; // symbols and their numerals
 mod batch; // many strings at once
 mod decimal; // digits in ASCII
 mod error; // why a call was refused
+mod feistel; // what FF1 and FF3 share
 mod ff1; // FF1 (SP 800-38G)
 #[cfg(feature = "legacy-ff3")]
 mod ff3; // FF3 and FF3-1, withdrawn
 mod format; // real fields
+#[cfg(test)]
+mod forms; // each form of the rounds equals the portable one
 mod integer; // FF1 on integers of a range
 mod limbs; // integers of many limbs
+mod number; // integers from numerals and back
 mod numerals; // the interface of every cipher
 mod reciprocal; // division by public integers in constant time
 mod residue; // sums modulo public integers in the depth of two products

@@ -11,6 +11,8 @@
     reason = "every narrowing here takes the low half of a product or of a pair of limbs"
 )]
 
+use crate::feistel::Direction;
+
 /// All ones if `x`, else zero. The compiler is kept from knowing that there are two cases only:
 /// it has made branches of them.
 #[inline(always)]
@@ -27,7 +29,7 @@ fn mask128(x: bool) -> u128 {
 
 /// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
 #[inline(always)]
-pub(crate) fn add_mod(a: u64, r: u64, m: u64) -> u64 {
+fn add_mod(a: u64, r: u64, m: u64) -> u64 {
     let (sum, carry) = a.overflowing_add(r);
     let (t, borrow) = sum.overflowing_sub(m);
     t.wrapping_add(m & mask(borrow & !carry))
@@ -35,14 +37,14 @@ pub(crate) fn add_mod(a: u64, r: u64, m: u64) -> u64 {
 
 /// `(a - r) mod m` for `a, r < m`.
 #[inline(always)]
-pub(crate) fn sub_mod(a: u64, r: u64, m: u64) -> u64 {
+fn sub_mod(a: u64, r: u64, m: u64) -> u64 {
     let (t, borrow) = a.overflowing_sub(r);
     t.wrapping_add(m & mask(borrow))
 }
 
 /// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
 #[inline(always)]
-pub(crate) fn add_mod_128(a: u128, r: u128, m: u128) -> u128 {
+fn add_mod_128(a: u128, r: u128, m: u128) -> u128 {
     let (sum, carry) = a.overflowing_add(r);
     let (t, borrow) = sum.overflowing_sub(m);
     t.wrapping_add(m & mask128(borrow & !carry))
@@ -50,9 +52,29 @@ pub(crate) fn add_mod_128(a: u128, r: u128, m: u128) -> u128 {
 
 /// `(a - r) mod m` for `a, r < m`.
 #[inline(always)]
-pub(crate) fn sub_mod_128(a: u128, r: u128, m: u128) -> u128 {
+fn sub_mod_128(a: u128, r: u128, m: u128) -> u128 {
     let (t, borrow) = a.overflowing_sub(r);
     t.wrapping_add(m & mask128(borrow))
+}
+
+/// [`add_mod`] forward, [`sub_mod`] backward.
+#[inline(always)]
+pub(crate) fn mix_mod<const D: Direction>(a: u64, r: u64, m: u64) -> u64 {
+    if D {
+        add_mod(a, r, m)
+    } else {
+        sub_mod(a, r, m)
+    }
+}
+
+/// [`mix_mod`] of 128 bits.
+#[inline(always)]
+pub(crate) fn mix_mod_128<const D: Direction>(a: u128, r: u128, m: u128) -> u128 {
+    if D {
+        add_mod_128(a, r, m)
+    } else {
+        sub_mod_128(a, r, m)
+    }
 }
 
 /// The upper and the lower half of `a * b`.

@@ -1,24 +1,34 @@
-//! `(a + y) mod m` and `(a - y) mod m` of a secret `y` of several words by a public `m`, in the
+//! `(a + y) mod m` and `(a - y) mod m` of a secret `y` of several pieces by a public `m`, in the
 //! depth of two products.
 //!
-//! What is kept of `(a + y) / m` is its fraction, in units of `2^-64`: a sum of products, mod
-//! `2^64`, of each word `y_k` by the rounded fraction of `2^(32 k) / m`. The fraction times `m` is
-//! the remainder, if the roundings add up to less than `1 / m`; a bias keeps their sum from
-//! falling below zero. (The remainder from the fraction: Lemire, Kaser and Kurz, "Faster remainder
-//! by direct computation".)
+//! What is kept of `(a + y) / m` is its fraction, in units of `2^-BITS`: a sum of products, mod
+//! `2^BITS`, of each piece of `y` by the rounded fraction of `2^k / m`, where the piece begins at
+//! bit `k`. The fraction times `m` is the remainder, if the roundings add up to less than `1 / m`;
+//! a bias keeps their sum from falling below zero. (The remainder from the fraction: Lemire, Kaser
+//! and Kurz, "Faster remainder by direct computation".)
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 pub(crate) mod avx512;
 
-/// One public modulus, one direction. `N` is the number of 32-bit words of `y`.
+use crate::feistel::Direction;
+
+/// One public modulus of at most `2^32`, for `y` in `N` pieces: fractions of 64 bits here, of 52
+/// in vector registers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Residue<const N: usize> {
-    m: u64,
-    /// The fraction of `+-2^(32 k) / m`, rounded to the nearest.
-    words: [u64; N],
-    /// `2^64 / m`, and the 64 bits that follow.
+pub(crate) struct Residue<const BITS: u32, const N: usize> {
+    pub(crate) m: u64,
+    /// `2^BITS / m`, and the `BITS` bits that follow.
     whole: u64,
     part: u64,
+    plus: Fractions<N>,
+    minus: Fractions<N>,
+}
+
+/// What a direction adds up.
+#[derive(Clone, Copy, Debug)]
+struct Fractions<const N: usize> {
+    /// Of `2^k / m` or `-2^k / m`, rounded to the nearest.
+    pieces: [u64; N],
     bias: u64,
 }
 
@@ -26,53 +36,68 @@ pub(crate) struct Residue<const N: usize> {
     clippy::cast_possible_truncation,
     reason = "arithmetic mod 2^64, and upper halves of products"
 )]
-impl<const N: usize> Residue<N> {
-    /// `m` of at most `2^32`; `None` if the roundings may add up to `1 / m`, which they do not
-    /// for two words and a power of a radix, nor for four words and `m <= 2^30`.
-    pub(crate) fn new(m: u64, subtract: bool) -> Option<Self> {
-        let one = 1u128 << 64;
-        let (wide, largest) = (u128::from(m), u128::from(u32::MAX));
-        let mut words = [0; N];
-        // The roundings up and down, each at most so many units.
-        let (mut up, mut down) = (0, 0);
-        let mut power = 1 % wide;
-        for word in &mut words {
-            let signed = if subtract {
-                (wide - power) % wide
-            } else {
-                power
-            };
-            let (q, r) = ((signed << 64) / wide, (signed << 64) % wide);
-            if 2 * r >= wide {
-                *word = (q + 1) as u64;
-                up += (largest * (wide - r)).div_ceil(wide);
-            } else {
-                *word = q as u64;
-                down += (largest * r).div_ceil(wide);
-            }
-            power = (power << 32) % wide;
-        }
-        // What `fraction` rounds down is below two units.
-        let bias = down + 2;
-        (wide * (up + bias) <= one).then(|| Self {
+impl<const BITS: u32, const N: usize> Residue<BITS, N> {
+    const ONE: u128 = 1 << BITS;
+
+    /// For pieces of `widths` bits from the least significant, at most 32 each. `None` if the
+    /// roundings may add up to `1 / m`: of 64 bits they do not for two words and a power of a
+    /// radix, nor for four words and `m <= 2^30`.
+    pub(crate) fn new(m: u64, widths: [u32; N]) -> Option<Self> {
+        let wide = u128::from(m);
+        Some(Self {
             m,
-            words,
-            whole: (one / wide) as u64,
-            part: (((one % wide) << 64) / wide) as u64,
+            whole: (Self::ONE / wide) as u64,
+            part: (((Self::ONE % wide) << BITS) / wide) as u64,
+            plus: Self::fractions(wide, widths, |power| power)?,
+            minus: Self::fractions(wide, widths, |power| (wide - power) % wide)?,
+        })
+    }
+
+    fn fractions(m: u128, widths: [u32; N], signed: impl Fn(u128) -> u128) -> Option<Fractions<N>> {
+        let mut pieces = [0; N];
+        // The roundings up and down, each at most so many units.
+        let (mut up, mut down, mut power) = (0, 0, 1 % m);
+        for (piece, width) in pieces.iter_mut().zip(widths) {
+            let largest = (1u128 << width) - 1;
+            let fraction = signed(power) << BITS;
+            let (q, r) = (fraction / m, fraction % m);
+            if 2 * r >= m {
+                // One whole is none.
+                *piece = ((q + 1) % Self::ONE) as u64;
+                up += (largest * (m - r)).div_ceil(m);
+            } else {
+                *piece = q as u64;
+                down += (largest * r).div_ceil(m);
+            }
+            power = (power << width) % m;
+        }
+        // What the fraction of `a / m` rounds down is below two units.
+        let bias = down + 2;
+        (m * (up + bias) <= Self::ONE).then_some(Fractions {
+            pieces,
             bias: bias as u64,
         })
     }
 
+    /// Of `y` forward, of `-y` backward.
+    #[inline(always)]
+    fn direction<const D: Direction>(&self) -> &Fractions<N> {
+        if D { &self.plus } else { &self.minus }
+    }
+}
+
+impl<const N: usize> Residue<64, N> {
     /// `(a + y) mod m`, or `(a - y) mod m`, for `a < m` and the words of `y` from the least.
     #[inline(always)]
-    pub(crate) fn mix(&self, a: u64, y: [u32; N]) -> u64 {
+    pub(crate) fn mix<const D: Direction>(&self, a: u64, y: [u32; N]) -> u64 {
         let high = |x: u64, y: u64| ((u128::from(x) * u128::from(y)) >> 64) as u64;
+        let Fractions { pieces, bias } = self.direction::<D>();
         let mut fraction = a
             .wrapping_mul(self.whole)
             .wrapping_add(high(a, self.part))
-            .wrapping_add(self.bias);
-        for (word, y) in self.words.iter().zip(y) {
-            fraction = fraction.wrapping_add(word.wrapping_mul(y.into()));
+            .wrapping_add(*bias);
+        for (piece, y) in pieces.iter().zip(y) {
+            fraction = fraction.wrapping_add(piece.wrapping_mul(y.into()));
         }
         high(fraction, self.m)
     }
@@ -82,6 +107,7 @@ impl<const N: usize> Residue<N> {
 #[expect(clippy::cast_possible_truncation, reason = "words of an integer")]
 mod tests {
     use super::*;
+    use crate::feistel::{DECRYPT, ENCRYPT};
     use proptest::prelude::*;
 
     fn expected(a: u64, y: u128, m: u64, subtract: bool) -> u64 {
@@ -90,26 +116,35 @@ mod tests {
         u64::try_from((u128::from(a) + r) % m).unwrap()
     }
 
+    fn mix<const N: usize>(of: &Residue<64, N>, subtract: bool, a: u64, y: [u32; N]) -> u64 {
+        if subtract {
+            of.mix::<DECRYPT>(a, y)
+        } else {
+            of.mix::<ENCRYPT>(a, y)
+        }
+    }
+
     #[test]
     fn powers_of_every_radix_fit_two_words() {
         for radix in 2..=65536u64 {
             let mut m = 1;
             while m * radix <= 1 << 32 {
                 m *= radix;
+                let residue = Residue::<64, 2>::new(m, [32; 2]).unwrap();
                 for subtract in [false, true] {
-                    let residue = Residue::<2>::new(m, subtract).unwrap();
                     for a in [0, m - 1] {
                         for y in [u64::MAX, u64::MAX / m * m, u64::MAX / m * m - 1, m - 1, 0] {
                             let words = [y as u32, (y >> 32) as u32];
                             let expected = expected(a, y.into(), m, subtract);
-                            assert_eq!(residue.mix(a, words), expected, "{m} {a} {y}");
+                            assert_eq!(mix(&residue, subtract, a, words), expected, "{m} {a} {y}");
                         }
                     }
                 }
             }
         }
-        assert!(Residue::<4>::new(1 << 30, false).is_some());
-        let refused = |m| Residue::<4>::new(m, false).is_none();
+        let new = |m| Residue::<64, 4>::new(m, [32; 4]);
+        assert!(new(1 << 30).is_some());
+        let refused = |m| new(m).is_none();
         assert!(((1 << 32) - 1000..1 << 32).any(refused));
     }
 
@@ -133,10 +168,10 @@ mod tests {
                 multiple.saturating_add(sum).saturating_sub(1).saturating_add(d)
             });
             let word = |k: u32| (y >> (32 * k)) as u32;
-            let four = Residue::<4>::new(m, subtract).unwrap();
-            prop_assert_eq!(four.mix(a, [word(0), word(1), word(2), word(3)]), expected(a, y, m, subtract));
-            let two = Residue::<2>::new(m, subtract).unwrap();
-            prop_assert_eq!(two.mix(a, [word(0), word(1)]), expected(a, (y as u64).into(), m, subtract));
+            let four = Residue::<64, 4>::new(m, [32; 4]).unwrap();
+            prop_assert_eq!(mix(&four, subtract, a, [word(0), word(1), word(2), word(3)]), expected(a, y, m, subtract));
+            let two = Residue::<64, 2>::new(m, [32; 2]).unwrap();
+            prop_assert_eq!(mix(&two, subtract, a, [word(0), word(1)]), expected(a, (y as u64).into(), m, subtract));
         }
     }
 }

@@ -11,7 +11,8 @@
 
 use crate::{
     aes::{Schedule, aesni},
-    ff1::half::{Direction, Half32},
+    feistel::Direction,
+    ff1::half::Half32,
 };
 use core::arch::x86_64::*;
 use zeroize::Zeroize;

@@ -1,59 +1,46 @@
 //! The rounds of one string in vector registers, for halves of at most `2^27`.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
-use super::half::{Direction, Mac};
+use super::mac::Mac;
 use crate::{
     aes::{Aes, aesni},
-    residue::avx512::{Modulus, Token, mix, registers},
+    feistel::{Direction, rounds},
+    residue::avx512::{Moduli, Places},
 };
 use core::arch::x86_64::*;
 
-/// The two halves' moduli, prepared.
+/// `y` is the first eight bytes of a block, most significant first.
+const TWO: Places<2> = [[7, 6, 5, 4], [3, 2, 1, 0]];
+const THREE: Places<3> = [[7, 6, 5, -1], [4, 3, 2, -1], [1, 0, -1, -1]];
+
+/// The two halves' moduli, prepared: for few pieces where that is exact, for more where not.
 #[derive(Clone)]
-pub(crate) struct Rounds {
-    token: Token,
-    /// Three pieces, not two.
-    three: bool,
-    forward: [Modulus<3>; 2],
-    backward: [Modulus<3>; 2],
+pub(crate) enum Rounds {
+    Two(Moduli<2>),
+    Three(Moduli<3>),
 }
 
 impl Rounds {
     /// `None` where the processor or the moduli do not allow it.
-    pub(crate) fn new(m: [u64; 2]) -> Option<Self> {
-        let token = Token::detect()?;
-        let all = |three| {
-            let widths = if three { [24, 24, 16] } else { [32, 32, 0] };
-            Some(Self {
-                token,
-                three,
-                forward: Modulus::pair(m, widths, false)?,
-                backward: Modulus::pair(m, widths, true)?,
-            })
-        };
-        all(false).or_else(|| all(true))
+    pub(super) fn new(m: [u64; 2]) -> Option<Self> {
+        let two = Moduli::new(m, &TWO).map(Self::Two);
+        two.or_else(|| Moduli::new(m, &THREE).map(Self::Three))
     }
 
     /// Algorithms 7 and 8 on `NUM(A)` and `NUM(B)`.
     #[inline]
-    pub(crate) fn run<const D: Direction>(
+    pub(super) fn run<const D: Direction>(
         &self,
         key: &aesni::Key,
         mac: &Mac,
         tweak: &[u8],
         number: (u64, u64),
     ) -> (u64, u64) {
-        // `y` is the first eight bytes of a block, most significant first.
-        const TWO: [[i8; 4]; 2] = [[7, 6, 5, 4], [3, 2, 1, 0]];
-        const THREE: [[i8; 4]; 3] = [[7, 6, 5, -1], [4, 3, 2, -1], [1, 0, -1, -1]];
-        let _ = self.token;
-        let moduli = if D { &self.forward } else { &self.backward };
-        // SAFETY: the token proves the instructions.
+        // SAFETY: the token of the moduli proves the instructions.
         unsafe {
-            if self.three {
-                rounds::<D, 3>(moduli, &THREE, key, mac, tweak, number)
-            } else {
-                rounds::<D, 2>(moduli, &TWO, key, mac, tweak, number)
+            match self {
+                Self::Two(moduli) => feistel::<D, 2>(moduli, key, mac, tweak, number),
+                Self::Three(moduli) => feistel::<D, 3>(moduli, key, mac, tweak, number),
             }
         }
     }
@@ -66,34 +53,24 @@ impl Rounds {
     clippy::cast_sign_loss,
     reason = "bits, not numbers"
 )]
-fn rounds<const D: Direction, const PIECES: usize>(
-    [u, v]: &[Modulus<3>; 2],
-    places: &[[i8; 4]; PIECES],
+fn feistel<const D: Direction, const N: usize>(
+    moduli: &Moduli<N>,
     key: &aesni::Key,
     mac: &Mac,
     tweak: &[u8],
     (a, b): (u64, u64),
 ) -> (u64, u64) {
-    let (u, v) = (registers(u), registers(v));
+    let moduli = moduli.registers::<D>();
     let tweak = key.whiten(mac.tweak(key, tweak));
-    let swap = |x: u64| x.swap_bytes() as i64;
-    let mut a = _mm_cvtsi64_si128(a as i64);
-    let mut b = _mm_cvtsi64_si128(b as i64);
-    // The index stands before NUM(B), of at most four bytes.
-    let index = |i: u64| _mm_insert_epi64::<1>(_mm_setzero_si128(), swap(i << (8 * mac.b)));
-    for k in 0..5 {
-        let even = if D { 2 * k } else { 8 - 2 * k };
-        let first = _mm_xor_si128(tweak, index(even));
-        let second = _mm_xor_si128(tweak, index(even + 1));
-        if D {
-            a = mix(&u, a, key.encrypt_whitened(absorb(first, b)), places);
-            b = mix(&v, b, key.encrypt_whitened(absorb(second, a)), places);
-        } else {
-            b = mix(&v, b, key.encrypt_whitened(absorb(second, a)), places);
-            a = mix(&u, a, key.encrypt_whitened(absorb(first, b)), places);
-        }
-    }
-    (_mm_cvtsi128_si64(a) as u64, _mm_cvtsi128_si64(b) as u64)
+    let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));
+    rounds!(D, 10, |half, i| {
+        // The index stands before NUM(B), of at most four bytes.
+        let index = (u64::from(i) << (8 * mac.b)).swap_bytes();
+        let index = _mm_insert_epi64::<1>(_mm_setzero_si128(), index as i64);
+        let block = absorb(_mm_xor_si128(tweak, index), x[1 - half]);
+        x[half] = moduli.mix(half, x[half], key.encrypt_whitened(block));
+    });
+    x.map(|x| _mm_cvtsi128_si64(x) as u64).into()
 }
 
 /// `block ^ x`, most significant byte first and last in the block.

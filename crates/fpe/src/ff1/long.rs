@@ -7,10 +7,12 @@
 //! and is brought back between `1/8` and `7/8` where a fraction is cut; every cut to fewer limbs
 //! keeps one to spare, so that it changes `e` by less than one part in `2^63`.
 
-use super::half::{self, Direction, Mac};
+use super::mac::Mac;
 use crate::{
     aes::{Aes, LANES, Operation},
+    feistel::{Direction, rounds},
     limbs::{self, Modulus},
+    number::Base,
 };
 use alloc::{vec, vec::Vec};
 use zeroize::Zeroize;
@@ -22,7 +24,7 @@ const SMALL: usize = 16;
 #[derive(Clone)]
 pub(crate) struct Half {
     modulus: Modulus,
-    radix: u32,
+    base: Base,
     /// `radix^chunk`: the largest power below `2^64`.
     power: u64,
     chunk: usize,
@@ -33,10 +35,9 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    #[expect(clippy::cast_possible_truncation, reason = "a radix is at most 65536")]
-    pub(crate) fn new(radix: u64, len: usize) -> Self {
-        let modulus = Modulus::new(limbs::power(radix, len));
-        let (chunk, power) = half::chunk(radix);
+    pub(crate) fn new(base: Base, len: usize) -> Self {
+        let modulus = Modulus::new(limbs::power(base.radix().into(), len));
+        let (chunk, power) = base.largest_power();
         let mut powers = vec![vec![power]];
         while (chunk << powers.len()) < len {
             let last = &powers[powers.len() - 1];
@@ -48,7 +49,7 @@ impl Half {
         Self {
             reciprocal: limbs::reciprocal(&d),
             modulus,
-            radix: radix as u32,
+            base,
             power,
             chunk,
             powers,
@@ -78,13 +79,13 @@ impl Half {
             let mut len = 0;
             let (whole, rest) = x.split_at(x.len() / self.chunk * self.chunk);
             for part in whole.chunks(self.chunk) {
-                let part = half::number(part, self.radix);
+                let part = self.base.number(part);
                 number[len] = limbs::mul_small(&mut number[..len], self.power, part);
                 len += 1;
             }
             if !rest.is_empty() {
-                let power = u64::from(self.radix).pow(u32::try_from(rest.len()).unwrap_or(0));
-                let rest = half::number(rest, self.radix);
+                let power = self.base.power(rest.len());
+                let rest = self.base.number(rest);
                 number[len] = limbs::mul_small(&mut number[..len], power, rest);
             }
             return number;
@@ -121,10 +122,12 @@ impl Half {
         if out.len() <= SMALL * self.chunk {
             let (whole, rest) = out.split_at_mut(out.len() / self.chunk * self.chunk);
             for part in whole.chunks_mut(self.chunk) {
-                half::numerals(limbs::mul_small(y, self.power, 0), self.radix, part);
+                let number = limbs::mul_small(y, self.power, 0);
+                self.base.write(number, part.iter_mut().rev());
             }
-            let power = u64::from(self.radix).pow(u32::try_from(rest.len()).unwrap_or(0));
-            half::numerals(limbs::mul_small(y, power, 0), self.radix, rest);
+            let power = self.base.power(rest.len());
+            let number = limbs::mul_small(y, power, 0);
+            self.base.write(number, rest.iter_mut().rev());
             return;
         }
         let (power, high_len) = self.cut(out.len());
@@ -193,16 +196,14 @@ impl<const D: Direction> Operation for Feistel<'_, D> {
             x: vec![0; bytes.next_multiple_of(16) + 16],
             y: vec![0; limbs + 4],
         };
-        for k in 0..5 {
-            let i = if D { 2 * k } else { 8 - 2 * k };
-            if D {
-                buffers.mix::<A, D>(aes, tweak, bytes, (u, &mut a), (i, &b));
-                buffers.mix::<A, D>(aes, tweak, bytes, (v, &mut b), (i + 1, &a));
+        rounds!(D, 10, |half, i| {
+            let [x, y] = if half == 0 {
+                [&mut a, &mut b]
             } else {
-                buffers.mix::<A, D>(aes, tweak, bytes, (v, &mut b), (i + 1, &a));
-                buffers.mix::<A, D>(aes, tweak, bytes, (u, &mut a), (i, &b));
-            }
-        }
+                [&mut b, &mut a]
+            };
+            buffers.mix::<A, D>(aes, tweak, bytes, (&self.halves[half], x), (i, y));
+        });
         u.numerals(&a[..u.modulus.m.len()], self.a);
         v.numerals(&b[..v.modulus.m.len()], self.b);
         a.zeroize();
@@ -308,7 +309,7 @@ mod tests {
             (65536, [9, 48, 49, 97, 400, 1701]),
         ] {
             for len in lens {
-                let half = Half::new(radix.into(), len);
+                let half = Half::new(Base::new(radix), len);
                 let top = u16::try_from(radix - 1).unwrap();
                 let mut seed = 1u64;
                 for pattern in 0..4 {

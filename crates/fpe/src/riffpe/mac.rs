@@ -2,7 +2,7 @@
 
 use crate::{
     aes::{Aes, Key, Operation},
-    ff1::half::left,
+    ff1::mac::left,
 };
 
 /// CBC-MAC with the padding of PKCS #7.
