@@ -8,6 +8,7 @@ use crate::Error;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
+use crate::metric::Metric;
 use crate::recall::number;
 use crate::wire::message_len;
 
@@ -72,12 +73,21 @@ impl Plan {
     /// # Errors
     /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
+        Self::for_metric(n, dim, Metric::Cosine, wish)
+    }
+
+    /// Plans an index of `n` vectors of `dim` dimensions, those included that the metric
+    /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_metric(n: usize, dim: usize, metric: Metric, wish: Wish) -> Result<Self, Error> {
         check(n, dim, wish.k)?;
         if !(wish.recall > 0.0 && wish.recall < 1.0) {
             return Err(Error::Recall(wish.recall));
         }
         let download = download_cost(n, dim);
-        let candidates = candidates::all(n, dim, &wish);
+        let candidates = candidates::all(n, dim, metric, &wish);
         let cheapest = candidates
             .iter()
             .min_by_key(|candidate| candidate.cost.total(wish.queries));
