@@ -15,12 +15,14 @@ use crate::wire::message_len;
 mod candidates;
 mod cost;
 mod report;
+mod retrieval;
 mod scoring;
 mod speed;
 mod table;
 
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
+pub use retrieval::Retrieval;
 pub use scoring::Scoring;
 pub use speed::Speed;
 pub use table::{Refusal, Row, Table, Terms};
@@ -60,6 +62,7 @@ pub struct Plan {
     candidates: Vec<Candidate>,
     open: Option<Scoring>,
     masked: Option<Scoring>,
+    payloads: Option<Retrieval>,
     download: Cost,
 }
 
@@ -68,7 +71,7 @@ pub struct Plan {
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
-    /// Plans an index of `n` vectors of `dim` dimensions.
+    /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
     /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
@@ -100,8 +103,29 @@ impl Plan {
             candidates,
             open: scoring::cheapest(n, dim, wish.queries, Packing::open),
             masked: scoring::cheapest(n, dim, wish.queries, Packing::masked),
+            payloads: None,
             download,
         })
+    }
+
+    /// The plan for records with payloads, the longest of which has so many bytes. They are fetched
+    /// in the same way in every mode: as many as a search has results, after it.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if that is too long.
+    pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
+        let payloads = Retrieval::new(self.n, self.wish.k, longest)?;
+        Ok(Self {
+            payloads: Some(payloads),
+            ..self
+        })
+    }
+
+    /// What payloads cost, if the records have any: [`table`](Self::table) counts it in every mode,
+    /// what else is said of a candidate or a packing is without it.
+    #[must_use]
+    pub fn payloads(&self) -> Option<&Retrieval> {
+        self.payloads.as_ref()
     }
 
     /// Checks that these are vectors of the planned number and dimension.
