@@ -3,7 +3,7 @@
 use crate::{Error, Output};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_search::plan::{Plan, Row, Speed, Terms, Wish};
+use sordino_search::plan::{Plan, Row, Speed, Table, Terms, Wish};
 use sordino_search::vectors::Reader;
 use std::{path::PathBuf, time::Duration};
 
@@ -29,6 +29,9 @@ pub struct Args {
     /// Searches that a client makes in one version of the index.
     #[arg(long, default_value_t = 100)]
     queries: u64,
+    /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
+    #[arg(long, value_name = "LONGEST")]
+    payload_bytes: Option<usize>,
     /// The longest that a client may compute for one search, in milliseconds.
     #[arg(long, value_name = "MS")]
     client_ms: Option<u64>,
@@ -43,6 +46,7 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   sordino plan --n 1000000 --dim 384 --queries 20
+  sordino plan --n 100000 --dim 128 --payload-bytes 1000
   sordino plan --data base.npy --recall 0.9 --client-ms 10 --json";
 
 #[derive(Serialize)]
@@ -54,6 +58,20 @@ struct Planned {
     queries: u64,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
+    /// What payloads cost; it is part of every mode's figures.
+    payloads: Option<Payloads>,
+}
+
+#[derive(Serialize)]
+struct Payloads {
+    form: &'static str,
+    fetched: usize,
+    capacity: usize,
+    bytes_once: u64,
+    bytes_up: u64,
+    bytes_down: u64,
+    server_ms: f64,
+    client_ms: f64,
 }
 
 /// One mode; its times are predictions for one thread.
@@ -85,7 +103,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         queries: args.queries,
         ..Wish::default()
     };
-    let plan = Plan::new(n, dim, wish)?;
+    let mut plan = Plan::new(n, dim, wish)?;
+    if let Some(longest) = args.payload_bytes {
+        plan = plan.with_payloads(longest)?;
+    }
     let speed = if args.measure {
         output.note("measuring this machine");
         single_threaded(Speed::measure)??
@@ -110,6 +131,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             .iter()
             .map(|row| mode(row, args.queries))
             .collect(),
+        payloads: payloads(&table, &speed),
     };
     output.report(&planned, || {
         let last = match recommended {
@@ -146,8 +168,26 @@ impl Args {
     }
 }
 
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn payloads(table: &Table, speed: &Speed) -> Option<Payloads> {
+    let planned = table.payloads()?;
+    let (server, client) = planned.times(speed);
+    Some(Payloads {
+        form: planned.form(),
+        fetched: planned.fetched,
+        capacity: planned.class.capacity(),
+        bytes_once: planned.cost.once,
+        bytes_up: planned.cost.up,
+        bytes_down: planned.cost.down,
+        server_ms: ms(server),
+        client_ms: ms(client),
+    })
+}
+
 fn mode(row: &Row, queries: u64) -> Mode {
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Mode {
         mode: row.mode,
         form: row.form,

@@ -61,6 +61,10 @@ pub struct Args {
     /// Connections at a time.
     #[arg(long, default_value_t = 256)]
     max_connections: usize,
+    /// Connections at a time of one address; for IPv6, of one network of 64 bits. Behind a proxy all
+    /// clients share its address.
+    #[arg(long, default_value_t = 64)]
+    max_connections_per_address: usize,
     /// Requests that one pass over the index answers.
     #[arg(long, default_value_t = 16)]
     batch: usize,
@@ -163,6 +167,7 @@ impl Args {
     fn limits(&self) -> Limits {
         Limits {
             connections: self.max_connections,
+            per_address: self.max_connections_per_address,
             batch: self.batch,
             rate: self.rate,
             rate_per_key: self.rate_per_key,

@@ -1,6 +1,7 @@
 //! Connections, as many as there may be, each as long as it has something to do.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
 use crate::Limits;
+use crate::addresses::{Addresses, Place};
 use crate::metrics::Metrics;
 
 /// A pause after the system refused a connection, for instance for want of file descriptors.
@@ -23,10 +25,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// When a server stops, connections without requests are closed after this time.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// Accepts connections. One too many is closed at once.
+/// Accepts connections. One too many, of all or of its address, is closed at once.
 pub(crate) struct Incoming {
     listener: TcpListener,
     slots: Arc<Semaphore>,
+    addresses: Arc<Addresses>,
     pause: Option<Pin<Box<Sleep>>>,
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -43,11 +46,18 @@ impl Incoming {
         Self {
             listener,
             slots: Arc::new(Semaphore::new(limits.connections)),
+            addresses: Addresses::new(limits.per_address),
             pause: None,
             limits: limits.clone(),
             metrics,
             stopping,
         }
+    }
+
+    /// A place among all connections and among those of its address.
+    fn place(&self, from: IpAddr) -> Option<(OwnedSemaphorePermit, Place)> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned().ok()?;
+        Some((slot, self.addresses.admit(from)?))
     }
 }
 
@@ -60,11 +70,11 @@ impl Stream for Incoming {
                 std::task::ready!(pause.as_mut().poll(context));
                 self.pause = None;
             }
-            let Ok((tcp, _)) = std::task::ready!(self.listener.poll_accept(context)) else {
+            let Ok((tcp, from)) = std::task::ready!(self.listener.poll_accept(context)) else {
                 self.pause = Some(Box::pin(sleep(PAUSE)));
                 continue;
             };
-            let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
+            let Some(place) = self.place(from.ip()) else {
                 self.metrics.closed.inc();
                 continue;
             };
@@ -73,7 +83,7 @@ impl Stream for Incoming {
                 continue;
             }
             let activity = Activity::new(&self.limits, Arc::clone(&self.stopping));
-            let open = Open::new(&self.metrics, slot);
+            let open = Open::new(&self.metrics, place);
             return Poll::Ready(Some(Ok(Watched {
                 tcp,
                 tick: Box::pin(sleep(activity.tick)),
@@ -84,18 +94,18 @@ impl Stream for Incoming {
     }
 }
 
-/// A place among the connections.
+/// An open connection.
 struct Open {
     metrics: Arc<Metrics>,
-    _slot: OwnedSemaphorePermit,
+    _place: (OwnedSemaphorePermit, Place),
 }
 
 impl Open {
-    fn new(metrics: &Arc<Metrics>, slot: OwnedSemaphorePermit) -> Self {
+    fn new(metrics: &Arc<Metrics>, place: (OwnedSemaphorePermit, Place)) -> Self {
         metrics.connections.inc();
         Self {
             metrics: Arc::clone(metrics),
-            _slot: slot,
+            _place: place,
         }
     }
 }

@@ -9,6 +9,7 @@ mod counted;
 mod endpoint;
 
 // The server
+mod addresses;
 mod batcher;
 mod exporter;
 mod grpc;

@@ -11,6 +11,9 @@ use crate::Error;
 pub struct Limits {
     /// Connections; more are closed as they come.
     pub connections: usize,
+    /// Connections of one IPv4 address or one IPv6 network of 64 bits; more are closed as they come.
+    /// Whatever passes connections on, a proxy for instance, is one address.
+    pub per_address: usize,
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
     /// Requests in flight; more are refused.
@@ -40,6 +43,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 256,
+            per_address: 64,
             per_connection: 8,
             in_flight: 64,
             batch: 16,
@@ -58,7 +62,12 @@ impl Default for Limits {
 impl Limits {
     /// Refuses limits under which nothing could be answered.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let counts = [self.connections, self.in_flight, self.batch];
+        let counts = [
+            self.connections,
+            self.per_address,
+            self.in_flight,
+            self.batch,
+        ];
         if counts.contains(&0) || self.per_connection == 0 || self.slowest == 0 {
             return Err(Error::Limits("a count of zero"));
         }

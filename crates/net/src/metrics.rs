@@ -71,7 +71,7 @@ impl Metrics {
         registry.register("in_flight", help, metrics.in_flight.clone());
         let help = "Open connections";
         registry.register("connections", help, metrics.connections.clone());
-        let help = "Connections closed because there were too many";
+        let help = "Connections closed because there were too many, of all or of one address";
         registry.register("connections_refused", help, metrics.closed.clone());
         let help = "Versions of the index put in place";
         registry.register("replaced", help, metrics.replaced.clone());

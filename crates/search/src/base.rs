@@ -11,6 +11,7 @@ use crate::build::{Step, random};
 use crate::ids::IdSet;
 use crate::index::{self, digest};
 use crate::manifest::{Routing, Sealed, router_salt};
+use crate::metric::AsQuery;
 use crate::plan::Plan;
 use crate::probe::Sample;
 use crate::recall::number;
@@ -52,13 +53,15 @@ fn millionths(recall: f64) -> u32 {
 }
 
 impl Base {
-    /// Clusters and seals `units`, rotated unit vectors in the order of their ids, as planned.
+    /// Clusters and seals `units`, rotated unit vectors in the order of their ids, as planned, and
+    /// measures it with some of them as queries.
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         scribe: &Scribe<'_>,
         ids: &IdSet,
         units: &Vectors,
         plan: &Plan,
+        as_query: &AsQuery,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let chosen = plan.chosen();
@@ -100,7 +103,7 @@ impl Base {
                     opened
                 })
                 .collect();
-            let sample = Sample::new(units, SAMPLE, plan.wish().k);
+            let sample = Sample::new(units, as_query, SAMPLE, plan.wish().k);
             let queries = router.routed(sample.queries())?;
             sample.curve(&queries, &router.centres, &opened, plan.most_probes())
         };

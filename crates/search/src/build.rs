@@ -9,7 +9,7 @@ use crate::ids::IdSet;
 use crate::index::{self, Index};
 use crate::keys::OwnerKeys;
 use crate::manifest::{ColumnSegment, Columns, Local, Manifest, Mode, Packing, SignedManifest};
-use crate::metric::{Metric, Space};
+use crate::metric::{AsQuery, Metric, Space};
 use crate::plan::{self, Plan};
 use crate::recall::number;
 use crate::rotation::Rotation;
@@ -92,7 +92,16 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     plan.check(vectors)?;
     let start = Start::new(rng, keys, vectors, plan.wish().k, "sealed")?;
     let units = start.units(vectors, progress)?;
-    let base = Base::new(rng, &start.scribe, &start.ids, &units, plan, progress)?;
+    let as_query = start.as_query();
+    let base = Base::new(
+        rng,
+        &start.scribe,
+        &start.ids,
+        &units,
+        plan,
+        &as_query,
+        progress,
+    )?;
     let mut parts = vec![base.buckets, base.digests, base.centroids, base.hint];
     let index = start.index(rng, Mode::Sealed(base.mode), &mut parts);
     Ok(Built {
@@ -119,7 +128,7 @@ pub fn local<R: CryptoRng + ?Sized>(
     let Written { segment, rows, .. } = start.scribe.chunks(rng, &start.ids, &units);
     progress(Step::Sketch);
     let seed = start.scribe.reader().sketch_seed(&segment.id);
-    let sketch = Sketch::of_units(&units, seed, k);
+    let sketch = Sketch::of_units(&units, &start.as_query(), seed, k);
     let segments = vec![segment];
     let mode = Mode::Local(Local { segments, sketch });
     Ok(start.index(rng, mode, &mut vec![rows]))
@@ -259,6 +268,11 @@ impl<'a> Start<'a> {
     fn units(&self, vectors: &Vectors, progress: &mut dyn FnMut(Step)) -> Result<Vectors, Error> {
         progress(Step::Rotate);
         units(self.space, self.rotation, vectors.clone())
+    }
+
+    /// For the cosine, which adds no coordinates.
+    fn as_query(&self) -> AsQuery {
+        AsQuery::new(self.space, self.rotation, self.dim)
     }
 
     /// The index of this mode, whose parts after the deletions are these.

@@ -21,7 +21,7 @@ mod open;
 mod payload;
 mod sealed;
 
-use download::{Download, shared};
+use download::{Download, Kept};
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -98,7 +98,7 @@ impl Client {
                 pinned,
             });
         }
-        let mut download = Download::new(transport, &manifest, 0)?;
+        let mut download = Download::new(transport, &manifest, Kept::default())?;
         let mut client = Self {
             kind: Kind::new(&manifest, keys, &mut download)?,
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
@@ -114,7 +114,8 @@ impl Client {
     }
 
     /// Follows the index to the version that the server has now, and downloads only what this client
-    /// lacks: parts of new segments, and the list of deletions. Whether there was a newer version.
+    /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
+    /// deletions. Whether there was a newer version.
     ///
     /// What is requested follows from the two versions alone, so it is the same for all clients that
     /// come from the same version. After an error the client is as it was.
@@ -141,20 +142,26 @@ impl Client {
         if same {
             return Ok(false);
         }
-        let kept = shared(&self.manifest, &manifest);
+        let kept = Kept::between(&self.manifest, &manifest);
         let mut download = Download::new(transport, &manifest, kept)?;
-        let payloads = payload::Client::new(&manifest, &self.keys, &mut download)?;
-        if kept == 0 {
+        let payloads = if kept.payloads {
+            None
+        } else {
+            Some(payload::Client::new(&manifest, &self.keys, &mut download)?)
+        };
+        if kept.segments == 0 {
             let mut kind = Kind::new(&manifest, &self.keys, &mut download)?;
             kind.update(&manifest, &self.keys, 0, &mut download)?;
             self.kind = kind;
         } else {
             self.kind
-                .update(&manifest, &self.keys, kept, &mut download)?;
+                .update(&manifest, &self.keys, kept.segments, &mut download)?;
         }
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
-        self.payloads = payloads;
+        if let Some(payloads) = payloads {
+            self.payloads = payloads;
+        }
         self.bytes_once += download.bytes;
         Ok(true)
     }

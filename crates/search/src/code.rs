@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Metric;
 use crate::vectors::normalise;
 
 /// What is stored of each vector. Scores are made from it alone, without the original.
@@ -22,6 +23,14 @@ pub enum Codec {
 impl Codec {
     /// All codecs, widest first.
     pub const ALL: [Self; 3] = [Self::Int8, Self::Residual6, Self::Residual4];
+
+    /// Whether vectors may be stored so under this metric. The metrics that lift vectors bring their
+    /// scores closer together: with 4 bits the Euclidean recall of image descriptors was .04 lower than
+    /// with 8, distances came out 2.4 % wrong for .7 %, inner products with 6 bits up to 5 % for .5 %.
+    #[must_use]
+    pub fn serves(self, metric: Metric) -> bool {
+        metric == Metric::Cosine || self == Self::Int8
+    }
 
     /// Bits of a coordinate.
     #[must_use]

@@ -48,6 +48,19 @@ impl IdSet {
         Ok(set)
     }
 
+    /// The ids from 0 on.
+    pub(crate) fn range(len: u32) -> Self {
+        let run = len.checked_sub(1).map(|last| Run {
+            first: 0,
+            last,
+            before: 0,
+        });
+        Self {
+            runs: run.into_iter().collect(),
+            len: len.into(),
+        }
+    }
+
     /// The number of ids.
     pub(crate) fn len(&self) -> usize {
         usize::try_from(self.len).expect("at most 2^32 ids")
@@ -215,6 +228,9 @@ mod tests {
         let mut code = Vec::new();
         set.write(&mut code);
         assert!(code.len() < 8);
+        for len in [0, 1, 5] {
+            assert_eq!(Ok(IdSet::range(len)), IdSet::from_ascending(0..len));
+        }
         assert_eq!(IdSet::from_ascending([1, 3, 3]), Err(3));
         assert_eq!(IdSet::from_ascending([1, 0]), Err(0));
         let whole = IdSet::from_ascending([0, u32::MAX]).unwrap();

@@ -15,7 +15,7 @@ use sordino_ckks::column::Params;
 
 use crate::bucket::Layout;
 use crate::code::Codec;
-use crate::metric::{Metric, Space};
+use crate::metric::{AsQuery, Metric, Space};
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
@@ -88,6 +88,11 @@ impl Manifest {
             metric: self.metric,
             bound: self.bound,
         }
+    }
+
+    /// Stored vectors as queries.
+    pub(crate) fn as_query(&self) -> AsQuery {
+        AsQuery::new(self.space(), self.rotation, self.width() as usize)
     }
 
     /// The segments, oldest first.

@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 use crate::vectors::{narrow, normalise};
 use crate::{Error, Vectors};
 
+mod as_query;
+
+pub(crate) use as_query::AsQuery;
+
 /// How nearness is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Metric {

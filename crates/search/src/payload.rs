@@ -17,7 +17,7 @@ use crate::Error;
 use crate::ids::IdSet;
 use crate::index::digest;
 use crate::keys::ReaderKeys;
-use crate::manifest::{Coded, Digest};
+use crate::manifest::{Coded, Digest, Part};
 use crate::order::RowOrder;
 use crate::recall::number;
 use crate::seal::{Seal, TAG_LEN};
@@ -134,6 +134,16 @@ impl Payloads {
         self.slots as usize * self.class.sealed_len()
     }
 
+    /// Whether it is one of the parts of these payloads.
+    pub(crate) fn has(&self, part: &Part) -> bool {
+        let hint = match &self.fetch {
+            Fetch::Pir { hint, .. } => Some(hint),
+            Fetch::Download => None,
+        };
+        let all = [Some(&self.records), Some(&self.ids.digest), hint];
+        all.contains(&Some(&part.digest))
+    }
+
     /// The PIR parameters, if slots are fetched.
     pub(crate) fn pir_params(&self) -> Result<Option<Params>, Error> {
         let Fetch::Pir { per_column, .. } = self.fetch else {
@@ -161,6 +171,20 @@ pub(crate) struct Written {
     pub(crate) records: Vec<u8>,
     pub(crate) ids: Vec<u8>,
     pub(crate) hint: Option<Vec<u8>>,
+}
+
+/// The cheapest way to fetch `k` of so many slots at a time: a layout of the PIR, or `None` to
+/// download them all.
+pub(crate) fn cheapest(slots: usize, class: Class, k: usize) -> Result<Option<Params>, Error> {
+    let fetched = QUERIES * k as u64;
+    let plan = sordino_pir::plan::Plan::new(slots, class.sealed_len(), fetched)?;
+    let costs = plan.costs().iter();
+    let single = costs.filter(|cost| !matches!(cost.candidate, Candidate::Double(_)));
+    let cheapest = single.min_by_key(|cost| cost.total);
+    Ok(match cheapest.map(|cost| cost.candidate) {
+        Some(Candidate::Simple(params)) => Some(params),
+        _ => None,
+    })
 }
 
 impl Scribe<'_> {
@@ -215,17 +239,8 @@ impl Scribe<'_> {
         written.records = digest(&records);
         written.ids = Coded::of(&sealed_ids);
 
-        let cheapest = {
-            let fetched = QUERIES * k as u64;
-            let plan = sordino_pir::plan::Plan::new(ids.len(), class.sealed_len(), fetched)?;
-            let costs = plan.costs().iter();
-            let whole = costs.filter(|cost| !matches!(cost.candidate, Candidate::Double(_)));
-            whole
-                .min_by_key(|cost| cost.total)
-                .map(|cost| cost.candidate)
-        };
         let mut hint = None;
-        if let Some(Candidate::Simple(params)) = cheapest {
+        if let Some(params) = cheapest(ids.len(), class, k)? {
             let mut seed = [0; 32];
             rng.fill_bytes(&mut seed);
             let database = Database::from_slice(&params, &records)?;

@@ -8,18 +8,21 @@ use crate::Error;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
+use crate::metric::Metric;
 use crate::recall::number;
 use crate::wire::message_len;
 
 mod candidates;
 mod cost;
 mod report;
+mod retrieval;
 mod scoring;
 mod speed;
 mod table;
 
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
+pub use retrieval::Retrieval;
 pub use scoring::Scoring;
 pub use speed::Speed;
 pub use table::{Refusal, Row, Table, Terms};
@@ -59,6 +62,7 @@ pub struct Plan {
     candidates: Vec<Candidate>,
     open: Option<Scoring>,
     masked: Option<Scoring>,
+    payloads: Option<Retrieval>,
     download: Cost,
 }
 
@@ -67,17 +71,26 @@ pub struct Plan {
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
-    /// Plans an index of `n` vectors of `dim` dimensions.
+    /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
     /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
+        Self::for_metric(n, dim, Metric::Cosine, wish)
+    }
+
+    /// Plans an index of `n` vectors of `dim` dimensions, those included that the metric
+    /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_metric(n: usize, dim: usize, metric: Metric, wish: Wish) -> Result<Self, Error> {
         check(n, dim, wish.k)?;
         if !(wish.recall > 0.0 && wish.recall < 1.0) {
             return Err(Error::Recall(wish.recall));
         }
         let download = download_cost(n, dim);
-        let candidates = candidates::all(n, dim, &wish);
+        let candidates = candidates::all(n, dim, metric, &wish);
         let cheapest = candidates
             .iter()
             .min_by_key(|candidate| candidate.cost.total(wish.queries));
@@ -90,8 +103,29 @@ impl Plan {
             candidates,
             open: scoring::cheapest(n, dim, wish.queries, Packing::open),
             masked: scoring::cheapest(n, dim, wish.queries, Packing::masked),
+            payloads: None,
             download,
         })
+    }
+
+    /// The plan for records with payloads, the longest of which has so many bytes. They are fetched
+    /// in the same way in every mode: as many as a search has results, after it.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if that is too long.
+    pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
+        let payloads = Retrieval::new(self.n, self.wish.k, longest)?;
+        Ok(Self {
+            payloads: Some(payloads),
+            ..self
+        })
+    }
+
+    /// What payloads cost, if the records have any: [`table`](Self::table) counts it in every mode,
+    /// what else is said of a candidate or a packing is without it.
+    #[must_use]
+    pub fn payloads(&self) -> Option<&Retrieval> {
+        self.payloads.as_ref()
     }
 
     /// Checks that these are vectors of the planned number and dimension.

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::bucket::Opened;
+use crate::metric::AsQuery;
 use crate::recall::{self, Scored, Truth, number};
 use crate::{Vectors, scan};
 
@@ -20,16 +21,15 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Every `len / count`-th vector.
-    pub(crate) fn new(data: &Vectors, count: usize, k: usize) -> Self {
+    /// Every `len / count`-th vector, as it would be asked for.
+    pub(crate) fn new(data: &Vectors, as_query: &AsQuery, count: usize, k: usize) -> Self {
         let count = count.min(data.len());
         let rows: Vec<usize> = (0..count).map(|i| i * data.len() / count).collect();
         let queries = rows
             .iter()
-            .flat_map(|&row| data.row(row))
-            .copied()
+            .flat_map(|&row| as_query.of(data.row(row)))
             .collect();
-        let queries = Vectors::new(data.dim(), queries).expect("rows of a matrix");
+        let queries = Vectors::new(data.dim(), queries).expect("as many coordinates as before");
         let truth = recall::exact(data, &queries, k + 1);
         Self {
             rows,
@@ -133,6 +133,7 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::{Metric, Space};
     use crate::{cluster, synthetic};
 
     #[test]
@@ -148,7 +149,8 @@ mod tests {
                 opened
             })
             .collect();
-        let sample = Sample::new(&data, 100, 10);
+        let space = Space::new(Metric::Cosine, None, &data);
+        let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 48), 100, 10);
         let curve = sample.curve(sample.queries(), &centroids, &opened, 20);
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");

@@ -13,7 +13,9 @@ use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 
 use crate::Vectors;
 use crate::bucket::Opened;
+use crate::metric::AsQuery;
 use crate::recall::number;
+use crate::scan;
 
 /// What clients look at before they score.
 ///
@@ -55,16 +57,29 @@ const SCANNED: f64 = 0.09;
 
 impl Sketch {
     /// The sketch for a segment of these unit vectors, if one is worth it.
-    pub(crate) fn of_units(units: &Vectors, seed: Seed, k: usize) -> Option<Self> {
+    pub(crate) fn of_units(
+        units: &Vectors,
+        as_query: &AsQuery,
+        seed: Seed,
+        k: usize,
+    ) -> Option<Self> {
         let mut vectors = Opened::default();
         (0..)
             .zip(units.rows())
             .for_each(|(place, unit)| vectors.push(place, unit));
-        Self::choose(&vectors, units.dim(), seed, k)
+        let query = |row| as_query.of(units.row(row));
+        Self::choose(&vectors, units.dim(), query, seed, k)
     }
 
     /// The cheapest sketch that loses next to nothing of these vectors, if there is one.
-    fn choose(vectors: &Opened, dim: usize, seed: Seed, k: usize) -> Option<Self> {
+    /// `query` turns the number of one into a query for it.
+    fn choose(
+        vectors: &Opened,
+        dim: usize,
+        query: impl Fn(usize) -> Vec<f32>,
+        seed: Seed,
+        k: usize,
+    ) -> Option<Self> {
         let len = vectors.ids.len();
         let whole = (len * dim) as f64 * SCANNED;
         let cost = |sketch: &Self| {
@@ -89,8 +104,8 @@ impl Sketch {
             let Some(largest) = sketches.iter().rfind(open) else {
                 continue;
             };
-            let sample = sample.get_or_insert_with(|| Sample::new(vectors, k));
-            let shares = sample.shares(&Sketched::new(largest, seed, dim, vectors), vectors);
+            let sample = sample.get_or_insert_with(|| Sample::new(vectors, &query, k));
+            let shares = sample.shares(&Sketched::new(largest, seed, dim, vectors));
             let enough = |sketch: &&Self| shares[sketch.candidates as usize] >= SHARE;
             best = sketches.iter().filter(open).find(enough).copied().or(best);
         }
@@ -106,38 +121,37 @@ impl Sketch {
     }
 }
 
-/// Vectors that serve as queries, with what a whole scan finds for each: itself and `k` more.
+/// Vectors that serve as queries, with the `k` others that a whole scan finds for each.
 struct Sample {
-    rows: Vec<u32>,
+    queries: Vec<Vec<f32>>,
     truth: Vec<Vec<u32>>,
 }
 
 impl Sample {
-    fn new(vectors: &Opened, k: usize) -> Self {
+    fn new(vectors: &Opened, query: impl Fn(usize) -> Vec<f32>, k: usize) -> Self {
         let len = vectors.ids.len();
         let count = SAMPLE.min(len);
         let rows: Vec<u32> = (0..count).map(|i| number(i * len / count)).collect();
-        let truth = rows
-            .par_iter()
-            .map(|&row| {
-                let nearest = vectors.nearest_places(vectors.row(row as usize), k + 1);
-                nearest.iter().map(|hit| hit.id).collect()
-            })
-            .collect();
-        Self { rows, truth }
+        let queries: Vec<Vec<f32>> = rows.iter().map(|&row| query(row as usize)).collect();
+        let nearest = |(query, &row): (&Vec<f32>, &u32)| {
+            let query: Vec<i16> = scan::fixed(query).collect();
+            let nearest = vectors.nearest_places(&query, k + 1);
+            let others = nearest.iter().map(|hit| hit.id).filter(|&id| id != row);
+            others.take(k).collect::<Vec<u32>>()
+        };
+        let truth = queries.par_iter().zip(&rows).map(nearest).collect();
+        Self { queries, truth }
     }
 
-    /// For each number of candidates up to that of `sketched` the part of the truth, the queries
-    /// themselves left out, that is among so many.
-    fn shares(&self, sketched: &Sketched, vectors: &Opened) -> Vec<f64> {
-        let places = self.rows.par_iter().zip(&self.truth).map(|(&row, truth)| {
-            let fixed = vectors.row(row as usize).iter();
-            let query: Vec<f32> = fixed.copied().map(f32::from).collect();
+    /// For each number of candidates up to that of `sketched` the part of the truth that is among so
+    /// many.
+    fn shares(&self, sketched: &Sketched) -> Vec<f64> {
+        let places = self.queries.par_iter().zip(&self.truth);
+        let places = places.map(|(query, truth)| {
             // Nearest codes come first, so fewer candidates are a part of these.
-            let candidates = sketched.candidates(&query);
-            let others = truth.iter().filter(|&&id| id != row);
+            let candidates = sketched.candidates(query);
             let place = |id: &u32| candidates.iter().position(|candidate| candidate == id);
-            others.map(place).collect::<Vec<Option<usize>>>()
+            truth.iter().map(place).collect::<Vec<Option<usize>>>()
         });
         let places: Vec<Option<usize>> = places.flatten_iter().collect();
         let mut shares = vec![0.0; sketched.candidates + 1];
@@ -216,12 +230,14 @@ mod tests {
     fn a_sketch_is_chosen_that_finds_what_a_whole_scan_finds() {
         let (base, queries) = synthetic::clustered(20_000, 50, DIM, 3);
         let (vectors, seed) = (opened(&base), Seed([1; 32]));
-        let sketch = Sketch::choose(&vectors, DIM, seed, 10).expect("this data has structure");
+        let query = |row| base.row(row).to_vec();
+        let sketch =
+            Sketch::choose(&vectors, DIM, query, seed, 10).expect("this data has structure");
         assert!(sketch.candidates < 5000, "{sketch:?}");
         let sketched = Sketched::new(&sketch, seed, DIM, &vectors);
         let mut found = 0;
         for query in queries.rows() {
-            let fixed: Vec<i16> = crate::scan::fixed(query).collect();
+            let fixed: Vec<i16> = scan::fixed(query).collect();
             let truth = vectors.nearest_places(&fixed, 10);
             let candidates = sketched.candidates(query);
             assert_eq!(candidates.len(), sketch.candidates as usize);
@@ -237,10 +253,12 @@ mod tests {
     fn there_is_none_where_it_would_lose_or_gain_nothing() {
         let seed = Seed([1; 32]);
         // Few vectors are scanned sooner than their codes are compared.
-        let few = opened(&synthetic::clustered(300, 1, DIM, 3).0);
-        assert_eq!(Sketch::choose(&few, DIM, seed, 10), None);
+        let none = |vectors: &Vectors| {
+            let query = |row| vectors.row(row).to_vec();
+            Sketch::choose(&opened(vectors), DIM, query, seed, 10).is_none()
+        };
+        assert!(none(&synthetic::clustered(300, 1, DIM, 3).0));
         // Without structure only very many candidates hold the nearest.
-        let uniform = opened(&synthetic::uniform(20_000, DIM, 3));
-        assert_eq!(Sketch::choose(&uniform, DIM, seed, 10), None);
+        assert!(none(&synthetic::uniform(20_000, DIM, 3)));
     }
 }

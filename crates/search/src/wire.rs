@@ -220,6 +220,11 @@ pub(crate) const fn message_len(len: usize) -> usize {
     FILE_HEAD_LEN + 8 + len
 }
 
+/// The length of a request [about](Message::about) an edition, with a body of `len` bytes.
+pub(crate) const fn request_len(len: usize) -> usize {
+    message_len(EDITION_LEN + len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,18 @@
 //! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
 //! messages whatever was asked, and what is wrong ends in one error after all of them.
 
+use std::time::Duration;
+
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::payload::{Class, Fetch};
+use sordino_search::plan::{Bytes, Cost, Speed, Terms};
 use sordino_search::spec::{Batch, Form, Spec};
 use sordino_search::transport::Exchange;
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Routing, Server, Store, Transport, Vectors,
-    synthetic,
+    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Store, Transport, Vectors,
+    Wish, synthetic,
 };
 
 const N: usize = 6000;
@@ -190,6 +193,145 @@ fn payloads_follow_their_records_through_changes() {
     drop(store);
     let store = Store::open(dir.path(), &keys()).unwrap();
     check(&store, &mut client);
+}
+
+/// Bytes of a message beside its body.
+const HEAD: usize = 16;
+
+/// What payloads cost is what an index with them moves more than one without.
+#[test]
+fn a_plan_says_what_payloads_will_move() {
+    for (n, most, form) in [(N, 4000, "PIR"), (60, 20, "downloaded")] {
+        let (base, queries) = synthetic::clustered(n, 1, DIM, 3);
+        let wish = Wish {
+            k: K,
+            ..Wish::default()
+        };
+        let plain = Plan::new(n, DIM, wish).unwrap();
+        let plan = plain.clone().with_payloads(most).unwrap();
+        let planned = *plan.payloads().unwrap();
+        assert_eq!(planned.form(), form);
+        let dir = tempfile::tempdir().unwrap();
+        drop(store(dir.path(), &base, K, Form::Masked(Packing::T4), most));
+        let moved = |server: &Server| {
+            let mut transport = InProcess::new(server);
+            let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+            // The first reply is the manifest.
+            let parts = &transport.take_exchanges()[1..];
+            let once: usize = parts.iter().map(|seen| seen.down - HEAD).sum();
+            client
+                .search(&mut rng(2), &mut transport, queries.row(0))
+                .unwrap();
+            let search = transport.take_exchanges();
+            let sum = |bytes: fn(&Exchange) -> usize| search.iter().map(bytes).sum::<usize>();
+            (once, sum(|seen| seen.up), sum(|seen| seen.down))
+        };
+        let with = moved(&serve(dir.path()));
+        let bare = tempfile::tempdir().unwrap();
+        let spec = Spec {
+            k: K,
+            ..Spec::default()
+        };
+        let batches = [Ok(base.clone().into())];
+        Store::create(
+            bare.path(),
+            &mut rng(1),
+            &keys(),
+            &spec,
+            batches,
+            &mut |_| (),
+        )
+        .unwrap();
+        let without = moved(&serve(bare.path()));
+        let more = Cost {
+            once: (with.0 - without.0) as u64,
+            up: (with.1 - without.1) as u64,
+            down: (with.2 - without.2) as u64,
+        };
+        assert_eq!(planned.cost, more);
+
+        // It is part of every mode's figures, and stands below them.
+        let (table, before) = (plan.table(Terms::default()), plain.table(Terms::default()));
+        let (server, client) = planned.times(&Speed::ZEN5);
+        assert_eq!(form == "PIR", server > Duration::ZERO && client > server);
+        for (row, before) in table.rows().iter().zip(before.rows()) {
+            assert_eq!(row.cost, before.cost.and(&planned.cost));
+            assert_eq!(
+                (row.server, row.client),
+                (before.server + server, before.client + client)
+            );
+        }
+        let text = table.to_string();
+        let line = text.lines().find(|line| line.contains("payloads")).unwrap();
+        for shown in [form.to_owned(), Bytes(more.once).to_string()] {
+            assert!(line.contains(&shown), "{line}");
+        }
+        assert!(!before.to_string().contains("payloads"));
+    }
+}
+
+/// Payloads that did not change, or the hint to fetch them with, are not downloaded again: a refresh
+/// brings the manifest and what else changed.
+#[test]
+fn a_refresh_leaves_out_payloads_that_did_not_change() {
+    const PARTS: [&str; 3] = ["payloads", "payload ids", "payload hint"];
+    for (n, most, fetched) in [(N, 4000, true), (60, 20, false)] {
+        let base = synthetic::uniform(n, DIM, 7);
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = store(dir.path(), &base, K, Form::Masked(Packing::T4), most);
+        let client = |dir| {
+            let server = serve(dir);
+            let mut transport = InProcess::new(&server);
+            Client::connect(&mut transport, &keys().reader(), 0).unwrap()
+        };
+        let mut client = client(dir.path());
+        // The reply with the parts, and the bytes in it of payloads' parts and of others.
+        let refresh = |store: &Store, client: &mut Client| {
+            let server = serve(dir.path());
+            let mut transport = InProcess::new(&server);
+            assert!(client.refresh(&mut transport).unwrap());
+            let exchanges = transport.take_exchanges();
+            let parts = store.manifest().parts().unwrap();
+            let given = parts.iter().filter(|part| part.holder.is_given());
+            let sum = |payload: bool| {
+                let parts = given.clone();
+                let parts = parts.filter(|part| PARTS.contains(&part.name) == payload);
+                parts.map(|part| part.len).sum::<u64>()
+            };
+            // A message or more, by what fits in one.
+            let down: usize = exchanges[1..].iter().map(|seen| seen.down - HEAD).sum();
+            let found = client.search(&mut rng(4), &mut transport, base.row(9));
+            let found = found.unwrap();
+            for (hit, payload) in found.hits.iter().zip(&found.payloads) {
+                assert_eq!(store.payloads().unwrap().unwrap()[&hit.id], *payload);
+            }
+            (down as u64, sum(true), sum(false))
+        };
+        let first = store.manifest().payloads.clone();
+        assert_eq!(
+            matches!(first.as_ref().unwrap().fetch, Fetch::Pir { .. }),
+            fetched
+        );
+        // Another vector with the payload that it had: one more segment, beside the list of deletions.
+        let moved = synthetic::uniform(1, DIM, 10);
+        let same = [payload(3, most)];
+        store.upsert_with(&mut rng(1), &[3], &moved, &same).unwrap();
+        assert_eq!(store.manifest().payloads, first);
+        let (down, payloads, others) = refresh(&store, &mut client);
+        assert!(down < others && payloads > 0, "{down} {payloads} {others}");
+        // All vectors in one segment again.
+        store.compact(&mut rng(2), &mut |_| ()).unwrap();
+        assert_eq!(store.manifest().payloads, first);
+        let (down, _, others) = refresh(&store, &mut client);
+        assert_eq!(down, others);
+        // A payload that did change.
+        store
+            .upsert_with(&mut rng(3), &[3], &moved, &[b"new".to_vec()])
+            .unwrap();
+        assert_ne!(store.manifest().payloads, first);
+        let (down, payloads, _) = refresh(&store, &mut client);
+        assert!(down > payloads, "{down} {payloads}");
+    }
 }
 
 #[test]

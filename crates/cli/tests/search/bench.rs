@@ -6,18 +6,7 @@ use crate::place::Place;
 #[test]
 fn the_bench_measures_every_mode() {
     let place = Place::new();
-    let args = [
-        "bench",
-        "--n",
-        "2000",
-        "--dim",
-        "32",
-        "--searches",
-        "8",
-        "--recall",
-        "0.9",
-    ];
-    let report = json(&args);
+    let report = json(&place.line("bench --n 2000 --dim 32 --searches 8 --recall 0.9"));
     let rows = report["measured"].as_array().unwrap();
     // Masked and open mode in both packings.
     assert_eq!(rows.len(), 6);
@@ -30,16 +19,8 @@ fn the_bench_measures_every_mode() {
             row["search_ms"].as_f64().unwrap() > 0.0 && row["bytes_once"].as_u64().unwrap() > 0
         );
     }
-    let (data, queries) = (place.at("base.npy"), place.at("queries.npy"));
-    let text = done(&[
-        "bench",
-        "--data",
-        &data,
-        "--queries",
-        &queries,
-        "--mode",
-        "local,open",
-    ]);
+    let args = "bench --data @base.npy --queries @queries.npy --mode local,open";
+    let text = done(&place.line(args));
     assert!(
         text.contains("recall@10") && text.contains("downloading everything"),
         "{text}"

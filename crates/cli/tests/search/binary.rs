@@ -2,35 +2,38 @@
 
 use serde_json::Value;
 use std::{
+    ffi::OsStr,
+    fmt::Debug,
     process::{Command, Output, Stdio},
     time::Duration,
 };
 
-pub(crate) fn command(args: &[&str]) -> Command {
+pub(crate) fn command(args: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
     command.args(args);
     command
 }
 
-pub(crate) fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[impl AsRef<OsStr>]) -> Output {
     command(args).stdin(Stdio::null()).output().unwrap()
 }
 
 /// What a command printed; it must succeed.
-pub(crate) fn done(args: &[&str]) -> String {
+pub(crate) fn done(args: &[impl AsRef<OsStr> + Debug]) -> String {
     let output = run(args);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-pub(crate) fn json(args: &[&str]) -> Value {
-    let text = done(&[args, &["--json"]].concat());
-    serde_json::from_str(&text).unwrap()
+pub(crate) fn json(args: &[impl AsRef<OsStr> + Debug]) -> Value {
+    let mut args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+    args.push("--json".as_ref());
+    serde_json::from_str(&done(&args)).unwrap()
 }
 
 /// Why a command failed; it must fail with this code.
-pub(crate) fn failed(args: &[&str], code: i32) -> String {
+pub(crate) fn failed(args: &[impl AsRef<OsStr> + Debug], code: i32) -> String {
     let output = run(args);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{args:?}: {errors}");
@@ -39,7 +42,7 @@ pub(crate) fn failed(args: &[&str], code: i32) -> String {
 }
 
 /// Starts a command and kills it, as by `kill -9`, after some time. Whether it had ended by itself.
-pub(crate) fn killed(args: &[&str], after: Duration) -> Option<Output> {
+pub(crate) fn killed(args: &[impl AsRef<OsStr>], after: Duration) -> Option<Output> {
     let mut child = command(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

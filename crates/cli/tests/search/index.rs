@@ -12,18 +12,14 @@ fn an_index_is_built_changed_and_verified() {
         (built["mode"].as_str(), built["n"].as_u64()),
         (Some("masked"), Some(2000))
     );
-    let (index, key) = (place.at("index"), place.at("owner.key"));
-    let exists = [
-        "index",
-        "build",
-        &place.at("base.npy"),
-        &index,
-        "--key",
-        &key,
-    ];
-    assert!(failed(&exists, 1).contains("holds an index already"));
+    let index = place.at("index");
+    let exists = failed(
+        &place.line("index build @base.npy @index --key @owner.key"),
+        1,
+    );
+    assert!(exists.contains("holds an index already"), "{exists}");
 
-    let info = json(&["index", "info", &index, "--key", &place.at("owner.pub")]);
+    let info = json(&place.line("index info @index --key @owner.pub"));
     assert_eq!(
         (info["version"].as_u64(), info["dim"].as_u64()),
         (Some(1), Some(32))
@@ -33,15 +29,13 @@ fn an_index_is_built_changed_and_verified() {
     // Ids that go on from the highest, and ids that are given.
     let more = part(&place.base, 0..3);
     fs::write(place.path("more.npy"), npy(&more)).unwrap();
-    let added = json(&["index", "add", &index, &place.at("more.npy"), "--key", &key]);
+    let added = json(&place.line("index add @index @more.npy --key @owner.key"));
     assert_eq!(
         (added["first_id"].as_u64(), added["records"].as_u64()),
         (Some(2000), Some(2003))
     );
     fs::write(place.path("ids.txt"), "7\n9\n100000\n").unwrap();
-    let with_ids = ["--ids", &place.at("ids.txt")];
-    let replaced = ["index", "add", &index, &place.at("more.npy"), "--key", &key];
-    let replaced = json(&[&replaced[..], &with_ids].concat());
+    let replaced = json(&place.line("index add @index @more.npy --key @owner.key --ids @ids.txt"));
     assert_eq!(
         (replaced["replaced"].as_u64(), replaced["records"].as_u64()),
         (Some(2), Some(2004))
@@ -57,9 +51,12 @@ fn an_index_is_built_changed_and_verified() {
     sorted.sort_unstable();
     assert_eq!(sorted, [0, 7, 2000], "{first:?}");
 
-    done(&["index", "delete", &index, "--ids", "0,2000", "--key", &key]);
+    done(&place.line("index delete @index --ids 0,2000 --key @owner.key"));
     assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
-    let unknown = failed(&["index", "delete", &index, "--ids", "0", "--key", &key], 1);
+    let unknown = failed(
+        &place.line("index delete @index --ids 0 --key @owner.key"),
+        1,
+    );
     assert!(unknown.contains("no record 0"), "{unknown}");
 
     let before = place.verify("index");
@@ -68,7 +65,8 @@ fn an_index_is_built_changed_and_verified() {
         (Some(2002), Some(4))
     );
     assert_eq!(before["deleted"], 4);
-    done(&["index", "compact", &index, "--key", &key]);
+    let compact = place.line("index compact @index --key @owner.key");
+    done(&compact);
     let after = place.verify("index");
     assert_eq!(
         (after["records"].as_u64(), after["deleted"].as_u64()),
@@ -76,12 +74,12 @@ fn an_index_is_built_changed_and_verified() {
     );
     assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
     // As far as a server can see.
-    let public = json(&["index", "verify", &index, "--key", &place.at("owner.pub")]);
+    let public = json(&place.line("index verify @index --key @owner.pub"));
     assert_eq!(
         (public["full"].as_bool(), public["version"].as_u64()),
         (Some(false), Some(5))
     );
-    let nothing = done(&["index", "compact", &index, "--key", &key]);
+    let nothing = done(&compact);
     assert!(nothing.contains("nothing to compact"), "{nothing}");
 }
 
@@ -95,19 +93,10 @@ fn every_metric_and_format_builds() {
         dim.into_iter().chain(values).collect::<Vec<u8>>()
     });
     fs::write(place.path("base.fvecs"), rows.collect::<Vec<u8>>()).unwrap();
-    let key = place.at("owner.key");
     for metric in ["cosine", "inner-product", "euclidean"] {
-        let index = place.at(metric);
-        let built = [
-            "index",
-            "build",
-            &place.at("base.fvecs"),
-            &index,
-            "--key",
-            &key,
-        ];
-        json(&[&built[..], &["--metric", metric, "--k", "3"]].concat());
-        let found = place.query(&["--index", &index]);
+        let build = format!("index build @base.fvecs @{metric} --key @owner.key");
+        json(&place.line(&format!("{build} --metric {metric} --k 3")));
+        let found = place.query(&["--index", &place.at(metric)]);
         assert_eq!(found["queries"][0]["hits"].as_array().unwrap().len(), 3);
         // The vectors are of unit length, so all metrics agree on the nearest.
         assert_found(&found, metric);
@@ -140,14 +129,14 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
         );
     }
     assert!(files.len() >= 4, "{files:?}");
+    let verify = place.line("index verify @index --key @owner.key");
     for file in files {
         let bytes = fs::read(&file).unwrap();
         for at in [0, bytes.len() / 2, bytes.len() - 1] {
             let mut damaged = bytes.clone();
             damaged[at] ^= 4;
             fs::write(&file, damaged).unwrap();
-            let key = place.at("owner.key");
-            let output = run(&["index", "verify", &place.at("index"), "--key", &key]);
+            let output = run(&verify);
             let code = output.status.code();
             let why = String::from_utf8_lossy(&output.stderr);
             // A name in CURRENT that is no version any more is a file that is not there.
@@ -159,13 +148,7 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
             );
         }
         fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-        let truncated = run(&[
-            "index",
-            "verify",
-            &place.at("index"),
-            "--key",
-            &place.at("owner.key"),
-        ]);
+        let truncated = run(&verify);
         let code = truncated.status.code();
         assert!(
             code == Some(3) || file.ends_with("CURRENT"),
@@ -176,23 +159,13 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
     }
     place.verify("index");
     // Another owner's key is no better than a damaged file.
-    done(&["keys", "new", "owner", &place.at("other.key")]);
-    failed(
-        &[
-            "index",
-            "verify",
-            &place.at("index"),
-            "--key",
-            &place.at("other.key"),
-        ],
-        3,
-    );
+    done(&place.line("keys new owner @other.key"));
+    failed(&place.line("index verify @index --key @other.key"), 3);
 }
 
 #[test]
 fn bad_vectors_are_refused_and_leave_nothing() {
     let place = Place::new();
-    let key = place.at("owner.key");
     let whole = fs::read(place.path("base.npy")).unwrap();
     let mut nan = whole.clone();
     let at = whole.len() - 4 * (DIM * 3 - 2);
@@ -212,14 +185,7 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     ] {
         fs::write(place.path(name), bytes).unwrap();
         let error = failed(
-            &[
-                "index",
-                "build",
-                &place.at(name),
-                &place.at("i"),
-                "--key",
-                &key,
-            ],
+            &place.line(&format!("index build @{name} @i --key @owner.key")),
             1,
         );
         assert!(error.contains(why), "{name}: {error}");
@@ -227,29 +193,10 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     }
     // After all that, a good file still builds there.
     place.build("i", &["--mode", "local"]);
-    let base = place.at("base.npy");
-    let many = [
-        "index",
-        "build",
-        &base,
-        &place.at("j"),
-        "--key",
-        &key,
-        "--k",
-        "5000",
-    ];
+    let many = place.line("index build @base.npy @j --key @owner.key --k 5000");
     assert!(failed(&many, 1).contains("k = 5000"));
     fs::write(place.path("ids.txt"), "1\n2\n").unwrap();
-    let ids = [
-        "index",
-        "build",
-        &base,
-        &place.at("j"),
-        "--key",
-        &key,
-        "--ids",
-        &place.at("ids.txt"),
-    ];
+    let ids = place.line("index build @base.npy @j --key @owner.key --ids @ids.txt");
     assert!(failed(&ids, 1).contains("2 record ids for"));
     assert!(!place.path("j").join("CURRENT").exists());
 }

@@ -7,16 +7,8 @@ use std::fs;
 #[test]
 fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
     let place = Place::new();
-    done(&["keys", "new", "client", &place.at("alice.key")]);
-    let from = place.at("alice.key");
-    done(&[
-        "keys",
-        "new",
-        "client-public",
-        &place.at("alice.pub"),
-        "--from",
-        &from,
-    ]);
+    done(&place.line("keys new client @alice.key"));
+    done(&place.line("keys new client-public @alice.pub --from @alice.key"));
     let mut digests = Vec::new();
     for (name, kind, secret) in [
         ("owner.key", "owner-key", true),
@@ -56,11 +48,7 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
 #[test]
 fn a_key_of_the_wrong_kind_is_named_for_what_it_is() {
     let place = Place::new();
-    let (base, public) = (place.at("base.npy"), place.at("owner.pub"));
-    let error = failed(
-        &["index", "build", &base, &place.at("i"), "--key", &public],
-        1,
-    );
+    let error = failed(&place.line("index build @base.npy @i --key @owner.pub"), 1);
     assert!(
         error.contains("an owner's public key; expected the owner's key"),
         "{error}"

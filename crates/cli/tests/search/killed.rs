@@ -12,25 +12,16 @@ use std::{
 #[test]
 fn a_killed_builder_leaves_no_index_or_a_whole_one() {
     let place = Place::new();
-    let (base, key) = (place.at("base.npy"), place.at("owner.key"));
-    let build = |index: &str| -> Vec<String> {
-        let args = [
-            "index", "build", &base, index, "--key", &key, "--mode", "sealed", "--recall",
-        ];
-        args.iter()
-            .map(|arg| (*arg).to_owned())
-            .chain(["0.9".to_owned()])
-            .collect()
+    let build = |index: &str| {
+        let form = "--key @owner.key --mode sealed --recall 0.9";
+        place.line(&format!("index build @base.npy @{index} {form}"))
     };
     let start = Instant::now();
-    let args = build(&place.at("timed"));
-    done(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    done(&build("timed"));
     let whole = start.elapsed();
     let (mut cut, mut complete) = (0, 0);
     for tenth in 0..14u32 {
-        let index = place.at("index");
-        let args = build(&index);
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let args = build("index");
         let ended = killed(&args, whole * tenth / 11);
         if place.path("index").join("CURRENT").exists() {
             place.verify("index");
@@ -53,14 +44,7 @@ fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
     let place = Place::new();
     let index = place.build_mode("masked");
     fs::write(place.path("more.npy"), npy(&part(&place.base, 0..500))).unwrap();
-    let add = [
-        "index",
-        "add",
-        &index,
-        &place.at("more.npy"),
-        "--key",
-        &place.at("owner.key"),
-    ];
+    let add = place.line("index add @masked @more.npy --key @owner.key");
     let start = Instant::now();
     done(&add);
     let whole = start.elapsed();
@@ -99,18 +83,8 @@ fn a_killed_server_loses_nothing() {
     place.build_mode("masked");
     for wait in [0u64, 20, 60, 150] {
         let served = Served::plain(&place, "masked");
-        let url = served.url();
-        let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
-        let args = [
-            "query",
-            "--json",
-            "--key",
-            &key,
-            "--file",
-            &file,
-            "--connect",
-            &url,
-        ];
+        let query = "query --json --key @reader.key --file @queries.npy --connect";
+        let args = place.line(&format!("{query} {}", served.url()));
         let child = command(&args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -44,24 +44,9 @@ impl Place {
             npy(&part(&place.base, 0..QUERIES)),
         )
         .unwrap();
-        done(&["keys", "new", "owner", &place.at("owner.key")]);
-        let owner = place.at("owner.key");
-        done(&[
-            "keys",
-            "new",
-            "reader",
-            &place.at("reader.key"),
-            "--from",
-            &owner,
-        ]);
-        done(&[
-            "keys",
-            "new",
-            "public",
-            &place.at("owner.pub"),
-            "--from",
-            &owner,
-        ]);
+        done(&place.line("keys new owner @owner.key"));
+        done(&place.line("keys new reader @reader.key --from @owner.key"));
+        done(&place.line("keys new public @owner.pub --from @owner.key"));
         place
     }
 
@@ -71,6 +56,15 @@ impl Place {
 
     pub(crate) fn at(&self, name: &str) -> String {
         self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// A command line: words, of which `@name` is the file of that name in this folder.
+    pub(crate) fn line(&self, text: &str) -> Vec<String> {
+        let word = |word: &str| match word.strip_prefix('@') {
+            Some(name) => self.at(name),
+            None => word.to_owned(),
+        };
+        text.split_whitespace().map(word).collect()
     }
 
     pub(crate) fn build(&self, index: &str, more: &[&str]) -> Value {
@@ -85,13 +79,7 @@ impl Place {
     }
 
     pub(crate) fn verify(&self, index: &str) -> Value {
-        json(&[
-            "index",
-            "verify",
-            &self.at(index),
-            "--key",
-            &self.at("owner.key"),
-        ])
+        json(&self.line(&format!("index verify @{index} --key @owner.key")))
     }
 
     pub(crate) fn query(&self, more: &[&str]) -> Value {

@@ -2,17 +2,29 @@
 
 use crate::binary::{done, json};
 use crate::place::Place;
+use serde_json::Value;
 
 #[test]
 fn the_plan_weighs_all_modes() {
     let place = Place::new();
-    let plan = json(&["plan", "--n", "100000", "--dim", "128", "--queries", "10"]);
+    let sizes = "plan --n 100000 --dim 128";
+    let plan = json(&place.line(&format!("{sizes} --queries 10")));
     assert_eq!(plan["recommended"].as_str(), Some("masked"));
     assert_eq!(plan["modes"].as_array().unwrap().len(), 4);
-    let of_file = json(&["plan", "--data", &place.at("base.npy")]);
+    let of_file = json(&place.line("plan --data @base.npy"));
     assert_eq!(
         (of_file["n"].as_u64(), of_file["dim"].as_u64()),
         (Some(2000), Some(32))
     );
-    assert!(done(&["plan", "--n", "100000", "--dim", "128"]).contains("masked"));
+    assert!(plan["payloads"].is_null());
+    let with = json(&place.line(&format!("{sizes} --queries 10 --payload-bytes 900")));
+    let (fetched, masked) = (&with["payloads"], |plan: &Value| plan["modes"][0].clone());
+    for bytes in ["bytes_once", "bytes_up", "bytes_down"] {
+        let more = fetched[bytes].as_u64().unwrap();
+        let without = masked(&plan)[bytes].as_u64().unwrap();
+        assert!(more > 0);
+        assert_eq!(masked(&with)[bytes].as_u64(), Some(without + more));
+    }
+    assert!(fetched["server_ms"].as_f64().unwrap() > 0.0);
+    assert!(done(&place.line(sizes)).contains("masked"));
 }

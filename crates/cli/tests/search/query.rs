@@ -40,56 +40,28 @@ fn vectors_come_as_text_too() {
 fn a_server_that_is_not_there_and_one_with_another_owner_have_exit_codes() {
     let place = Place::new();
     place.build_mode("local");
-    let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
-    let args = ["query", "--key", &key, "--file", &file];
+    let query = "query --key @reader.key --file @queries.npy";
     // A port that was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    let gone = failed(
-        &[&args[..], &["--connect", &format!("http://{free}")]].concat(),
-        4,
-    );
+    let gone = failed(&place.line(&format!("{query} --connect http://{free}")), 4);
     assert!(gone.contains("connect"), "{gone}");
 
-    done(&["keys", "new", "owner", &place.at("other.key")]);
-    let other = place.at("other.key");
-    failed(
-        &[
-            "query",
-            "--key",
-            &other,
-            "--file",
-            &file,
-            "--index",
-            &place.at("local"),
-        ],
-        3,
-    );
+    done(&place.line("keys new owner @other.key"));
+    let query = "query --key @other.key --file @queries.npy";
+    failed(&place.line(&format!("{query} --index @local")), 3);
     let served = Served::plain(&place, "local");
     failed(
-        &[
-            "query",
-            "--key",
-            &other,
-            "--file",
-            &file,
-            "--connect",
-            &served.url(),
-        ],
+        &place.line(&format!("{query} --connect {}", served.url())),
         3,
     );
     // A server does not serve what its owner did not sign.
-    let wrong = [
-        "serve",
-        &place.at("local"),
-        "--key",
-        &other,
-        "--plaintext",
-        "--anyone",
-    ];
-    failed(&wrong, 3);
+    failed(
+        &place.line("serve @local --key @other.key --plaintext --anyone"),
+        3,
+    );
 }
 
 #[test]
@@ -99,35 +71,21 @@ fn a_pinned_reader_does_not_go_back() {
     let old = place.path("old");
     copy(&place.path("masked"), &old);
     fs::write(place.path("more.npy"), npy(&part(&place.base, 0..1))).unwrap();
-    done(&[
-        "index",
-        "add",
-        &index,
-        &place.at("more.npy"),
-        "--key",
-        &place.at("owner.key"),
-    ]);
+    done(&place.line("index add @masked @more.npy --key @owner.key"));
     let pin = place.at("pin");
     place.query(&["--index", &index, "--pin", &pin]);
     let seen = fs::read_to_string(&pin).unwrap();
-    let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
-    let args = ["query", "--key", &key, "--file", &file, "--pin", &pin];
-    let back = failed(&[&args[..], &["--index", &place.at("old")]].concat(), 3);
+    let of = |index: &str| {
+        let query = "query --key @reader.key --file @queries.npy --pin @pin";
+        failed(&place.line(&format!("{query} --index @{index}")), 3)
+    };
+    let back = of("old");
     assert!(back.contains("already seen version 2"), "{back}");
     // An index that was changed in another way after a restore is another history.
-    let fork = [
-        "index",
-        "delete",
-        &place.at("old"),
-        "--ids",
-        "5",
-        "--key",
-        &place.at("owner.key"),
-    ];
-    done(&fork);
-    failed(&[&args[..], &["--index", &place.at("old")]].concat(), 3);
+    done(&place.line("index delete @old --ids 5 --key @owner.key"));
+    of("old");
     place.build_mode("local");
-    failed(&[&args[..], &["--index", &place.at("local")]].concat(), 3);
+    of("local");
     assert_eq!(fs::read_to_string(&pin).unwrap(), seen);
 }
 

@@ -33,25 +33,21 @@ fn clients_prove_who_they_are() {
     let place = Place::new();
     place.build_mode("open");
     for name in ["alice", "mallory"] {
-        let key = place.at(&format!("{name}.key"));
-        done(&["keys", "new", "client", &key]);
-        let public = place.at(&format!("{name}.pub"));
-        done(&["keys", "new", "client-public", &public, "--from", &key]);
+        done(&place.line(&format!("keys new client @{name}.key")));
+        let public = format!("keys new client-public @{name}.pub --from @{name}.key");
+        done(&place.line(&public));
     }
-    let (index, owner, alice) = (
-        place.at("open"),
-        place.at("owner.pub"),
-        place.at("alice.pub"),
-    );
-    let served = Served::new(&[&index, "--key", &owner, "--plaintext", "--client", &alice]);
+    let served = "@open --key @owner.pub --plaintext --client @alice.pub";
+    let served = Served::new(&place.line(served));
     let url = served.url();
     let found = place.query(&["--connect", &url, "--client-key", &place.at("alice.key")]);
     assert_found(&found, "open");
-    let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
-    let args = ["query", "--key", &key, "--file", &file, "--connect", &url];
-    assert!(failed(&args, 4).contains("not signed"));
-    let mallory = place.at("mallory.key");
-    let unknown = failed(&[&args[..], &["--client-key", &mallory]].concat(), 4);
+    let query = format!("query --key @reader.key --file @queries.npy --connect {url}");
+    assert!(failed(&place.line(&query), 4).contains("not signed"));
+    let unknown = failed(
+        &place.line(&format!("{query} --client-key @mallory.key")),
+        4,
+    );
     assert!(unknown.contains("not known"), "{unknown}");
 }
 
@@ -70,33 +66,18 @@ fn tls_is_checked_against_the_given_roots() {
     };
     made("server");
     made("other");
-    let served = Served::new(&[
-        &place.at("local"),
-        "--key",
-        &place.at("owner.pub"),
-        "--anyone",
-        "--cert",
-        &place.at("server.pem"),
-        "--cert-key",
-        &place.at("server.pk"),
-    ]);
+    let tls = "--anyone --cert @server.pem --cert-key @server.pk";
+    let served = Served::new(&place.line(&format!("@local --key @owner.pub {tls}")));
     let url = format!("https://{}", served.address);
     let tls = ["--connect", &url, "--server-name", "localhost"];
     let found = place.query(&[&tls[..], &["--roots", &place.at("server.pem")]].concat());
     assert_found(&found, "local");
-    let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
-    let args = ["query", "--key", &key, "--file", &file];
-    failed(
-        &[&args[..], &tls, &["--roots", &place.at("other.pem")]].concat(),
-        4,
-    );
+    let query = "query --key @reader.key --file @queries.npy";
+    let other = format!("{query} --connect {url} --server-name localhost --roots @other.pem");
+    failed(&place.line(&other), 4);
     // No TLS where there is some.
     failed(
-        &[
-            &args[..],
-            &["--connect", &format!("http://{}", served.address)],
-        ]
-        .concat(),
+        &place.line(&format!("{query} --connect http://{}", served.address)),
         4,
     );
 }
@@ -104,17 +85,16 @@ fn tls_is_checked_against_the_given_roots() {
 #[test]
 fn a_running_server_follows_the_index() {
     let place = Place::new();
-    let index = place.build_mode("masked");
+    place.build_mode("masked");
     let served = Served::plain(&place, "masked");
     assert_eq!(nearest(&place.query(&["--connect", &served.url()]))[0], 0);
-    let (key, owner) = (place.at("owner.key"), &place);
-    done(&["index", "delete", &index, "--ids", "0", "--key", &key]);
+    done(&place.line("index delete @masked --ids 0 --key @owner.key"));
     let now = served.line();
     assert_eq!(
         (now["event"].as_str(), now["version"].as_u64()),
         (Some("following"), Some(2))
     );
-    let found = owner.query(&["--connect", &served.url()]);
+    let found = place.query(&["--connect", &served.url()]);
     assert_eq!(found["version"].as_u64(), Some(2));
     assert_ne!(nearest(&found)[0], 0);
 }

@@ -17,9 +17,10 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) fn new(args: &[&str]) -> Self {
+    pub(crate) fn new(args: &[String]) -> Self {
         let fixed = ["serve", "--json", "--listen", "127.0.0.1:0"];
-        let mut child = command(&[&fixed[..], args].concat())
+        let mut child = command(&fixed)
+            .args(args)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -41,13 +42,8 @@ impl Served {
     }
 
     pub(crate) fn plain(place: &Place, index: &str) -> Self {
-        Self::new(&[
-            &place.at(index),
-            "--key",
-            &place.at("owner.pub"),
-            "--plaintext",
-            "--anyone",
-        ])
+        let open = "--key @owner.pub --plaintext --anyone";
+        Self::new(&place.line(&format!("@{index} {open}")))
     }
 
     /// What it says next.

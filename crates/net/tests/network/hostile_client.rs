@@ -21,7 +21,7 @@ use crate::parties::{
 };
 
 /// That somebody else is still served.
-fn still_serves(running: &Running) {
+pub(crate) fn still_serves(running: &Running) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
     Client::connect(&mut connection, &owner().reader(), 0).unwrap();
 }
@@ -219,7 +219,7 @@ fn too_many_requests_are_refused_by_rate() {
 }
 
 /// Whether the other side closes within the time.
-fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
+pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
     tcp.set_read_timeout(Some(within)).unwrap();
     let mut bytes = [0; 1024];
     loop {
@@ -229,43 +229,6 @@ fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
             Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
         }
     }
-}
-
-#[test]
-fn a_flood_of_connections_is_held_to_its_number() {
-    let set = set();
-    let limits = Limits {
-        connections: 4,
-        ..Limits::default()
-    };
-    let running = open_door(server(2, &set), limits);
-    let mut flood: Vec<TcpStream> = (0..40)
-        .map(|_| TcpStream::connect(running.address()).unwrap())
-        .collect();
-    std::thread::sleep(Duration::from_millis(500));
-    let closed: Vec<bool> = flood
-        .iter_mut()
-        .map(|tcp| closes(tcp, Duration::from_millis(20)))
-        .collect();
-    assert_eq!(closed.iter().filter(|&&closed| !closed).count(), 4);
-    let metrics = running.service().metrics();
-    assert!(metrics.contains("sordino_connections 4"), "{metrics}");
-    assert!(
-        metrics.contains("sordino_connections_refused_total 36"),
-        "{metrics}"
-    );
-    drop(flood);
-    // Their places are free again.
-    let start = Instant::now();
-    while running
-        .service()
-        .metrics()
-        .contains("sordino_connections 4")
-    {
-        assert!(start.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    still_serves(&running);
 }
 
 /// Short limits, so that the tests are.

@@ -18,18 +18,18 @@ pub(super) struct Download {
 }
 
 impl Download {
-    /// Fetches the parts of all segments from number `kept` on, and the deletions. The requests, and
-    /// how parts share replies, follow from the manifest and `kept` alone.
+    /// Fetches all parts but what is kept. The requests, and how parts share replies, follow from the
+    /// manifest and `kept` alone.
     pub(super) fn new(
         transport: &mut impl Transport,
         manifest: &SignedManifest,
-        kept: usize,
+        kept: Kept,
     ) -> Result<Self, Error> {
         let mut given = manifest.parts()?;
         given.retain(|part| part.holder.is_given());
         let wanted = (0u16..)
             .zip(&given)
-            .filter(|(_, part)| part.segment.is_none_or(|at| at >= kept));
+            .filter(|(_, part)| !kept.has(manifest, part));
         let mut download = Self {
             parts: HashMap::new(),
             bytes: 0,
@@ -86,8 +86,36 @@ impl Download {
     }
 }
 
+/// What a client that comes from another version of an index has already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The number of segments, from the first on.
+    pub(super) segments: usize,
+    /// Whether it has the payloads, or the hint to fetch them with.
+    pub(super) payloads: bool,
+}
+
+impl Kept {
+    /// What two versions share: it follows from them alone, so it is the same for all clients.
+    pub(super) fn between(old: &Manifest, new: &Manifest) -> Self {
+        Self {
+            segments: shared(old, new),
+            // The digests of the payloads' parts, and what their keys are derived from.
+            payloads: old.payloads.is_some() && old.payloads == new.payloads,
+        }
+    }
+
+    fn has(self, manifest: &Manifest, part: &Part) -> bool {
+        let payload = || manifest.payloads.as_ref().is_some_and(|all| all.has(part));
+        match part.segment {
+            Some(at) => at < self.segments,
+            None => self.payloads && payload(),
+        }
+    }
+}
+
 /// The number of segments, from the first on, that two versions of an index share.
-pub(super) fn shared(old: &Manifest, new: &Manifest) -> usize {
+fn shared(old: &Manifest, new: &Manifest) -> usize {
     let frame = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
     let alike = match (&old.mode, &new.mode) {
         (Mode::Sealed(old), Mode::Sealed(new)) => {

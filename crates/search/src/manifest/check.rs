@@ -120,6 +120,10 @@ impl Manifest {
             "buckets of another dimension",
         )?;
         require(
+            sealed.layout.codec.serves(self.metric),
+            "buckets whose code does not serve the metric: build the index anew",
+        )?;
+        require(
             (1..=n).contains(&sealed.layout.slots),
             "slots outside 1 to n",
         )?;

@@ -7,8 +7,9 @@ use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::index;
 use crate::manifest::{Digest, Routing};
+use crate::metric::Metric;
 use crate::recall::number;
-use crate::wire::message_len;
+use crate::wire::{message_len, request_len};
 
 /// One way to cut an index, with what it would cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,14 +88,14 @@ fn predicted_probes(
 }
 
 /// For each number of clusters the cheapest codec and routing, fewest clusters first.
-pub(super) fn all(n: usize, dim: usize, wish: &Wish) -> Vec<Candidate> {
+pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Candidate> {
     // A hair of probes is saved by very many clusters, but a bucket must be worth its frame.
     let most = (n / 4).max(1);
     let mut candidates = Vec::new();
     for clusters in (0..=20).map(|log| 1usize << log).filter(|&c| c <= most) {
         let ways = Codec::ALL
             .into_iter()
-            .filter(|codec| ceiling(*codec) > wish.recall);
+            .filter(|codec| codec.serves(metric) && ceiling(*codec) > wish.recall);
         let ways = ways.flat_map(|codec| Routing::ALL.map(|routing| (codec, routing)));
         // Vectors of a hashed bucket are not near its vertex: there is nothing to be saved by
         // storing differences.
@@ -148,7 +149,7 @@ pub(super) fn cost(
         Routing::Downloaded | Routing::Hashed => {}
         Routing::Encrypted => {
             let params = dot::Params::rlwe_2048_50();
-            up += message_len(dot::Query::encoded_len(dim)) as u64;
+            up += request_len(dot::Query::encoded_len(dim)) as u64;
             let reply = dot::Reply::encoded_len(&params, dim, clusters).ok()?;
             down += message_len(reply) as u64;
         }
@@ -163,8 +164,9 @@ pub(super) fn cost(
 /// Bytes up and down of fetching buckets.
 pub(super) fn fetch_cost(clusters: usize, layout: &Layout, probes: usize) -> Option<(u64, u64)> {
     let params = pir_params(clusters, layout)?;
-    let len = |each: usize| message_len(probes * each) as u64;
-    Some((len(params.query_len()), len(params.answer_len())))
+    let up = request_len(probes * params.query_len()) as u64;
+    let down = message_len(probes * params.answer_len()) as u64;
+    Some((up, down))
 }
 
 fn pir_params(clusters: usize, layout: &Layout) -> Option<sordino_pir::Params> {
@@ -204,6 +206,20 @@ mod tests {
         assert_eq!(trained(100_000, 4, 0.99), 4);
         let few = trained(100_000, 2048, 0.3);
         assert!((1..5).contains(&few), "{few}");
+    }
+
+    /// At a low recall short codes are cheapest, wherever they serve.
+    #[test]
+    fn other_metrics_than_the_cosine_are_stored_in_8_bits() {
+        let wish = Wish {
+            recall: 0.8,
+            ..Wish::default()
+        };
+        for metric in Metric::ALL {
+            let plan = crate::Plan::for_metric(100_000, 128, metric, wish).unwrap();
+            let short = plan.chosen().layout.codec != Codec::Int8;
+            assert_eq!(short, metric == Metric::Cosine, "{metric:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,16 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            once: self.once + other.once,
+            up: self.up + other.up,
+            down: self.down + other.down,
+        }
+    }
+
     /// Bytes in all for this many queries.
     #[must_use]
     pub fn total(&self, queries: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Bytes, Candidate, Plan, Refusal, Table, Terms, break_even};
+use super::{Bytes, Candidate, Plan, Refusal, Retrieval, Table, Terms, break_even};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,6 +98,25 @@ impl fmt::Display for Table {
                 row.client.as_secs_f64() * 1e3,
                 row.refusal.map_or("", Refusal::name),
                 row.hides,
+            )?;
+        }
+        if let Some(payloads) = self.payloads() {
+            let Retrieval { cost, .. } = payloads;
+            let (server, client) = payloads.times(&self.speed);
+            writeln!(
+                f,
+                "    {:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} in every row; {} of {} B at a time",
+                "payloads",
+                payloads.form(),
+                Bytes(cost.once),
+                Bytes(cost.up + cost.down),
+                Bytes(cost.total(self.queries)),
+                server.as_secs_f64() * 1e3,
+                client.as_secs_f64() * 1e3,
+                "",
+                "",
+                payloads.fetched,
+                payloads.class.capacity(),
             )?;
         }
         match recommended {

@@ -5,7 +5,7 @@ use sordino_ckks::column;
 use super::Cost;
 use crate::Error;
 use crate::manifest::Packing;
-use crate::wire::message_len;
+use crate::wire::{message_len, request_len};
 
 /// How an index that is scored whole is packed, and what a client of it transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ fn cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
     let len = |body: usize| message_len(body) as u64;
     Ok(Cost {
         once: len(column::Hint::encoded_len(params, dim, n)?),
-        up: len(column::Query::encoded_len(params, dim)?),
+        up: request_len(column::Query::encoded_len(params, dim)?) as u64,
         down: len(column::Reply::encoded_len(params, dim, n)?),
     })
 }

@@ -90,7 +90,7 @@ impl Speed {
         let codes: Vec<i32> = residue::codes(synthetic::uniform(1, DIM, 1).row(0)).collect();
         let pads = Pad::new(Zeroizing::new([1; 32]), 1);
         let mut products = vec![0; N];
-        let pad = best(|| pads.products(&codes, &mut products)) / (N * DIM) as f64;
+        let pad = shortest(|| pads.products(&codes, &mut products)).each(N * DIM);
         Ok(Self {
             pir_scan,
             pir_word,
@@ -112,14 +112,37 @@ const N: usize = 1 << 15;
 const DIM: usize = 128;
 const PROBES: usize = 16;
 
-/// The shortest of three runs, in nanoseconds: what disturbs a run makes it longer.
-fn best(mut run: impl FnMut()) -> f64 {
-    let time = |_| {
+/// Runs of each step.
+const RUNS: usize = 3;
+
+/// The shortest run of a step, in nanoseconds: what disturbs a run makes it longer.
+struct Shortest(f64);
+
+impl Shortest {
+    fn new() -> Self {
+        Self(f64::INFINITY)
+    }
+
+    fn time<T>(&mut self, step: impl FnOnce() -> T) -> T {
         let start = Instant::now();
-        run();
-        nanoseconds(start)
-    };
-    (0..3).map(time).fold(f64::INFINITY, f64::min)
+        let made = step();
+        self.0 = self.0.min(start.elapsed().as_secs_f64() * 1e9);
+        made
+    }
+
+    /// Nanoseconds of one of so many units.
+    fn each(&self, units: usize) -> f64 {
+        self.0 / units as f64
+    }
+}
+
+/// The shortest of the runs of a step that needs nothing prepared for each.
+fn shortest(mut step: impl FnMut()) -> Shortest {
+    let mut shortest = Shortest::new();
+    for _ in 0..RUNS {
+        shortest.time(&mut step);
+    }
+    shortest
 }
 
 fn pir(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
@@ -130,22 +153,15 @@ fn pir(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
     let (server, hint) =
         simple::Server::setup(Database::from_slice(&params, &bytes)?, &params, &seed)?;
     let client = simple::Client::new(&params, &seed, &hint)?;
-    let (mut scan, mut word) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..3 {
-        let start = Instant::now();
-        let (secrets, queries) = client.query_batch(rng, &[0; PROBES])?;
-        let asked = nanoseconds(start);
-        let start = Instant::now();
-        let answers = server.answer_batch(&queries)?;
-        scan = scan.min(nanoseconds(start));
-        let start = Instant::now();
-        black_box(client.recover_batch(secrets, &answers)?);
-        word = word.min(asked + nanoseconds(start));
+    let [mut asks, mut scan, mut recovers] = [(); 3].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (secrets, queries) = asks.time(|| client.query_batch(rng, &[0; PROBES]))?;
+        let answers = scan.time(|| server.answer_batch(&queries))?;
+        black_box(recovers.time(|| client.recover_batch(secrets, &answers))?);
     }
-    let words = (params.columns() + params.rows()) * params.n();
-    let bytes = params.rows() * params.columns();
-    let each = |time: f64, units: usize| time / (PROBES * units) as f64;
-    Ok((each(scan, bytes), each(word, words)))
+    let words = PROBES * (params.columns() + params.rows()) * params.n();
+    let bytes = PROBES * params.rows() * params.columns();
+    Ok((scan.each(bytes), asks.each(words) + recovers.each(words)))
 }
 
 fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
@@ -154,24 +170,16 @@ fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
     let (database, hint) = column::Database::encode_modular(&params, [1; 32], &codes, DIM)?;
     let client = column::Client::new(&params, [1; 32], DIM, N, &hint)?;
     let query = &codes[..DIM];
-    let (mut asks, mut scores, mut reads) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    for _ in 0..3 {
-        let start = Instant::now();
-        let (secret, query) = client.encrypt_modular(rng, query)?;
-        asks = asks.min(nanoseconds(start));
-        let start = Instant::now();
-        let reply = database.score(&query)?;
-        scores = scores.min(nanoseconds(start));
-        let start = Instant::now();
-        black_box(client.decrypt_modular(secret, &reply)?);
-        reads = reads.min(nanoseconds(start));
+    let [mut asks, mut scores, mut reads] = [(); 3].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (secret, query) = asks.time(|| client.encrypt_modular(rng, query))?;
+        let reply = scores.time(|| database.score(&query))?;
+        black_box(reads.time(|| client.decrypt_modular(secret, &reply))?);
     }
-    let polynomials = DIM.div_ceil(params.t());
-    let blocks = blocks(N, &params);
     Ok((
-        scores / (N * DIM) as f64,
-        asks / polynomials as f64,
-        reads / blocks as f64,
+        scores.each(N * DIM),
+        asks.each(DIM.div_ceil(params.t())),
+        reads.each(blocks(N, &params)),
     ))
 }
 
@@ -180,17 +188,13 @@ fn centroids(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
     let params = dot::Params::rlwe_2048_50();
     let vectors = synthetic::uniform(CENTROIDS, DIM, 1);
     let database = dot::Plaintexts::encode(&params, vectors.as_slice(), DIM)?;
-    let (mut scores, mut reads) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..3 {
+    let [mut scores, mut reads] = [(); 2].map(|()| Shortest::new());
+    for _ in 0..RUNS {
         let (secret, query) = dot::encrypt(rng, &params, vectors.row(0))?;
-        let start = Instant::now();
-        let reply = database.score(&query)?;
-        scores = scores.min(nanoseconds(start));
-        let start = Instant::now();
-        black_box(secret.decrypt(CENTROIDS, &reply)?);
-        reads = reads.min(nanoseconds(start));
+        let reply = scores.time(|| database.score(&query))?;
+        black_box(reads.time(|| secret.decrypt(CENTROIDS, &reply))?);
     }
-    Ok((scores / (CENTROIDS * DIM) as f64, reads / CENTROIDS as f64))
+    Ok((scores.each(CENTROIDS * DIM), reads.each(CENTROIDS)))
 }
 
 fn local() -> (f64, f64, f64) {
@@ -203,13 +207,13 @@ fn local() -> (f64, f64, f64) {
     let entries: Vec<(u32, &[f32])> = (0..).zip(vectors.rows()).collect();
     let seal = Seal::new(&[1; 32], "bucket", [1; 16], 1);
     let sealed = layout.seal(&seal, 0, &layout.write(&[], &entries));
-    let open = best(|| {
+    let open = shortest(|| {
         let mut opened = Opened::default();
         let _ = layout.open(&seal, 0, &sealed, &mut opened);
         black_box(&opened);
     });
 
-    let centroid = best(|| {
+    let centroid = shortest(|| {
         let scores = vectors
             .rows()
             .map(|row| crate::vectors::dot(row, vectors.row(0)));
@@ -220,23 +224,19 @@ fn local() -> (f64, f64, f64) {
     (0..)
         .zip(vectors.rows())
         .for_each(|(id, row)| opened.push(id, row));
-    let product = best(|| {
+    let product = shortest(|| {
         black_box(opened.nearest_of_all(vectors.row(0), 10));
     });
     (
-        product / (N * DIM) as f64,
-        open / (1024 * DIM) as f64,
-        centroid / (1024 * DIM) as f64,
+        product.each(N * DIM),
+        open.each(1024 * DIM),
+        centroid.each(1024 * DIM),
     )
 }
 
 /// Blocks of scores that the column packing makes of `n` vectors.
 pub(super) fn blocks(n: usize, params: &column::Params) -> usize {
     n.div_ceil(params.degree() / params.t())
-}
-
-fn nanoseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e9
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sordino_ckks::column;
 
 use super::speed::{Speed, blocks};
-use super::{Candidate, Cost, Plan, Scoring, break_even};
+use super::{Candidate, Cost, Plan, Retrieval, Scoring, break_even};
 use crate::manifest::Routing;
 
 /// What modes are weighed by beside a plan's bytes.
@@ -54,7 +54,7 @@ impl Refusal {
     }
 }
 
-/// One mode, as planned.
+/// One mode, as planned, with its records' payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// The mode's name.
@@ -79,6 +79,8 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub(super) queries: u64,
+    pub(super) speed: Speed,
+    payloads: Option<Retrieval>,
     rows: Vec<Row>,
 }
 
@@ -117,13 +119,41 @@ impl Plan {
             open.map(|row| (row, COLUMNS_RECALL)),
             Some(local),
         ];
-        let judged = |(mut row, recall): (Row, f64)| {
+        let judged = |(row, recall): (Row, f64)| {
+            let mut row = self.with_payload_costs(row, speed);
             row.refusal = self.refusal(&row, recall, &terms);
             row
         };
         Table {
             queries: self.wish.queries,
+            speed: terms.speed,
+            payloads: self.payloads,
             rows: rows.into_iter().flatten().map(judged).collect(),
+        }
+    }
+
+    /// The row with what payloads cost, against downloading them all too.
+    fn with_payload_costs(&self, row: Row, speed: &Speed) -> Row {
+        let Some(payloads) = &self.payloads else {
+            return row;
+        };
+        let (server, client) = payloads.times(speed);
+        let cost = row.cost.and(&payloads.cost);
+        let download = Cost {
+            once: self.download.once + payloads.whole(),
+            ..self.download
+        };
+        let nothing_more = row.mode == LOCAL && payloads.params.is_none();
+        Row {
+            cost,
+            server: row.server + server,
+            client: row.client + client,
+            break_even: if nothing_more {
+                None
+            } else {
+                break_even(&cost, &download)
+            },
+            ..row
         }
     }
 
@@ -243,6 +273,12 @@ impl Table {
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// What payloads cost, which is part of every row; `None` if the records have none.
+    #[must_use]
+    pub fn payloads(&self) -> Option<&Retrieval> {
+        self.payloads.as_ref()
     }
 
     /// Of the modes that the terms allow the one that moves the fewest bytes in all, of equals the

@@ -8,6 +8,7 @@ use crate::build::{self, form};
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
 use crate::manifest::{Manifest, Mode, SignedManifest};
+use crate::metric::AsQuery;
 use crate::payload::Payloads;
 use crate::segment::Scribe;
 use crate::{Error, manifest};
@@ -20,6 +21,8 @@ pub(super) struct Draft {
     pub(super) sets: Vec<IdSet>,
     pub(super) dead: Vec<IdSet>,
     pub(super) payloads: Option<Payloads>,
+    /// Vectors as queries, to measure with.
+    pub(super) as_query: AsQuery,
 }
 
 impl Draft {

@@ -70,7 +70,8 @@ impl<D: Disk> Store<D> {
         if let Some(mode) = sealed {
             let (ids, units) = waiting.take(usize::MAX)?;
             let wish = mode.wish(self.manifest.k as usize, units.len());
-            let made = Draft::sealed(rng, &self.folder, &scribe, (ids, &units), wish, progress)?;
+            let how = (wish, draft.as_query);
+            let made = Draft::sealed(rng, &self.folder, &scribe, (ids, &units), how, progress)?;
             let version = self.commit(rng, &scribe, made.0, None)?;
             self.measured = Some(made.1);
             return Ok(version);

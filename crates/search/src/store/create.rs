@@ -13,7 +13,7 @@ use crate::columns::Rows;
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
 use crate::manifest::{Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing, Segment};
-use crate::metric::Space;
+use crate::metric::{AsQuery, Space};
 use crate::plan::{Plan, Wish};
 use crate::recall::number;
 use crate::segment::Scribe;
@@ -127,7 +127,7 @@ impl Draft {
                 if segments.is_empty() {
                     progress(Step::Sketch);
                     let seed = scribe.reader().sketch_seed(&segment.id);
-                    *sketch = Sketch::of_units(units, seed, self.k);
+                    *sketch = Sketch::of_units(units, &self.as_query, seed, self.k);
                 }
                 segments.push(segment);
             }
@@ -147,11 +147,11 @@ impl Draft {
         folder: &Folder<D>,
         scribe: &Scribe<'_>,
         (ids, units): (IdSet, &Vectors),
-        wish: Wish,
+        (wish, as_query): (Wish, AsQuery),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
-        let plan = Plan::new(units.len(), units.dim(), wish)?;
-        let base = Base::new(rng, scribe, &ids, units, &plan, progress)?;
+        let plan = Plan::for_metric(units.len(), units.dim(), as_query.metric(), wish)?;
+        let base = Base::new(rng, scribe, &ids, units, &plan, &as_query, progress)?;
         let Base {
             mode,
             buckets,
@@ -172,6 +172,7 @@ impl Draft {
             sets: vec![ids],
             dead: vec![IdSet::default()],
             payloads: None,
+            as_query,
         };
         let measured = Measured {
             expected_recall,
@@ -310,6 +311,7 @@ impl Stream {
             sets: Vec::new(),
             dead: Vec::new(),
             payloads: None,
+            as_query: self.as_query(),
         };
         let sealed = matches!(spec.form, Form::Sealed { .. });
         let mut waiting = Waiting::new(self.dim);
@@ -361,7 +363,8 @@ impl Stream {
                 queries,
                 routing,
             };
-            let made = Draft::sealed(rng, folder, scribe, (ids, &units), wish, progress)?;
+            let how = (wish, self.as_query());
+            let made = Draft::sealed(rng, folder, scribe, (ids, &units), how, progress)?;
             let (mut draft, measured) = made;
             draft.write_payloads(rng, folder, scribe, self.payloads)?;
             return Ok((draft, Some(measured)));
@@ -369,6 +372,11 @@ impl Stream {
         draft.add(rng, folder, scribe, (ids, &units), progress)?;
         draft.write_payloads(rng, folder, scribe, self.payloads)?;
         Ok((draft, None))
+    }
+
+    fn as_query(&self) -> AsQuery {
+        let width = self.dim + self.space.metric.added() as usize;
+        AsQuery::new(self.space, self.rotation, width)
     }
 
     /// The next records, as they are stored.

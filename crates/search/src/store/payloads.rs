@@ -81,13 +81,18 @@ impl<D: Disk> Store<D> {
         if before.is_none() && changes.is_none() {
             return Ok(());
         }
-        let mut all = before.unwrap_or_default();
-        if changes.is_none() && draft.live()?.iter().eq(all.keys().copied()) {
-            // The same records as before, in other segments.
+        let changes = changes.unwrap_or_default();
+        if let Some(before) = &before
+            && draft.live()?.iter().eq(before.keys().copied())
+            && changes.iter().all(|(id, new)| before.get(id) == Some(new))
+        {
+            // The same records as before, with other vectors or in other segments: clients that have
+            // these payloads keep them.
             draft.payloads.clone_from(&self.manifest.payloads);
             return Ok(());
         }
-        all.extend(changes.unwrap_or_default());
+        let mut all = before.unwrap_or_default();
+        all.extend(changes);
         draft.write_payloads(rng, &self.folder, scribe, Some(all))
     }
 }

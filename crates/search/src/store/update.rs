@@ -127,6 +127,7 @@ impl<D: Disk> Store<D> {
             sets: self.sets.clone(),
             dead: self.dead.clone(),
             payloads: self.manifest.payloads.clone(),
+            as_query: self.manifest.as_query(),
         }
     }
 

@@ -1,0 +1,103 @@
+//! More connections than a server takes, of one client or of all.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use sordino_net::{Limits, Running};
+use sordino_search::Client;
+
+use crate::hostile_client::{closes, still_serves};
+use crate::parties::{connect, open_door, owner, rng, server, set};
+
+/// How many of the connections the server has not closed.
+fn held(flood: &mut [TcpStream]) -> usize {
+    std::thread::sleep(Duration::from_millis(500));
+    let open = |tcp: &mut TcpStream| !closes(tcp, Duration::from_millis(20));
+    flood.iter_mut().map(open).filter(|&open| open).count()
+}
+
+/// Waits until the server counts this many connections.
+fn counts(running: &Running, connections: usize) {
+    let line = format!("sordino_connections {connections}\n");
+    let start = Instant::now();
+    while !running.service().metrics().contains(&line) {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_flood_of_connections_is_held_to_its_number() {
+    let set = set();
+    let limits = Limits {
+        connections: 4,
+        ..Limits::default()
+    };
+    let running = open_door(server(2, &set), limits);
+    let mut flood: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(running.address()).unwrap())
+        .collect();
+    assert_eq!(held(&mut flood), 4);
+    let metrics = running.service().metrics();
+    assert!(metrics.contains("sordino_connections 4"), "{metrics}");
+    assert!(
+        metrics.contains("sordino_connections_refused_total 36"),
+        "{metrics}"
+    );
+    drop(flood);
+    // Their places are free again.
+    counts(&running, 0);
+    still_serves(&running);
+}
+
+/// Connections to `to` from another address of this machine than clients have by default.
+#[cfg(target_os = "linux")]
+fn elsewhere(to: SocketAddr, count: usize) -> Vec<TcpStream> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let from = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), 0));
+    let connection = |_| {
+        runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind(from).unwrap();
+            let tcp = socket.connect(to).await.unwrap().into_std().unwrap();
+            tcp.set_nonblocking(false).unwrap();
+            tcp
+        })
+    };
+    (0..count).map(connection).collect()
+}
+
+/// Only Linux has more than one loopback address without being told to.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_from_one_address_leaves_the_others_their_places() {
+    let set = set();
+    let limits = Limits {
+        connections: 8,
+        per_address: 3,
+        ..Limits::default()
+    };
+    let running = open_door(server(4, &set), limits);
+    let mut flood = elsewhere(running.address(), 60);
+    assert_eq!(held(&mut flood), 3);
+    let metrics = running.service().metrics();
+    assert!(
+        metrics.contains("sordino_connections_refused_total 57"),
+        "{metrics}"
+    );
+    // Whole searches, while the flood goes on.
+    let mut connection = connect(&running);
+    let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    for seed in 0..3 {
+        flood.extend(elsewhere(running.address(), 20));
+        let query = set.queries.row(0);
+        let found = client.search(&mut rng(seed), &mut connection, query);
+        assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
+    }
+    assert_eq!(held(&mut flood), 3);
+    // What an address gives back it may take again.
+    drop((connection, flood));
+    counts(&running, 0);
+    assert_eq!(held(&mut elsewhere(running.address(), 5)), 3);
+    still_serves(&running);
+}

@@ -1,0 +1,97 @@
+//! What it costs that records carry payloads.
+
+use std::time::Duration;
+
+use sordino_pir::Params;
+
+use super::{Cost, Speed, check};
+use crate::Error;
+use crate::ids::{self, IdSet};
+use crate::payload::{self, Class};
+use crate::recall::number;
+use crate::seal::TAG_LEN;
+use crate::wire::{message_len, request_len};
+
+/// How the payloads of an index are fetched, and what a client transfers for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retrieval {
+    /// Records.
+    pub slots: usize,
+    /// The size that all payloads are padded to.
+    pub class: Class,
+    /// Payloads of a search: the number of its results.
+    pub fetched: usize,
+    /// The layout of the PIR; `None`: all payloads are downloaded once.
+    pub params: Option<Params>,
+    /// What a client transfers. The list of whose payload is where is counted as it is for records
+    /// that are numbered from 0.
+    pub cost: Cost,
+}
+
+impl Retrieval {
+    /// Plans payloads of at most `longest` bytes for `n` records, of which a search fetches `k`.
+    pub(super) fn new(n: usize, k: usize, longest: usize) -> Result<Self, Error> {
+        check(n, 1, k)?;
+        let class = Class::of(longest)?;
+        let params = payload::cheapest(n, class, k)?;
+        let mut list = Vec::new();
+        IdSet::range(number(n)).write(&mut list);
+        ids::pad(&mut list);
+        let list = (list.len() + TAG_LEN) as u64;
+        let cost = match &params {
+            None => Cost {
+                once: n as u64 * class.sealed_len() as u64 + list,
+                up: 0,
+                down: 0,
+            },
+            Some(params) => Cost {
+                once: params.hint_len() as u64 + list,
+                up: request_len(k * params.query_len()) as u64,
+                down: message_len(k * params.answer_len()) as u64,
+            },
+        };
+        Ok(Self {
+            slots: n,
+            class,
+            fetched: k,
+            params,
+            cost,
+        })
+    }
+
+    /// Bytes of all payloads, as they are sealed.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        self.slots as u64 * self.class.sealed_len() as u64
+    }
+
+    /// The server's and the client's time for the payloads of one search, on one thread.
+    #[must_use]
+    pub fn times(&self, speed: &Speed) -> (Duration, Duration) {
+        let (server, client) = self.nanoseconds(speed);
+        let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
+        (time(server), time(client))
+    }
+
+    /// The word for how they are fetched, in reports.
+    #[must_use]
+    pub fn form(&self) -> &'static str {
+        match self.params {
+            Some(_) => "PIR",
+            None => "downloaded",
+        }
+    }
+
+    fn nanoseconds(&self, speed: &Speed) -> (f64, f64) {
+        let Some(params) = &self.params else {
+            return (0.0, 0.0);
+        };
+        let fetched = self.fetched as f64;
+        let bytes = params.rows() as f64 * params.columns() as f64;
+        let words = (params.columns() + params.rows()) as f64 * params.n() as f64;
+        (
+            speed.pir_scan * fetched * bytes,
+            speed.pir_word * fetched * words,
+        )
+    }
+}

@@ -1,0 +1,115 @@
+//! What is promised of the recall of every metric, measured with queries that the builder has not seen.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::code::Codec;
+use sordino_search::manifest::Mode;
+use sordino_search::{
+    Client, Form, InProcess, Index, Metric, OwnerKeys, Routing, Server, Spec, Store, Vectors,
+    synthetic,
+};
+
+const K: usize = 10;
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([5; 32])
+}
+
+/// Vectors of many lengths.
+fn scaled(unit: &Vectors) -> Vectors {
+    let length = |at: u32| 0.7 + (at * 31 % 60) as f32 / 100.0;
+    let rows = (0..)
+        .zip(unit.rows())
+        .flat_map(|(at, row)| row.iter().map(move |x| x * length(at)));
+    Vectors::new(unit.dim(), rows.collect()).expect("a matrix")
+}
+
+/// Larger is nearer.
+fn nearness(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
+    let sum = |of: fn(f32, f32) -> f32| a.iter().zip(b).map(|(&a, &b)| of(a, b)).sum::<f32>();
+    match metric {
+        Metric::Cosine => sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt(),
+        Metric::InnerProduct => sum(|a, b| a * b),
+        Metric::Euclidean => -sum(|a, b| (a - b) * (a - b)),
+    }
+}
+
+fn nearest(metric: Metric, base: &Vectors, query: &[f32]) -> Vec<u32> {
+    let rows = (0u32..).zip(base.rows());
+    let mut all: Vec<(f32, u32)> = rows
+        .map(|(id, row)| (nearness(metric, row, query), id))
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.iter().take(K).map(|found| found.1).collect()
+}
+
+/// A store in this form, and the recall of searches in it.
+fn measured(
+    metric: Metric,
+    form: Form,
+    (n, dim, seed): (usize, usize, u64),
+    count: usize,
+) -> (Store, f64) {
+    let (base, queries) = synthetic::clustered(n, count, dim, seed);
+    let (base, queries) = (scaled(&base), scaled(&queries));
+    let dir = tempfile::tempdir().expect("a directory");
+    let (rng, spec) = (
+        &mut StdRng::seed_from_u64(1),
+        Spec {
+            k: K,
+            metric,
+            form,
+            ..Spec::default()
+        },
+    );
+    let batches = [Ok(base.clone().into())];
+    let store = Store::create(dir.path(), rng, &keys(), &spec, batches, &mut |_| ());
+    let index = Index::open_dir(dir.path(), &keys().public()).expect("an index");
+    let server = Server::new(index).expect("a server");
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &keys().reader(), 0).expect("a client");
+    let mut found = 0;
+    for query in queries.rows() {
+        let truth = nearest(metric, &base, query);
+        let hits = client
+            .search(rng, &mut transport, query)
+            .expect("hits")
+            .hits;
+        found += hits.iter().filter(|hit| truth.contains(&hit.id)).count();
+    }
+    (store.expect("a store"), found as f64 / (K * count) as f64)
+}
+
+#[test]
+fn sealed_searches_reach_the_recall_that_the_builder_measured() {
+    for metric in Metric::ALL {
+        let form = Form::Sealed {
+            recall: 0.85,
+            queries: 100,
+            routing: Some(Routing::Downloaded),
+        };
+        let (store, recall) = measured(metric, form, (8000, 32, 11), 200);
+        let expected = store.measured().expect("it was built").expected_recall;
+        assert!(
+            (recall - expected).abs() < 0.04,
+            "{metric:?}: {recall} for {expected}"
+        );
+        let Mode::Sealed(mode) = &store.manifest().mode else {
+            unreachable!("a sealed index");
+        };
+        assert!(metric == Metric::Cosine || mode.layout.codec == Codec::Int8);
+    }
+}
+
+/// A client that compares codes first finds what 8-bit codes give, whatever the metric.
+#[test]
+fn local_searches_find_what_a_whole_scan_would() {
+    for metric in Metric::ALL {
+        let (store, recall) = measured(metric, Form::Local, (20_000, 128, 3), 50);
+        let Mode::Local(mode) = &store.manifest().mode else {
+            unreachable!("a local index");
+        };
+        println!("{metric:?}: {:?}, recall {recall}", mode.sketch);
+        assert!(recall > 0.9, "{metric:?} {:?}: {recall}", mode.sketch);
+    }
+}

@@ -1,0 +1,172 @@
+//! What searches find after changes.
+
+use sordino_search::manifest::MAX_SEGMENTS;
+use sordino_search::{
+    Error, Form, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic,
+};
+
+use crate::bed::bed;
+use crate::owner::{DIM, N, connect, forms, keys, rng, spec};
+
+#[test]
+fn searches_follow_every_change_in_every_mode() {
+    for form in forms() {
+        let least = match form {
+            Form::Sealed { .. } => 0.85,
+            Form::Local => 0.93,
+            _ => 0.97,
+        };
+        let mut bed = bed(&spec(form), 1.0);
+        assert_eq!(bed.store.len(), N as usize);
+        let server = bed.server();
+        let (mut client, _) = connect(&server);
+        let recall = bed.recall(&server, &client);
+        assert!(recall > least, "{form:?}: {recall}");
+
+        let fresh: Vec<u32> = (50_000..50_090).collect();
+        bed.upsert(21, &fresh, 1.0);
+        let old: Vec<u32> = (0..N).step_by(9).filter(|id| *id < 1200).collect();
+        bed.upsert(22, &old, 1.0);
+        bed.delete(&(300..500).filter(|id| id % 9 != 0).collect::<Vec<_>>());
+        bed.delete(&[0, 12_340, 50_007]);
+        bed.upsert(23, &[0, 50_007, 7], 1.0);
+        assert_eq!(bed.store.len(), bed.model.0.len());
+        assert!(bed.store.ids().all(|id| bed.model.0.contains_key(&id)));
+        assert!(!bed.store.contains(12_340) && bed.store.contains(7));
+
+        let server = bed.server();
+        let refreshed = client.refresh(&mut InProcess::new(&server)).unwrap();
+        assert!(refreshed);
+        let (new, _) = connect(&server);
+        for client in [&client, &new] {
+            assert_eq!(client.manifest(), bed.store.manifest());
+            let recall = bed.recall(&server, client);
+            assert!(recall > least, "{form:?}: {recall}");
+        }
+
+        let deleted = bed.store.verify().unwrap().deleted;
+        assert!(deleted > 300, "{deleted}");
+        let before = bed.store.version();
+        assert_eq!(
+            bed.store.compact(&mut rng(31), &mut |_| ()).unwrap(),
+            before + 1
+        );
+        let verified = bed.store.verify().unwrap();
+        assert_eq!((verified.deleted, verified.versions), (0, 7));
+        assert_eq!(verified.records, bed.model.0.len());
+        assert_eq!(bed.store.manifest().segments().len(), 1);
+        // There is nothing more to do.
+        assert_eq!(
+            bed.store.compact(&mut rng(32), &mut |_| ()).unwrap(),
+            before + 1
+        );
+        let server = bed.server();
+        assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
+        assert!(!client.refresh(&mut InProcess::new(&server)).unwrap());
+        let recall = bed.recall(&server, &client);
+        assert!(recall > least, "{form:?} compacted: {recall}");
+
+        // Another owner's session sees the same.
+        let ids: Vec<u32> = bed.store.ids().collect();
+        let manifest = bed.store.manifest().clone();
+        drop(bed.store);
+        let store = Store::open(bed.dir.path(), &keys()).unwrap();
+        assert_eq!(store.manifest(), &manifest);
+        assert!(store.ids().eq(ids));
+        assert_eq!(store.history().unwrap().len(), 7);
+    }
+}
+
+#[test]
+fn every_metric_finds_its_own_nearest() {
+    for metric in [Metric::InnerProduct, Metric::Euclidean] {
+        for form in forms() {
+            let spec = Spec {
+                metric,
+                norm: Some(250.0),
+                ..spec(form)
+            };
+            let mut bed = bed(&spec, 90.0);
+            assert_eq!(bed.store.manifest().bound, 8);
+            bed.upsert(41, &[5, 6, 7, 90_000], 120.0);
+            bed.delete(&[1, 2, 3]);
+            let server = bed.server();
+            let (client, _) = connect(&server);
+            let recall = bed.recall(&server, &client);
+            let least = match form {
+                Form::Masked(_) | Form::Open(_) => 0.95,
+                // 8 bits a coordinate, of vectors that have their length in one of them.
+                Form::Local | Form::Sealed { .. } => 0.7,
+            };
+            assert!(recall > least, "{metric:?} {form:?}: {recall}");
+            let long = Vectors::new(DIM, vec![60.0; DIM]).unwrap();
+            let refused = bed.store.upsert(&mut rng(1), &[1], &long);
+            assert!(matches!(refused, Err(Error::Norm { row: 0, .. })));
+        }
+    }
+}
+
+#[test]
+fn segments_run_out_and_compaction_makes_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let vectors = synthetic::uniform(40, DIM, 1);
+    let mut store = Store::create(
+        dir.path(),
+        &mut rng(1),
+        &keys(),
+        &Spec::default(),
+        [Ok(vectors.into())],
+        &mut |_| (),
+    )
+    .unwrap();
+    let one = synthetic::uniform(1, DIM, 2);
+    let room = u32::try_from(MAX_SEGMENTS).unwrap();
+    for id in 1..room {
+        store.upsert(&mut rng(2), &[1000 + id], &one).unwrap();
+    }
+    let full = store.upsert(&mut rng(2), &[1], &one);
+    assert!(
+        matches!(
+            full,
+            Err(Error::Segments {
+                found: 64,
+                most: 64
+            })
+        ),
+        "{full:?}"
+    );
+    let server = Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+    let (mut client, _) = connect(&server);
+    let query = synthetic::uniform(1, DIM, 2);
+    let found = client.search(&mut rng(1), &mut InProcess::new(&server), query.row(0));
+    assert!(found.unwrap().hits.iter().all(|hit| hit.id > 1000));
+    store.compact(&mut rng(3), &mut |_| ()).unwrap();
+    store.upsert(&mut rng(2), &[1], &one).unwrap();
+    assert_eq!(store.manifest().segments().len(), 2);
+    assert_eq!(store.verify().unwrap().versions, 66);
+    let server = Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+    assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
+    let found = client.search(&mut rng(1), &mut InProcess::new(&server), query.row(0));
+    assert!(
+        found
+            .unwrap()
+            .hits
+            .iter()
+            .all(|hit| hit.id > 1000 || hit.id == 1)
+    );
+}
+
+/// A directory and a file hold the same index.
+#[test]
+fn a_directory_survives_as_one_file() {
+    for form in forms() {
+        let mut bed = bed(&spec(form), 1.0);
+        bed.upsert(21, &[3, 4], 1.0);
+        let index = Index::open_dir(bed.dir.path(), &keys().public()).unwrap();
+        let read = Index::from_bytes(&index.to_bytes(), &keys().public()).unwrap();
+        assert_eq!(read, index);
+        let server = Server::new(read).unwrap();
+        let (client, _) = connect(&server);
+        bed.recall(&server, &client);
+    }
+}

@@ -1,0 +1,10 @@
+//! Stores that change: what searches find afterwards, what an observer sees, what is refused.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
+mod bed;
+mod changes;
+mod observer;
+mod owner;
+mod refusals;
+mod versions;

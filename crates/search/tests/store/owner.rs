@@ -1,0 +1,53 @@
+//! The owner, the forms of its indexes, and its clients.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
+use sordino_search::transport::Exchange;
+use sordino_search::{Client, Form, InProcess, OwnerKeys, Routing, Server, Spec};
+
+pub(crate) const N: u32 = 1500;
+pub(crate) const DIM: usize = 24;
+pub(crate) const K: usize = 10;
+
+pub(crate) fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([5; 32])
+}
+
+pub(crate) fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+pub(crate) fn sealed(routing: Routing) -> Form {
+    Form::Sealed {
+        recall: 0.9,
+        queries: 10,
+        routing: Some(routing),
+    }
+}
+
+/// Every mode, and every form of it that differs in messages.
+pub(crate) fn forms() -> [Form; 6] {
+    [
+        Form::Masked(Packing::T4),
+        Form::Masked(Packing::T8),
+        Form::Open(Packing::T4),
+        Form::Local,
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+    ]
+}
+
+pub(crate) fn spec(form: Form) -> Spec {
+    Spec {
+        k: K,
+        form,
+        ..Spec::default()
+    }
+}
+
+pub(crate) fn connect(server: &Server) -> (Client, Vec<Exchange>) {
+    let mut transport = InProcess::new(server);
+    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    (client, transport.take_exchanges())
+}

@@ -1,0 +1,133 @@
+//! What cannot be done or stored.
+
+use sordino_search::manifest::Packing;
+use sordino_search::{Batch, Error, Form, Index, OwnerKeys, Spec, Store, Vectors, synthetic};
+
+use crate::bed::bed;
+use crate::owner::{DIM, connect, keys, rng, spec};
+
+#[test]
+fn what_cannot_be_done_is_named_and_changes_nothing() {
+    let mut bed = bed(&spec(Form::Masked(Packing::T4)), 1.0);
+    let path = bed.dir.path().to_owned();
+    let locked = Store::open(&path, &keys());
+    assert!(matches!(locked, Err(Error::Locked { .. })), "{locked:?}");
+    let vectors = synthetic::uniform(2, DIM, 1);
+    let store = &mut bed.store;
+    let before = store.manifest().clone();
+    let rng = &mut rng(1);
+    let wide = synthetic::uniform(2, DIM + 1, 1);
+    assert!(matches!(
+        store.upsert(rng, &[1], &vectors),
+        Err(Error::Ids {
+            found: 1,
+            expected: 2
+        })
+    ));
+    assert!(matches!(
+        store.upsert(rng, &[1, 1], &vectors),
+        Err(Error::RepeatedId { id: 1 })
+    ));
+    assert!(matches!(
+        store.upsert(rng, &[1, 2], &wide),
+        Err(Error::Dimension {
+            found: 25,
+            expected: 24
+        })
+    ));
+    let zero = Vectors::new(DIM, vec![0.0; DIM]).unwrap();
+    assert!(matches!(
+        store.upsert(rng, &[1], &zero),
+        Err(Error::ZeroVector { row: 0 })
+    ));
+    assert!(matches!(
+        store.delete(rng, &[4_000_000]),
+        Err(Error::UnknownId { id: 4_000_000 })
+    ));
+    assert!(matches!(
+        store.delete(rng, &[4, 4]),
+        Err(Error::RepeatedId { id: 4 })
+    ));
+    let all: Vec<u32> = store.ids().collect();
+    assert!(matches!(store.delete(rng, &all), Err(Error::NoVectors)));
+    assert_eq!(store.manifest(), &before);
+    store.verify().unwrap();
+
+    // All but one can go, and then fewer than k are found.
+    store.delete(rng, &all[1..]).unwrap();
+    bed.model.0.retain(|&id, _| id == all[0]);
+    let server = bed.server();
+    let (client, _) = connect(&server);
+    bed.recall(&server, &client);
+    bed.store.compact(rng, &mut |_| ()).unwrap();
+    let server = bed.server();
+    let (client, _) = connect(&server);
+    bed.recall(&server, &client);
+    drop(bed.store);
+
+    let again = Store::create(
+        &path,
+        rng,
+        &keys(),
+        &Spec::default(),
+        [Ok(vectors.into())],
+        &mut |_| (),
+    );
+    assert!(matches!(again, Err(Error::Exists { .. })));
+    let stranger = Store::open(&path, &OwnerKeys::from_master([6; 32]));
+    assert!(matches!(stranger, Err(Error::Signature)));
+    let nothing = Store::open(path.join("nothing"), &keys());
+    assert!(matches!(nothing, Err(Error::File { .. })));
+}
+
+#[test]
+fn streams_that_cannot_be_stored_leave_no_index() {
+    type Case = (Vec<Result<Batch, Error>>, fn(&Error) -> bool);
+    let vectors = || synthetic::uniform(20, DIM, 1);
+    let cases: [Case; 6] = [
+        (vec![], |e| matches!(e, Error::NoVectors)),
+        (vec![Ok(synthetic::uniform(5, DIM, 1).into())], |e| {
+            matches!(e, Error::K { k: 10, n: 5 })
+        }),
+        (
+            vec![
+                Ok(vectors().into()),
+                Ok(synthetic::uniform(5, DIM + 1, 1).into()),
+            ],
+            |e| matches!(e, Error::Dimension { .. }),
+        ),
+        (
+            vec![
+                Ok(vectors().into()),
+                Batch::new((19..39).collect(), vectors()),
+            ],
+            |e| matches!(e, Error::RepeatedId { id: 19 }),
+        ),
+        (
+            vec![Ok(vectors().into()), Err(Error::NegativeNeighbour)],
+            |e| matches!(e, Error::NegativeNeighbour),
+        ),
+        (vec![Batch::new(vec![1], vectors())], |e| {
+            matches!(e, Error::Ids { .. })
+        }),
+    ];
+    for (batches, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |batches| {
+            Store::create(
+                dir.path(),
+                &mut rng(1),
+                &keys(),
+                &Spec::default(),
+                batches,
+                &mut |_| (),
+            )
+        };
+        let error = make(batches).unwrap_err();
+        assert!(expected(&error), "{error}");
+        assert!(Index::open_dir(dir.path(), &keys().public()).is_err());
+        // The directory can be used all the same.
+        let store = make(vec![Ok(vectors().into())]).unwrap();
+        store.verify().unwrap();
+    }
+}

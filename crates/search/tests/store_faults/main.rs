@@ -1,0 +1,11 @@
+//! Stores that are interrupted, run out of disk, or are damaged: the old version, the new version, or a
+//! clear error; and no segment id that ever stands for two contents.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
+mod contents;
+mod crashes;
+mod damage;
+mod disk;
+mod owner;
+mod power;

@@ -1,0 +1,94 @@
+//! The owner, its stores, and the changes that are interrupted.
+
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
+use sordino_search::store::{Disk, Files};
+use sordino_search::{Batch, Error, Form, OwnerKeys, Spec, Store, synthetic};
+
+pub(crate) const DIM: usize = 6;
+pub(crate) const N: usize = 30;
+
+pub(crate) fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([8; 32])
+}
+
+pub(crate) fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+pub(crate) fn forms() -> [Form; 4] {
+    [
+        Form::Masked(Packing::T4),
+        Form::Open(Packing::T4),
+        Form::Local,
+        Form::Sealed {
+            recall: 0.5,
+            queries: 1,
+            routing: None,
+        },
+    ]
+}
+
+pub(crate) fn spec(form: Form) -> Spec {
+    Spec {
+        k: 3,
+        form,
+        ..Spec::default()
+    }
+}
+
+pub(crate) fn batch(seed: u64) -> Result<Batch, Error> {
+    let payloads = (0..N).map(|id| vec![seed.to_le_bytes()[0]; id % 7]);
+    Batch::from(synthetic::uniform(N, DIM, seed)).with_payloads(payloads.collect())
+}
+
+pub(crate) fn create<D: Disk>(
+    disk: D,
+    dir: &Path,
+    form: Form,
+    seed: u64,
+) -> Result<Store<D>, Error> {
+    let rng = &mut rng(1);
+    let batches = [batch(seed)];
+    Store::create_on(disk, dir, rng, &keys(), &spec(form), batches, &mut |_| ())
+}
+
+/// A store with two segments and deletions.
+pub(crate) fn base(dir: &Path, form: Form) {
+    let mut store = create(Files, dir, form, 1).unwrap();
+    let more = synthetic::uniform(4, DIM, 2);
+    store.upsert(&mut rng(2), &[2, 3, 100, 101], &more).unwrap();
+    store.delete(&mut rng(3), &[5, 100]).unwrap();
+    drop(store);
+    // Without the files that are kept for servers that are still opening the version before.
+    Store::open(dir, &keys()).unwrap();
+}
+
+/// The changes that are interrupted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    Upsert,
+    Delete,
+    Compact,
+}
+
+impl Change {
+    pub(crate) const ALL: [Self; 3] = [Self::Upsert, Self::Delete, Self::Compact];
+
+    /// Makes the change, with content that depends on `seed` and randomness that does not.
+    pub(crate) fn make<D: Disk>(self, store: &mut Store<D>, seed: u64) -> Result<u64, Error> {
+        let rng = &mut rng(7);
+        match self {
+            Self::Upsert => {
+                let vectors = synthetic::uniform(3, DIM, seed);
+                let payloads = [seed.to_le_bytes().to_vec(), Vec::new(), vec![9; 40]];
+                store.upsert_with(rng, &[1, 2, 200], &vectors, &payloads)
+            }
+            Self::Delete => store.delete(rng, &[7, u32::try_from(seed).unwrap()]),
+            Self::Compact => store.compact(rng, &mut |_| ()),
+        }
+    }
+}
