@@ -262,6 +262,31 @@ mod tests {
         assert!(with(&|_, s| s.recall = 1_000_000).is_err());
     }
 
+    /// Short codes lose too much where a metric brings scores closer together.
+    #[test]
+    fn buckets_have_a_code_that_serves_the_metric() {
+        for metric in Metric::ALL {
+            for codec in Codec::ALL {
+                let mut manifest = sealed();
+                manifest.metric = metric;
+                let width = manifest.width();
+                if let Mode::Sealed(mode) = &mut manifest.mode {
+                    (mode.layout.codec, mode.layout.dim) = (codec, width);
+                }
+                let signed = SignedManifest::sign(manifest, &owner());
+                let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+                let serves = metric == Metric::Cosine || codec == Codec::Int8;
+                match read {
+                    Ok(_) => assert!(serves, "{metric:?} {codec:?}"),
+                    Err(Error::Malformed { why, .. }) => {
+                        assert!(!serves && why.contains("build the index anew"), "{why}");
+                    }
+                    Err(other) => panic!("{metric:?} {codec:?}: {other}"),
+                }
+            }
+        }
+    }
+
     #[test]
     fn payloads_are_ones_that_clients_can_fetch() {
         let with = |change: &dyn Fn(&mut Payloads)| {
