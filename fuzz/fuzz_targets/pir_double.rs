@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sordino_pir::Params;
-use sordino_pir::double::{Answer, Hint, Query};
+use sordino_pir::double::{Answer, Hint, Query, Update};
 
 fuzz_target!(|data: &[u8]| {
     let params = Params::for_double(30, 1).expect("served");
@@ -12,4 +12,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = Answer::from_bytes(&params, data).map(|answer| answer.to_bytes());
     let _ = Hint::from_bytes(&params, data).map(|hint| hint.version());
+    if let Ok(update) = Update::from_bytes(&params, data) {
+        assert_eq!(update.to_bytes(), data);
+    }
 });
