@@ -62,17 +62,17 @@ impl Speed {
     /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512, its
     /// other processor idle, as [`Self::measure`] gave it, November 2026.
     pub const ZEN5: Self = Self {
-        pir_scan: 0.0145,
-        pir_word: 0.0535,
-        column_score: 0.59,
-        column_query: 12_900.0,
-        column_block: 5_400.0,
-        pad: 0.34,
-        product: 0.09,
-        open: 4.0,
-        centroid: 0.074,
-        dot_score: 4.7,
-        dot_decrypt: 56.0,
+        pir_scan: 0.0100,
+        pir_word: 0.0206,
+        column_score: 0.246,
+        column_query: 3_760.0,
+        column_block: 3_450.0,
+        pad: 0.131,
+        product: 0.0686,
+        open: 3.41,
+        centroid: 0.0723,
+        dot_score: 1.66,
+        dot_decrypt: 26.8,
     };
 
     /// Measures this machine: about a second, on one thread of the calling one's rayon pool at a

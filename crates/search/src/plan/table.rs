@@ -364,12 +364,12 @@ mod tests {
     }
 
     /// Whole searches of 100,000 image descriptors on the machine of `Speed::ZEN5`, one thread,
-    /// medians of 100 queries, November 2026: milliseconds of server and client. The sealed index
-    /// took 31 probes where 23 are predicted.
+    /// medians of 500 queries, November 2026: milliseconds of server and client. The sealed index
+    /// took 30 probes where 23 are predicted.
     const MEASURED: [(&str, f64, f64); 3] = [
-        (MASKED, 7.60, 6.68),
-        (OPEN, 8.25, 2.20),
-        (SEALED, 9.62, 22.6),
+        (MASKED, 3.87, 3.35),
+        (OPEN, 2.27, 1.22),
+        (SEALED, 6.76, 8.48),
     ];
 
     #[test]
