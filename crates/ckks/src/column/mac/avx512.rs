@@ -106,8 +106,8 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
 }
 
 /// A tile of the `R` blocks from `j` on for the group of `Q` queries from `k` on: what is loaded of a query
-/// serves all blocks, what is unpacked of a block all queries. Rows are fetched [`AHEAD`] of their use, the next
-/// blocks' or the next tile's after the last: the streams are too short for the hardware to do it.
+/// serves all blocks, what is unpacked of a block all queries. Rows are fetched [`AHEAD`] bytes before their
+/// use, those of the next blocks behind a tile's last: the streams are too short for the hardware to do it.
 ///
 /// # Safety
 /// The pass has these blocks, `x` holds the group's rows of the tile, and `sums` a value for every block,
