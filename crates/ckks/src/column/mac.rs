@@ -214,10 +214,10 @@ impl<'a> Pass<'a> {
             let sums = sums.chunks_exact_mut(self.queries() * self.points);
             for (j, sums) in sums.enumerate() {
                 let block = &self.bytes[j * self.block_len() + i * self.rows * row..];
-                let mut sums = sums.chunks_exact_mut(self.points);
-                for group in self.groups {
+                for (start, group) in self.numbered() {
                     let x = group.tile(i, self.rows);
-                    for (k, sums) in sums.by_ref().take(group.queries).enumerate() {
+                    let sums = sums.chunks_exact_mut(self.points).skip(start);
+                    for (k, sums) in sums.take(group.queries).enumerate() {
                         let sums = &mut sums.as_chunks_mut().0[i];
                         *sums = [0; TILE];
                         for first in (0..self.rows).step_by(MOST) {
