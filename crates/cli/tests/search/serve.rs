@@ -3,11 +3,7 @@
 use crate::binary::{done, failed};
 use crate::place::{Place, assert_found, nearest};
 use crate::served::Served;
-use std::{
-    fs,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, process::Command};
 
 const MODES: [&str; 4] = ["masked", "open", "sealed", "local"];
 
@@ -113,8 +109,6 @@ fn a_server_stops_when_it_is_told() {
             .unwrap()
             .success()
     );
-    let start = Instant::now();
     let status = served.child.wait().unwrap();
     assert_eq!(status.code(), Some(0));
-    assert!(start.elapsed() < Duration::from_secs(20));
 }

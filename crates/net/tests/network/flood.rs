@@ -1,29 +1,18 @@
 //! More connections than a server takes, of one client or of all.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sordino_net::{Limits, Running};
+use sordino_net::Limits;
 use sordino_search::Client;
 
 use crate::hostile_client::{closes, still_serves};
-use crate::parties::{connect, open_door, owner, rng, server, set};
+use crate::parties::{connect, open_door, owner, rng, server, set, until, until_metric};
 
 /// How many of the connections the server has not closed.
 fn held(flood: &mut [TcpStream]) -> usize {
-    std::thread::sleep(Duration::from_millis(500));
     let open = |tcp: &mut TcpStream| !closes(tcp, Duration::from_millis(20));
     flood.iter_mut().map(open).filter(|&open| open).count()
-}
-
-/// Waits until the server counts this many connections.
-fn counts(running: &Running, connections: usize) {
-    let line = format!("sordino_connections {connections}\n");
-    let start = Instant::now();
-    while !running.service().metrics().contains(&line) {
-        assert!(start.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -37,16 +26,12 @@ fn a_flood_of_connections_is_held_to_its_number() {
     let mut flood: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(running.address()).unwrap())
         .collect();
-    assert_eq!(held(&mut flood), 4);
-    let metrics = running.service().metrics();
-    assert!(metrics.contains("sordino_connections 4"), "{metrics}");
-    assert!(
-        metrics.contains("sordino_connections_refused_total 36"),
-        "{metrics}"
-    );
+    until_metric(&running, "connections_refused_total 36");
+    until_metric(&running, "connections 4");
+    until(|| held(&mut flood) == 4);
     drop(flood);
     // Their places are free again.
-    counts(&running, 0);
+    until_metric(&running, "connections 0");
     still_serves(&running);
 }
 
@@ -79,12 +64,8 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     };
     let running = open_door(server(4, &set), limits);
     let mut flood = elsewhere(running.address(), 60);
-    assert_eq!(held(&mut flood), 3);
-    let metrics = running.service().metrics();
-    assert!(
-        metrics.contains("sordino_connections_refused_total 57"),
-        "{metrics}"
-    );
+    until_metric(&running, "connections_refused_total 57");
+    until(|| held(&mut flood) == 3);
     // Whole searches, while the flood goes on.
     let mut connection = connect(&running);
     let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
@@ -94,10 +75,14 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
         let found = client.search(&mut rng(seed), &mut connection, query);
         assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
     }
-    assert_eq!(held(&mut flood), 3);
+    until_metric(&running, "connections_refused_total 117");
+    until(|| held(&mut flood) == 3);
     // What an address gives back it may take again.
     drop((connection, flood));
-    counts(&running, 0);
-    assert_eq!(held(&mut elsewhere(running.address(), 5)), 3);
+    until_metric(&running, "connections 0");
+    let mut flood = elsewhere(running.address(), 5);
+    until_metric(&running, "connections_refused_total 119");
+    until(|| held(&mut flood) == 3);
+    drop(flood);
     still_serves(&running);
 }

@@ -77,8 +77,8 @@ impl Lying {
 
     fn connect(&self) -> Connection {
         let deadlines = Deadlines {
-            connect: Duration::from_secs(2),
-            part: Duration::from_millis(400),
+            connect: Duration::from_secs(10),
+            part: PART,
             slowest: 1 << 20,
         };
         let endpoint = Endpoint::new(format!("http://{}", self.address)).deadlines(deadlines);
@@ -98,6 +98,9 @@ fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
 }
 
 const CHUNK: usize = 64 << 10;
+
+/// How long a client waits for a part: much longer than an honest one takes on a busy machine.
+const PART: Duration = Duration::from_secs(2);
 
 type Case = fn() -> Result<Replies, Status>;
 
@@ -135,7 +138,6 @@ fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
     for (name, behaviour) in cases {
         let lying = Lying::serve(move |_| behaviour());
         let mut connection = lying.connect();
-        let start = Instant::now();
         let limit = if name == "an error in the middle" {
             CHUNK + 1
         } else {
@@ -146,7 +148,6 @@ fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
             matches!(found, Err(Error::Reply(_) | Error::Status { .. })),
             "{name}: {found:?}"
         );
-        assert!(start.elapsed() < Duration::from_secs(60), "{name}");
         // Whatever came of it, the request went once.
         assert_eq!(lying.calls.load(Ordering::SeqCst), 1, "{name}");
         // What was buffered is bounded by HTTP/2's window.
@@ -157,7 +158,7 @@ fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
 #[test]
 fn a_slow_reply_ends_at_its_deadline() {
     let slow = |pause: Duration, count: usize| {
-        let parts = tokio_stream::iter((0..count).map(move |_| part(count * CHUNK, CHUNK)));
+        let parts = tokio_stream::iter((0..count).map(move |_| part(20 * CHUNK, CHUNK)));
         let replies: Replies = Box::pin(parts.then(move |part| async move {
             tokio::time::sleep(pause).await;
             part
@@ -165,16 +166,15 @@ fn a_slow_reply_ends_at_its_deadline() {
         Ok(replies)
     };
     // Never; each part too late; each part in time but all of them too slow.
-    for (pause, count, least) in [(3_600_000, 1, 400), (500, 3, 400), (300, 100, 400)] {
-        let pause = Duration::from_millis(pause);
+    for (pause, count) in [(1000 * PART, 1), (PART * 5 / 4, 3), (PART / 4, 20)] {
         let lying = Lying::serve(move |_| slow(pause, count));
         let start = Instant::now();
         let found = lying
             .connect()
-            .exchange(&message(GET_MANIFEST, b""), count * CHUNK);
+            .exchange(&message(GET_MANIFEST, b""), 20 * CHUNK);
         assert!(matches!(found, Err(Error::Deadline { .. })), "{found:?}");
         let took = start.elapsed();
-        assert!(took >= Duration::from_millis(least) && took < Duration::from_secs(9));
+        assert!(took >= PART && took < 30 * PART, "{took:?}");
         assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
     }
 }
@@ -188,7 +188,6 @@ fn a_port_that_never_speaks_costs_a_deadline() {
         ..Deadlines::default()
     };
     let address = listener.local_addr().unwrap();
-    let start = Instant::now();
     for scheme in ["http", "https"] {
         let mut endpoint = Endpoint::new(format!("{scheme}://{address}")).deadlines(deadlines);
         if scheme == "https" {
@@ -202,7 +201,6 @@ fn a_port_that_never_speaks_costs_a_deadline() {
             "{found:?}"
         );
     }
-    assert!(start.elapsed() < Duration::from_secs(60));
 }
 
 /// An honest server's replies, changed on the way.

@@ -1,6 +1,7 @@
 //! Who takes part: small indexes, keys, a server, clients.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -120,6 +121,23 @@ pub(crate) fn locked_door(server: Server, certificate: &Certificate) -> Running 
     let identity = Identity::from_pem(&certificate.pem, &certificate.key);
     let listen = Listen::on(loopback()).metrics(loopback()).tls(identity);
     service.listen(&listen).expect("a port")
+}
+
+/// Waits until it is so. A minute is no measure of speed: whoever waits that long waits for ever.
+#[track_caller]
+pub(crate) fn until(mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it never is");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until the server's metrics have this line.
+#[track_caller]
+pub(crate) fn until_metric(running: &Running, line: &str) {
+    let line = format!("sordino_{line}\n");
+    until(|| running.service().metrics().contains(&line));
 }
 
 pub(crate) fn endpoint(running: &Running) -> Endpoint {

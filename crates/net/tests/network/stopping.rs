@@ -1,12 +1,11 @@
 //! The end of a server: what was taken on is answered.
 
+use sordino_net::Limits;
+use sordino_search::Client;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sordino_net::Limits;
-use sordino_search::Client;
-
-use crate::parties::{connect, open_door, owner, rng, server, set};
+use crate::parties::{connect, open_door, owner, rng, server, set, until};
 
 #[test]
 fn a_stop_loses_no_answer() {
@@ -40,11 +39,10 @@ fn a_stop_loses_no_answer() {
             });
         }
         ready.wait();
-        std::thread::sleep(Duration::from_millis(300));
+        // In the middle of searches.
+        until(|| answered.load(Ordering::Relaxed) > 3 * CLIENTS);
         stopped.store(true, Ordering::SeqCst);
-        let start = Instant::now();
         running.stop().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(60));
     });
     // Every answer that the server counts has arrived.
     let metrics = service.metrics();
@@ -54,24 +52,24 @@ fn a_stop_loses_no_answer() {
         .unwrap();
     let counted: usize = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert_eq!(counted, answered.load(Ordering::Relaxed));
-    assert!(counted > 2 * CLIENTS, "{counted}");
 }
 
 #[test]
 fn a_stopped_server_is_gone_and_a_dropped_one_too() {
     let set = set();
-    let running = open_door(server(2, &set), Limits::default());
+    let drain = Duration::from_secs(120);
+    let limits = Limits {
+        drain,
+        ..Limits::default()
+    };
+    let running = open_door(server(2, &set), limits);
     let address = running.address();
     let mut connection = connect(&running);
     Client::connect(&mut connection, &owner().reader(), 0).unwrap();
-    // An idle connection does not hold the stop up.
+    // An idle connection does not hold the stop up for the time that a request would be given.
     let start = Instant::now();
     running.stop().unwrap();
-    assert!(
-        start.elapsed() < Duration::from_secs(60),
-        "{:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < drain);
     assert!(std::net::TcpStream::connect(address).is_err());
     let late = Client::connect(&mut connection, &owner().reader(), 0);
     assert!(matches!(late, Err(sordino_search::Error::Transport(_))));
