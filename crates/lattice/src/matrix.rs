@@ -10,8 +10,8 @@
 //!
 //! [`Digits::mul_vec`] is `D q`, [`Digits::mul_panels`] is `D B`, [`Words::mul`] is `W S^T`; all of
 //! them are exact mod 2^32. The word operand is laid out once, for the backend that will read it:
-//! in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`), in panels of byte planes
-//! (`vpdpbusd`), or as it is for NEON and the portable definition. Words that were rounded to 24 bits
+//! in four byte planes (`vpdpbusd`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`), or as it
+//! is for NEON and the portable definition. Words that were rounded to 24 bits
 //! or fewer take three bytes everywhere. Every backend returns the same words. None has a branch or an address that depends on a value in an operand.
 
 #[cfg(target_arch = "x86_64")]
@@ -38,6 +38,9 @@ pub use words::Words;
 
 /// Rows of every operand are padded to a multiple of this many entries.
 pub const LANES: usize = 64;
+/// Columns of one strip of [`Digits`]. Strips of 1024 to 4096 columns are scanned as fast (Zen 5); a
+/// panel of `B` takes 128 KiB of the L2 cache at this depth.
+pub const STRIP: usize = 2048;
 /// Columns of one panel of [`Panels`].
 pub(crate) const PANEL: usize = 16;
 

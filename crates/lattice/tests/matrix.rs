@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use sordino_lattice::matrix::{Backend, Digits, Panels, Small, Vector, Words, stride};
+use sordino_lattice::matrix::{Backend, Digits, Panels, STRIP, Small, Vector, Words, stride};
 
 /// Words that are easy to tell apart, from a seed.
 fn words(seed: u64, len: usize) -> Vec<u32> {
@@ -29,10 +29,11 @@ fn digits(seed: u64, rows: usize, columns: usize) -> Vec<u8> {
 fn schoolbook(d: &[u8], rows: usize, b: &[&[u32]]) -> Vec<u32> {
     let columns = b[0].len();
     let mut out = Vec::new();
-    for row in d.chunks_exact(stride(columns)).take(rows) {
+    for i in 0..rows {
         for column in b {
-            let sum = row.iter().zip(*column).fold(0i128, |sum, (d, q)| {
-                sum + i128::from(d.cast_signed()) * i128::from(*q)
+            let sum = column.iter().enumerate().fold(0i128, |sum, (j, q)| {
+                let digit = d[Digits::place(rows, columns, i, j)].cast_signed();
+                sum + i128::from(digit) * i128::from(*q)
             });
             out.push(u32::try_from(sum.rem_euclid(1 << 32)).unwrap());
         }
@@ -41,10 +42,32 @@ fn schoolbook(d: &[u8], rows: usize, b: &[&[u32]]) -> Vec<u32> {
 }
 
 const AWKWARD: [usize; 12] = [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 127, 300];
+/// Columns about the ends of strips.
+const WIDE: [usize; 4] = [2047, 2048, 2049, 4100];
+
+#[test]
+fn strips_lie_one_after_the_other() {
+    for columns in AWKWARD.into_iter().chain(WIDE) {
+        let mut taken = vec![false; 3 * stride(columns)];
+        for i in 0..3 {
+            for j in 0..columns {
+                let place = Digits::place(3, columns, i, j);
+                assert!(!std::mem::replace(&mut taken[place], true), "{i} {j}");
+            }
+        }
+    }
+    assert_eq!(Digits::place(10, 5000, 1, 0), STRIP);
+    assert_eq!(Digits::place(10, 5000, 0, STRIP), 10 * STRIP);
+    let last = stride(5000) - 2 * STRIP;
+    assert_eq!(
+        Digits::place(10, 5000, 3, 4999),
+        20 * STRIP + 3 * last + 4999 - 2 * STRIP
+    );
+}
 
 #[test]
 fn mul_vec_is_the_schoolbook_product() {
-    for columns in AWKWARD {
+    for columns in AWKWARD.into_iter().chain(WIDE) {
         for rows in [1, 2, 3, 4, 5, 8, 13] {
             let d = digits(1, rows, columns);
             let q = words(2, columns);
@@ -60,7 +83,7 @@ fn mul_vec_is_the_schoolbook_product() {
 
 #[test]
 fn mul_panels_is_the_schoolbook_product() {
-    for columns in AWKWARD.into_iter().chain([2047, 2049, 4100]) {
+    for columns in AWKWARD.into_iter().chain(WIDE) {
         for (rows, k) in [(1, 1), (6, 16), (7, 17), (13, 5), (199, 3)] {
             let d = digits(3, rows, columns);
             let b: Vec<_> = (0..k).map(|t| words(100 + t, columns)).collect();
@@ -133,12 +156,16 @@ fn empty_shapes_give_empty_or_zero_products() {
 
 #[test]
 fn a_slice_of_rows_gives_a_slice_of_the_product() {
-    let d = digits(9, 10, 70);
-    let q = Vector::new(Backend::detect(), &words(4, 70));
-    let (mut whole, mut part) = (vec![0; 10], vec![0; 4]);
-    Digits::new(&d, 10, 70).mul_vec(&q, &mut whole);
-    Digits::new(&d, 10, 70).slice(3..7).mul_vec(&q, &mut part);
-    assert_eq!(part, whole[3..7]);
+    for columns in [70, 2100, 4096] {
+        let d = digits(9, 30, columns);
+        let q = words(4, columns);
+        let q = Vector::new(Backend::detect(), &q);
+        let (mut whole, mut part) = (vec![0; 30], vec![0; 14]);
+        let view = Digits::new(&d, 30, columns);
+        view.mul_vec(&q, &mut whole);
+        view.slice(3..20).slice(1..15).mul_vec(&q, &mut part);
+        assert_eq!(part, whole[4..18]);
+    }
 }
 
 #[test]
@@ -252,7 +279,7 @@ proptest! {
 
     #[test]
     fn products_agree_between_backends(
-        seed: u64, rows in 1usize..20, columns in 1usize..700, k in 1usize..40,
+        seed: u64, rows in 1usize..20, columns in 1usize..5000, k in 1usize..40,
     ) {
         let d = digits(seed, rows, columns);
         let b: Vec<_> = (0..k).map(|t| words(seed ^ t as u64, columns)).collect();

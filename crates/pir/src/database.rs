@@ -11,7 +11,7 @@ mod file;
 /// complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
 
-/// `D`: the records as `l x m` digits, row after row.
+/// `D`: the records as `l x m` digits.
 #[derive(Debug)]
 pub struct Database {
     params: Params,
@@ -36,7 +36,7 @@ impl Matrix {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.store {
             Store::Own(pages) => pages,
             Store::File(mapped) => mapped.bytes(),
@@ -44,7 +44,7 @@ impl Matrix {
     }
 
     /// Its bytes, in memory of its own.
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         if let Store::File(mapped) = &self.store {
             let mut pages = Pages::zeroed(mapped.bytes().len());
             pages.copy_from_slice(mapped.bytes());
@@ -58,31 +58,37 @@ impl Matrix {
 
     /// One of its digits.
     pub(crate) fn digit(&self, row: usize, column: usize) -> i8 {
-        self.bytes()[row * stride(self.columns) + column].cast_signed()
+        let at = Digits::place(self.rows, self.columns, row, column);
+        self.bytes()[at].cast_signed()
     }
 
     /// One of its digits becomes `digit`. What it grows by.
     pub(crate) fn replace(&mut self, row: usize, column: usize, digit: i8) -> i16 {
-        let at = row * stride(self.columns) + column;
+        let at = Digits::place(self.rows, self.columns, row, column);
         let old = std::mem::replace(&mut self.bytes_mut()[at], digit.cast_unsigned());
         i16::from(digit) - i16::from(old.cast_signed())
     }
 
     /// The same digits with more columns, of digits 0.
     pub(crate) fn widen(&mut self, columns: usize) {
-        let (old, new) = (stride(self.columns), stride(columns));
-        if old != new {
-            let mut pages = Pages::zeroed(self.rows * new);
-            let rows = self.bytes().chunks_exact(old);
-            for (to, from) in pages.chunks_exact_mut(new).zip(rows) {
-                to[..old].copy_from_slice(from);
+        if stride(self.columns) != stride(columns) {
+            let mut wider = Self::zeroed(self.rows, columns);
+            let digits = self.digits();
+            for row in 0..self.rows {
+                for first in (0..self.columns).step_by(LANES) {
+                    let line = digits.line(row, first);
+                    wider.line_mut(row, first).copy_from_slice(line);
+                }
             }
-            self.store = Store::Own(pages);
+            self.store = wider.store;
         }
         let was = std::mem::replace(&mut self.columns, columns);
         // What the padding held is arbitrary.
-        for row in self.rows_mut() {
-            row[was..columns].fill(0);
+        let last = was / LANES * LANES;
+        if was > last {
+            for row in 0..self.rows {
+                self.line_mut(row, last)[was - last..].fill(0);
+            }
         }
     }
 
@@ -91,10 +97,10 @@ impl Matrix {
         Digits::new(self.bytes(), self.rows, self.columns)
     }
 
-    /// Its rows, [`stride`] bytes each.
-    pub(crate) fn rows_mut(&mut self) -> std::slice::ChunksExactMut<'_, u8> {
-        let stride = stride(self.columns);
-        self.bytes_mut().chunks_exact_mut(stride)
+    /// 64 digits of a row, from column `first` on, a multiple of 64.
+    pub(crate) fn line_mut(&mut self, row: usize, first: usize) -> &mut [u8] {
+        let at = Digits::place(self.rows, self.columns, row, first);
+        &mut self.bytes_mut()[at..at + LANES]
     }
 }
 
@@ -137,8 +143,8 @@ impl Database {
                 place[..record.len()].copy_from_slice(record);
                 taken += 1;
             }
-            for (row, line) in matrix.rows_mut().enumerate() {
-                for (c, digit) in line[first..first + LANES].iter_mut().enumerate() {
+            for row in 0..rows {
+                for (c, digit) in matrix.line_mut(row, first).iter_mut().enumerate() {
                     *digit = block[c * rows + row] ^ CENTRE;
                 }
             }

@@ -22,7 +22,7 @@
 //! from the owner, or compared with a digest that the owner signed.
 
 use rand_core::CryptoRng;
-use sordino_lattice::matrix::{Backend, Panels, Small, Vector, Words, stride};
+use sordino_lattice::matrix::{Backend, LANES, Panels, Small, Vector, Words, stride};
 use zeroize::Zeroize;
 
 use crate::database::Matrix;
@@ -54,9 +54,7 @@ impl std::fmt::Debug for Checker {
 
 impl Drop for Checker {
     fn drop(&mut self) {
-        for row in self.c.rows_mut() {
-            row.zeroize();
-        }
+        self.c.bytes_mut().zeroize();
         for i in 0..ROWS {
             self.z.update_row(i, <[u32]>::zeroize);
         }
@@ -74,21 +72,18 @@ impl Checker {
         let backend = Backend::detect();
         let (l, m) = (params.rows(), params.columns());
         let mut c = Matrix::zeroed(ROWS, l);
-        for row in c.rows_mut() {
-            rng.fill_bytes(row);
-            for bit in row {
-                *bit &= 1;
-            }
+        rng.fill_bytes(c.bytes_mut());
+        for bit in c.bytes_mut() {
+            *bit &= 1;
         }
         // Z = C D: the columns of D as words, a few at a time.
-        const BLOCK: usize = 64;
         let digits = database.digits()?;
         let mut z = vec![0; ROWS * m];
-        let mut out = vec![0; ROWS * BLOCK];
-        for first in (0..m).step_by(BLOCK) {
-            let width = BLOCK.min(m - first);
+        let mut out = vec![0; ROWS * LANES];
+        for first in (0..m).step_by(LANES) {
+            let width = LANES.min(m - first);
             let columns = Panels::from_rows(backend, l, width, |i, row| {
-                for (word, digit) in row.iter_mut().zip(&digits.row(i)[first..]) {
+                for (word, digit) in row.iter_mut().zip(digits.line(i, first)) {
                     *word = i32::from(digit.cast_signed()).cast_unsigned();
                 }
             });
@@ -180,10 +175,9 @@ impl Checker {
             let (column, slot) = update.params().locate(index);
             let start = slot * delta.len();
             for r in 0..ROWS {
-                let bits = &self.c.digits().row(r)[start..start + delta.len()];
-                let terms = bits.iter().zip(delta);
-                let sum = terms.fold(0, |sum, (bit, delta)| {
-                    sum + i32::from(*bit) * i32::from(*delta)
+                let terms = delta.iter().enumerate();
+                let sum = terms.fold(0, |sum, (i, delta)| {
+                    sum + i32::from(self.c.digit(r, start + i)) * i32::from(*delta)
                 });
                 self.z.update_row(r, |row| {
                     row[column] = row[column].wrapping_add(sum.cast_unsigned());

@@ -41,6 +41,8 @@ pub(crate) enum Kind {
     SimpleRawAnswer = 8,
     SimpleUpdate = 9,
     DoubleUpdate = 10,
+    /// A file; 1 until the matrix lay in strips.
+    Database = 11,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -173,7 +175,7 @@ impl Params {
     /// The wire form: a header without payload, 48 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        encode(Kind::Params, self, 0, 0, |_| ())
+        self.to_header(Kind::Params)
     }
 
     /// Reads a wire form.
@@ -181,7 +183,15 @@ impl Params {
     /// # Errors
     /// If the bytes are no header of this release, or describe what no set serves.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (params, version, payload) = decode(Kind::Params, bytes)?;
+        Self::from_header(Kind::Params, bytes)
+    }
+
+    pub(crate) fn to_header(self, kind: Kind) -> Vec<u8> {
+        encode(kind, &self, 0, 0, |_| ())
+    }
+
+    pub(crate) fn from_header(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
+        let (params, version, payload) = decode(kind, bytes)?;
         // Parameters have no version: each has one encoding.
         check_version(version, 0)?;
         if !payload.is_empty() {

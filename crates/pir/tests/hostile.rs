@@ -180,6 +180,17 @@ fn files_that_are_short_long_changed_or_shrinking_are_refused() {
         std::fs::write(&path, &other).unwrap();
         assert!(Database::read_file(&path).is_err(), "{len} bytes");
     }
+    // As it was written before the matrix lay in strips.
+    let mut old = whole.clone();
+    old[6] = 1;
+    std::fs::write(&path, &old).unwrap();
+    assert!(matches!(
+        Database::read_file(&path),
+        Err(Error::Kind {
+            found: 1,
+            expected: 11
+        })
+    ));
     let mut other = whole.clone();
     other[16] ^= 1;
     std::fs::write(&path, &other).unwrap();

@@ -20,6 +20,43 @@ fn recover(server: &Server, client: &Client, index: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_database_grows_from_strip_to_strip() {
+    // 2,046 columns of one record: the first strip is not full yet, and has padding.
+    let mut records: Vec<[u8; 2]> = (0..2046u16).map(u16::to_le_bytes).collect();
+    let params = Params::for_columns(records.len(), 2).unwrap();
+    let seed = Seed([2; 32]);
+    let database = Database::from_records(&params, &records).unwrap();
+    let mut checker = Checker::new(&mut rng(3), &database).unwrap();
+    let (mut server, hint) = Server::setup(database, &params, &seed).unwrap();
+    let mut client = Client::new(&params, &seed, &hint).unwrap();
+    for grows_by in [1u32, 1, 1, 70, 2000] {
+        let next = (0..grows_by).map(|i| [i.to_le_bytes()[0], 7]);
+        let changes: Vec<_> = next
+            .clone()
+            .map(|record: [u8; 2]| Change::Append {
+                record: record.to_vec(),
+            })
+            .collect();
+        records.extend(next);
+        let update = server.update(&changes).unwrap();
+        client.apply(&update).unwrap();
+        checker.apply(&update).unwrap();
+        for index in [0, 1000, 2045, 2046, 2047, 2048, records.len() - 1] {
+            let index = index.min(records.len() - 1);
+            let (secret, query) = client.query(&mut rng(1), index).unwrap();
+            let raw = server.answer_raw(&query).unwrap();
+            let answer = checker.check(&query, &raw).unwrap();
+            assert_eq!(
+                client.recover(secret, &answer).unwrap(),
+                records[index],
+                "{index} of {}",
+                records.len()
+            );
+        }
+    }
+}
+
+#[test]
 fn clients_follow_every_kind_of_change_across_columns() {
     let record_len = 5;
     let params = Params::for_database(500, record_len).unwrap();

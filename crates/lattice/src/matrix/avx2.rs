@@ -14,6 +14,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx2;
 
 use super::PANEL;
+use super::panels::Strip;
 use super::words::Form;
 
 /// Rows of `D` that [`mul_vec`] and [`mul_panels`] read side by side.
@@ -24,9 +25,9 @@ pub(super) fn mul_vec(_: Avx2, d: &[u8], q: &[u32], out: &mut [u32]) {
     unsafe { mul_vec_avx2(d, q, out) }
 }
 
-pub(super) fn mul_panels(_: Avx2, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+pub(super) fn mul_panels(_: Avx2, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_panels_avx2(d, b, columns, out) }
+    unsafe { mul_panels_avx2(d, b, out) }
 }
 
 pub(super) fn mul_small(_: Avx2, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
@@ -77,9 +78,6 @@ fn sum_limbs(low: __m256i, high: __m256i) -> u32 {
 #[target_feature(enable = "avx2")]
 fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
-    if stride == 0 {
-        return out.fill(0);
-    }
     let mut groups = d.chunks_exact(STREAMS * stride);
     let mut outs = out.chunks_exact_mut(STREAMS);
     for (d, out) in groups.by_ref().zip(outs.by_ref()) {
@@ -91,7 +89,7 @@ fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// `R` rows of `D` against the two limb planes of `q`.
+/// `R` rows of a strip against the two limb planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -108,23 +106,18 @@ fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
         }
     }
     for (out, (low, high)) in out.iter_mut().zip(low.into_iter().zip(high)) {
-        *out = sum_limbs(low, high);
+        *out = out.wrapping_add(sum_limbs(low, high));
     }
 }
 
 #[target_feature(enable = "avx2")]
-fn mul_panels_avx2(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
-    let stride = b.len() / columns.next_multiple_of(PANEL);
-    if stride == 0 {
-        return;
-    }
+fn mul_panels_avx2(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
+    let (stride, columns) = (b.width, b.columns);
     for (d, out) in d
         .chunks(STREAMS * stride)
         .zip(out.chunks_mut(STREAMS * columns))
     {
-        for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
-            let first = p * PANEL;
-            let width = PANEL.min(columns - first);
+        for (first, width, panel) in b.panels() {
             if d.len() == STREAMS * stride {
                 panel_rows::<STREAMS>(d, panel, width, columns, &mut out[first..]);
             } else {

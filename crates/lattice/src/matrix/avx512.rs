@@ -1,5 +1,5 @@
-//! AVX-512 VNNI. Products by `vpdpbusd` (unsigned byte plane times signed digit) and `vpdpwssd`
-//! (16-bit limbs); neither saturates, so sums are exact mod 2^32.
+//! AVX-512 VNNI. Products by `vpdpbusd` (unsigned byte plane times signed digit) and, with secrets,
+//! `vpdpwssd` (16-bit limbs); neither saturates, so sums are exact mod 2^32.
 
 #![expect(
     unsafe_code,
@@ -15,22 +15,16 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx512Vnni;
 
 use super::PANEL;
+use super::panels::Strip;
 use super::words::Form;
 
-/// Parts of `D` that [`mul_vec`] reads at the same time. Measured on Zen 4, one thread, 128 MiB in
-/// memory that reads at 27 to 30 GiB/s: 8 streams of 16-bit limbs 22 GiB/s (12 the same), 4 streams of
-/// byte planes (`vpdpbusd`) 17, 6 of them 18.6; segments of 4096 columns, which keep `q` in the L1
-/// cache but break the streams, 13. In cache all of them are within a tenth.
-const STREAMS: usize = 8;
-/// Bytes ahead of itself that a stream fetches. On Zen 5, where memory reads at 33 to 38 GB/s, that is 30
-/// instead of 28 GB/s, and 26 instead of 21 while the other core uses memory as well; 256 bytes and
-/// 2 KiB are between. (On Zen 4 2 KiB took away a third.)
-const AHEAD: usize = 512;
+/// Parts of a strip that [`mul_vec`] reads at the same time, each from end to end, which is what the
+/// processor's own prefetching likes best.
+const STREAMS: usize = 4;
 /// Rows of `D` in one register block of [`mul_panels`]: 6 rows x 4 planes leave 8 registers.
 const BLOCK: usize = 6;
-/// Columns of `D` per cache block of [`mul_panels`]: a panel's block takes 128 KiB of the L2 cache.
-const DEPTH: usize = 2048;
-/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at full depth, beside the panel's.
+/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, beside the 128 KiB of
+/// a panel.
 const HEIGHT: usize = 192;
 
 pub(super) fn mul_vec(_: Avx512Vnni, d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -38,9 +32,9 @@ pub(super) fn mul_vec(_: Avx512Vnni, d: &[u8], q: &[u32], out: &mut [u32]) {
     unsafe { mul_vec_vnni(d, q, out) }
 }
 
-pub(super) fn mul_panels(_: Avx512Vnni, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+pub(super) fn mul_panels(_: Avx512Vnni, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_panels_vnni(d, b, columns, out) }
+    unsafe { mul_panels_vnni(d, b, out) }
 }
 
 pub(super) fn mul_small(
@@ -96,20 +90,18 @@ fn sum_planes(acc: [__m512i; 4]) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn mul_vec_vnni(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
-    if stride == 0 {
-        return out.fill(0);
-    }
-    // Each stream is an eighth of the matrix, read from end to end.
     let part = out.len() / STREAMS;
     for i in 0..part {
         let rows = std::array::from_fn(|r| row(d, stride, r * part + i));
         let sums = dot_rows::<STREAMS>(rows, q);
         for (r, sum) in sums.into_iter().enumerate() {
-            out[r * part + i] = sum;
+            let out = &mut out[r * part + i];
+            *out = out.wrapping_add(sum);
         }
     }
     for (i, out) in out.iter_mut().enumerate().skip(STREAMS * part) {
-        [*out] = dot_rows::<1>([row(d, stride, i)], q);
+        let [sum] = dot_rows::<1>([row(d, stride, i)], q);
+        *out = out.wrapping_add(sum);
     }
 }
 
@@ -117,87 +109,74 @@ fn row(d: &[u8], stride: usize, i: usize) -> &[u8] {
     &d[i * stride..(i + 1) * stride]
 }
 
-/// `R` rows of `D` against the two limb planes of `q`.
+/// `R` rows of a strip against the four byte planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
-    let stride = q.len();
-    let mut acc = [[_mm512_setzero_si512(); 2]; R];
-    for line in (0..stride).step_by(64) {
-        for row in rows {
-            _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(line + AHEAD).cast());
+    let mut acc = [[_mm512_setzero_si512(); 4]; R];
+    for j in (0..q.len()).step_by(64) {
+        let mut planes = [_mm512_setzero_si512(); 4];
+        for (k, plane) in planes.iter_mut().enumerate() {
+            *plane = load(q, 4 * j + 64 * k);
         }
-        for j in [line, line + 32] {
-            let low = load(q, 2 * j);
-            let high = load(q, 2 * stride + 2 * j);
-            for (acc, row) in acc.iter_mut().zip(rows) {
-                let digits = _mm512_cvtepi8_epi16(load_half(row, j));
-                acc[0] = _mm512_dpwssd_epi32(acc[0], digits, low);
-                acc[1] = _mm512_dpwssd_epi32(acc[1], digits, high);
+        for (acc, row) in acc.iter_mut().zip(rows) {
+            let digits = load(row, j);
+            for (acc, plane) in acc.iter_mut().zip(planes) {
+                *acc = _mm512_dpbusd_epi32(*acc, plane, digits);
             }
         }
     }
     // A loop, and no closure: see `load`.
     let mut sums = [0; R];
-    for (out, acc) in sums.iter_mut().zip(acc) {
-        let sum = _mm512_add_epi32(acc[0], _mm512_slli_epi32::<16>(acc[1]));
-        *out = _mm512_reduce_add_epi32(sum) as u32;
+    for (sum, acc) in sums.iter_mut().zip(acc) {
+        *sum = _mm512_reduce_add_epi32(sum_planes(acc)) as u32;
     }
     sums
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn mul_panels_vnni(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
-    let stride = b.len() / columns.next_multiple_of(PANEL);
+fn mul_panels_vnni(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
+    let (stride, columns) = (b.width, b.columns);
     let rows = out.len() / columns;
-    for depth in (0..stride).step_by(DEPTH) {
-        let end = stride.min(depth + DEPTH);
-        for top in (0..rows).step_by(HEIGHT) {
-            let bottom = rows.min(top + HEIGHT);
-            for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
-                let panel = &panel[depth * PANEL..end * PANEL];
-                let first = p * PANEL;
-                let width = PANEL.min(columns - first);
-                let mut i = top;
-                while i + BLOCK <= bottom {
-                    let d = &d[i * stride + depth..(i + BLOCK - 1) * stride + end];
-                    let out = &mut out[i * columns + first..];
-                    panel_rows::<BLOCK>(d, stride, panel, width, columns, out);
-                    i += BLOCK;
-                }
-                while i < bottom {
-                    let d = &d[i * stride + depth..i * stride + end];
-                    let out = &mut out[i * columns + first..];
-                    panel_rows::<1>(d, stride, panel, width, columns, out);
-                    i += 1;
-                }
+    for top in (0..rows).step_by(HEIGHT) {
+        let bottom = rows.min(top + HEIGHT);
+        for (first, width, panel) in b.panels() {
+            let mut i = top;
+            while i + BLOCK <= bottom {
+                let d = &d[i * stride..(i + BLOCK) * stride];
+                panel_rows::<BLOCK>(d, panel, width, columns, &mut out[i * columns + first..]);
+                i += BLOCK;
+            }
+            while i < bottom {
+                let d = &d[i * stride..(i + 1) * stride];
+                panel_rows::<1>(d, panel, width, columns, &mut out[i * columns + first..]);
+                i += 1;
             }
         }
     }
 }
 
-/// `R` rows of `D`, `stride` bytes apart, against one panel: `width` sums are added to each row of
-/// `out`, `columns` words apart.
+/// `R` rows of a strip against one panel: `width` sums are added to each row of `out`, `columns` words
+/// apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn panel_rows<const R: usize>(
     d: &[u8],
-    stride: usize,
     panel: &[u32],
     width: usize,
     columns: usize,
     out: &mut [u32],
 ) {
-    let depth = panel.len() / PANEL;
-    assert!(d.len() >= (R - 1) * stride + depth);
+    let stride = panel.len() / PANEL;
+    assert!(d.len() >= R * stride);
     let mut acc = [[_mm512_setzero_si512(); 4]; R];
-    for j in (0..depth).step_by(4) {
+    for j in (0..stride).step_by(4) {
         let mut planes = [_mm512_setzero_si512(); 4];
         for (k, plane) in planes.iter_mut().enumerate() {
             *plane = load(panel, (j + k) * PANEL * 4);
         }
         for (r, acc) in acc.iter_mut().enumerate() {
-            // SAFETY: `j + 4 <= depth`, as depth is a multiple of 64; the assertion above.
+            // SAFETY: `j + 4 <= stride`, a multiple of 64; the assertion above.
             let four = unsafe {
                 d.as_ptr()
                     .add(r * stride + j)

@@ -4,17 +4,25 @@ use std::ops::Range;
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-use super::{Backend, Panels, Vector, portable, stride};
+use super::{Backend, LANES, Panels, STRIP, Vector, portable, stride};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 
-/// A view of `D`: `rows x columns` centred digits, row after row, each row [`stride`] bytes long.
+/// A view of `D`: `rows x columns` centred digits, in strips of [`STRIP`] columns, one after the other;
+/// within a strip row after row. The last strip is as wide as is left of [`stride`] columns.
 ///
 /// A byte is the two's complement of a digit in `[-128, 128)`. What the padding holds is of no
 /// consequence: it only ever meets zeros.
+///
+/// A strip is read from end to end against the same few words of `q`, which stay in the L1 cache. Were
+/// the rows of a wide matrix whole, `q` would be streamed as well, as many bytes of it as of `D`: on
+/// Zen 5 a scan of 8192 x 16384 digits then takes 30 % longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Digits<'a> {
     bytes: &'a [u8],
+    /// Rows of the matrix that this is a view of, and the first of them in view.
+    height: usize,
+    first: usize,
     rows: usize,
     columns: usize,
 }
@@ -29,9 +37,31 @@ impl<'a> Digits<'a> {
         assert_eq!(bytes.len(), rows * stride(columns), "digits and shape");
         Self {
             bytes,
+            height: rows,
+            first: 0,
             rows,
             columns,
         }
+    }
+
+    /// Where digit `(i, j)` of a matrix of `rows x columns` digits lies among its bytes.
+    #[must_use]
+    pub const fn place(rows: usize, columns: usize, i: usize, j: usize) -> usize {
+        let left = j / STRIP * STRIP;
+        left * rows + i * strip_width(columns, left) + (j - left)
+    }
+
+    /// The 64 digits of row `i` from column `first` on, a multiple of 64; padding is among them where
+    /// there are fewer.
+    ///
+    /// # Panics
+    /// If there is no row `i` or no column `first`.
+    #[must_use]
+    pub fn line(&self, i: usize, first: usize) -> &'a [u8; LANES] {
+        assert!(i < self.rows && first < self.columns, "a place in view");
+        let at = Self::place(self.height, self.columns, self.first + i, first);
+        let line = self.bytes[at..].first_chunk();
+        line.unwrap_or_else(|| unreachable!("rows are padded to whole lines"))
     }
 
     /// `l`, the number of rows.
@@ -46,28 +76,27 @@ impl<'a> Digits<'a> {
         self.columns
     }
 
-    /// Row `i`, without its padding.
-    ///
-    /// # Panics
-    /// If there is no row `i`.
-    #[must_use]
-    pub fn row(&self, i: usize) -> &'a [u8] {
-        let start = i * stride(self.columns);
-        &self.bytes[start..start + self.columns]
-    }
-
     /// Some of the rows, so that threads can share a product.
     ///
     /// # Panics
     /// If `rows` reaches past the last row.
     #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Self {
-        let stride = stride(self.columns);
+        assert!(rows.end <= self.rows, "rows of the view");
         Self {
-            bytes: &self.bytes[rows.start * stride..rows.end * stride],
+            first: self.first + rows.start,
             rows: rows.len(),
-            columns: self.columns,
+            ..*self
         }
+    }
+
+    /// The first column of each strip, its width, and the rows in view.
+    fn strips(&self) -> impl Iterator<Item = (usize, usize, &'a [u8])> {
+        (0..self.columns).step_by(STRIP).map(|left| {
+            let width = strip_width(self.columns, left);
+            let start = left * self.height + self.first * width;
+            (left, width, &self.bytes[start..start + self.rows * width])
+        })
     }
 
     /// `out = D q mod 2^32`: one pass over `D`.
@@ -77,14 +106,18 @@ impl<'a> Digits<'a> {
     pub fn mul_vec(&self, q: &Vector, out: &mut [u32]) {
         assert_eq!(q.len, self.columns, "columns of D and entries of q");
         assert_eq!(out.len(), self.rows, "rows of D and entries of the product");
-        match q.backend {
-            Backend::Portable => portable::mul_vec(self.bytes, &q.words, out),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(token) => avx2::mul_vec(token, self.bytes, &q.words, out),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(token) => avx512::mul_vec(token, self.bytes, &q.words, out),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::mul_vec(token, self.bytes, &q.words, out),
+        out.fill(0);
+        for (left, width, d) in self.strips() {
+            let words = &q.words[left..left + width];
+            match q.backend {
+                Backend::Portable => portable::mul_vec(d, words, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx2(token) => avx2::mul_vec(token, d, words, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx512(token) => avx512::mul_vec(token, d, words, out),
+                #[cfg(target_arch = "aarch64")]
+                Backend::Neon(token) => neon::mul_vec(token, d, words, out),
+            }
         }
     }
 
@@ -99,16 +132,23 @@ impl<'a> Digits<'a> {
         if out.is_empty() {
             return;
         }
-        match b.backend {
-            Backend::Portable => portable::mul_panels(self.bytes, &b.words, b.columns, out),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(token) => avx2::mul_panels(token, self.bytes, &b.words, b.columns, out),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(token) => {
-                avx512::mul_panels(token, self.bytes, &b.words, b.columns, out);
+        for (left, width, d) in self.strips() {
+            let b_strip = b.strip(left, width);
+            match b.backend {
+                Backend::Portable => portable::mul_panels(d, b_strip, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx2(token) => avx2::mul_panels(token, d, b_strip, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx512(token) => avx512::mul_panels(token, d, b_strip, out),
+                #[cfg(target_arch = "aarch64")]
+                Backend::Neon(token) => neon::mul_panels(token, d, b_strip, out),
             }
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::mul_panels(token, self.bytes, &b.words, b.columns, out),
         }
     }
+}
+
+/// The width of the strip whose first column is `left`.
+const fn strip_width(columns: usize, left: usize) -> usize {
+    let rest = stride(columns) - left;
+    if rest < STRIP { rest } else { STRIP }
 }

@@ -3,6 +3,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+#[cfg(target_arch = "x86_64")]
+use super::LANES;
 use super::PANEL;
 use crate::pages::Pages;
 
@@ -39,6 +41,19 @@ pub(super) fn limbs(q: &[u32], out: &mut [u32]) {
         // Adding 2^15 carries into the high limb exactly when the low one will be read as negative.
         *low = (first & 0xffff) | second << 16;
         *high = (first.wrapping_add(0x8000) >> 16) | (second.wrapping_add(0x8000) & 0xffff_0000);
+    }
+}
+
+/// Four planes of bytes, 64 columns at a time: `q = b0 + 2^8 b1 + 2^16 b2 + 2^24 b3`.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn byte_planes(q: &[u32], out: &mut [u32]) {
+    let out: &mut [u8] = bytemuck::cast_slice_mut(out);
+    for (q, planes) in q.chunks(LANES).zip(out.chunks_exact_mut(4 * LANES)) {
+        for (k, plane) in planes.chunks_exact_mut(LANES).enumerate() {
+            for (byte, word) in plane.iter_mut().zip(q) {
+                *byte = word.to_le_bytes()[k];
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::arch::aarch64::*;
 use sordino_cpu::Neon;
 
 use super::PANEL;
+use super::panels::Strip;
 use super::words::Form;
 
 /// Rows of `D` or `W` that are read side by side.
@@ -20,9 +21,9 @@ pub(super) fn mul_vec(_: Neon, d: &[u8], q: &[u32], out: &mut [u32]) {
     unsafe { mul_vec_neon(d, q, out) }
 }
 
-pub(super) fn mul_panels(_: Neon, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+pub(super) fn mul_panels(_: Neon, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_panels_neon(d, b, columns, out) }
+    unsafe { mul_panels_neon(d, b, out) }
 }
 
 pub(super) fn mul_small(_: Neon, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
@@ -67,9 +68,6 @@ fn load_digits(d: &[u8], at: usize) -> [uint32x4_t; 4] {
 #[target_feature(enable = "neon")]
 fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
-    if stride == 0 {
-        return out.fill(0);
-    }
     let mut groups = d.chunks_exact(STREAMS * stride);
     let mut outs = out.chunks_exact_mut(STREAMS);
     for (d, out) in groups.by_ref().zip(outs.by_ref()) {
@@ -81,7 +79,7 @@ fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// `R` rows of `D` against `q`.
+/// `R` rows of a strip against its `q`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -97,23 +95,18 @@ fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
         }
     }
     for (out, acc) in out.iter_mut().zip(acc) {
-        *out = vaddvq_u32(vaddq_u32(acc[0], acc[1]));
+        *out = out.wrapping_add(vaddvq_u32(vaddq_u32(acc[0], acc[1])));
     }
 }
 
 #[target_feature(enable = "neon")]
-fn mul_panels_neon(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
-    let stride = b.len() / columns.next_multiple_of(PANEL);
-    if stride == 0 {
-        return;
-    }
+fn mul_panels_neon(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
+    let (stride, columns) = (b.width, b.columns);
     for (d, out) in d
         .chunks(STREAMS * stride)
         .zip(out.chunks_mut(STREAMS * columns))
     {
-        for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
-            let first = p * PANEL;
-            let width = PANEL.min(columns - first);
+        for (first, width, panel) in b.panels() {
             if d.len() == STREAMS * stride {
                 panel_rows::<STREAMS>(d, panel, width, columns, &mut out[first..]);
             } else {

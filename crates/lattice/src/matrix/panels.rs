@@ -49,6 +49,17 @@ impl Panels {
         }
     }
 
+    /// Rows `left..left + width`, `width` a multiple of 64.
+    pub(super) fn strip(&self, left: usize, width: usize) -> Strip<'_> {
+        Strip {
+            words: &self.words,
+            stride: stride(self.rows),
+            left,
+            width,
+            columns: self.columns,
+        }
+    }
+
     /// Lays out the matrix with these columns.
     ///
     /// # Panics
@@ -64,6 +75,30 @@ impl Panels {
             for (word, column) in out.iter_mut().zip(columns) {
                 *word = column[j];
             }
+        })
+    }
+}
+
+/// Some rows of `B`: what meets one strip of `D`.
+#[derive(Clone, Copy)]
+pub(super) struct Strip<'a> {
+    words: &'a [u32],
+    stride: usize,
+    left: usize,
+    /// How many rows these are.
+    pub(super) width: usize,
+    /// `k`, the columns of `B`.
+    pub(super) columns: usize,
+}
+
+impl<'a> Strip<'a> {
+    /// The first column of each panel, how many it has, and its rows, 16 words each.
+    pub(super) fn panels(self) -> impl Iterator<Item = (usize, usize, &'a [u32])> {
+        let rows = self.left * PANEL..(self.left + self.width) * PANEL;
+        let panels = self.words.chunks_exact(self.stride * PANEL).enumerate();
+        panels.map(move |(p, panel)| {
+            let first = p * PANEL;
+            (first, PANEL.min(self.columns - first), &panel[rows.clone()])
         })
     }
 }

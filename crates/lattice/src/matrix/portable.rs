@@ -5,6 +5,7 @@
     reason = "two's complement is the representation mod 2^32"
 )]
 
+use super::panels::Strip;
 use super::words::Form;
 use super::{PANEL, layout};
 
@@ -13,26 +14,20 @@ fn digit(byte: u8) -> u32 {
     i32::from(byte.cast_signed()) as u32
 }
 
-/// `out[i] = sum_j D[i][j] q[j]`.
+/// `out[i] += sum_j D[i][j] q[j]`, `j` in one strip.
 pub(super) fn mul_vec(d: &[u8], q: &[u32], out: &mut [u32]) {
-    if q.is_empty() {
-        return out.fill(0);
-    }
     for (row, out) in d.chunks_exact(q.len()).zip(out) {
-        *out = row.iter().zip(q).fold(0, |sum: u32, (d, q)| {
+        *out = row.iter().zip(q).fold(*out, |sum, (d, q)| {
             sum.wrapping_add(digit(*d).wrapping_mul(*q))
         });
     }
 }
 
-/// `out[i][c] += sum_j D[i][j] B[j][c]`, where `b` holds panels of 16 columns.
-pub(super) fn mul_panels(d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
-    let stride = b.len() / columns.next_multiple_of(PANEL);
-    if stride == 0 {
-        return;
-    }
-    for (row, out) in d.chunks_exact(stride).zip(out.chunks_exact_mut(columns)) {
-        for (panel, out) in b.chunks_exact(stride * PANEL).zip(out.chunks_mut(PANEL)) {
+/// `out[i][c] += sum_j D[i][j] B[j][c]`, `j` in one strip.
+pub(super) fn mul_panels(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
+    let rows = d.chunks_exact(b.width);
+    for (row, out) in rows.zip(out.chunks_exact_mut(b.columns)) {
+        for ((_, _, panel), out) in b.panels().zip(out.chunks_mut(PANEL)) {
             let mut sums = [0u32; PANEL];
             for (d, b) in row.iter().zip(panel.chunks_exact(PANEL)) {
                 for (sum, b) in sums.iter_mut().zip(b) {

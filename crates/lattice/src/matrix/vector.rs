@@ -1,6 +1,6 @@
 //! The right operand of a scan for one query.
 
-use super::{Backend, layout, stride};
+use super::{Backend, STRIP, layout, stride};
 
 /// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`](super::Digits::mul_vec).
 #[derive(Debug)]
@@ -15,10 +15,14 @@ impl Vector {
     #[must_use]
     pub fn new(backend: Backend, q: &[u32]) -> Self {
         let mut padded = layout::Aligned::zeroed(stride(q.len()));
-        match backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(_) | Backend::Avx2(_) => layout::limbs(q, &mut padded),
-            _ => padded[..q.len()].copy_from_slice(q),
+        for (q, out) in q.chunks(STRIP).zip(padded.chunks_mut(STRIP)) {
+            match backend {
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx512(_) => layout::byte_planes(q, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Avx2(_) => layout::limbs(q, out),
+                _ => out[..q.len()].copy_from_slice(q),
+            }
         }
         Self {
             backend,

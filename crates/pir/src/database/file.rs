@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use sordino_lattice::matrix::stride;
 
 use super::{Database, Matrix, Store};
-use crate::wire::HEADER_LEN;
+use crate::wire::{HEADER_LEN, Kind};
 use crate::{Error, Params};
 
 /// Where the matrix starts: on a page, whatever the page's size is on common systems.
@@ -47,7 +47,7 @@ fn open(path: &Path) -> Result<(File, Params), Error> {
     let mut file = File::open(path)?;
     let mut header = [0; OFFSET];
     file.read_exact(&mut header)?;
-    let params = Params::from_bytes(&header[..HEADER_LEN])?;
+    let params = Params::from_header(Kind::Database, &header[..HEADER_LEN])?;
     let len = params.rows() * stride(params.columns());
     check_len(&file, OFFSET + len)?;
     Ok((file, params))
@@ -60,7 +60,7 @@ impl Database {
     /// [`Error::Io`], also if the file exists.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
         let mut file = BufWriter::new(File::create_new(path)?);
-        let mut header = self.params.to_bytes();
+        let mut header = self.params.to_header(Kind::Database);
         header.resize(OFFSET, 0);
         file.write_all(&header)?;
         file.write_all(self.matrix.bytes())?;

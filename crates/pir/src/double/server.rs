@@ -136,11 +136,13 @@ impl Server {
         );
         // T: row e kappa + k, column i, is byte k of the word for byte e of the records in slot i.
         let mut t = Matrix::zeroed(d * KAPPA, l);
-        for (row, line) in t.rows_mut().enumerate() {
+        for row in 0..d * KAPPA {
             let (e, k) = (row / KAPPA, row % KAPPA);
-            let words = a1.iter().skip(e).step_by(d);
-            for (digit, word) in line.iter_mut().zip(words) {
-                *digit = word.to_le_bytes()[k] ^ CENTRE;
+            for first in (0..l).step_by(LANES) {
+                let words = a1[first * d + e..].iter().step_by(d);
+                for (digit, word) in t.line_mut(row, first).iter_mut().zip(words) {
+                    *digit = word.to_le_bytes()[k] ^ CENTRE;
+                }
             }
         }
         let q2 = Vector::new(self.backend, &query.second);
@@ -176,10 +178,10 @@ fn first_hint(backend: Backend, database: &Database, seed: &Seed) -> Result<Matr
         let h1 = &mut h1[..slots * d * n];
         let digits = database.digits()?.slice(first * d..(first + slots) * d);
         for_row_chunks(digits, n, h1, |digits, out| digits.mul_panels(&a1, out));
-        for (row, line) in g.rows_mut().enumerate() {
+        for row in 0..d * KAPPA * n {
             let (e, c, k) = (row / (KAPPA * n), row / KAPPA % n, row % KAPPA);
             let words = h1[e * n + c..].iter().step_by(d * n);
-            for (digit, word) in line[first..].iter_mut().zip(words) {
+            for (digit, word) in g.line_mut(row, first).iter_mut().zip(words) {
                 *digit = word.to_le_bytes()[k] ^ CENTRE;
             }
         }
