@@ -7,8 +7,11 @@ use std::{
     fs,
     io::Write,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
 };
+
+#[path = "search/command.rs"]
+mod command;
 
 fn transform(format: &str, encrypt: bool) -> Transform {
     let format: sordino_fpe::Format = format.parse().unwrap();
@@ -169,7 +172,7 @@ proptest! {
 }
 
 fn sordino(folder: &Path, args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
+    let mut child = command::sordino()
         .args(args)
         .current_dir(folder)
         .stdin(Stdio::piped())

@@ -1,5 +1,6 @@
 //! The binary: what it prints, how it ends, and what is left when it is killed.
 
+use crate::command::sordino;
 use serde_json::Value;
 use std::{
     ffi::OsStr,
@@ -9,7 +10,7 @@ use std::{
 };
 
 pub(crate) fn command(args: &[impl AsRef<OsStr>]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
+    let mut command = sordino();
     command.args(args);
     command
 }

@@ -4,6 +4,7 @@
 
 mod bench;
 mod binary;
+mod command;
 mod index;
 mod keys;
 mod killed;
