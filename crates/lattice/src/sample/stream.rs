@@ -6,6 +6,9 @@ use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 #[cfg(target_arch = "x86_64")]
 mod vaes;
 
+#[cfg(target_arch = "x86_64")]
+pub use vaes::{Schedule, schedule};
+
 /// Blocks that are encrypted in one call: 64 at a time cost a third more than 256, whole rings of 1024 a
 /// tenth less (Zen 4, VAES).
 const BATCH: usize = 256;

@@ -7,12 +7,12 @@
 )]
 
 use std::arch::x86_64::{
-    __m512i, _mm_aeskeygenassist_si128, _mm_cvtsi128_si32, _mm_set1_epi32, _mm512_add_epi32,
-    _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_loadu_si512, _mm512_mullo_epi32,
-    _mm512_reduce_add_epi32, _mm512_setzero_si512, _mm512_xor_si512,
+    __m512i, _mm512_add_epi32, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_loadu_si512,
+    _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 use sordino_cpu::Avx512Vaes;
+use sordino_lattice::sample::stream::{Schedule, schedule};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Rounds of AES-256.
@@ -27,15 +27,16 @@ const WIDTH: usize = 16;
 type Register = [u32; WIDTH];
 
 pub(super) fn products(
-    _: Avx512Vaes,
+    token: Avx512Vaes,
     key: &[u8; 32],
     version: u64,
     first: u32,
     query: &[i32],
     products: &mut [u32],
 ) {
+    let schedule = schedule(token, key);
     // SAFETY: the token proves the target features.
-    unsafe { run(key, version, first, query, products) }
+    unsafe { run(&schedule, version, first, query, products) }
 }
 
 /// What every row has in common in eight registers' worth of coordinates.
@@ -48,9 +49,7 @@ struct Group {
 }
 
 #[target_feature(enable = "avx512f,aes,vaes")]
-fn run(key: &[u8; 32], version: u64, first: u32, query: &[i32], products: &mut [u32]) {
-    let schedule = expand(key);
-    let (schedule, _) = schedule.as_chunks::<4>();
+fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &mut [u32]) {
     let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| repeat(&schedule[round]));
     let groups = (0..).zip(query.chunks(WIDTH * LANES));
     let groups = groups.map(|(at, query)| Group::new(version, at, query));
@@ -90,27 +89,6 @@ impl Group {
         }
         Self { counters, query }
     }
-}
-
-/// The key schedule of AES-256 (FIPS 197, 5.2), as little-endian words.
-#[target_feature(enable = "avx512f,aes,vaes")]
-fn expand(key: &[u8; 32]) -> Zeroizing<[u32; 4 * (ROUNDS + 1)]> {
-    let mut words = Zeroizing::new([0; 4 * (ROUNDS + 1)]);
-    for (word, bytes) in words.iter_mut().zip(key.as_chunks().0) {
-        *word = u32::from_le_bytes(*bytes);
-    }
-    for i in 8..words.len() {
-        let mut word = words[i - 1];
-        if i % 4 == 0 {
-            let x = _mm_set1_epi32(word.cast_signed());
-            word = _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(x)).cast_unsigned();
-        }
-        if i % 8 == 0 {
-            word = word.rotate_right(8) ^ 1 << (i / 8 - 1);
-        }
-        words[i] = words[i - 8] ^ word;
-    }
-    words
 }
 
 /// Four times the same block.

@@ -8,7 +8,7 @@
 use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512Vaes;
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 /// Rounds of AES-256.
 const ROUNDS: usize = 14;
@@ -17,17 +17,26 @@ const LANES: usize = 8;
 /// Bytes that are encrypted side by side.
 pub(super) const GROUP: usize = 64 * LANES;
 
-/// A key schedule, zeroised on drop, and with its token the proof that the processor has VAES.
+/// The round keys of AES-256 as little-endian words, zeroised on drop.
+pub type Schedule = Zeroizing<[[u32; 4]; ROUNDS + 1]>;
+
+/// The key schedule of AES-256 (FIPS 197, 5.2), for kernels that do something with blocks as they come
+/// out of the last round.
+#[must_use]
+pub fn schedule(_: Avx512Vaes, key: &[u8; 32]) -> Schedule {
+    // SAFETY: the token proves the processor's level.
+    unsafe { expand(key) }
+}
+
+/// A key schedule, and with its token the proof that the processor has VAES.
 pub(super) struct Keys {
     token: Avx512Vaes,
-    schedule: [u32; 4 * (ROUNDS + 1)],
+    schedule: Schedule,
 }
 
 impl Keys {
     pub(super) fn new(token: Avx512Vaes, key: &[u8; 32]) -> Self {
-        let mut schedule = [0; 4 * (ROUNDS + 1)];
-        // SAFETY: the token proves the processor's level.
-        unsafe { expand(key, &mut schedule) }
+        let schedule = schedule(token, key);
         Self { token, schedule }
     }
 
@@ -39,15 +48,10 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
-    fn drop(&mut self) {
-        self.schedule.zeroize();
-    }
-}
-
-/// The key schedule of FIPS 197, 5.2, as little-endian words.
 #[target_feature(enable = "avx512f,aes,vaes")]
-fn expand(key: &[u8; 32], words: &mut [u32; 4 * (ROUNDS + 1)]) {
+fn expand(key: &[u8; 32]) -> Schedule {
+    let mut schedule = Zeroizing::new([[0; 4]; ROUNDS + 1]);
+    let words = schedule.as_flattened_mut();
     for (word, bytes) in words.iter_mut().zip(key.as_chunks().0) {
         *word = u32::from_le_bytes(*bytes);
     }
@@ -62,17 +66,18 @@ fn expand(key: &[u8; 32], words: &mut [u32; 4 * (ROUNDS + 1)]) {
         }
         words[i] = words[i - 8] ^ word;
     }
+    schedule
 }
 
 #[target_feature(enable = "avx512f,aes,vaes")]
 fn encrypt(
-    schedule: &[u32; 4 * (ROUNDS + 1)],
+    schedule: &[[u32; 4]; ROUNDS + 1],
     counter: u64,
     nonce: u64,
     groups: &mut [[u8; GROUP]],
 ) {
     let mut keys = [_mm512_setzero_si512(); ROUNDS + 1];
-    for (key, words) in keys.iter_mut().zip(schedule.as_chunks::<4>().0) {
+    for (key, words) in keys.iter_mut().zip(schedule) {
         // SAFETY: `words` has the 16 bytes that are loaded.
         *key = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(words.as_ptr().cast()) });
     }
