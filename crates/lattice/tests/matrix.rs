@@ -70,12 +70,15 @@ fn mul_vec_is_the_schoolbook_product() {
     for columns in AWKWARD.into_iter().chain(WIDE) {
         for rows in [1, 2, 3, 4, 5, 8, 13] {
             let d = digits(1, rows, columns);
-            let q = words(2, columns);
-            let expected = schoolbook(&d, rows, &[&q]);
-            for backend in Backend::available() {
-                let mut out = vec![7; rows];
-                Digits::new(&d, rows, columns).mul_vec(&Vector::new(backend, &q), &mut out);
-                assert_eq!(out, expected, "{} {rows} x {columns}", backend.name());
+            // Whole words, and rounded ones, which have a plane of zeros.
+            for mask in [u32::MAX, !0xff] {
+                let q: Vec<u32> = words(2, columns).iter().map(|word| word & mask).collect();
+                let expected = schoolbook(&d, rows, &[&q]);
+                for backend in Backend::available() {
+                    let mut out = vec![7; rows];
+                    Digits::new(&d, rows, columns).mul_vec(&Vector::new(backend, &q), &mut out);
+                    assert_eq!(out, expected, "{} {rows} x {columns}", backend.name());
+                }
             }
         }
     }
@@ -279,10 +282,12 @@ proptest! {
 
     #[test]
     fn products_agree_between_backends(
-        seed: u64, rows in 1usize..20, columns in 1usize..5000, k in 1usize..40,
+        seed: u64, rows in 1usize..20, columns in 1usize..5000, k in 1usize..40, rounded: bool,
     ) {
         let d = digits(seed, rows, columns);
-        let b: Vec<_> = (0..k).map(|t| words(seed ^ t as u64, columns)).collect();
+        let mask = if rounded { !0xff } else { u32::MAX };
+        let words = |t| words(seed ^ t, columns).iter().map(|word| word & mask).collect();
+        let b: Vec<Vec<u32>> = (0..k as u64).map(words).collect();
         let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
         let expected = schoolbook(&d, rows, &b);
         let view = Digits::new(&d, rows, columns);

@@ -7,6 +7,12 @@ pub(crate) const fn packed_len(count: usize, width: u32) -> usize {
 
 /// Appends the low `width <= 32` bits of every word to `out`.
 pub(crate) fn pack(words: impl IntoIterator<Item = u32>, width: u32, out: &mut Vec<u8>) {
+    if width.is_multiple_of(8) {
+        let bytes = width as usize / 8;
+        return words
+            .into_iter()
+            .for_each(|word| out.extend_from_slice(&word.to_le_bytes()[..bytes]));
+    }
     let mask = (1u64 << width) - 1;
     let (mut pending, mut held) = (0u64, 0);
     for word in words {

@@ -10,6 +10,7 @@
 //! | `l`, `m` | rows and columns of the database matrix `D` | [`Params::rows`], [`Params::columns`] |
 //! | `A` | `m x n` uniform words, from a seed | row `j` belongs to column `j` of `D` |
 //! | `H` | the hint, `D A`, `l x n` | rounded to [`Params::hint_bits`] bits |
+//! | `b` | a query, `A s + e + Delta u_j`, `m` words | rounded to [`Params::query_bits`] bits |
 
 use crate::Error;
 
@@ -35,6 +36,8 @@ pub const ANSWER_BITS: u32 = 12;
 pub const LOG2_FAILURE: f64 = -40.0;
 /// The least number of bits that hints are rounded to.
 const MIN_HINT_BITS: u32 = 20;
+/// The least number of bits that queries are rounded to. With 24 scans by byte planes have one less.
+const MIN_QUERY_BITS: u32 = 24;
 /// Records, rows and columns are below `2^32`, digits below `2^46`.
 const MAX_DIGITS: u128 = 1 << 46;
 
@@ -50,6 +53,7 @@ pub struct Params {
     record_len: usize,
     per_column: usize,
     hint_bits: u32,
+    query_bits: u32,
 }
 
 impl Params {
@@ -189,17 +193,31 @@ impl Params {
         if !fits {
             return Ok(None);
         }
-        let with = |hint_bits| Self {
+        let whole = Self {
             scheme,
             set,
             records,
             record_len,
             per_column,
-            hint_bits,
+            hint_bits: LOG_Q,
+            query_bits: LOG_Q,
         };
-        Ok((MIN_HINT_BITS..=LOG_Q)
-            .map(with)
-            .find(|params| params.log2_failure() <= LOG2_FAILURE))
+        let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
+        // A hint is the largest message: queries are rounded as far as that costs it nothing.
+        let hint_bits = MIN_HINT_BITS..=LOG_Q;
+        let rounded = hint_bits.map(|hint_bits| Self { hint_bits, ..whole });
+        let Some(rounded) = rounded.into_iter().find(keeps) else {
+            return Ok(None);
+        };
+        let query_bits = match scheme {
+            Scheme::Simple => MIN_QUERY_BITS..=LOG_Q,
+            Scheme::Double => LOG_Q..=LOG_Q,
+        };
+        let rounded = query_bits.map(|query_bits| Self {
+            query_bits,
+            ..rounded
+        });
+        Ok(rounded.into_iter().find(keeps))
     }
 
     /// The scheme that the layout is for.
@@ -255,6 +273,13 @@ impl Params {
     #[must_use]
     pub const fn hint_bits(&self) -> u32 {
         self.hint_bits
+    }
+
+    /// Bits that a word of a SimplePIR query is rounded to: the fewest, from 24 up, that keep the failure
+    /// bound with a hint of [`Self::hint_bits`]. DoublePIR's are not rounded: 32.
+    #[must_use]
+    pub const fn query_bits(&self) -> u32 {
+        self.query_bits
     }
 
     /// Column and slot of record `index`, without a division of the secret index.

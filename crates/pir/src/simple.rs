@@ -11,6 +11,8 @@
 
 mod client;
 mod message;
+#[cfg(test)]
+mod noise;
 mod server;
 mod update;
 

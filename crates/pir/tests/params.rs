@@ -44,6 +44,24 @@ fn security_decides_the_set_and_size_decides_sigma() {
 }
 
 #[test]
+fn queries_are_rounded_as_far_as_costs_the_hint_nothing() {
+    let bits = |columns| {
+        let params = Params::for_columns(columns, 10_000).unwrap();
+        (params.hint_bits(), params.query_bits())
+    };
+    assert_eq!(bits(100), (21, 24));
+    assert_eq!(bits(3000), (21, 24));
+    assert_eq!(bits(10_000), (21, 26));
+    assert_eq!(bits(32_768), (22, 27));
+    assert_eq!(bits(100_000), (21, 27));
+    let double = Params::for_double(100_000, 3).unwrap();
+    assert_eq!(double.query_bits(), 32);
+    // Two words of 24 bits behind the header.
+    let two = Params::for_columns(2, 1).unwrap();
+    assert_eq!(two.query_len(), two.to_bytes().len() + 6);
+}
+
+#[test]
 fn every_layout_keeps_the_bound_and_rounding_answers_costs_an_eighth_of_the_columns() {
     for columns in [1, 100, 2048, 30_000, 60_000, 100_000, 150_000] {
         for record_len in [1, 3, 256, 10_000] {

@@ -21,20 +21,31 @@ use super::words::Form;
 /// Parts of a strip that [`mul_vec`] reads at the same time, each from end to end, which is what the
 /// processor's own prefetching likes best.
 const STREAMS: usize = 4;
-/// Rows of `D` in one register block of [`mul_panels`]: 6 rows x 4 planes leave 8 registers.
-const BLOCK: usize = 6;
 /// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, beside the 128 KiB of
 /// a panel.
 const HEIGHT: usize = 192;
 
-pub(super) fn mul_vec(_: Avx512Vnni, d: &[u8], q: &[u32], out: &mut [u32]) {
+/// Without the lowest plane if all words of `q` are `rounded`.
+pub(super) fn mul_vec(_: Avx512Vnni, d: &[u8], q: &[u32], rounded: bool, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_vec_vnni(d, q, out) }
+    unsafe {
+        if rounded {
+            mul_vec_vnni::<3>(d, q, out);
+        } else {
+            mul_vec_vnni::<4>(d, q, out);
+        }
+    }
 }
 
 pub(super) fn mul_panels(_: Avx512Vnni, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     // SAFETY: the token proves the processor's level.
-    unsafe { mul_panels_vnni(d, b, out) }
+    unsafe {
+        if b.rounded {
+            mul_panels_vnni::<8, 3>(d, b, out);
+        } else {
+            mul_panels_vnni::<6, 4>(d, b, out);
+        }
+    }
 }
 
 pub(super) fn mul_small(
@@ -79,28 +90,34 @@ fn load_half<T>(slice: &[T], at: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
+/// What the sums of the `P` highest planes are worth together.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn sum_planes(acc: [__m512i; 4]) -> __m512i {
-    let low = _mm512_add_epi32(acc[0], _mm512_slli_epi32::<8>(acc[1]));
-    let high = _mm512_add_epi32(acc[2], _mm512_slli_epi32::<8>(acc[3]));
-    _mm512_add_epi32(low, _mm512_slli_epi32::<16>(high))
+fn sum_planes<const P: usize>(acc: [__m512i; P]) -> __m512i {
+    let mut sum = _mm512_setzero_si512();
+    for acc in acc.into_iter().rev() {
+        sum = _mm512_add_epi32(_mm512_slli_epi32::<8>(sum), acc);
+    }
+    for _ in P..4 {
+        sum = _mm512_slli_epi32::<8>(sum);
+    }
+    sum
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn mul_vec_vnni(d: &[u8], q: &[u32], out: &mut [u32]) {
+fn mul_vec_vnni<const P: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
     let part = out.len() / STREAMS;
     for i in 0..part {
         let rows = std::array::from_fn(|r| row(d, stride, r * part + i));
-        let sums = dot_rows::<STREAMS>(rows, q);
+        let sums = dot_rows::<STREAMS, P>(rows, q);
         for (r, sum) in sums.into_iter().enumerate() {
             let out = &mut out[r * part + i];
             *out = out.wrapping_add(sum);
         }
     }
     for (i, out) in out.iter_mut().enumerate().skip(STREAMS * part) {
-        let [sum] = dot_rows::<1>([row(d, stride, i)], q);
+        let [sum] = dot_rows::<1, P>([row(d, stride, i)], q);
         *out = out.wrapping_add(sum);
     }
 }
@@ -109,15 +126,15 @@ fn row(d: &[u8], stride: usize, i: usize) -> &[u8] {
     &d[i * stride..(i + 1) * stride]
 }
 
-/// `R` rows of a strip against the four byte planes of its `q`.
+/// `R` rows of a strip against the `P` highest byte planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
-    let mut acc = [[_mm512_setzero_si512(); 4]; R];
+fn dot_rows<const R: usize, const P: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
+    let mut acc = [[_mm512_setzero_si512(); P]; R];
     for j in (0..q.len()).step_by(64) {
-        let mut planes = [_mm512_setzero_si512(); 4];
+        let mut planes = [_mm512_setzero_si512(); P];
         for (k, plane) in planes.iter_mut().enumerate() {
-            *plane = load(q, 4 * j + 64 * k);
+            *plane = load(q, 4 * j + 64 * (4 - P + k));
         }
         for (acc, row) in acc.iter_mut().zip(rows) {
             let digits = load(row, j);
@@ -134,22 +151,23 @@ fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
     sums
 }
 
+/// `R` rows of `D` and `P` planes of `B` in one register block: 8 of 3 or 6 of 4 leave 8 registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn mul_panels_vnni(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
+fn mul_panels_vnni<const R: usize, const P: usize>(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     let (stride, columns) = (b.width, b.columns);
     let rows = out.len() / columns;
     for top in (0..rows).step_by(HEIGHT) {
         let bottom = rows.min(top + HEIGHT);
         for (first, width, panel) in b.panels() {
             let mut i = top;
-            while i + BLOCK <= bottom {
-                let d = &d[i * stride..(i + BLOCK) * stride];
-                panel_rows::<BLOCK>(d, panel, width, columns, &mut out[i * columns + first..]);
-                i += BLOCK;
+            while i + R <= bottom {
+                let d = &d[i * stride..(i + R) * stride];
+                panel_rows::<R, P>(d, panel, width, columns, &mut out[i * columns + first..]);
+                i += R;
             }
             while i < bottom {
                 let d = &d[i * stride..(i + 1) * stride];
-                panel_rows::<1>(d, panel, width, columns, &mut out[i * columns + first..]);
+                panel_rows::<1, P>(d, panel, width, columns, &mut out[i * columns + first..]);
                 i += 1;
             }
         }
@@ -160,7 +178,7 @@ fn mul_panels_vnni(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
 /// apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn panel_rows<const R: usize>(
+fn panel_rows<const R: usize, const P: usize>(
     d: &[u8],
     panel: &[u32],
     width: usize,
@@ -169,11 +187,11 @@ fn panel_rows<const R: usize>(
 ) {
     let stride = panel.len() / PANEL;
     assert!(d.len() >= R * stride);
-    let mut acc = [[_mm512_setzero_si512(); 4]; R];
+    let mut acc = [[_mm512_setzero_si512(); P]; R];
     for j in (0..stride).step_by(4) {
-        let mut planes = [_mm512_setzero_si512(); 4];
+        let mut planes = [_mm512_setzero_si512(); P];
         for (k, plane) in planes.iter_mut().enumerate() {
-            *plane = load(panel, (j + k) * PANEL * 4);
+            *plane = load(panel, (j + 4 - P + k) * PANEL * 4);
         }
         for (r, acc) in acc.iter_mut().enumerate() {
             // SAFETY: `j + 4 <= stride`, a multiple of 64; the assertion above.

@@ -114,7 +114,7 @@ impl<'a> Digits<'a> {
                 #[cfg(target_arch = "x86_64")]
                 Backend::Avx2(token) => avx2::mul_vec(token, d, words, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(token) => avx512::mul_vec(token, d, words, out),
+                Backend::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, out),
                 #[cfg(target_arch = "aarch64")]
                 Backend::Neon(token) => neon::mul_vec(token, d, words, out),
             }

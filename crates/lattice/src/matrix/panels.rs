@@ -9,6 +9,7 @@ pub struct Panels {
     pub(super) backend: Backend,
     pub(super) rows: usize,
     pub(super) columns: usize,
+    rounded: bool,
     pub(super) words: layout::Aligned,
 }
 
@@ -27,11 +28,13 @@ impl Panels {
         let width = columns.next_multiple_of(PANEL);
         let mut words = layout::Aligned::zeroed(stride * width);
         let mut four = vec![0; 4 * width];
+        let mut all = 0;
         for first in (0..rows).step_by(4) {
             four.fill(0);
             for (j, row_out) in (first..rows).zip(four.chunks_exact_mut(width)) {
                 row(j, &mut row_out[..columns]);
             }
+            all = four.iter().fold(all, |all, word| all | word);
             for (p, panel) in words.chunks_exact_mut(stride * PANEL).enumerate() {
                 let out = &mut panel[first * PANEL..(first + 4) * PANEL];
                 match backend {
@@ -45,6 +48,7 @@ impl Panels {
             backend,
             rows,
             columns,
+            rounded: all & 0xff == 0,
             words,
         }
     }
@@ -57,6 +61,7 @@ impl Panels {
             left,
             width,
             columns: self.columns,
+            rounded: self.rounded,
         }
     }
 
@@ -89,6 +94,8 @@ pub(super) struct Strip<'a> {
     pub(super) width: usize,
     /// `k`, the columns of `B`.
     pub(super) columns: usize,
+    /// All words are multiples of 256: their low bytes need not be looked at.
+    pub(super) rounded: bool,
 }
 
 impl<'a> Strip<'a> {

@@ -7,6 +7,8 @@ use super::{Backend, STRIP, layout, stride};
 pub struct Vector {
     pub(super) backend: Backend,
     pub(super) len: usize,
+    /// All words are multiples of 256: their low bytes need not be looked at.
+    pub(super) rounded: bool,
     pub(super) words: layout::Aligned,
 }
 
@@ -27,6 +29,7 @@ impl Vector {
         Self {
             backend,
             len: q.len(),
+            rounded: q.iter().fold(0, |all, word| all | word) & 0xff == 0,
             words: padded,
         }
     }

@@ -7,42 +7,49 @@ use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Scheme};
 impl Params {
     /// `log2` of the probability that a recovered record is wrong, for the worst database.
     ///
-    /// A digit's noise is `D_i e`, plus what rounding the answer adds (at most `2^19`, taken off the
-    /// radius), plus what rounding the hint adds: `r s` with `r` the rounding errors of a row. Given
-    /// `A`, the first and the last are subgaussian with parameters `sigma ||D_i||` and
-    /// `sigma ||r||`. `||D_i||` is bounded by the worst row; the errors in `r` are uniform, as `H`
-    /// is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean but for a
-    /// probability below `2^-47` over the seed.
+    /// A digit's noise is `D_i (e + f)` with `f` the rounding errors of the query, plus what rounding the
+    /// answer adds (at most `2^19`, taken off the radius), plus what rounding the hint adds: `r s` with
+    /// `r` the rounding errors of a row. Given `A`, the terms with `e` and `s` are subgaussian with
+    /// parameters `sigma ||D_i||` and `sigma ||r||`. `||D_i||` is bounded by the worst row; the errors in
+    /// `r` are uniform, as `H` is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean
+    /// but for a probability below `2^-47` over the seed. The errors in `f` are those of uniform and
+    /// independent words, or a query would differ from such; a uniform variable is subgaussian with its
+    /// own variance.
     ///
     /// DoublePIR's first level is not rounded; its second level must get every one of the
     /// `kappa (n + 1)` digits right that a byte of the record is made of.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         let digit = match self.scheme {
-            Scheme::Simple => self.log2_failure_rounded(self.columns()),
+            Scheme::Simple => self.log2_failure_rounded(self.columns(), self.query_bits),
             Scheme::Double => {
                 let digits = (KAPPA * (self.n() + 1)) as f64;
                 let sigma = self.set.sigma();
                 let first =
                     noise::log2_fail_entry(1 << LOG_Q, 256, sigma, self.columns() as u64, true);
-                let second = self.log2_failure_rounded(self.per_column);
+                let second = self.log2_failure_rounded(self.per_column, LOG_Q);
                 noise::log2_either(first, noise::log2_union(second, digits))
             }
         };
         noise::log2_union(digit, self.record_len as f64)
     }
 
-    /// The bound for one digit of a sum over `terms` columns, answers and hints rounded.
-    fn log2_failure_rounded(&self, terms: usize) -> f64 {
-        let sigma = self.set.sigma();
+    /// The bound for one digit of a sum over `terms` columns, queries, answers and hints rounded.
+    fn log2_failure_rounded(&self, terms: usize, query_bits: u32) -> f64 {
+        let variance = self.set.sigma().powi(2);
         let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
         let radius = noise::radius(1 << LOG_Q, 256) - answer_error;
-        let step = f64::from(LOG_Q - self.hint_bits).exp2();
-        let hint = match LOG_Q - self.hint_bits {
-            0 => 0.0,
-            _ => 1.25 * self.n() as f64 * step * step / 12.0,
-        };
+        let hint = 1.25 * self.n() as f64 * rounding(self.hint_bits);
         let database = terms as f64 * 128.0 * 128.0;
-        noise::log2_tail(radius, sigma * sigma * (database + hint))
+        let variance = database * (variance + rounding(query_bits)) + hint * variance;
+        noise::log2_tail(radius, variance)
+    }
+}
+
+/// The variance of what rounding a uniform word to `bits` bits adds.
+fn rounding(bits: u32) -> f64 {
+    match LOG_Q - bits {
+        0 => 0.0,
+        dropped => f64::from(2 * dropped).exp2() / 12.0,
     }
 }

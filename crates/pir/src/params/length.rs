@@ -47,7 +47,7 @@ impl Params {
     /// Bytes of a query on the wire.
     #[must_use]
     pub const fn query_len(&self) -> usize {
-        HEADER_LEN + 4 * self.query_words()
+        HEADER_LEN + packed_len(self.query_words(), self.query_bits)
     }
 
     /// Bytes of an answer on the wire.

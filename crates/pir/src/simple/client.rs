@@ -32,7 +32,7 @@ pub struct Secret {
 }
 
 #[derive(Zeroize, ZeroizeOnDrop)]
-enum Key {
+pub(super) enum Key {
     /// `s`, one row of `n` entries.
     Raw(Small),
     /// `H s`, `l` words.
@@ -218,9 +218,13 @@ impl Client {
         lwe::masks(rng, &self.sampler, self.params.n(), &self.a, k)
     }
 
-    /// `A s + e + Delta u_j`, for the column `j` that holds record `index`.
+    /// `A s + e + Delta u_j`, rounded, for the column `j` that holds record `index`.
     fn seal(&self, mut mask: Vec<u32>, key: Key, index: usize) -> (Secret, Query) {
         add_unit(&mut mask, self.params.locate(index).0);
+        let width = self.params.query_bits();
+        for word in &mut mask {
+            *word = lwe::round(*word, width) << (LOG_Q - width);
+        }
         let secret = Secret {
             key,
             index,
@@ -311,6 +315,11 @@ impl Client {
 }
 
 impl Secret {
+    #[cfg(test)]
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
     fn raw(&self) -> Option<&Small> {
         match &self.key {
             Key::Raw(s) => Some(s),

@@ -7,7 +7,7 @@
 
 use crate::bits::{pack, unpack};
 use crate::lwe::round_answer;
-use crate::params::ANSWER_BITS;
+use crate::params::{ANSWER_BITS, LOG_Q};
 use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
 
@@ -20,11 +20,13 @@ pub struct Hint {
     pub(super) words: Vec<u32>,
 }
 
-/// `b = A s + e + Delta u_j`, `m` words: without the secret, indistinguishable from uniform ones.
+/// `b = A s + e + Delta u_j`, `m` words, each rounded to [`Params::query_bits`] bits: without the secret,
+/// indistinguishable from uniform ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub(crate) params: Params,
     pub(crate) version: u64,
+    /// Multiples of `2^(32 - query_bits)`.
     pub(crate) b: Vec<u32>,
 }
 
@@ -101,7 +103,9 @@ impl Query {
             self.version,
             length,
             |out| {
-                out.extend(self.b.iter().flat_map(|word| word.to_le_bytes()));
+                let width = self.params.query_bits();
+                let words = self.b.iter().map(|word| word >> (LOG_Q - width));
+                pack(words, width, out);
             },
         )
     }
@@ -114,11 +118,12 @@ impl Query {
         check_scheme(params, Scheme::Simple)?;
         let length = params.query_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleQuery, params, length, bytes)?;
-        let (words, _) = payload.as_chunks();
+        let width = params.query_bits();
+        let words = unpack(payload, params.columns(), width);
         Ok(Self {
             params: *params,
             version,
-            b: words.iter().map(|word| u32::from_le_bytes(*word)).collect(),
+            b: words.map(|word| word << (LOG_Q - width)).collect(),
         })
     }
 }
