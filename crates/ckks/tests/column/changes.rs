@@ -1,0 +1,168 @@
+//! Databases that change, and those that are made of several.
+
+use chacha20::ChaCha12Rng;
+use proptest::prelude::*;
+use rand_core::SeedableRng;
+use sordino_ckks::Error;
+use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params};
+
+use crate::parties::{SEED, client_of, dots, integer_query, residues};
+
+#[test]
+fn updates_equal_encoding_anew() {
+    let mut rng = ChaCha12Rng::from_seed([4; 32]);
+    let (params, dim) = (Params::modular_26_t4(), 10);
+    let mut base = residues(&mut rng, 700 * dim, 26);
+    let (mut database, mut hint) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+    let mut client = client_of(&database, &hint);
+    let old_client = client_of(&database, &hint);
+    let follow = |deltas: Vec<HintDelta>, hint: &mut Hint, client: &mut Client| {
+        for delta in deltas {
+            let delta = HintDelta::from_bytes(&delta.to_bytes()).unwrap();
+            hint.apply(&delta).unwrap();
+            client.apply(&delta).unwrap();
+        }
+    };
+
+    let fresh = residues(&mut rng, dim, 26);
+    base[513 * dim..514 * dim].copy_from_slice(&fresh);
+    follow(
+        vec![database.replace_modular(513, &fresh).unwrap()],
+        &mut hint,
+        &mut client,
+    );
+    base[3 * dim..4 * dim].fill(0);
+    follow(vec![database.delete(3).unwrap()], &mut hint, &mut client);
+    // Within the last block, across its end, far beyond it, nothing, and from a full block on.
+    for more in [5, 400, 2000, 0, 3 * 512 - 33, 1] {
+        let fresh = residues(&mut rng, more * dim, 26);
+        base.extend(&fresh);
+        follow(
+            database.append_modular(&fresh).unwrap(),
+            &mut hint,
+            &mut client,
+        );
+        assert_eq!(database.len() * dim, base.len());
+        let (mut anew, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+        anew.set_revision(database.revision());
+        assert_eq!(hint, anew.hint());
+        assert_eq!(client.revision(), database.revision());
+        let query = integer_query(&mut rng, dim, 26);
+        let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
+        let reply = database.score(&encrypted).unwrap();
+        assert_eq!(reply, anew.score(&encrypted).unwrap());
+        assert_eq!(
+            client.decrypt_modular(secret, &reply).unwrap().len(),
+            database.len()
+        );
+    }
+
+    // A client that missed the changes is told so, not given wrong scores.
+    let query = integer_query(&mut rng, dim, 26);
+    let (secret, encrypted) = old_client.encrypt_modular(&mut rng, &query).unwrap();
+    let reply = database.score(&encrypted).unwrap();
+    assert!(matches!(
+        old_client.decrypt_modular(secret, &reply).unwrap_err(),
+        Error::Mismatch { what: "counts", .. }
+    ));
+    // The same number of vectors, one of them another.
+    let behind = client_of(&database, &hint);
+    let delta = database.delete(0).unwrap();
+    let (secret, encrypted) = behind.encrypt_modular(&mut rng, &query).unwrap();
+    let reply = database.score(&encrypted).unwrap();
+    let revision = |found, expected| Error::Revision { found, expected };
+    let expected = behind.revision();
+    assert_eq!(
+        behind.decrypt_modular(secret, &reply).unwrap_err(),
+        revision(expected + 1, expected)
+    );
+    follow(vec![delta.clone()], &mut hint, &mut client);
+    // Deltas out of order, or twice.
+    let deltas = database
+        .append_modular(&residues(&mut rng, 4000 * dim, 26))
+        .unwrap();
+    let at = hint.revision();
+    for (wrong, found) in [(&deltas[1], at + 2), (&delta, at)] {
+        assert_eq!(client.apply(wrong).unwrap_err(), revision(found, at + 1));
+        assert_eq!(hint.apply(wrong).unwrap_err(), revision(found, at + 1));
+    }
+    // A block beyond the next.
+    let mut message = deltas[0].to_bytes();
+    message[32..36].copy_from_slice(&((deltas[0].count() / 512) as u32).to_le_bytes());
+    let far = HintDelta::from_bytes(&message).unwrap();
+    assert!(matches!(
+        client.apply(&far).unwrap_err(),
+        Error::Index { .. }
+    ));
+    assert!(matches!(hint.apply(&far).unwrap_err(), Error::Index { .. }));
+}
+
+#[test]
+fn segments_lie_in_one_database_as_in_databases_of_their_own() {
+    let mut rng = ChaCha12Rng::from_seed([9; 32]);
+    let (params, dim) = (Params::modular_26_t4(), 11);
+    let mut database = Database::empty(&params, SEED, dim, 0).unwrap();
+    let mut client = Client::empty(&params, SEED, dim).unwrap();
+    assert!(client.is_empty() && database.is_empty());
+    let query = integer_query(&mut rng, dim, 26);
+    let mut segments: Vec<(usize, Vec<i32>)> = Vec::new();
+    for count in [1, 512, 700, 3] {
+        let first = database.len().next_multiple_of(params.block_vectors());
+        let codes = residues(&mut rng, count * dim, 26);
+        let hint = database.append_segment_modular(&codes).unwrap();
+        let (alone, alone_hint) = Database::encode_modular(&params, SEED, &codes, dim).unwrap();
+        assert_eq!(hint, alone_hint);
+        client.extend(&hint).unwrap();
+        assert_eq!(
+            (database.len(), client.len()),
+            (first + count, first + count)
+        );
+        segments.push((first, codes));
+
+        let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
+        let reply = database.score(&encrypted).unwrap();
+        let found = client.decrypt_modular(secret, &reply).unwrap();
+        for (first, codes) in &segments {
+            let expected = dots(&query, codes);
+            for (found, expected) in found[*first..].iter().zip(expected) {
+                let error = (*found as f64 - expected).rem_euclid(f64::from(1 << 26));
+                let error = error.min(f64::from(1 << 26) - error);
+                assert!(error < 50_000.0, "{found} for {expected}");
+            }
+        }
+        drop(alone);
+    }
+
+    // Back to the first two segments, and on in another way.
+    client.truncate(1024).unwrap();
+    let mut other = Database::empty(&params, SEED, dim, 5000).unwrap();
+    for (_, codes) in &segments[..2] {
+        other.append_segment_modular(codes).unwrap();
+    }
+    let codes = residues(&mut rng, 40 * dim, 26);
+    client
+        .extend(&other.append_segment_modular(&codes).unwrap())
+        .unwrap();
+    assert_eq!(client.len(), 1064);
+    let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
+    let reply = other.score(&encrypted).unwrap();
+    assert_eq!(client.decrypt_modular(secret, &reply).unwrap().len(), 1064);
+    assert!(client.truncate(1065).is_err());
+
+    let foreign = Database::empty(&Params::modular_26_t8(), SEED, dim, 0);
+    let hint = foreign.unwrap().append_segment_modular(&codes).unwrap();
+    assert!(matches!(
+        client.extend(&hint).unwrap_err(),
+        Error::Mismatch { .. }
+    ));
+    let wide = Database::empty(&params, SEED, 40, 0);
+    let hint = wide.unwrap().append_segment_modular(&codes).unwrap();
+    assert!(matches!(
+        client.extend(&hint).unwrap_err(),
+        Error::Mismatch {
+            what: "dimensions",
+            ..
+        }
+    ));
+    assert!(database.append_segment(&[0.0; 11]).is_err());
+}

@@ -1,0 +1,12 @@
+//! Column packing.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
+mod changes;
+mod files;
+mod messages;
+mod parties;
+mod scores;
