@@ -1,7 +1,6 @@
 //! Databases that change, and those that are made of several.
 
 use chacha20::ChaCha12Rng;
-use proptest::prelude::*;
 use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params};

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "files of the tests' own are mapped")]
 
 use chacha20::ChaCha12Rng;
-use proptest::prelude::*;
 use rand_core::SeedableRng;
 use sordino_ckks::Error;
 use sordino_ckks::column::{Database, Params};
