@@ -15,12 +15,16 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod backend;
+mod layout;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
 
 use sordino_lattice::Modulus;
-use sordino_lattice::aligned::Aligned;
+
+use self::backend::Backend;
+pub(super) use self::layout::{GROUP, Group, store, take};
 
 /// Points of a tile.
 pub(super) const TILE: usize = 8;
@@ -28,99 +32,8 @@ pub(super) const TILE: usize = 8;
 /// Products that a kernel's accumulators take.
 const MOST: usize = 4096;
 
-/// The most queries of a group: what registers hold.
-pub(super) const GROUP: usize = 4;
-
 /// Bytes that a kernel may read beyond the end of a block.
 pub(super) const SLACK: usize = 64;
-
-/// The backends of this build.
-#[derive(Clone, Copy, Debug)]
-enum Backend {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2(sordino_cpu::Avx2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Vbmi(sordino_cpu::Avx512Vbmi),
-    #[cfg(target_arch = "aarch64")]
-    Neon(sordino_cpu::Neon),
-}
-
-impl Backend {
-    #[cfg(target_arch = "x86_64")]
-    fn detect() -> Self {
-        let fastest = sordino_cpu::Avx512Vbmi::detect().map(Self::Avx512Vbmi);
-        fastest
-            .or_else(|| sordino_cpu::Avx2::detect().map(Self::Avx2))
-            .unwrap_or(Self::Portable)
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn detect() -> Self {
-        sordino_cpu::Neon::detect().map_or(Self::Portable, Self::Neon)
-    }
-
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    fn detect() -> Self {
-        Self::Portable
-    }
-
-    fn run<const B: usize>(self, pass: &Pass, sums: &mut [u64]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512Vbmi(token) => avx512::run::<B>(token, pass, sums),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => pass.each_tile(sums, |block, x, step, sums| {
-                avx2::mac::<B>(token, pass.modulus, block, x, step, sums);
-            }),
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(token) => pass.each_tile(sums, |block, x, step, sums| {
-                neon::mac::<B>(token, pass.modulus, block, x, step, sums);
-            }),
-            Self::Portable => pass.each_tile(sums, |block, x, step, sums| {
-                portable::mac::<B>(pass.modulus, block, x, step, sums);
-            }),
-        }
-    }
-}
-
-/// Up to [`GROUP`] queries in tiles.
-pub(super) struct Group {
-    /// `Q`.
-    queries: usize,
-    x: Aligned<u64>,
-}
-
-impl Group {
-    /// Room for `queries` of `values` values each.
-    pub(super) fn new(queries: usize, values: usize) -> Self {
-        assert!((1..=GROUP).contains(&queries), "{queries} queries");
-        Self {
-            queries,
-            x: Aligned::new(queries * values),
-        }
-    }
-
-    /// Lays polynomial `l` of query `k`, in NTT form, out in its `t` rows.
-    pub(super) fn store(&mut self, poly: &[u64], l: usize, t: usize, k: usize) {
-        let tile = self.x.len() / poly.len() * TILE * t;
-        let tiles = self.x.chunks_exact_mut(tile);
-        for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
-            let rows = tile.chunks_exact_mut(TILE * self.queries);
-            for (u, row) in rows.skip(l * t).take(t).enumerate() {
-                for (c, x) in row[k * TILE..][..TILE].iter_mut().enumerate() {
-                    *x = values[c * t + u];
-                }
-            }
-        }
-    }
-
-    /// The rows of a tile.
-    fn tile(&self, i: usize, rows: usize) -> &[u64] {
-        let len = rows * self.queries * TILE;
-        &self.x[i * len..][..len]
-    }
-}
 
 /// Blocks that are multiplied with the polynomials of queries.
 pub(super) struct Pass<'a> {
@@ -249,34 +162,6 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 
-/// Lays polynomial `l`, in NTT form, out in its `t` rows of `block`, `len` bytes a value.
-pub(super) fn store(len: usize, poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
-    let tiles = block.chunks_exact_mut(block.len() / poly.len() * TILE * t);
-    for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
-        let rows = tile.chunks_exact_mut(TILE * len).skip(l * t).take(t);
-        for (u, row) in rows.enumerate() {
-            for (c, bytes) in row.chunks_exact_mut(len).enumerate() {
-                bytes.copy_from_slice(&values[c * t + u].to_le_bytes()[..len]);
-            }
-        }
-    }
-}
-
-/// Reads polynomial `l` back from its rows of `block`.
-pub(super) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
-    let tiles = block.chunks_exact(block.len() / poly.len() * TILE * t);
-    for (values, tile) in poly.chunks_exact_mut(TILE * t).zip(tiles) {
-        let rows = tile.chunks_exact(TILE * len).skip(l * t).take(t);
-        for (u, row) in rows.enumerate() {
-            for (c, bytes) in row.chunks_exact(len).enumerate() {
-                let mut word = [0; 8];
-                word[..len].copy_from_slice(bytes);
-                values[c * t + u] = u64::from_le_bytes(word);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,41 +243,5 @@ mod tests {
             }
         }
         sums
-    }
-
-    #[test]
-    fn taking_inverts_storing_and_queries_lie_alike() {
-        let (polys, n, queries) = (3, 128, 3);
-        for (len, t) in [(5, 4), (7, 8), (7, 1)] {
-            let poly = |k: usize, l: usize| -> Vec<u64> {
-                (0..n)
-                    .map(|i| (i << 24 | k << 16 | l << 8 | 1) as u64)
-                    .collect()
-            };
-            let mut group = Group::new(queries, n * polys);
-            let mut blocks = vec![vec![0; len * n * polys]; queries];
-            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
-                group.store(&poly(k, l), l, t, k);
-                store(len, &poly(k, l), l, t, &mut blocks[k]);
-            }
-            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
-                let mut found = vec![0; n];
-                take(len, &blocks[k], l, t, &mut found);
-                assert_eq!(found, poly(k, l));
-            }
-            let rows = group.x.chunks_exact(queries * TILE).enumerate();
-            for (row, k, x) in rows.flat_map(|(row, x)| {
-                x.chunks_exact(TILE)
-                    .enumerate()
-                    .map(move |(k, x)| (row, k, x))
-            }) {
-                let stored = blocks[k][row * TILE * len..].chunks_exact(len);
-                assert!(
-                    x.iter()
-                        .zip(stored)
-                        .all(|(x, bytes)| x.to_le_bytes()[..len] == *bytes)
-                );
-            }
-        }
     }
 }

@@ -1,0 +1,115 @@
+//! Both sides of a pass in tiles: the queries' values as words, a block's as bytes.
+
+use sordino_lattice::aligned::Aligned;
+
+use super::TILE;
+
+/// The most queries of a group: what registers hold.
+pub(in crate::column) const GROUP: usize = 4;
+
+/// Up to [`GROUP`] queries in tiles.
+pub(in crate::column) struct Group {
+    /// `Q`.
+    pub(super) queries: usize,
+    pub(super) x: Aligned<u64>,
+}
+
+impl Group {
+    /// Room for `queries` of `values` values each.
+    pub(in crate::column) fn new(queries: usize, values: usize) -> Self {
+        assert!((1..=GROUP).contains(&queries), "{queries} queries");
+        Self {
+            queries,
+            x: Aligned::new(queries * values),
+        }
+    }
+
+    /// Lays polynomial `l` of query `k`, in NTT form, out in its `t` rows.
+    pub(in crate::column) fn store(&mut self, poly: &[u64], l: usize, t: usize, k: usize) {
+        let tile = self.x.len() / poly.len() * TILE * t;
+        let tiles = self.x.chunks_exact_mut(tile);
+        for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
+            let rows = tile.chunks_exact_mut(TILE * self.queries);
+            for (u, row) in rows.skip(l * t).take(t).enumerate() {
+                for (c, x) in row[k * TILE..][..TILE].iter_mut().enumerate() {
+                    *x = values[c * t + u];
+                }
+            }
+        }
+    }
+
+    /// The rows of a tile.
+    pub(super) fn tile(&self, i: usize, rows: usize) -> &[u64] {
+        let len = rows * self.queries * TILE;
+        &self.x[i * len..][..len]
+    }
+}
+
+/// Lays polynomial `l`, in NTT form, out in its `t` rows of `block`, `len` bytes a value.
+pub(in crate::column) fn store(len: usize, poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
+    let tiles = block.chunks_exact_mut(block.len() / poly.len() * TILE * t);
+    for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
+        let rows = tile.chunks_exact_mut(TILE * len).skip(l * t).take(t);
+        for (u, row) in rows.enumerate() {
+            for (c, bytes) in row.chunks_exact_mut(len).enumerate() {
+                bytes.copy_from_slice(&values[c * t + u].to_le_bytes()[..len]);
+            }
+        }
+    }
+}
+
+/// Reads polynomial `l` back from its rows of `block`.
+pub(in crate::column) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
+    let tiles = block.chunks_exact(block.len() / poly.len() * TILE * t);
+    for (values, tile) in poly.chunks_exact_mut(TILE * t).zip(tiles) {
+        let rows = tile.chunks_exact(TILE * len).skip(l * t).take(t);
+        for (u, row) in rows.enumerate() {
+            for (c, bytes) in row.chunks_exact(len).enumerate() {
+                let mut word = [0; 8];
+                word[..len].copy_from_slice(bytes);
+                values[c * t + u] = u64::from_le_bytes(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taking_inverts_storing_and_queries_lie_alike() {
+        let (polys, n, queries) = (3, 128, 3);
+        for (len, t) in [(5, 4), (7, 8), (7, 1)] {
+            let poly = |k: usize, l: usize| -> Vec<u64> {
+                (0..n)
+                    .map(|i| (i << 24 | k << 16 | l << 8 | 1) as u64)
+                    .collect()
+            };
+            let mut group = Group::new(queries, n * polys);
+            let mut blocks = vec![vec![0; len * n * polys]; queries];
+            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
+                group.store(&poly(k, l), l, t, k);
+                store(len, &poly(k, l), l, t, &mut blocks[k]);
+            }
+            for (k, l) in (0..queries * polys).map(|i| (i / polys, i % polys)) {
+                let mut found = vec![0; n];
+                take(len, &blocks[k], l, t, &mut found);
+                assert_eq!(found, poly(k, l));
+            }
+            let rows = group.x.chunks_exact(queries * TILE).enumerate();
+            for (row, k, x) in rows.flat_map(|(row, x)| {
+                x.chunks_exact(TILE)
+                    .enumerate()
+                    .map(move |(k, x)| (row, k, x))
+            }) {
+                let stored = blocks[k][row * TILE * len..].chunks_exact(len);
+                assert!(
+                    x.iter()
+                        .zip(stored)
+                        .all(|(x, bytes)| x.to_le_bytes()[..len] == *bytes)
+                );
+            }
+        }
+    }
+}
