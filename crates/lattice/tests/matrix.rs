@@ -45,7 +45,7 @@ const AWKWARD: [usize; 12] = [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 127, 300];
 #[test]
 fn mul_vec_is_the_schoolbook_product() {
     for columns in AWKWARD {
-        for rows in [1, 2, 3, 4, 5, 8, 13] {
+        for rows in [1, 2, 3, 4, 5, 8, 13, 63, 64, 65, 130] {
             let d = digits(1, rows, columns);
             let q = words(2, columns);
             let expected = schoolbook(&d, rows, &[&q]);
@@ -61,7 +61,18 @@ fn mul_vec_is_the_schoolbook_product() {
 #[test]
 fn mul_panels_is_the_schoolbook_product() {
     for columns in AWKWARD.into_iter().chain([2047, 2049, 4100]) {
-        for (rows, k) in [(1, 1), (6, 16), (7, 17), (13, 5), (199, 3)] {
+        for (rows, k) in [
+            (1, 1),
+            (6, 16),
+            (7, 17),
+            (13, 5),
+            (15, 33),
+            (16, 32),
+            (17, 31),
+            (33, 2),
+            (199, 3),
+            (273, 1),
+        ] {
             let d = digits(3, rows, columns);
             let b: Vec<_> = (0..k).map(|t| words(100 + t, columns)).collect();
             let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
@@ -80,7 +91,7 @@ fn mul_panels_is_the_schoolbook_product() {
 fn the_extremes_of_every_operand_are_exact() {
     let columns = 4096;
     for byte in [0x80, 0x7f, 0xff] {
-        let d = vec![byte; 4 * stride(columns)];
+        let d = vec![byte; 65 * stride(columns)];
         for word in [
             u32::MAX,
             1 << 31,
@@ -90,11 +101,16 @@ fn the_extremes_of_every_operand_are_exact() {
             0xffff_7fff,
         ] {
             let q = vec![word; columns];
-            let expected = schoolbook(&d, 4, &[&q]);
+            let [sum] = schoolbook(&d, 1, &[&q])[..] else {
+                unreachable!("one row and one column");
+            };
             for backend in Backend::available() {
-                let mut out = vec![0; 4];
-                Digits::new(&d, 4, columns).mul_vec(&Vector::new(backend, &q), &mut out);
-                assert_eq!(out, expected, "{} {byte:#x} {word:#x}", backend.name());
+                let mut out = vec![7; 65];
+                Digits::new(&d, 65, columns).mul_vec(&Vector::new(backend, &q), &mut out);
+                assert_eq!(out, [sum; 65], "{} {byte:#x} {word:#x}", backend.name());
+                let panels = Panels::from_columns(backend, &[&q]);
+                Digits::new(&d, 65, columns).mul_panels(&panels, &mut out);
+                assert_eq!(out, [sum; 65], "{} {byte:#x} {word:#x}", backend.name());
                 for small in [i16::MIN, i16::MAX, -1] {
                     let mut s = Small::zeroed(1, columns);
                     s.row_mut(0).fill(small);
@@ -139,6 +155,24 @@ fn a_slice_of_rows_gives_a_slice_of_the_product() {
     Digits::new(&d, 10, 70).mul_vec(&q, &mut whole);
     Digits::new(&d, 10, 70).slice(3..7).mul_vec(&q, &mut part);
     assert_eq!(part, whole[3..7]);
+}
+
+#[test]
+fn a_matrix_beyond_the_cache_and_its_slices_give_the_schoolbook_product() {
+    // More than 2 MiB: up to there a backend may take another kernel.
+    let (rows, columns) = (67, 1 << 15);
+    let d = digits(10, rows, columns);
+    let q = words(11, columns);
+    let expected = schoolbook(&d, rows, &[&q]);
+    let whole = Digits::new(&d, rows, columns);
+    for backend in Backend::available() {
+        let q = Vector::new(backend, &q);
+        let mut out = vec![7; rows];
+        whole.mul_vec(&q, &mut out);
+        assert_eq!(out, expected, "{}", backend.name());
+        whole.slice(1..66).mul_vec(&q, &mut out[1..66]);
+        assert_eq!(out, expected, "{}", backend.name());
+    }
 }
 
 #[test]
@@ -252,7 +286,7 @@ proptest! {
 
     #[test]
     fn products_agree_between_backends(
-        seed: u64, rows in 1usize..20, columns in 1usize..700, k in 1usize..40,
+        seed: u64, rows in 1usize..100, columns in 1usize..700, k in 1usize..40,
     ) {
         let d = digits(seed, rows, columns);
         let b: Vec<_> = (0..k).map(|t| words(seed ^ t as u64, columns)).collect();

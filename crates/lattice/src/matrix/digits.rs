@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::neon;
 use super::{Backend, Panels, Vector, portable, stride};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::{amx, avx2, avx512};
 
 /// A view of `D`: `rows x columns` centred digits, row after row, each row [`stride`] bytes long.
 ///
@@ -17,6 +17,8 @@ pub struct Digits<'a> {
     bytes: &'a [u8],
     rows: usize,
     columns: usize,
+    /// Bytes of the matrix that this is a slice of: what says whether it may lie in a cache.
+    whole: usize,
 }
 
 impl<'a> Digits<'a> {
@@ -31,6 +33,7 @@ impl<'a> Digits<'a> {
             bytes,
             rows,
             columns,
+            whole: bytes.len(),
         }
     }
 
@@ -67,6 +70,7 @@ impl<'a> Digits<'a> {
             bytes: &self.bytes[rows.start * stride..rows.end * stride],
             rows: rows.len(),
             columns: self.columns,
+            whole: self.whole,
         }
     }
 
@@ -83,6 +87,8 @@ impl<'a> Digits<'a> {
             Backend::Avx2(token) => avx2::mul_vec(token, self.bytes, &q.words, out),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512(token) => avx512::mul_vec(token, self.bytes, &q.words, out),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Amx(token) => amx::mul_vec(token, self.bytes, &q.words, self.whole, out),
             #[cfg(target_arch = "aarch64")]
             Backend::Neon(token) => neon::mul_vec(token, self.bytes, &q.words, out),
         }
@@ -107,6 +113,8 @@ impl<'a> Digits<'a> {
             Backend::Avx512(token) => {
                 avx512::mul_panels(token, self.bytes, &b.words, b.columns, out);
             }
+            #[cfg(target_arch = "x86_64")]
+            Backend::Amx(token) => amx::mul_panels(token, self.bytes, &b.words, b.columns, out),
             #[cfg(target_arch = "aarch64")]
             Backend::Neon(token) => neon::mul_panels(token, self.bytes, &b.words, b.columns, out),
         }

@@ -1,0 +1,314 @@
+//! AMX. Products of tiles by `tdpbsud`: signed digits as they lie in `D`, 16 rows of 64 bytes, times
+//! unsigned byte planes. It does not saturate, so sums are exact mod 2^32.
+//!
+//! The compiler knows no tiles: they are named in assembly, nothing else uses them, and so what one block
+//! of assembly leaves in their configuration the next one finds. Tiles that hold something are
+//! state that the system saves when it switches threads: a product releases them at its end.
+
+#![expect(
+    unsafe_code,
+    reason = "tiles exist in assembly only, and kernels need a processor level"
+)]
+
+use std::arch::asm;
+
+use sordino_cpu::Amx;
+
+use super::{LANES, PANEL, avx512};
+
+/// Rows of a tile.
+const ROWS: usize = 16;
+/// Rows of `D` in one step of [`mul_vec`]: four tiles of sums, so that no product waits for the one
+/// before it.
+const GROUP: usize = 4 * ROWS;
+/// Bytes of a whole matrix up to which [`mul_vec`] multiplies by tiles. Beyond the L2 cache they gain
+/// nothing: prototypes of both ways on Sapphire Rapids, one thread, read 129 GB/s by tiles and 56 by
+/// limbs from 1 MB, 29 and 30 from 13 MB, 13.4 and 15.0 from 256 MB.
+const CACHED: usize = 2 << 20;
+/// Columns of `D` per cache block of [`mul_panels`]: a panel's block takes 32 KiB and 16 rows of `D`
+/// 8 KiB. Every processor with AMX has 48 KiB of L1 cache.
+const DEPTH: usize = 512;
+/// Rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
+const HEIGHT: usize = 256;
+
+/// `out = D q`, where `q` is two planes of limbs and then planes of bytes, and `D` is part of a matrix of
+/// `whole` bytes.
+pub(super) fn mul_vec(token: Amx, d: &[u8], q: &[u32], whole: usize, out: &mut [u32]) {
+    let (limbs, planes) = q.split_at(q.len() / 2);
+    let stride = limbs.len();
+    let tiled = if whole > CACHED || stride == 0 {
+        0
+    } else {
+        out.len() - out.len() % GROUP
+    };
+    let (out, rest) = out.split_at_mut(tiled);
+    if tiled != 0 {
+        // SAFETY: the token proves the processor's level.
+        unsafe { mul_vec_tiles(token, d, planes, out) };
+    }
+    avx512::mul_vec(token.vnni(), &d[tiled * stride..], limbs, rest);
+}
+
+/// `out += D B`, where `b` holds panels of byte planes.
+pub(super) fn mul_panels(token: Amx, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    if stride == 0 {
+        return;
+    }
+    let rows = out.len() / columns;
+    let full = rows - rows % ROWS;
+    let (out, rest) = out.split_at_mut(full * columns);
+    // SAFETY: the token proves the processor's level.
+    unsafe {
+        mul_panels_tiles(token, ROWS, d, b, columns, out);
+        if rows > full {
+            mul_panels_tiles(token, rows - full, &d[full * stride..], b, columns, rest);
+        }
+    }
+}
+
+/// Sums as tiles leave them in memory: of every plane 16 rows of 16, or of 64 rows all four planes.
+#[repr(C, align(64))]
+struct Sums([u32; 4 * ROWS * PANEL]);
+
+/// As many rows as `out` has words, a multiple of [`GROUP`].
+#[target_feature(enable = "avx512f")]
+fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
+    let _tiles = Tiles::configure(token, &Config::of_vector());
+    let mut sums = Sums([0; _]);
+    for (d, out) in d
+        .chunks_exact(GROUP * planes.len())
+        .zip(out.chunks_exact_mut(GROUP))
+    {
+        // SAFETY: configured for this above.
+        unsafe { multiply_vector(d, planes, &mut sums) };
+        let (rows, _) = sums.0.as_chunks::<4>();
+        for (out, [a, b, c, d]) in out.iter_mut().zip(rows) {
+            *out = a
+                .wrapping_add(b << 8)
+                .wrapping_add(c << 16)
+                .wrapping_add(d << 24);
+        }
+    }
+}
+
+/// The sums of 64 rows with the byte planes of a vector: in 64 columns, five loads of tiles for four products.
+///
+/// # Safety
+/// Tiles are configured by [`Config::of_vector`].
+unsafe fn multiply_vector(d: &[u8], planes: &[u32], sums: &mut Sums) {
+    let stride = planes.len();
+    assert!(stride != 0 && stride.is_multiple_of(LANES) && d.len() >= GROUP * stride);
+    let part = |t: usize| d[t * ROWS * stride..].as_ptr();
+    // SAFETY: a step reads 64 columns of 16 rows from each of four parts of `d`, `stride` bytes a row, and
+    // the 256 bytes that are the planes of 64 words; there are `stride / 64` steps. Then 64 rows of 16
+    // bytes are written to `sums`, which has four times that. The shapes are the caller's promise.
+    unsafe {
+        asm!(
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            "2:",
+            "tileloadd tmm4, [{planes} + {row}]",
+            "tileloadd tmm5, [{d0} + {stride}]",
+            "tileloadd tmm6, [{d1} + {stride}]",
+            "tdpbsud tmm0, tmm5, tmm4",
+            "tileloadd tmm7, [{d2} + {stride}]",
+            "tdpbsud tmm1, tmm6, tmm4",
+            "tileloadd tmm5, [{d3} + {stride}]",
+            "tdpbsud tmm2, tmm7, tmm4",
+            "tdpbsud tmm3, tmm5, tmm4",
+            "add {d0}, 64",
+            "add {d1}, 64",
+            "add {d2}, 64",
+            "add {d3}, 64",
+            "add {planes}, 256",
+            "dec {steps}",
+            "jnz 2b",
+            "tilestored [{sums} + {row}], tmm0",
+            "tilestored [{sums} + {row} + 256], tmm1",
+            "tilestored [{sums} + {row} + 512], tmm2",
+            "tilestored [{sums} + {row} + 768], tmm3",
+            d0 = inout(reg) part(0) => _,
+            d1 = inout(reg) part(1) => _,
+            d2 = inout(reg) part(2) => _,
+            d3 = inout(reg) part(3) => _,
+            planes = inout(reg) planes.as_ptr() => _,
+            steps = inout(reg) stride / LANES => _,
+            stride = in(reg) stride,
+            row = in(reg) 16usize,
+            sums = in(reg) sums,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        );
+    }
+}
+
+/// Blocks of `height` rows, of which `out` has a whole number.
+#[target_feature(enable = "avx512f")]
+fn mul_panels_tiles(
+    token: Amx,
+    height: usize,
+    d: &[u8],
+    b: &[u32],
+    columns: usize,
+    out: &mut [u32],
+) {
+    let stride = b.len() / columns.next_multiple_of(PANEL);
+    let rows = out.len() / columns;
+    let _tiles = Tiles::configure(token, &Config::of_panel(height));
+    let mut sums = Sums([0; _]);
+    for top in (0..rows).step_by(HEIGHT) {
+        let bottom = rows.min(top + HEIGHT);
+        for depth in (0..stride).step_by(DEPTH) {
+            let end = stride.min(depth + DEPTH);
+            for (p, panel) in b.chunks_exact(stride * PANEL).enumerate() {
+                let panel = &panel[depth * PANEL..end * PANEL];
+                let first = p * PANEL;
+                let width = PANEL.min(columns - first);
+                for i in (top..bottom).step_by(height) {
+                    let d = &d[i * stride + depth..(i + height - 1) * stride + end];
+                    // SAFETY: configured for this above.
+                    unsafe { multiply_panel(d, stride, panel, height, &mut sums) };
+                    for r in 0..height {
+                        let at = (i + r) * columns + first;
+                        avx512::add_planes(&sums.0[r * PANEL..], &mut out[at..at + width]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sums of `height` rows of `D`, `stride` bytes apart, with the four planes of a panel: in 64 columns,
+/// five loads of tiles for four products.
+///
+/// # Safety
+/// Tiles are configured by [`Config::of_panel`] for this height.
+unsafe fn multiply_panel(d: &[u8], stride: usize, panel: &[u32], height: usize, sums: &mut Sums) {
+    let depth = panel.len() / PANEL;
+    assert!(depth != 0 && depth.is_multiple_of(LANES));
+    assert!(height <= ROWS && d.len() >= (height - 1) * stride + depth);
+    // SAFETY: a step reads 64 columns of `height` rows of `d` and the 4 KiB that are the planes of 64 rows
+    // of the panel, where each plane has 64 bytes of every 256; there are `depth / 64` steps. Then
+    // `height` rows of 64 bytes are written to each of the four KiB of `sums`. The shapes are the
+    // caller's promise.
+    unsafe {
+        asm!(
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            "2:",
+            "tileloadd tmm4, [{d} + {stride}]",
+            "tileloadd tmm5, [{panel} + {row}]",
+            "tileloadd tmm6, [{panel} + {row} + 64]",
+            "tdpbsud tmm0, tmm4, tmm5",
+            "tileloadd tmm7, [{panel} + {row} + 128]",
+            "tdpbsud tmm1, tmm4, tmm6",
+            "tileloadd tmm5, [{panel} + {row} + 192]",
+            "tdpbsud tmm2, tmm4, tmm7",
+            "tdpbsud tmm3, tmm4, tmm5",
+            "add {d}, 64",
+            "add {panel}, 4096",
+            "dec {steps}",
+            "jnz 2b",
+            "tilestored [{sums} + {sum_row}], tmm0",
+            "tilestored [{sums} + {sum_row} + 1024], tmm1",
+            "tilestored [{sums} + {sum_row} + 2048], tmm2",
+            "tilestored [{sums} + {sum_row} + 3072], tmm3",
+            d = inout(reg) d.as_ptr() => _,
+            panel = inout(reg) panel.as_ptr() => _,
+            steps = inout(reg) depth / LANES => _,
+            stride = in(reg) stride,
+            row = in(reg) 256usize,
+            sums = in(reg) sums,
+            sum_row = in(reg) 64usize,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        );
+    }
+}
+
+/// What `ldtilecfg` reads: the shapes of the tiles, at most 16 rows of at most 64 bytes each.
+#[repr(C)]
+struct Config {
+    palette: u8,
+    start_row: u8,
+    reserved: [u8; 14],
+    row_bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+impl Config {
+    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets four others, tiles 5 to 7 those. Shapes
+    /// are rows and bytes of a row.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a tile has 16 rows at most"
+    )]
+    fn new(sums: (usize, u16), one: (usize, u16), four: (usize, u16)) -> Self {
+        let shapes = [sums, sums, sums, sums, one, four, four, four];
+        let mut config = Self {
+            palette: 1,
+            start_row: 0,
+            reserved: [0; 14],
+            row_bytes: [0; 16],
+            rows: [0; 16],
+        };
+        for (t, (rows, row_bytes)) in shapes.into_iter().enumerate() {
+            assert!((1..=ROWS).contains(&rows), "a tile of {rows} rows");
+            config.rows[t] = rows as u8;
+            config.row_bytes[t] = row_bytes;
+        }
+        config
+    }
+
+    /// For [`multiply_vector`]: four words a row, of the sums and of the planes.
+    fn of_vector() -> Self {
+        Self::new((ROWS, 16), (ROWS, 16), (ROWS, 64))
+    }
+
+    /// For [`multiply_panel`] with blocks of `height` rows.
+    fn of_panel(height: usize) -> Self {
+        Self::new((height, 64), (height, 64), (ROWS, 64))
+    }
+}
+
+/// Configured tiles, released when this is dropped.
+struct Tiles;
+
+impl Tiles {
+    fn configure(_: Amx, config: &Config) -> Self {
+        // SAFETY: the token proves the level and that the system admits tiles; `config` is 64 bytes long and
+        // of a form that the processor takes: palette 1, shapes that `Config::new` has checked, the
+        // rest zeros.
+        unsafe {
+            asm!(
+                "ldtilecfg [{config}]",
+                config = in(reg) config,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        Self
+    }
+}
+
+impl Drop for Tiles {
+    fn drop(&mut self) {
+        // SAFETY: tiles were configured, so the processor has them; nothing uses them after this.
+        unsafe {
+            asm!(
+                "tilerelease",
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, preserves_flags, nomem),
+            );
+        }
+    }
+}
