@@ -86,3 +86,23 @@ fn permitted() -> bool {
 fn permitted() -> bool {
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_given_where_the_processor_has_them_and_the_system_admits_them() {
+        if Avx512Vnni::detect().is_none() {
+            assert!(Amx::detect().is_none());
+            return;
+        }
+        // What the system does not save it does not admit.
+        assert!(has_tiles() || !permitted());
+        let admitted = Ceiling::get() >= Ceiling::Native;
+        assert_eq!(
+            Amx::detect().is_some(),
+            admitted && has_tiles() && permitted()
+        );
+    }
+}

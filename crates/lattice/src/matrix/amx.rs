@@ -26,7 +26,7 @@ const GROUP: usize = 4 * ROWS;
 /// limbs from 1 MB, 29 and 30 from 13 MB, 13.4 and 15.0 from 256 MB.
 const CACHED: usize = 2 << 20;
 /// Columns of `D` per cache block of [`mul_panels`]: a panel's block takes 32 KiB and 16 rows of `D`
-/// 8 KiB. Every processor with AMX has 48 KiB of L1 cache.
+/// 8 KiB, of an L1 cache that has 48 KiB on Sapphire Rapids.
 const DEPTH: usize = 512;
 /// Rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
 const HEIGHT: usize = 256;
