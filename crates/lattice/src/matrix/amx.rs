@@ -51,20 +51,8 @@ pub(super) fn mul_vec(token: Amx, d: &[u8], q: &[u32], whole: usize, out: &mut [
 
 /// `out += D B`, where `b` holds panels of byte planes.
 pub(super) fn mul_panels(token: Amx, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
-    let stride = b.len() / columns.next_multiple_of(PANEL);
-    if stride == 0 {
-        return;
-    }
-    let rows = out.len() / columns;
-    let full = rows - rows % ROWS;
-    let (out, rest) = out.split_at_mut(full * columns);
     // SAFETY: the token proves the processor's level.
-    unsafe {
-        mul_panels_tiles(token, ROWS, d, b, columns, out);
-        if rows > full {
-            mul_panels_tiles(token, rows - full, &d[full * stride..], b, columns, rest);
-        }
-    }
+    unsafe { mul_panels_tiles(token, d, b, columns, out) }
 }
 
 /// Sums as tiles leave them in memory: of every plane 16 rows of 16, or of 64 rows all four planes.
@@ -146,18 +134,11 @@ unsafe fn multiply_vector(d: &[u8], planes: &[u32], sums: &mut Sums) {
     }
 }
 
-/// Blocks of `height` rows, of which `out` has a whole number.
 #[target_feature(enable = "avx512f")]
-fn mul_panels_tiles(
-    token: Amx,
-    height: usize,
-    d: &[u8],
-    b: &[u32],
-    columns: usize,
-    out: &mut [u32],
-) {
+fn mul_panels_tiles(token: Amx, d: &[u8], b: &[u32], columns: usize, out: &mut [u32]) {
     let stride = b.len() / columns.next_multiple_of(PANEL);
     let rows = out.len() / columns;
+    let height = ROWS.min(rows);
     let _tiles = Tiles::configure(token, &Config::of_panel(height));
     let mut sums = Sums([0; _]);
     for top in (0..rows).step_by(HEIGHT) {
@@ -169,11 +150,13 @@ fn mul_panels_tiles(
                 let first = p * PANEL;
                 let width = PANEL.min(columns - first);
                 for i in (top..bottom).step_by(height) {
-                    let d = &d[i * stride + depth..(i + height - 1) * stride + end];
+                    // The last block may begin among rows that have been added: those are left out.
+                    let start = i.min(rows - height);
+                    let d = &d[start * stride + depth..(start + height - 1) * stride + end];
                     // SAFETY: configured for this above.
                     unsafe { multiply_panel(d, stride, panel, height, &mut sums) };
-                    for r in 0..height {
-                        let at = (i + r) * columns + first;
+                    for r in i - start..height {
+                        let at = (start + r) * columns + first;
                         avx512::add_planes(&sums.0[r * PANEL..], &mut out[at..at + width]);
                     }
                 }
