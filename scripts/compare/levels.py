@@ -5,7 +5,7 @@ from __future__ import annotations
 from compare.run import Run, at_level
 from compare.table import Key, markdown, notes, ratio, time
 
-LEVELS = ("portable", "avx2", "avx512", "neon")
+LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
 # what, group, parameter, and how the bench names a level; {} is the level, and the fastest of the
 # machine has a name without one where there is a second form
 NAMED = (

@@ -6,7 +6,7 @@ from compare.run import Measurement, Run
 from compare.table import Key, Row, compare, digits, fastest, markdown, notes, ratio, size, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
-BACKENDS = ("portable", "avx2", "avx512", "neon")
+BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
 # median, then the interval that the reference's Criterion printed; nanoseconds
 RAW = {
     ("simple-setup", "1000"): (999.84e3, "957 µs to 1.06 ms"),

@@ -9,6 +9,8 @@ pub enum Ceiling {
     Portable,
     /// 256-bit vectors at most: no AVX-512 token is given out.
     Avx2,
+    /// 512-bit vectors at most: no AMX token is given out.
+    Avx512,
     /// Whatever the processor has.
     Native,
 }
@@ -17,15 +19,18 @@ impl Ceiling {
     /// Reads the variable `SORDINO_CPU` once per process.
     ///
     /// # Panics
-    /// If the variable holds anything but `portable`, `avx2` or `native`: a test run that asked
-    /// for a level must not silently run another.
+    /// If the variable holds anything but `portable`, `avx2`, `avx512` or `native`: a test run that
+    /// asked for a level must not silently run another.
     pub fn get() -> Self {
         static CEILING: OnceLock<Ceiling> = OnceLock::new();
         *CEILING.get_or_init(|| match std::env::var("SORDINO_CPU").as_deref() {
             Err(_) | Ok("native") => Self::Native,
+            Ok("avx512") => Self::Avx512,
             Ok("avx2") => Self::Avx2,
             Ok("portable") => Self::Portable,
-            Ok(other) => panic!("SORDINO_CPU is {other:?}: expected portable, avx2 or native"),
+            Ok(other) => {
+                panic!("SORDINO_CPU is {other:?}: expected portable, avx2, avx512 or native")
+            }
         })
     }
 }
@@ -53,6 +58,11 @@ macro_rules! token {
 }
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
+pub use amx::Amx;
+
+#[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::Ceiling;
 
@@ -70,32 +80,32 @@ mod x86_64 {
     );
     token!(
         /// AVX-512 F, BW, DQ, VL and CD: what every server core with AVX-512 has.
-        Avx512, Native, is_x86_feature_detected,
+        Avx512, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"]
     );
     token!(
         /// `Avx512` and VNNI: `vpdpbusd`, `vpdpwssd`.
-        Avx512Vnni, Native, is_x86_feature_detected,
+        Avx512Vnni, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx512vnni"]
     );
     token!(
         /// `Avx512` and IFMA: 52-bit multiply-add.
-        Avx512Ifma, Native, is_x86_feature_detected,
+        Avx512Ifma, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx512ifma"]
     );
     token!(
         /// `Avx512Ifma` and VBMI: byte permutes across a whole register.
-        Avx512Vbmi, Native, is_x86_feature_detected,
+        Avx512Vbmi, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx512ifma", "avx512vbmi"]
     );
     token!(
         /// `Avx512` and VPOPCNTDQ: bit counts of 64-bit lanes.
-        Avx512Popcnt, Native, is_x86_feature_detected,
+        Avx512Popcnt, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx512vpopcntdq"]
     );
     token!(
         /// `Avx512` and VAES: four AES blocks per instruction.
-        Avx512Vaes, Native, is_x86_feature_detected,
+        Avx512Vaes, Avx512, is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "vaes", "aes"]
     );
 }
@@ -144,6 +154,7 @@ pub fn levels() -> Vec<&'static str> {
             ("avx512-vbmi", Avx512Vbmi::detect().is_some()),
             ("avx512-vpopcntdq", Avx512Popcnt::detect().is_some()),
             ("avx512-vaes", Avx512Vaes::detect().is_some()),
+            ("amx", Amx::detect().is_some()),
         ];
         names.extend(
             detected
@@ -177,7 +188,8 @@ mod tests {
     #[test]
     fn the_ceiling_orders_levels() {
         assert!(Ceiling::Portable < Ceiling::Avx2);
-        assert!(Ceiling::Avx2 < Ceiling::Native);
+        assert!(Ceiling::Avx2 < Ceiling::Avx512);
+        assert!(Ceiling::Avx512 < Ceiling::Native);
     }
 
     #[test]
@@ -187,6 +199,7 @@ mod tests {
         match Ceiling::get() {
             Ceiling::Portable => assert_eq!(names.len(), 1),
             Ceiling::Avx2 => assert!(!names.iter().any(|name| name.starts_with("avx512"))),
+            Ceiling::Avx512 => assert!(!names.contains(&"amx")),
             Ceiling::Native => {}
         }
     }

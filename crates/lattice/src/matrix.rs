@@ -10,10 +10,12 @@
 //!
 //! [`Digits::mul_vec`] is `D q`, [`Digits::mul_panels`] is `D B`, [`Words::mul`] is `W S^T`; all of
 //! them are exact mod 2^32. The word operand is laid out once, for the backend that will read it:
-//! in four byte planes (`vpdpbusd`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`), or as it
-//! is for NEON and the portable definition. Words that were rounded to 24 bits
+//! in four byte planes (`vpdpbusd`, `tdpbsud`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`),
+//! or as it is for NEON and the portable definition. Words that were rounded to 24 bits
 //! or fewer take three bytes everywhere. Every backend returns the same words. None has a branch or an address that depends on a value in an operand.
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

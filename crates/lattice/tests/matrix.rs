@@ -68,7 +68,7 @@ fn strips_lie_one_after_the_other() {
 #[test]
 fn mul_vec_is_the_schoolbook_product() {
     for columns in AWKWARD.into_iter().chain(WIDE) {
-        for rows in [1, 2, 3, 4, 5, 8, 13] {
+        for rows in [1, 2, 3, 4, 5, 8, 13, 63, 64, 65, 130] {
             let d = digits(1, rows, columns);
             // Whole words, and rounded ones, which have a plane of zeros.
             for mask in [u32::MAX, !0xff] {
@@ -87,7 +87,18 @@ fn mul_vec_is_the_schoolbook_product() {
 #[test]
 fn mul_panels_is_the_schoolbook_product() {
     for columns in AWKWARD.into_iter().chain(WIDE) {
-        for (rows, k) in [(1, 1), (6, 16), (7, 17), (13, 5), (199, 3)] {
+        for (rows, k) in [
+            (1, 1),
+            (6, 16),
+            (7, 17),
+            (13, 5),
+            (15, 33),
+            (16, 32),
+            (17, 31),
+            (33, 2),
+            (199, 3),
+            (273, 1),
+        ] {
             let d = digits(3, rows, columns);
             let b: Vec<_> = (0..k).map(|t| words(100 + t, columns)).collect();
             let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
@@ -104,9 +115,10 @@ fn mul_panels_is_the_schoolbook_product() {
 
 #[test]
 fn the_extremes_of_every_operand_are_exact() {
-    let columns = 4096;
+    // An odd number, so that no bit of a word is lost in the sum of equal products.
+    let columns = 4097;
     for byte in [0x80, 0x7f, 0xff] {
-        let d = vec![byte; 4 * stride(columns)];
+        let d = vec![byte; 65 * stride(columns)];
         for word in [
             u32::MAX,
             1 << 31,
@@ -116,18 +128,23 @@ fn the_extremes_of_every_operand_are_exact() {
             0xffff_7fff,
         ] {
             let q = vec![word; columns];
-            let expected = schoolbook(&d, 4, &[&q]);
+            let [sum] = schoolbook(&d, 1, &[&q])[..] else {
+                unreachable!("one row and one column");
+            };
             for backend in Backend::available() {
-                let mut out = vec![0; 4];
-                Digits::new(&d, 4, columns).mul_vec(&Vector::new(backend, &q), &mut out);
-                assert_eq!(out, expected, "{} {byte:#x} {word:#x}", backend.name());
+                let mut out = vec![7; 65];
+                Digits::new(&d, 65, columns).mul_vec(&Vector::new(backend, &q), &mut out);
+                assert_eq!(out, [sum; 65], "{} {byte:#x} {word:#x}", backend.name());
+                let panels = Panels::from_columns(backend, &[&q]);
+                Digits::new(&d, 65, columns).mul_panels(&panels, &mut out);
+                assert_eq!(out, [sum; 65], "{} {byte:#x} {word:#x}", backend.name());
                 for small in [i16::MIN, i16::MAX, -1] {
                     let mut s = Small::zeroed(1, columns);
                     s.row_mut(0).fill(small);
                     let w = Words::from_rows(backend, 1, columns, |_, row| row.fill(word));
                     w.mul(0..1, &s, &mut out[..1]);
                     let sum = word.wrapping_mul(i32::from(small).cast_unsigned());
-                    assert_eq!(out[0], sum.wrapping_mul(4096), "{}", backend.name());
+                    assert_eq!(out[0], sum.wrapping_mul(4097), "{}", backend.name());
                 }
             }
         }
@@ -168,6 +185,24 @@ fn a_slice_of_rows_gives_a_slice_of_the_product() {
         view.mul_vec(&q, &mut whole);
         view.slice(3..20).slice(1..15).mul_vec(&q, &mut part);
         assert_eq!(part, whole[4..18]);
+    }
+}
+
+#[test]
+fn a_matrix_beyond_the_cache_and_its_slices_give_the_schoolbook_product() {
+    // More than 2 MiB: up to there a backend may take another kernel.
+    let (rows, columns) = (67, 1 << 15);
+    let d = digits(10, rows, columns);
+    let q = words(11, columns);
+    let expected = schoolbook(&d, rows, &[&q]);
+    let whole = Digits::new(&d, rows, columns);
+    for backend in Backend::available() {
+        let q = Vector::new(backend, &q);
+        let mut out = vec![7; rows];
+        whole.mul_vec(&q, &mut out);
+        assert_eq!(out, expected, "{}", backend.name());
+        whole.slice(1..66).mul_vec(&q, &mut out[1..66]);
+        assert_eq!(out, expected, "{}", backend.name());
     }
 }
 
@@ -282,7 +317,7 @@ proptest! {
 
     #[test]
     fn products_agree_between_backends(
-        seed: u64, rows in 1usize..20, columns in 1usize..5000, k in 1usize..40, rounded: bool,
+        seed: u64, rows in 1usize..100, columns in 1usize..5000, k in 1usize..40, rounded: bool,
     ) {
         let d = digits(seed, rows, columns);
         let mask = if rounded { !0xff } else { u32::MAX };

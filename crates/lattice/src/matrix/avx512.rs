@@ -207,19 +207,35 @@ fn panel_rows<const R: usize, const P: usize>(
             }
         }
     }
-    let mask = if width == PANEL {
+    for (r, acc) in acc.into_iter().enumerate() {
+        add(sum_planes(acc), &mut out[r * columns..r * columns + width]);
+    }
+}
+
+/// Adds the four planes of sums that are 256 words apart to at most 16 words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn add_planes(sums: &[u32], out: &mut [u32]) {
+    let mut planes = [_mm512_setzero_si512(); 4];
+    for (k, plane) in planes.iter_mut().enumerate() {
+        *plane = load(sums, k * 1024);
+    }
+    add(sum_planes(planes), out);
+}
+
+/// Adds to at most 16 words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(sum: __m512i, out: &mut [u32]) {
+    let mask = if out.len() >= PANEL {
         0xffff
     } else {
-        (1 << width) - 1
+        (1 << out.len()) - 1
     };
-    for (r, acc) in acc.into_iter().enumerate() {
-        let out = &mut out[r * columns..r * columns + width];
-        let sum = sum_planes(acc);
-        // SAFETY: the mask admits the `width` words of `out` alone.
-        unsafe {
-            let old = _mm512_maskz_loadu_epi32(mask, out.as_ptr().cast());
-            _mm512_mask_storeu_epi32(out.as_mut_ptr().cast(), mask, _mm512_add_epi32(old, sum));
-        }
+    // SAFETY: the mask admits the words of `out` alone.
+    unsafe {
+        let old = _mm512_maskz_loadu_epi32(mask, out.as_ptr().cast());
+        _mm512_mask_storeu_epi32(out.as_mut_ptr().cast(), mask, _mm512_add_epi32(old, sum));
     }
 }
 

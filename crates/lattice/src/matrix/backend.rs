@@ -12,6 +12,10 @@ pub enum Backend {
     /// 512-bit vectors: `vpdpbusd` and `vpdpwssd`.
     #[cfg(target_arch = "x86_64")]
     Avx512(sordino_cpu::Avx512Vnni),
+    /// Tiles: `tdpbsud`; for vectors that meet a matrix outside the cache, and for small secrets, the kernels
+    /// of `Avx512`.
+    #[cfg(target_arch = "x86_64")]
+    Amx(sordino_cpu::Amx),
     /// 128-bit vectors: widening moves and `mla`.
     #[cfg(target_arch = "aarch64")]
     Neon(sordino_cpu::Neon),
@@ -26,6 +30,7 @@ impl Backend {
         {
             backends.extend(sordino_cpu::Avx2::detect().map(Self::Avx2));
             backends.extend(sordino_cpu::Avx512Vnni::detect().map(Self::Avx512));
+            backends.extend(sordino_cpu::Amx::detect().map(Self::Amx));
         }
         #[cfg(target_arch = "aarch64")]
         backends.extend(sordino_cpu::Neon::detect().map(Self::Neon));
@@ -47,6 +52,8 @@ impl Backend {
             Self::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx(_) => "amx",
             #[cfg(target_arch = "aarch64")]
             Self::Neon(_) => "neon",
         }

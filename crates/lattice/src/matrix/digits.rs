@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::neon;
 use super::{Backend, LANES, Panels, STRIP, Vector, portable, stride};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::{amx, avx2, avx512};
 
 /// A view of `D`: `rows x columns` centred digits, in strips of [`STRIP`] columns, one after the other;
 /// within a strip row after row. The last strip is as wide as is left of [`stride`] columns.
@@ -115,6 +115,13 @@ impl<'a> Digits<'a> {
                 Backend::Avx2(token) => avx2::mul_vec(token, d, words, out),
                 #[cfg(target_arch = "x86_64")]
                 Backend::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Amx(token) if self.bytes.len() <= amx::CACHED => {
+                    let tiles = &q.tiles[left..left + width];
+                    amx::mul_vec(token, d, words, tiles, out);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Backend::Amx(token) => avx512::mul_vec(token.vnni(), d, words, q.rounded, out),
                 #[cfg(target_arch = "aarch64")]
                 Backend::Neon(token) => neon::mul_vec(token, d, words, out),
             }
@@ -140,6 +147,8 @@ impl<'a> Digits<'a> {
                 Backend::Avx2(token) => avx2::mul_panels(token, d, b_strip, out),
                 #[cfg(target_arch = "x86_64")]
                 Backend::Avx512(token) => avx512::mul_panels(token, d, b_strip, out),
+                #[cfg(target_arch = "x86_64")]
+                Backend::Amx(token) => amx::mul_panels(token, d, b_strip, out),
                 #[cfg(target_arch = "aarch64")]
                 Backend::Neon(token) => neon::mul_panels(token, d, b_strip, out),
             }

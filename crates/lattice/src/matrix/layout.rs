@@ -112,6 +112,21 @@ pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = [u32; 4]> {
     })
 }
 
+/// Four words at a time in byte planes: word `k` of four holds byte `k` of each.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn vector_planes(q: &[u32], out: &mut [u32]) {
+    let (outs, _) = out.as_chunks_mut::<4>();
+    for (words, out) in q.chunks(4).zip(outs) {
+        let mut planes = [[0; 4]; 4];
+        for (i, word) in words.iter().enumerate() {
+            for (plane, byte) in planes.iter_mut().zip(word.to_le_bytes()) {
+                plane[i] = byte;
+            }
+        }
+        *out = planes.map(u32::from_le_bytes);
+    }
+}
+
 /// Four rows of one panel in byte planes: word `c` of plane `k` holds byte `k` of column `c` of
 /// the four rows, the operand that `vpdpbusd` sums over.
 #[cfg(target_arch = "x86_64")]

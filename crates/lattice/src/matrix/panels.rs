@@ -39,7 +39,9 @@ impl Panels {
                 let out = &mut panel[first * PANEL..(first + 4) * PANEL];
                 match backend {
                     #[cfg(target_arch = "x86_64")]
-                    Backend::Avx512(_) => layout::panel_planes(&four, width, p * PANEL, out),
+                    Backend::Avx512(_) | Backend::Amx(_) => {
+                        layout::panel_planes(&four, width, p * PANEL, out);
+                    }
                     _ => layout::panel_rows(&four, width, p * PANEL, out),
                 }
             }

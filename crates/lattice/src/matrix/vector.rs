@@ -10,6 +10,9 @@ pub struct Vector {
     /// All words are multiples of 256: their low bytes need not be looked at.
     pub(super) rounded: bool,
     pub(super) words: layout::Aligned,
+    /// The same for tiles, where the backend has them.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) tiles: layout::Aligned,
 }
 
 impl Vector {
@@ -20,17 +23,28 @@ impl Vector {
         for (q, out) in q.chunks(STRIP).zip(padded.chunks_mut(STRIP)) {
             match backend {
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(_) => layout::byte_planes(q, out),
+                Backend::Avx512(_) | Backend::Amx(_) => layout::byte_planes(q, out),
                 #[cfg(target_arch = "x86_64")]
                 Backend::Avx2(_) => layout::limbs(q, out),
                 _ => out[..q.len()].copy_from_slice(q),
             }
         }
+        #[cfg(target_arch = "x86_64")]
+        let tiles = match backend {
+            Backend::Amx(_) => {
+                let mut tiles = layout::Aligned::zeroed(stride(q.len()));
+                layout::vector_planes(q, &mut tiles);
+                tiles
+            }
+            _ => layout::Aligned::zeroed(0),
+        };
         Self {
             backend,
             len: q.len(),
             rounded: q.iter().fold(0, |all, word| all | word) & 0xff == 0,
             words: padded,
+            #[cfg(target_arch = "x86_64")]
+            tiles,
         }
     }
 }

@@ -112,7 +112,9 @@ impl Words {
         match (self.form, self.backend) {
             (Form::Rounded { shift }, _) => layout::rounded(row, shift, out),
             #[cfg(target_arch = "x86_64")]
-            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::limbs(row, out),
+            (Form::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+                layout::limbs(row, out);
+            }
             _ => out[..row.len()].copy_from_slice(row),
         }
     }
@@ -123,7 +125,9 @@ impl Words {
         match (self.form, self.backend) {
             (Form::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
             #[cfg(target_arch = "x86_64")]
-            (Form::Whole, Backend::Avx512(_) | Backend::Avx2(_)) => layout::from_limbs(words, row),
+            (Form::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+                layout::from_limbs(words, row);
+            }
             _ => row.copy_from_slice(&words[..row.len()]),
         }
     }
@@ -196,6 +200,10 @@ impl Words {
             Backend::Avx2(token) => avx2::mul_small(token, words, self.form, s, stride, out),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512(token) => avx512::mul_small(token, words, self.form, s, stride, out),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Amx(token) => {
+                avx512::mul_small(token.vnni(), words, self.form, s, stride, out);
+            }
             #[cfg(target_arch = "aarch64")]
             Backend::Neon(token) => neon::mul_small(token, words, self.form, s, stride, out),
         }
