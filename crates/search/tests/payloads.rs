@@ -15,7 +15,9 @@ use sordino_search::{
     Wish, synthetic,
 };
 
-const N: usize = 6000;
+/// Enough payloads of enough bytes that fetching them by PIR moves fewer bytes than downloading all.
+const N: usize = 5000;
+const LONGEST: usize = 2000;
 const DIM: usize = 16;
 const K: usize = 2;
 const FETCH_PAYLOADS: u16 = 109;
@@ -76,11 +78,11 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
     let (base, queries) = synthetic::clustered(N, 12, DIM, 3);
     for form in forms() {
         let dir = tempfile::tempdir().unwrap();
-        let store = store(dir.path(), &base, K, form, 4000);
+        let store = store(dir.path(), &base, K, form, LONGEST);
         let payloads = store.manifest().payloads.clone().unwrap();
         assert_eq!(
             (payloads.slots as usize, payloads.class),
-            (N, Class::of(4000).unwrap())
+            (N, Class::of(LONGEST).unwrap())
         );
         assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
         store.verify().unwrap();
@@ -93,7 +95,7 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
             let found = client.search(&mut rng(2), &mut transport, query).unwrap();
             assert_eq!((found.hits.len(), found.payloads.len()), (K, K));
             for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                assert_eq!(*found, payload(hit.id as usize, 4000), "{form:?}");
+                assert_eq!(*found, payload(hit.id as usize, LONGEST), "{form:?}");
             }
             transcripts.push(transport.take_exchanges());
         }
@@ -201,7 +203,7 @@ const HEAD: usize = 16;
 /// What payloads cost is what an index with them moves more than one without.
 #[test]
 fn a_plan_says_what_payloads_will_move() {
-    for (n, most, form) in [(N, 4000, "PIR"), (60, 20, "downloaded")] {
+    for (n, most, form) in [(N, LONGEST, "PIR"), (60, 20, "downloaded")] {
         let (base, queries) = synthetic::clustered(n, 1, DIM, 3);
         let wish = Wish {
             k: K,
@@ -275,7 +277,7 @@ fn a_plan_says_what_payloads_will_move() {
 #[test]
 fn a_refresh_leaves_out_payloads_that_did_not_change() {
     const PARTS: [&str; 3] = ["payloads", "payload ids", "payload hint"];
-    for (n, most, fetched) in [(N, 4000, true), (60, 20, false)] {
+    for (n, most, fetched) in [(N, LONGEST, true), (60, 20, false)] {
         let base = synthetic::uniform(n, DIM, 7);
         let dir = tempfile::tempdir().unwrap();
         let mut store = store(dir.path(), &base, K, Form::Masked(Packing::T4), most);
@@ -385,7 +387,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         (Form::Local, &[FETCH_PAYLOADS]),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        drop(store(dir.path(), &base, K, form, 4000));
+        drop(store(dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
         let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
         let search = |kind, at| {
@@ -413,7 +415,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                     }
                     Ok(found) => {
                         for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                            assert_eq!(*found, payload(hit.id as usize, 4000));
+                            assert_eq!(*found, payload(hit.id as usize, LONGEST));
                         }
                     }
                 }
