@@ -63,20 +63,17 @@ for example in examples/*.rs; do
 done
 
 step "benches, once through"
-cargo bench --package sordino -- --test
+# Each function once, in the tests' build: the one of `cargo bench` takes minutes to link.
+cargo test --package sordino --benches --quiet
 
 step "scripts"
 python3 scripts/param_check.py
 if [ -d scripts/compare/tests ]; then python3 -m unittest discover -s scripts/compare/tests; fi
 
 step "Arm: tests under emulation"
-# Emulation is about fifteen times slower: fewer cases, and the crates with kernels of their own.
-PROPTEST_CASES=4 cargo test --target aarch64-unknown-linux-gnu --lib --tests --quiet \
-    -p sordino-cpu -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-fpe \
-    -p sordino-mldsa -p sordino-hash -p sordino-lsh
-# Of the search system what runs through kernels; its many file operations are the same on every processor.
-PROPTEST_CASES=4 cargo test --target aarch64-unknown-linux-gnu --quiet -p sordino-search \
-    --lib --test end_to_end
+# Emulation is about fifteen times slower: fewer cases. Tests that start the binary start the emulator.
+SORDINO_TEST_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu" PROPTEST_CASES=4 \
+    cargo test --target aarch64-unknown-linux-gnu --workspace --lib --bins --tests --quiet
 
 step "Apple Silicon: it builds"
 # A check links nothing, so the C of BLAKE3 and of TLS, which needs Apple's headers, is replaced by empty
