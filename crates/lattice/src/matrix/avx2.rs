@@ -14,10 +14,11 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx2;
 
 use super::PANEL;
+use super::digits::row;
 use super::panels::Strip;
 use super::words::Form;
 
-/// Rows of `D` that [`mul_vec`] and [`mul_panels`] read side by side.
+/// Parts of a strip that [`mul_vec`] reads side by side, and rows that [`mul_panels`] does.
 const STREAMS: usize = 4;
 
 pub(super) fn mul_vec(_: Avx2, d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -77,37 +78,42 @@ fn sum_limbs(low: __m256i, high: __m256i) -> u32 {
 
 #[target_feature(enable = "avx2")]
 fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
-    let stride = q.len();
-    let mut groups = d.chunks_exact(STREAMS * stride);
-    let mut outs = out.chunks_exact_mut(STREAMS);
-    for (d, out) in groups.by_ref().zip(outs.by_ref()) {
-        dot_rows::<STREAMS>(d, q, out);
+    let part = out.len() / STREAMS;
+    for i in 0..part {
+        let rows = std::array::from_fn(|r| row(d, q.len(), r * part + i));
+        let sums = dot_rows::<STREAMS>(rows, q);
+        for (r, sum) in sums.into_iter().enumerate() {
+            let out = &mut out[r * part + i];
+            *out = out.wrapping_add(sum);
+        }
     }
-    let rest = groups.remainder().chunks_exact(stride);
-    for (d, out) in rest.zip(outs.into_remainder().chunks_exact_mut(1)) {
-        dot_rows::<1>(d, q, out);
+    for (i, out) in out.iter_mut().enumerate().skip(STREAMS * part) {
+        let [sum] = dot_rows::<1>([row(d, q.len(), i)], q);
+        *out = out.wrapping_add(sum);
     }
 }
 
 /// `R` rows of a strip against the two limb planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
+fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
     let stride = q.len();
     let mut low = [_mm256_setzero_si256(); R];
     let mut high = [_mm256_setzero_si256(); R];
     for j in (0..stride).step_by(16) {
         let q_low = load(q, 2 * j);
         let q_high = load(q, 2 * stride + 2 * j);
-        for r in 0..R {
-            let digits = load_digits(d, r * stride + j);
+        for (r, row) in rows.into_iter().enumerate() {
+            let digits = load_digits(row, j);
             low[r] = _mm256_add_epi32(low[r], _mm256_madd_epi16(digits, q_low));
             high[r] = _mm256_add_epi32(high[r], _mm256_madd_epi16(digits, q_high));
         }
     }
-    for (out, (low, high)) in out.iter_mut().zip(low.into_iter().zip(high)) {
-        *out = out.wrapping_add(sum_limbs(low, high));
+    let mut sums = [0; R];
+    for (sum, (low, high)) in sums.iter_mut().zip(low.into_iter().zip(high)) {
+        *sum = sum_limbs(low, high);
     }
+    sums
 }
 
 #[target_feature(enable = "avx2")]

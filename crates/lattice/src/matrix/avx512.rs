@@ -15,6 +15,7 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx512Vnni;
 
 use super::PANEL;
+use super::digits::row;
 use super::panels::Strip;
 use super::words::Form;
 
@@ -120,10 +121,6 @@ fn mul_vec_vnni<const P: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
         let [sum] = dot_rows::<1, P>([row(d, stride, i)], q);
         *out = out.wrapping_add(sum);
     }
-}
-
-fn row(d: &[u8], stride: usize, i: usize) -> &[u8] {
-    &d[i * stride..(i + 1) * stride]
 }
 
 /// `R` rows of a strip against the `P` highest byte planes of its `q`.

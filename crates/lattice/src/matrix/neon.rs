@@ -10,10 +10,11 @@ use std::arch::aarch64::*;
 use sordino_cpu::Neon;
 
 use super::PANEL;
+use super::digits::row;
 use super::panels::Strip;
 use super::words::Form;
 
-/// Rows of `D` or `W` that are read side by side.
+/// Parts of a strip or rows of `W` that are read side by side.
 const STREAMS: usize = 4;
 
 pub(super) fn mul_vec(_: Neon, d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -67,36 +68,36 @@ fn load_digits(d: &[u8], at: usize) -> [uint32x4_t; 4] {
 
 #[target_feature(enable = "neon")]
 fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
-    let stride = q.len();
-    let mut groups = d.chunks_exact(STREAMS * stride);
-    let mut outs = out.chunks_exact_mut(STREAMS);
-    for (d, out) in groups.by_ref().zip(outs.by_ref()) {
-        dot_rows::<STREAMS>(d, q, out);
+    let part = out.len() / STREAMS;
+    for i in 0..part {
+        let rows = std::array::from_fn(|r| row(d, q.len(), r * part + i));
+        let sums = dot_rows::<STREAMS>(rows, q);
+        for (r, sum) in sums.into_iter().enumerate() {
+            let out = &mut out[r * part + i];
+            *out = out.wrapping_add(sum);
+        }
     }
-    let rest = groups.remainder().chunks_exact(stride);
-    for (d, out) in rest.zip(outs.into_remainder().chunks_exact_mut(1)) {
-        dot_rows::<1>(d, q, out);
+    for (i, out) in out.iter_mut().enumerate().skip(STREAMS * part) {
+        let [sum] = dot_rows::<1>([row(d, q.len(), i)], q);
+        *out = out.wrapping_add(sum);
     }
 }
 
 /// `R` rows of a strip against its `q`.
 #[inline]
 #[target_feature(enable = "neon")]
-fn dot_rows<const R: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
-    let stride = q.len();
+fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
     let mut acc = [[vdupq_n_u32(0); 2]; R];
-    for j in (0..stride).step_by(16) {
+    for j in (0..q.len()).step_by(16) {
         let words: [uint32x4_t; 4] = std::array::from_fn(|k| load(q, j + 4 * k));
-        for (r, acc) in acc.iter_mut().enumerate() {
-            let digits = load_digits(d, r * stride + j);
+        for (acc, row) in acc.iter_mut().zip(rows) {
+            let digits = load_digits(row, j);
             for k in 0..4 {
                 acc[k % 2] = vmlaq_u32(acc[k % 2], digits[k], words[k]);
             }
         }
     }
-    for (out, acc) in out.iter_mut().zip(acc) {
-        *out = out.wrapping_add(vaddvq_u32(vaddq_u32(acc[0], acc[1])));
-    }
+    acc.map(|acc| vaddvq_u32(vaddq_u32(acc[0], acc[1])))
 }
 
 #[target_feature(enable = "neon")]

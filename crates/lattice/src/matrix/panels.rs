@@ -97,6 +97,10 @@ pub(super) struct Strip<'a> {
     /// `k`, the columns of `B`.
     pub(super) columns: usize,
     /// All words are multiples of 256: their low bytes need not be looked at.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "other kernels have no plane to leave out")
+    )]
     pub(super) rounded: bool,
 }
 

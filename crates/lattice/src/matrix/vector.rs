@@ -8,6 +8,10 @@ pub struct Vector {
     pub(super) backend: Backend,
     pub(super) len: usize,
     /// All words are multiples of 256: their low bytes need not be looked at.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "other kernels have no plane to leave out")
+    )]
     pub(super) rounded: bool,
     pub(super) words: layout::Aligned,
     /// The same for tiles, where the backend has them.
