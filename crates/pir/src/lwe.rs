@@ -28,11 +28,11 @@ const CHUNK_BYTES: usize = 1 << 18;
 const CHUNK_WORDS: usize = 1 << 18;
 /// Columns of one panel.
 const PANEL: usize = 16;
-/// Columns beyond full panels that are cheaper one by one than as a panel of 16: at 128 MiB on Zen 4 a
-/// panel takes as long as 7 to 8 of them.
-const MAX_ALONE: usize = 7;
-/// Chunks are a multiple of this many rows, so that every kernel's row blocks are full.
-const CHUNK_ROWS: usize = 24;
+/// Columns beyond full panels that are cheaper one by one than as a panel of 16: on 13 to 20 MB a panel
+/// takes as long as 12 of them, and 8 of them two thirds of it (Zen 5).
+const MAX_ALONE: usize = 11;
+/// Chunks are a multiple of this many rows, so that every kernel's row blocks (of 4, 6, 8 or 16) are full.
+const CHUNK_ROWS: usize = 48;
 
 /// The matrices that a seed expands to share no randomness.
 #[derive(Clone, Copy)]
@@ -93,6 +93,9 @@ pub(crate) fn scan(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> 
         return out;
     }
     for_row_chunks(digits, k, &mut out, |digits, out| {
+        if alone.is_empty() {
+            return digits.mul_panels(&panels, out);
+        }
         let rows = CHUNK_BYTES
             .div_ceil(digits.columns())
             .next_multiple_of(CHUNK_ROWS);
