@@ -80,7 +80,10 @@ fn sum_limbs(low: __m256i, high: __m256i) -> u32 {
 fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
     let part = out.len() / STREAMS;
     for i in 0..part {
-        let rows = std::array::from_fn(|r| row(d, q.len(), r * part + i));
+        let mut rows = [d; STREAMS];
+        for (r, place) in rows.iter_mut().enumerate() {
+            *place = row(d, q.len(), r * part + i);
+        }
         let sums = dot_rows::<STREAMS>(rows, q);
         for (r, sum) in sums.into_iter().enumerate() {
             let out = &mut out[r * part + i];

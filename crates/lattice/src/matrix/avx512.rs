@@ -110,7 +110,10 @@ fn mul_vec_vnni<const P: usize>(d: &[u8], q: &[u32], out: &mut [u32]) {
     let stride = q.len();
     let part = out.len() / STREAMS;
     for i in 0..part {
-        let rows = std::array::from_fn(|r| row(d, stride, r * part + i));
+        let mut rows = [d; STREAMS];
+        for (r, place) in rows.iter_mut().enumerate() {
+            *place = row(d, stride, r * part + i);
+        }
         let sums = dot_rows::<STREAMS, P>(rows, q);
         for (r, sum) in sums.into_iter().enumerate() {
             let out = &mut out[r * part + i];

@@ -70,7 +70,10 @@ fn load_digits(d: &[u8], at: usize) -> [uint32x4_t; 4] {
 fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
     let part = out.len() / STREAMS;
     for i in 0..part {
-        let rows = std::array::from_fn(|r| row(d, q.len(), r * part + i));
+        let mut rows = [d; STREAMS];
+        for (r, place) in rows.iter_mut().enumerate() {
+            *place = row(d, q.len(), r * part + i);
+        }
         let sums = dot_rows::<STREAMS>(rows, q);
         for (r, sum) in sums.into_iter().enumerate() {
             let out = &mut out[r * part + i];
