@@ -12,7 +12,12 @@
 //! them are exact mod 2^32. The word operand is laid out once, for the backend that will read it:
 //! in four byte planes (`vpdpbusd`, `tdpbsud`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`),
 //! or as it is for NEON and the portable definition. Words that were rounded to 24 bits
-//! or fewer take three bytes everywhere. Every backend returns the same words. None has a branch or an address that depends on a value in an operand.
+//! or fewer take three bytes everywhere. Every backend returns the same words.
+//!
+//! # Security
+//! No branch and no address depends on a value in `D`, `W` or `S`. Of `q` and `B` one bit decides between
+//! two kernels: whether all words are multiples of 256, as those of queries rounded to 24 bits are.
+//! They are for what both sides know: queries, answers, and matrices from a seed.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
