@@ -100,23 +100,20 @@ fn answer(c: &mut Criterion) {
     }
 }
 
+/// What a server does with several clients' queries: it picks the kernels by their number.
 fn answer_batch(c: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(7);
     let mut group = group(c, "pir/answer_batch");
     for (name, rows, columns) in shapes().skip(1) {
-        let pages = Pages::random(rows * columns);
-        let digits = Digits::new(&pages.0, rows, columns);
-        let backend = Backend::detect();
-        for k in [1, 4, 16, 20, 64] {
-            let queries: Vec<_> = (0..k).map(|t| words(t, columns)).collect();
-            let queries: Vec<_> = queries.iter().map(Vec::as_slice).collect();
-            let mut out = vec![0; rows * queries.len()];
-            group.throughput(Throughput::Bytes(rows as u64 * columns as u64 * k));
-            let id = format!("{}-{k}-queries", backend.name());
+        let params = Params::for_columns(columns, rows).expect("served sizes");
+        let (server, client) = deploy(&params);
+        let indices: Vec<_> = (0..64).map(|t| t * 97 % columns).collect();
+        let (_, queries) = client.query_batch(&mut rng, &indices).expect("in range");
+        for k in [1, 4, 8, 16, 64] {
+            group.throughput(Throughput::Bytes((rows * columns * k) as u64));
+            let id = format!("{}-{k}-queries", Backend::detect().name());
             group.bench_function(BenchmarkId::new(id, name), |b| {
-                b.iter(|| {
-                    let panels = Panels::from_columns(backend, black_box(&queries));
-                    digits.mul_panels(&panels, &mut out);
-                });
+                b.iter(|| server.answer_batch(black_box(&queries[..k])));
             });
         }
     }

@@ -8,6 +8,7 @@ mod error;
 mod lwe;
 pub mod params;
 pub mod plan;
+mod secret;
 pub mod simple;
 pub mod verified;
 mod wire;

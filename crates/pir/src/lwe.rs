@@ -1,16 +1,13 @@
-//! What both schemes do with LWE samples: expand, mask, scan in parallel, round, decode.
+//! What both schemes do with LWE samples: expand `A`, scan in parallel, round, decode.
 
 #![expect(
     clippy::cast_possible_truncation,
     reason = "words are cut to digits and flags"
 )]
 
-use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_lattice::aligned::Aligned;
-use sordino_lattice::matrix::{Backend, Digits, Panels, Small, Vector, Words};
-use sordino_lattice::sample::{gaussian::Sampler, stream::Stream, uniform};
-use zeroize::Zeroizing;
+use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
+use sordino_lattice::sample::uniform;
 
 use crate::Seed;
 use crate::database::CENTRE;
@@ -20,19 +17,15 @@ use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
 /// (Zen 5, two virtual cores): 316 KB scanned by both, and the client's products with 2 MB, made a query
 /// of 55 us one of 96 us.
 const SHARED_DIGITS: usize = 1 << 23;
-/// As [`SHARED_DIGITS`], of words and secrets.
-const SHARED_WORDS: usize = 1 << 21;
 /// Bytes of digits of a thread's chunk, at least.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Words of a thread's chunk, at least.
-const CHUNK_WORDS: usize = 1 << 18;
 /// Columns of one panel.
 const PANEL: usize = 16;
 /// Columns beyond full panels that are cheaper one by one than as a panel of 16: on 13 to 20 MB a panel
 /// takes as long as 12 of them, and 8 of them two thirds of it (Zen 5).
 const MAX_ALONE: usize = 11;
 /// Chunks are a multiple of this many rows, so that every kernel's row blocks (of 4, 6, 8 or 16) are full.
-const CHUNK_ROWS: usize = 48;
+pub(crate) const CHUNK_ROWS: usize = 48;
 
 /// The matrices that a seed expands to share no randomness.
 #[derive(Clone, Copy)]
@@ -122,90 +115,6 @@ pub(crate) fn scan(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> 
         }
     });
     out
-}
-
-/// `W S^T`, `k` words for every row of `W`, on all threads.
-pub(crate) fn product(w: &Words, s: &Small) -> Vec<u32> {
-    let k = s.rows();
-    let mut out = vec![0; w.rows() * k];
-    if k == 0 {
-        return out;
-    }
-    let rows = CHUNK_WORDS
-        .div_ceil(k * s.row(0).len())
-        .next_multiple_of(CHUNK_ROWS);
-    let small = w.rows() * k * s.row(0).len() < SHARED_WORDS;
-    if small || rows >= w.rows() || rayon::current_num_threads() == 1 {
-        w.mul(0..w.rows(), s, &mut out);
-    } else {
-        out.par_chunks_mut(rows * k)
-            .enumerate()
-            .for_each(|(chunk, out)| {
-                let first = chunk * rows;
-                w.mul(first..first + out.len() / k, s, out);
-            });
-    }
-    out
-}
-
-/// A fresh secret and `A s + e`, on this thread but for the product.
-pub(crate) fn mask<R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    sampler: &Sampler,
-    n: usize,
-    a: &Words,
-) -> (Small, Vec<u32>) {
-    let mut s = Small::zeroed(1, n);
-    let mut e = Zeroizing::new(Aligned::new(a.rows()));
-    sample(&seed(rng), sampler, s.row_mut(0), &mut e);
-    let mut mask = product(a, &s);
-    for (word, e) in mask.iter_mut().zip(e.iter()) {
-        *word = word.wrapping_add(i32::from(*e).cast_unsigned());
-    }
-    (s, mask)
-}
-
-/// `k` fresh secrets, and `A s + e` for each of them: one pass over `A`.
-pub(crate) fn masks<R: CryptoRng + ?Sized>(
-    rng: &mut R,
-    sampler: &Sampler,
-    n: usize,
-    a: &Words,
-    k: usize,
-) -> (Small, Vec<Vec<u32>>) {
-    let seeds: Vec<_> = (0..k).map(|_| seed(rng)).collect();
-    let mut s = Small::zeroed(k, n);
-    let mut e = Small::zeroed(k, a.rows());
-    let mut pairs: Vec<_> = s.rows_mut().zip(e.rows_mut()).collect();
-    pairs
-        .par_iter_mut()
-        .zip(&seeds)
-        .for_each(|((s, e), seed)| sample(seed, sampler, s, e));
-    let products = Zeroizing::new(product(a, &s));
-    let masks = (0..k).map(|t| {
-        let column = products.iter().skip(t).step_by(k);
-        let noisy = column.zip(e.row(t));
-        noisy
-            .map(|(word, e)| word.wrapping_add(i32::from(*e).cast_unsigned()))
-            .collect()
-    });
-    let masks = masks.collect();
-    (s, masks)
-}
-
-/// A seed for one query, so that threads can share the sampling; AES expands it several times faster
-/// than the caller's generator gives bytes.
-fn seed<R: CryptoRng + ?Sized>(rng: &mut R) -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    rng.fill_bytes(&mut *seed);
-    seed
-}
-
-/// A secret and an error.
-fn sample(seed: &[u8; 32], sampler: &Sampler, s: &mut [i16], e: &mut [i16]) {
-    let mut stream = Stream::new(seed, 0);
-    sampler.fill(&mut stream, s);
-    sampler.fill(&mut stream, e);
 }
 
 /// Adds `Delta` to the word at `position`, touching all of them alike.

@@ -6,7 +6,7 @@
 //! | `q` | ciphertext modulus | `2^32` |
 //! | `p` | plaintext modulus: one byte, centred | `256` |
 //! | `Delta` | `q / p` | `2^24` |
-//! | `sigma` | standard deviation of secret and error | [`Set::sigma`] |
+//! | `sigma` | standard deviation of the error | [`Set::sigma`] |
 //! | `l`, `m` | rows and columns of the database matrix `D` | [`Params::rows`], [`Params::columns`] |
 //! | `A` | `m x n` uniform words, from a seed | row `j` belongs to column `j` of `D` |
 //! | `H` | the hint, `D A`, `l x n` | rounded to [`Params::hint_bits`] bits |
@@ -22,6 +22,7 @@ mod set;
 
 pub use scheme::Scheme;
 pub use seed::Seed;
+pub(crate) use set::ERROR_BITS;
 pub use set::{Security, Set};
 
 /// `log2 q`.
@@ -156,6 +157,30 @@ impl Params {
         Self::choose(self.scheme, records, record_len, self.per_column, security)
     }
 
+    /// The same layout with the set that serves `records` records, for a database that will grow towards
+    /// as many: appended records must not outgrow the set, nor need hints of more bits.
+    ///
+    /// # Errors
+    /// As [`Self::for_database`].
+    ///
+    /// ```
+    /// use sordino_pir::{Params, Set};
+    /// let params = Params::for_columns(500, 32)?;
+    /// assert_eq!(params.set(), Set::N384U);
+    /// assert_eq!(params.with_room(20_000, Default::default())?.set(), Set::N1024S32);
+    /// # Ok::<(), sordino_pir::Error>(())
+    /// ```
+    pub fn with_room(&self, records: usize, security: Security) -> Result<Self, Error> {
+        let (scheme, record_len, per_column) = (self.scheme, self.record_len, self.per_column);
+        let most = records.max(self.records);
+        let room = Self::choose(scheme, most, record_len, per_column, security)?;
+        let now = Self::under(scheme, room.set, self.records, record_len, per_column)?;
+        now.ok_or(Error::TooLarge {
+            rows: room.rows(),
+            columns: room.columns(),
+        })
+    }
+
     /// The same layout and set with more records.
     ///
     /// # Errors
@@ -189,7 +214,8 @@ impl Params {
         let fits = u32::try_from(records).is_ok()
             && per_column <= records
             && (per_column as u128 * record_len as u128) < 1 << 32
-            && (per_column as u128 * record_len as u128) * (columns as u128) < MAX_DIGITS;
+            && (per_column as u128 * record_len as u128) * (columns as u128) < MAX_DIGITS
+            && set.hides(scheme, columns);
         if !fits {
             return Ok(None);
         }
@@ -204,7 +230,10 @@ impl Params {
         };
         let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
         // A hint is the largest message: queries are rounded as far as that costs it nothing.
-        let hint_bits = MIN_HINT_BITS..=LOG_Q;
+        let hint_bits = match set.has_uniform_secrets() {
+            true => LOG_Q..=LOG_Q,
+            false => MIN_HINT_BITS..=LOG_Q,
+        };
         let rounded = hint_bits.map(|hint_bits| Self { hint_bits, ..whole });
         let Some(rounded) = rounded.into_iter().find(keeps) else {
             return Ok(None);

@@ -22,11 +22,11 @@
 //! from the owner, or compared with a digest that the owner signed.
 
 use rand_core::CryptoRng;
-use sordino_lattice::matrix::{Backend, LANES, Panels, Small, Vector, Words, stride};
+use sordino_lattice::matrix::{Backend, LANES, Panels, Vector, Words, stride};
 use zeroize::Zeroize;
 
 use crate::database::Matrix;
-use crate::lwe::product;
+use crate::secret::Secrets;
 use crate::simple::{Answer, Query, RawAnswer, Update};
 use crate::wire::{check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme};
@@ -126,19 +126,9 @@ impl Checker {
         let mut c_v = vec![0; ROWS];
         let v = Vector::new(self.backend, &answer.words);
         self.c.digits().mul_vec(&v, &mut c_v);
-        // Z u by its balanced halves, u = low + 2^16 high, which are small enough for this kernel.
-        let mut halves = Small::zeroed(2, self.params.columns());
-        for (half, word) in halves.row_mut(0).iter_mut().zip(&query.b) {
-            *half = (word & 0xffff) as u16 as i16;
-        }
-        for (half, word) in halves.row_mut(1).iter_mut().zip(&query.b) {
-            *half = (word.wrapping_add(0x8000) >> 16) as u16 as i16;
-        }
-        let z_u = product(&self.z, &halves);
-        let differences = c_v.iter().zip(z_u.chunks_exact(2));
-        let difference = differences.fold(0, |all, (c_v, z_u)| {
-            all | (c_v ^ z_u[0].wrapping_add(z_u[1] << 16))
-        });
+        let z_u = Secrets::from_words(&query.b).product(&self.z);
+        let differences = c_v.iter().zip(z_u);
+        let difference = differences.fold(0, |all, (c_v, z_u)| all | (c_v ^ z_u));
         if difference == 0 {
             return Ok(answer.round());
         }

@@ -11,7 +11,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::sample::{gaussian::Sampler, stream::Stream};
 use sordino_memcheck::{SecretRng, is_watching, public, secret};
-use sordino_pir::{Database, Params, Seed, double, simple};
+use sordino_pir::{Database, Params, Security, Seed, double, simple};
 
 fn secret_index(index: usize) -> usize {
     let index = [index];
@@ -43,12 +43,21 @@ fn sampling_does_not_branch_on_randomness() {
 
 #[test]
 fn simple_clients_do_not_branch_on_index_or_secret() {
+    // Uniform secrets, and Gaussian ones.
     let params = Params::for_database(300, 5).unwrap();
+    simple_client_does_not_branch(&params);
+    let params = params.with_room(30_000, Security::Classical128).unwrap();
+    assert!(!params.set().has_uniform_secrets());
+    simple_client_does_not_branch(&params);
+}
+
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+fn simple_client_does_not_branch(params: &Params) {
     let bytes: Vec<u8> = (0..1500u16).map(|i| i.to_le_bytes()[0]).collect();
-    let database = Database::from_slice(&params, &bytes).unwrap();
+    let database = Database::from_slice(params, &bytes).unwrap();
     let seed = Seed([1; 32]);
-    let (server, hint) = simple::Server::setup(database, &params, &seed).unwrap();
-    let client = simple::Client::new(&params, &seed, &hint).unwrap();
+    let (server, hint) = simple::Server::setup(database, params, &seed).unwrap();
+    let client = simple::Client::new(params, &seed, &hint).unwrap();
     let mut rng = rng();
     let fresh = client.query(&mut rng, secret_index(299)).unwrap();
     let prepared = client.prepare(&mut rng, 1).pop().unwrap();

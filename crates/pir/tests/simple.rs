@@ -38,9 +38,16 @@ fn every_index_of_every_layout_is_recovered() {
         Params::for_columns(65, 333).unwrap(),
         Params::for_columns(1, 10).unwrap(),
         Params::with_layout(100, 3, 100, Security::Classical128).unwrap(),
+        Params::for_columns(547, 2).unwrap(),
+        // Gaussian secrets.
+        Params::for_columns(700, 2).unwrap(),
         Params::for_database(200, 5)
             .unwrap()
-            .at(Security::CoreSvp128)
+            .with_room(40_000, Security::Classical128)
+            .unwrap(),
+        Params::for_database(200, 5)
+            .unwrap()
+            .with_room(40_000, Security::CoreSvp128)
             .unwrap(),
         Params::for_database(200, 5)
             .unwrap()
@@ -64,7 +71,13 @@ fn every_index_of_every_layout_is_recovered() {
 #[test]
 fn a_batch_gives_what_single_queries_give() {
     let params = Params::for_columns(130, 500).unwrap();
-    let (bytes, server, _, client) = deploy(&params, 1, Backend::detect());
+    a_batch_gives_what_single_queries_give_for(&params);
+    let params = params.with_room(2000, Security::Classical128).unwrap();
+    a_batch_gives_what_single_queries_give_for(&params);
+}
+
+fn a_batch_gives_what_single_queries_give_for(params: &Params) {
+    let (bytes, server, _, client) = deploy(params, 1, Backend::detect());
     for k in [0usize, 1, 2, 15, 16, 17, 40] {
         let indices: Vec<_> = (0..k).map(|t| t * 37 % 130).collect();
         let (secrets, queries) = client.query_batch(&mut rng(2), &indices).unwrap();
@@ -82,7 +95,13 @@ fn a_batch_gives_what_single_queries_give() {
 #[test]
 fn prepared_queries_recover_alone_and_mixed_with_fresh_ones() {
     let params = Params::for_database(700, 6).unwrap();
-    let (bytes, server, _, client) = deploy(&params, 11, Backend::detect());
+    prepared_queries_recover_for(&params);
+    let params = params.with_room(70_000, Security::Classical128).unwrap();
+    prepared_queries_recover_for(&params);
+}
+
+fn prepared_queries_recover_for(params: &Params) {
+    let (bytes, server, _, client) = deploy(params, 11, Backend::detect());
     let mut rng = rng(12);
     let prepared = client.prepare(&mut rng, 5);
     let indices = [699, 0, 350, 26, 27, 3, 4];
@@ -142,7 +161,7 @@ fn messages_have_the_length_that_parameters_say_and_survive_the_wire() {
         Params::for_database(1001, 3).unwrap(),
         Params::for_columns(7, 33)
             .unwrap()
-            .at(Security::CoreSvp128)
+            .with_room(1000, Security::CoreSvp128)
             .unwrap(),
     ] {
         let (bytes, server, hint, client) = deploy(&params, 7, Backend::detect());

@@ -6,7 +6,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_pir::simple::{Change, Client, Server, Update};
 use sordino_pir::verified::Checker;
-use sordino_pir::{Database, Error, Params, Seed, double};
+use sordino_pir::{Database, Error, Params, Security, Seed, double};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -60,6 +60,7 @@ fn a_database_grows_from_strip_to_strip() {
 fn clients_follow_every_kind_of_change_across_columns() {
     let record_len = 5;
     let params = Params::for_database(500, record_len).unwrap();
+    let params = params.with_room(10_000, Security::default()).unwrap();
     let mut records: Vec<Vec<u8>> = (0..500usize)
         .map(|i| {
             let mut record = vec![0; record_len];
@@ -126,6 +127,27 @@ fn clients_follow_every_kind_of_change_across_columns() {
         assert_eq!(recover(&server, &fresh, index), records[index]);
         assert_eq!(recover(&server, &client, index), records[index]);
     }
+}
+
+#[test]
+fn a_database_does_not_outgrow_its_set() {
+    let params = Params::for_columns(81, 1).unwrap();
+    let seed = Seed([3; 32]);
+    let grown = |params: &Params| {
+        let database = Database::from_slice(params, &[9; 81]).unwrap();
+        let (mut server, _) = Server::setup(database, params, &seed).unwrap();
+        let update = server.update(&[Change::Append { record: vec![1] }]);
+        update.map(|_| server.params().columns())
+    };
+    assert!(matches!(
+        grown(&params),
+        Err(Error::TooLarge {
+            rows: 1,
+            columns: 82
+        })
+    ));
+    let roomy = params.with_room(82, Security::default()).unwrap();
+    assert_eq!(grown(&roomy).unwrap(), 82);
 }
 
 #[test]

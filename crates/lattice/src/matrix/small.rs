@@ -1,5 +1,7 @@
 //! Small secrets.
 
+use std::ops::Range;
+
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::stride;
@@ -49,27 +51,32 @@ impl Small {
         rows.map(|row| &mut row[..self.columns])
     }
 
-    /// Row `i` as a matrix of its own.
+    /// Some rows as a matrix of their own.
     ///
     /// # Panics
-    /// If there is no row `i`.
+    /// If there are not as many rows.
     #[must_use]
-    pub fn single(&self, i: usize) -> Self {
-        let mut single = Self::zeroed(1, self.columns);
-        single.row_mut(0).copy_from_slice(self.row(i));
-        single
+    pub fn part(&self, rows: Range<usize>) -> Self {
+        let mut part = Self::zeroed(rows.len(), self.columns);
+        for (out, i) in part.rows_mut().zip(rows) {
+            out.copy_from_slice(self.row(i));
+        }
+        part
     }
 
-    /// These rows in one matrix.
+    /// The rows of all of these, in one matrix; no rows of no entries if there are none.
     ///
     /// # Panics
-    /// If any of the matrices has other than one row of `columns` entries.
+    /// If they have not equally many columns.
     #[must_use]
-    pub fn together(columns: usize, singles: &[&Self]) -> Self {
-        let mut all = Self::zeroed(singles.len(), columns);
-        for (t, single) in singles.iter().enumerate() {
-            assert_eq!(single.rows, 1, "matrices of one row");
-            all.row_mut(t).copy_from_slice(single.row(0));
+    pub fn together(parts: &[&Self]) -> Self {
+        let rows = parts.iter().map(|part| part.rows).sum();
+        let mut all = Self::zeroed(rows, parts.first().map_or(0, |part| part.columns));
+        let each = parts
+            .iter()
+            .flat_map(|part| (0..part.rows).map(|i| part.row(i)));
+        for (out, row) in all.rows_mut().zip(each) {
+            out.copy_from_slice(row);
         }
         all
     }

@@ -1,13 +1,13 @@
 //! The client: two masked unit vectors up, one record of few bytes down.
 
 use rand_core::CryptoRng;
-use sordino_lattice::matrix::{Backend, Small, Words};
-use sordino_lattice::sample::gaussian::Sampler;
+use sordino_lattice::matrix::{Backend, Words};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{Answer, Hint, Query};
-use crate::lwe::{self, Domain, add_unit, decode, decode_answer, product};
+use crate::lwe::{self, Domain, add_unit, decode, decode_answer};
 use crate::params::{KAPPA, LOG_Q};
+use crate::secret::{self, Draw, Secrets};
 use crate::simple::Record;
 use crate::wire::{check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme, Seed};
@@ -19,8 +19,8 @@ use crate::{Error, Params, Scheme, Seed};
 /// Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
-    s1: Small,
-    s2: Small,
+    s1: Secrets,
+    s2: Secrets,
     pad: Option<Vec<u32>>,
     version: u64,
 }
@@ -58,7 +58,7 @@ pub struct Client {
     pub(super) version: u64,
     pub(super) seed: Seed,
     backend: Backend,
-    sampler: Sampler,
+    draw: Draw,
     pub(super) a1: Words,
     a2: Words,
     pub(super) h2: Words,
@@ -93,7 +93,7 @@ impl Client {
             version: hint.version,
             seed: *seed,
             backend,
-            sampler: params.set().sampler(),
+            draw: params.set().draw(),
             a1: expand(Domain::First, params.columns()),
             a2: expand(Domain::Second, params.per_column()),
             h2: rounded(backend, params.hint_bits(), &hint.words, params),
@@ -133,8 +133,8 @@ impl Client {
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let mut prepared = self.mask(rng, count);
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
-        let s2 = Small::together(self.params.n(), &s2);
-        let pads = Zeroizing::new(product(&self.h2, &s2));
+        let s2 = Secrets::together(&s2);
+        let pads = Zeroizing::new(s2.product(&self.h2));
         for (t, one) in prepared.iter_mut().enumerate() {
             one.secret.pad = Some(pads.iter().skip(t).step_by(count).copied().collect());
         }
@@ -178,8 +178,8 @@ impl Client {
     /// `A1 s1 + e1` and `A2 s2 + e2`, `count` times.
     fn mask<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let n = self.params.n();
-        let (s1, first) = lwe::masks(rng, &self.sampler, n, &self.a1, count);
-        let (s2, second) = lwe::masks(rng, &self.sampler, n, &self.a2, count);
+        let (s1, first) = secret::masks(rng, &self.draw, n, &self.a1, count);
+        let (s2, second) = secret::masks(rng, &self.draw, n, &self.a2, count);
         let masks = first.into_iter().zip(second).enumerate();
         let prepared = masks.map(|(t, (first, second))| Prepared {
             first,
@@ -206,8 +206,8 @@ impl Client {
             second: std::mem::take(&mut prepared.second),
         };
         let secret = Secret {
-            s1: std::mem::replace(&mut prepared.secret.s1, Small::zeroed(0, 0)),
-            s2: std::mem::replace(&mut prepared.secret.s2, Small::zeroed(0, 0)),
+            s1: std::mem::replace(&mut prepared.secret.s1, Secrets::none()),
+            s2: std::mem::replace(&mut prepared.secret.s2, Secrets::none()),
             pad: prepared.secret.pad.take(),
             version: self.version,
         };
@@ -228,7 +228,7 @@ impl Client {
         let pad = match &secret.pad {
             Some(pad) => pad,
             None => {
-                fresh = Zeroizing::new(product(&self.h2, &secret.s2));
+                fresh = Zeroizing::new(secret.s2.product(&self.h2));
                 &*fresh
             }
         };
@@ -236,11 +236,11 @@ impl Client {
         let h1 = Zeroizing::new(assemble(a2, pad));
         // Read once: whole words are laid out faster.
         let h = rounded(self.backend, LOG_Q, &answer.h, &self.params);
-        let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(product(&h, &secret.s2))));
+        let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(secret.s2.product(&h))));
         let h1 = Words::from_rows(self.backend, d, n, |e, out| {
             out.copy_from_slice(&h1[e * n..(e + 1) * n]);
         });
-        let pads = Zeroizing::new(product(&h1, &secret.s1));
+        let pads = Zeroizing::new(secret.s1.product(&h1));
         let words = a1.iter().zip(pads.iter());
         Ok(words.map(|(word, pad)| decode(*word, *pad)).collect())
     }

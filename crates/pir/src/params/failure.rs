@@ -10,11 +10,11 @@ impl Params {
     /// A digit's noise is `D_i (e + f)` with `f` the rounding errors of the query, plus what rounding the
     /// answer adds (at most `2^19`, taken off the radius), plus what rounding the hint adds: `r s` with
     /// `r` the rounding errors of a row. Given `A`, the terms with `e` and `s` are subgaussian with
-    /// parameters `sigma ||D_i||` and `sigma ||r||`. `||D_i||` is bounded by the worst row; the errors in
+    /// parameters `sigma ||D_i||` and `sigma ||r||` (a uniform error is subgaussian with its own variance;
+    /// where secrets are uniform, `r` is 0). `||D_i||` is bounded by the worst row; the errors in
     /// `r` are uniform, as `H` is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean
-    /// but for a probability below `2^-47` over the seed. The errors in `f` are those of uniform and
-    /// independent words, or a query would differ from such; a uniform variable is subgaussian with its
-    /// own variance.
+    /// but for a probability below `2^-47` over the seed. The errors in `f` are those of uniform words:
+    /// over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even.
     ///
     /// DoublePIR's first level is not rounded; its second level must get every one of the
     /// `kappa (n + 1)` digits right that a byte of the record is made of.
@@ -38,7 +38,12 @@ impl Params {
     fn log2_failure_rounded(&self, terms: usize, query_bits: u32) -> f64 {
         let variance = self.set.sigma().powi(2);
         let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
-        let radius = noise::radius(1 << LOG_Q, 256) - answer_error;
+        // Errors of -2^9 to 2^9 - 1 are half too small on average.
+        let bias = match self.set.has_uniform_secrets() {
+            true => terms as f64 * 128.0 / 2.0,
+            false => 0.0,
+        };
+        let radius = noise::radius(1 << LOG_Q, 256) - answer_error - bias;
         let hint = 1.25 * self.n() as f64 * rounding(self.hint_bits);
         let database = terms as f64 * 128.0 * 128.0;
         let variance = database * (variance + rounding(query_bits)) + hint * variance;

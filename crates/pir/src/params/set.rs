@@ -1,26 +1,58 @@
 //! Named sets, and what they are worth.
 
-use sordino_lattice::sample::gaussian::Sampler;
+use super::{LOG_Q, Scheme};
+use crate::secret::Draw;
 
 /// What a set must be worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Security {
     /// At least 128 bits: the minimum over usvp, bdd, dual and dual-hybrid attacks by the lattice
-    /// estimator (commit 27a581b) under the MATZOV cost model.
+    /// estimator (commit 27a581b) under the MATZOV cost model, or [`Self::Statistical128`] where a
+    /// set of it serves.
     #[default]
     Classical128,
-    /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted.
+    /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted, or
+    /// [`Self::Statistical128`] where a set of it serves.
     CoreSvp128,
+    /// Queries within `2^-128` of uniform words, whatever is computed from them: up to about 700
+    /// columns.
+    Statistical128,
     /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
     /// comparisons like for like, and for nothing else.
     Published121,
 }
 
-/// A named set of LWE parameters over `q = 2^32`, secret and error from the same Gaussian.
+/// Bits of the uniform errors of the sets with uniform secrets.
+pub(crate) const ERROR_BITS: u32 = 10;
+/// `-log2` of how far from uniform a query of these sets is at most.
+const DISTANCE_BITS: usize = 128;
+
+/// A named set of LWE parameters over `q = 2^32`.
+///
+/// Those with `S` in their name take secret and error from one Gaussian, and are as hard as the lattice
+/// estimator says for any number of columns.
+///
+/// Those with `U` take uniform secrets and errors that are uniform over 10 bits, and serve so few columns
+/// that nothing is left to be hard: a query is **statistically** hidden. `(s, e) -> A s + e` is a
+/// universal hash, and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254, so that by
+/// the leftover hash lemma `(A, A s + e)` is within `2^-128` of uniform
+/// ([`Self::log2_distance`] counts the collisions of differences that are multiples of powers of two,
+/// too). Their hints cannot be rounded, since secrets are large; with a quarter to a half of the rows'
+/// words they are smaller all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Set {
+    /// `n = 64`, uniform secrets: up to 81 columns.
+    N64U,
+    /// `n = 128`, uniform secrets: up to 174 columns.
+    N128U,
+    /// `n = 256`, uniform secrets: up to 360 columns.
+    N256U,
+    /// `n = 384`, uniform secrets: up to 547 columns.
+    N384U,
+    /// `n = 512`, uniform secrets: up to about 690 columns, where the failure bound ends them.
+    N512U,
     /// `n = 1024, sigma = 32`: 144.0 bits (core-SVP 118.8).
     N1024S32,
     /// `n = 1024, sigma = 16`: 133.6 bits (core-SVP 107.8).
@@ -33,7 +65,12 @@ pub enum Set {
 
 impl Set {
     /// Every set, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 9] = [
+        Self::N64U,
+        Self::N128U,
+        Self::N256U,
+        Self::N384U,
+        Self::N512U,
         Self::N1024S32,
         Self::N1024S16,
         Self::N1280S16,
@@ -44,37 +81,85 @@ impl Set {
     #[must_use]
     pub const fn n(self) -> usize {
         match self {
+            Self::N64U => 64,
+            Self::N128U => 128,
+            Self::N256U => 256,
+            Self::N384U => 384,
+            Self::N512U => 512,
             Self::N1024S32 | Self::N1024S16 | Self::Published121 => 1024,
             Self::N1280S16 => 1280,
         }
     }
 
-    /// `sigma` as a fraction.
-    const fn sigma_fraction(self) -> (u32, u32) {
+    /// `sigma` of a Gaussian as a fraction, or nothing where secrets are uniform.
+    const fn gaussian(self) -> Option<(u32, u32)> {
         match self {
-            Self::N1024S32 => (32, 1),
-            Self::N1024S16 | Self::N1280S16 => (16, 1),
-            Self::Published121 => (32, 5),
+            Self::N64U | Self::N128U | Self::N256U | Self::N384U | Self::N512U => None,
+            Self::N1024S32 => Some((32, 1)),
+            Self::N1024S16 | Self::N1280S16 => Some((16, 1)),
+            Self::Published121 => Some((32, 5)),
         }
     }
 
-    /// `sigma`, the standard deviation of secret and error.
+    /// Whether secrets are uniform mod `q`: then hints are not rounded, and there is a limit of columns.
+    #[must_use]
+    pub const fn has_uniform_secrets(self) -> bool {
+        self.gaussian().is_none()
+    }
+
+    /// `sigma`, the standard deviation of the error.
     #[must_use]
     pub fn sigma(self) -> f64 {
-        let (numerator, denominator) = self.sigma_fraction();
-        f64::from(numerator) / f64::from(denominator)
+        match self.gaussian() {
+            Some((numerator, denominator)) => f64::from(numerator) / f64::from(denominator),
+            // Of 2^10 integers in a row.
+            None => ((f64::from(2 * ERROR_BITS).exp2() - 1.0) / 12.0).sqrt(),
+        }
     }
 
-    /// The sampler of secrets and errors.
-    pub(crate) fn sampler(self) -> Sampler {
-        let (numerator, denominator) = self.sigma_fraction();
-        Sampler::new(numerator, denominator)
+    /// How secrets and errors are drawn.
+    pub(crate) fn draw(self) -> Draw {
+        match self.gaussian() {
+            Some((numerator, denominator)) => Draw::gaussian(numerator, denominator),
+            None => Draw::Uniform,
+        }
     }
 
-    /// Bits of security: under MATZOV, and core-SVP.
+    /// The columns that the set hides a query over, if there is a limit.
+    #[must_use]
+    pub const fn max_columns(self) -> Option<usize> {
+        if !self.has_uniform_secrets() {
+            return None;
+        }
+        let spare = LOG_Q as usize * self.n() - 2 * (DISTANCE_BITS - 1);
+        Some(spare / (LOG_Q - ERROR_BITS) as usize)
+    }
+
+    /// `log2` of a bound on the statistical distance between a query over `columns` columns, with its
+    /// `A`, and uniform words; nothing for sets that rest on a hard problem.
+    ///
+    /// By the leftover hash lemma it is half the root of `q^m C - 1`, with `C` the probability that two
+    /// independent `A s + e` collide. Where `s - s'` is a multiple of `2^k` and of no higher power (a
+    /// probability of at most `2^-kn`), `A (s - s')` is uniform over the multiples of `2^k`, and meets
+    /// `e' - e` with probability `2^-32m` up to `k = 10`, `2^-(42 - k)m` above.
+    #[must_use]
+    pub fn log2_distance(self, columns: usize) -> Option<f64> {
+        self.max_columns()?;
+        let (n, m) = (self.n() as f64, columns as f64);
+        let excess = (ERROR_BITS + 1..=LOG_Q)
+            .map(|k| (f64::from(k - ERROR_BITS) * m - f64::from(k) * n).exp2())
+            .sum::<f64>();
+        Some(excess.log2() / 2.0 - 1.0)
+    }
+
+    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the
+    /// statistical distance, which nothing that an attacker computes exceeds.
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {
+            Self::N64U | Self::N128U | Self::N256U | Self::N384U | Self::N512U => {
+                (DISTANCE_BITS as f64, DISTANCE_BITS as f64)
+            }
             Self::N1024S32 => (143.99, 118.84),
             Self::N1024S16 => (133.57, 107.75),
             Self::N1280S16 => (169.36, 145.42),
@@ -94,14 +179,27 @@ impl Set {
             Self::N1024S16 => 2,
             Self::N1280S16 => 3,
             Self::Published121 => 4,
+            Self::N64U => 5,
+            Self::N128U => 6,
+            Self::N256U => 7,
+            Self::N384U => 8,
+            Self::N512U => 9,
         }
     }
 
     pub(super) const fn serves(self, security: Security) -> bool {
-        match security {
-            Security::Classical128 => matches!(self, Self::N1024S32 | Self::N1024S16),
-            Security::CoreSvp128 => matches!(self, Self::N1280S16),
-            Security::Published121 => matches!(self, Self::Published121),
+        match (security, self) {
+            (Security::Published121, set) => matches!(set, Self::Published121),
+            (_, set) if set.has_uniform_secrets() => true,
+            (Security::Classical128, set) => matches!(set, Self::N1024S32 | Self::N1024S16),
+            (Security::CoreSvp128, set) => matches!(set, Self::N1280S16),
+            (Security::Statistical128, _) => false,
         }
+    }
+
+    /// Whether the set serves a scheme at all, and so many columns.
+    pub(super) fn hides(self, scheme: Scheme, columns: usize) -> bool {
+        self.max_columns()
+            .is_none_or(|most| scheme == Scheme::Simple && columns <= most)
     }
 }

@@ -7,13 +7,13 @@
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
-use sordino_lattice::matrix::{Backend, Small, Words};
-use sordino_lattice::sample::gaussian::Sampler;
+use sordino_lattice::matrix::{Backend, Words};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::{Answer, Hint, Query};
-use crate::lwe::{self, Domain, add_unit, decode_answer, equal, product};
+use crate::lwe::{self, Domain, add_unit, decode_answer, equal};
 use crate::params::LOG_Q;
+use crate::secret::{self, Draw, Secrets};
 use crate::wire::{check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme, Seed};
 
@@ -33,8 +33,8 @@ pub struct Secret {
 
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) enum Key {
-    /// `s`, one row of `n` entries.
-    Raw(Small),
+    /// `s`, one secret.
+    Raw(Secrets),
     /// `H s`, `l` words.
     Pad(Vec<u32>),
 }
@@ -73,7 +73,7 @@ pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
     pub(super) seed: Seed,
-    sampler: Sampler,
+    draw: Draw,
     pub(super) a: Words,
     pub(super) h: Words,
 }
@@ -105,7 +105,7 @@ impl Client {
             params: *params,
             version: hint.version,
             seed: *seed,
-            sampler: params.set().sampler(),
+            draw: params.set().draw(),
             a: Words::from_rows(
                 backend,
                 params.columns(),
@@ -140,7 +140,8 @@ impl Client {
         index: usize,
     ) -> Result<(Secret, Query), Error> {
         self.check(index)?;
-        let (s, mask) = lwe::mask(rng, &self.sampler, self.params.n(), &self.a);
+        let (s, mut masks) = self.masks(rng, 1);
+        let mask = masks.pop().unwrap_or_default();
         Ok(self.seal(mask, Key::Raw(s), index))
     }
 
@@ -170,7 +171,7 @@ impl Client {
     /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, count);
-        let pads = Zeroizing::new(product(&self.h, &s));
+        let pads = Zeroizing::new(s.product(&self.h));
         let prepared = masks.into_iter().enumerate().map(|(t, mask)| Prepared {
             mask,
             pad: pads.iter().skip(t).step_by(count).copied().collect(),
@@ -214,8 +215,8 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Small, Vec<Vec<u32>>) {
-        lwe::masks(rng, &self.sampler, self.params.n(), &self.a, k)
+    fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Secrets, Vec<Vec<u32>>) {
+        secret::masks(rng, &self.draw, self.params.n(), &self.a, k)
     }
 
     /// `A s + e + Delta u_j`, rounded, for the column `j` that holds record `index`.
@@ -251,7 +252,7 @@ impl Client {
         self.check_pair(&secret, answer)?;
         Ok(match &secret.key {
             Key::Raw(s) => {
-                let pad = Zeroizing::new(product(&self.h, s));
+                let pad = Zeroizing::new(s.product(&self.h));
                 self.open(answer, pad.iter(), secret.index)
             }
             Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
@@ -281,7 +282,7 @@ impl Client {
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
         let k = raw.len();
-        let pads = Zeroizing::new(product(&self.h, &Small::together(self.params.n(), &raw)));
+        let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
         let mut columns = 0..k;
         let pairs = secrets.iter().zip(answers);
         let records = pairs.map(|(secret, answer)| match &secret.key {
@@ -320,7 +321,7 @@ impl Secret {
         &self.key
     }
 
-    fn raw(&self) -> Option<&Small> {
+    fn raw(&self) -> Option<&Secrets> {
         match &self.key {
             Key::Raw(s) => Some(s),
             Key::Pad(_) => None,

@@ -96,7 +96,10 @@ fn every_metric_finds_its_own_nearest() {
             let least = match form {
                 Form::Masked(_) | Form::Open(_) => 0.95,
                 // 8 bits a coordinate, of vectors that have their length in one of them.
-                Form::Local | Form::Sealed { .. } => 0.7,
+                Form::Local => 0.9,
+                // And as many buckets as may be read of so few vectors before the download is cheaper,
+                // which is fewer than the recall needs.
+                Form::Sealed { .. } => 0.6,
             };
             assert!(recall > least, "{metric:?} {form:?}: {recall}");
             let long = Vectors::new(DIM, vec![60.0; DIM]).unwrap();
