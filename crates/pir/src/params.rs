@@ -83,13 +83,18 @@ impl Params {
         Self::with_layout(records, record_len, per_column, Security::default())
     }
 
-    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: at least `16 n`
-    /// columns where there are as many records, since the second level's work is `4 n / m` of the
-    /// first one's.
+    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: as many columns as
+    /// slots if a set with uniform secrets serves them (up to about 690 of each), since the hint has
+    /// `n^2` words for each byte; otherwise at least `16 n` columns where there are as many records,
+    /// since the second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
     /// As [`Self::for_database`].
     pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
+        let square = Self::for_double_with(records, record_len, records.isqrt().max(1))?;
+        if square.set.has_uniform_secrets() {
+            return Ok(square);
+        }
         let columns = (2 * records.isqrt()).max(16 * 1024);
         Self::for_double_with(records, record_len, records.div_ceil(columns).max(1))
     }
@@ -215,7 +220,7 @@ impl Params {
             && per_column <= records
             && (per_column as u128 * record_len as u128) < 1 << 32
             && (per_column as u128 * record_len as u128) * (columns as u128) < MAX_DIGITS
-            && set.hides(scheme, columns);
+            && set.hides(scheme, columns, per_column);
         if !fits {
             return Ok(None);
         }

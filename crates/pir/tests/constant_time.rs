@@ -73,11 +73,19 @@ fn simple_client_does_not_branch(params: &Params) {
 #[test]
 fn double_clients_do_not_branch_on_index_or_secret() {
     let params = Params::for_double_with(60, 1, 5).unwrap();
+    double_client_does_not_branch(&params);
+    let params = params.with_room(10_000, Security::Classical128).unwrap();
+    assert!(!params.set().has_uniform_secrets());
+    double_client_does_not_branch(&params);
+}
+
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+fn double_client_does_not_branch(params: &Params) {
     let bytes: Vec<u8> = (0..60).collect();
-    let database = Database::from_slice(&params, &bytes).unwrap();
+    let database = Database::from_slice(params, &bytes).unwrap();
     let seed = Seed([1; 32]);
-    let (server, hint) = double::Server::setup(database, &params, &seed).unwrap();
-    let client = double::Client::new(&params, &seed, &hint).unwrap();
+    let (server, hint) = double::Server::setup(database, params, &seed).unwrap();
+    let client = double::Client::new(params, &seed, &hint).unwrap();
     let mut rng = rng();
     let (secret, query) = client.query(&mut rng, secret_index(41)).unwrap();
     let answer = server.answer(&query).unwrap();

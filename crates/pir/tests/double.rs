@@ -6,7 +6,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::matrix::Backend;
 use sordino_pir::double::{Answer, Client, Hint, Query, Server};
-use sordino_pir::{Database, Error, Params, Scheme, Seed, simple};
+use sordino_pir::{Database, Error, Params, Scheme, Security, Seed, Set, simple};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -25,8 +25,18 @@ fn deploy(params: &Params, seed: u8, backend: Backend) -> (Vec<u8>, Server, Hint
 #[test]
 fn every_index_is_recovered_on_every_backend() {
     // Few columns and several slots: both levels are at work, and the dev machine is spared.
-    for (seed, records, record_len, slots) in [(1, 40, 3, 7), (2, 150, 1, 130)] {
-        let params = Params::for_double_with(records, record_len, slots).unwrap();
+    let layout =
+        |records, record_len, slots| Params::for_double_with(records, record_len, slots).unwrap();
+    let gaussian = |params: Params| params.with_room(100_000, Security::default()).unwrap();
+    for (seed, params) in (1..).zip([
+        layout(40, 3, 7),
+        layout(150, 1, 130),
+        layout(1000, 2, 31),
+        gaussian(layout(40, 3, 7)),
+        gaussian(layout(150, 1, 130)),
+    ]) {
+        assert_eq!(params.set().has_uniform_secrets(), seed < 4);
+        let record_len = params.record_len();
         for backend in Backend::available() {
             let (bytes, server, _, client) = deploy(&params, seed, backend);
             let mut rng = rng(9);
@@ -41,12 +51,21 @@ fn every_index_is_recovered_on_every_backend() {
 
 #[test]
 fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
+    // Square, and of 16,384 columns.
     let params = Params::for_double(100_000, 2).unwrap();
+    assert_eq!((params.set(), params.per_column()), (Set::N256U, 316));
+    prepared_batched_and_over_the_wire(&params);
+    let params = Params::for_double_with(100_000, 2, 7).unwrap();
+    assert_eq!(params.set(), Set::N1024S32);
+    prepared_batched_and_over_the_wire(&params);
+}
+
+fn prepared_batched_and_over_the_wire(params: &Params) {
     assert!(params.log2_failure() <= -40.0);
-    let (bytes, server, hint, client) = deploy(&params, 3, Backend::detect());
+    let (bytes, server, hint, client) = deploy(params, 3, Backend::detect());
     let wire = hint.to_bytes();
     assert_eq!(wire.len(), params.hint_len());
-    assert_eq!(Hint::from_bytes(&params, &wire).unwrap(), hint);
+    assert_eq!(Hint::from_bytes(params, &wire).unwrap(), hint);
     let mut rng = rng(4);
     let indices = [0, 99_999, 50_000, 7, 16_384, 33_333];
     let (secrets, queries): (Vec<_>, Vec<_>) = client
@@ -60,7 +79,7 @@ fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
         .map(|query| {
             let wire = query.to_bytes();
             assert_eq!(wire.len(), params.query_len());
-            Query::from_bytes(&params, &wire).unwrap()
+            Query::from_bytes(params, &wire).unwrap()
         })
         .collect();
     let answers = server.answer_batch(&queries).unwrap();
@@ -68,7 +87,7 @@ fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
     for ((secret, answer), index) in secrets.into_iter().zip(answers).zip(indices) {
         let wire = answer.to_bytes();
         assert_eq!(wire.len(), params.answer_len());
-        let answer = Answer::from_bytes(&params, &wire).unwrap();
+        let answer = Answer::from_bytes(params, &wire).unwrap();
         let record = client.recover(secret, &answer).unwrap();
         assert_eq!(record, bytes[2 * index..2 * index + 2]);
     }

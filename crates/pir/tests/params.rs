@@ -55,6 +55,16 @@ fn few_columns_are_hidden_whatever_is_computed() {
     };
     assert_eq!(set(548, Security::Statistical128).unwrap(), Set::N512U);
     assert_eq!(set(548, Security::CoreSvp128).unwrap(), Set::N512U);
+    // DoublePIR needs both levels hidden.
+    let double = |slots| {
+        let params = Params::for_double_with(100_000, 3, slots).unwrap();
+        params.set()
+    };
+    assert_eq!(
+        [double(100), double(183), double(316)],
+        [Set::N1024S32, Set::N384U, Set::N256U]
+    );
+    assert_eq!([double(500), double(1000)], [Set::N384U, Set::N1024S32]);
     assert_eq!(set(10, Security::Published121).unwrap(), Set::Published121);
     assert_eq!(set(800, Security::Classical128).unwrap(), Set::N1024S32);
     assert!(matches!(

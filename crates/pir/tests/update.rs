@@ -6,7 +6,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_pir::simple::{Change, Client, Server, Update};
 use sordino_pir::verified::Checker;
-use sordino_pir::{Database, Error, Params, Security, Seed, double};
+use sordino_pir::{Database, Error, Params, Security, Seed, Set, double};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -202,11 +202,19 @@ fn recover_double(server: &double::Server, client: &double::Client, index: usize
 #[test]
 fn clients_of_double_follow_every_kind_of_change_across_columns() {
     let params = Params::for_double_with(60, 2, 7).unwrap();
+    let room = |records| params.with_room(records, Security::default()).unwrap();
+    for (params, set) in [(room(1000), Set::N128U), (room(10_000), Set::N1024S32)] {
+        assert_eq!(params.set(), set);
+        clients_of_double_follow(&params);
+    }
+}
+
+fn clients_of_double_follow(params: &Params) {
     let mut records: Vec<Vec<u8>> = (0..60).map(|i| vec![i, 200 - i]).collect();
     let seed = Seed([5; 32]);
-    let database = Database::from_records(&params, &records).unwrap();
-    let (mut server, hint) = double::Server::setup(database, &params, &seed).unwrap();
-    let mut client = double::Client::new(&params, &seed, &hint).unwrap();
+    let database = Database::from_records(params, &records).unwrap();
+    let (mut server, hint) = double::Server::setup(database, params, &seed).unwrap();
+    let mut client = double::Client::new(params, &seed, &hint).unwrap();
     for round in 0..4u8 {
         let index = 15 * usize::from(round);
         let mut changes = vec![
@@ -231,9 +239,9 @@ fn clients_of_double_follow_every_kind_of_change_across_columns() {
         }
         let update = server.update(&changes).unwrap();
         let wire = update.to_bytes();
-        // One slot is as long as nine bits of 4 * 1024 digits for both bytes.
+        // One slot is as long as nine bits of 4 n digits for both bytes.
         let slots = [1, 3, 7, 7][usize::from(round)];
-        assert_eq!(wire.len(), 56 + slots * (8 + 2 * 4 * 1024 * 9 / 8));
+        assert_eq!(wire.len(), 56 + slots * (8 + 2 * 4 * params.n() * 9 / 8));
         let update = double::Update::from_bytes(client.params(), &wire).unwrap();
         let (old_secret, old_query) = client.query(&mut rng(4), 0).unwrap();
         let old_prepared = client.prepare(&mut rng(4), 1).pop().unwrap();

@@ -24,9 +24,7 @@ impl Params {
             Scheme::Simple => self.log2_failure_rounded(self.columns(), self.query_bits),
             Scheme::Double => {
                 let digits = (KAPPA * (self.n() + 1)) as f64;
-                let sigma = self.set.sigma();
-                let first =
-                    noise::log2_fail_entry(1 << LOG_Q, 256, sigma, self.columns() as u64, true);
+                let first = self.log2_failure_whole(self.columns());
                 let second = self.log2_failure_rounded(self.per_column, LOG_Q);
                 noise::log2_either(first, noise::log2_union(second, digits))
             }
@@ -34,16 +32,27 @@ impl Params {
         noise::log2_union(digit, self.record_len as f64)
     }
 
-    /// The bound for one digit of a sum over `terms` columns, queries, answers and hints rounded.
-    fn log2_failure_rounded(&self, terms: usize, query_bits: u32) -> f64 {
-        let variance = self.set.sigma().powi(2);
-        let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
+    /// What the errors of a sum over `terms` columns may add up to beyond their average.
+    fn radius(&self, terms: usize) -> f64 {
         // Errors of -2^9 to 2^9 - 1 are half too small on average.
         let bias = match self.set.has_uniform_secrets() {
             true => terms as f64 * 128.0 / 2.0,
             false => 0.0,
         };
-        let radius = noise::radius(1 << LOG_Q, 256) - answer_error - bias;
+        noise::radius(1 << LOG_Q, 256) - bias
+    }
+
+    /// The bound for one digit of a sum over `terms` columns, nothing rounded.
+    fn log2_failure_whole(&self, terms: usize) -> f64 {
+        let variance = self.set.sigma().powi(2);
+        noise::log2_tail(self.radius(terms), terms as f64 * 128.0 * 128.0 * variance)
+    }
+
+    /// The bound for one digit of a sum over `terms` columns, queries, answers and hints rounded.
+    fn log2_failure_rounded(&self, terms: usize, query_bits: u32) -> f64 {
+        let variance = self.set.sigma().powi(2);
+        let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
+        let radius = self.radius(terms) - answer_error;
         let hint = 1.25 * self.n() as f64 * rounding(self.hint_bits);
         let database = terms as f64 * 128.0 * 128.0;
         let variance = database * (variance + rounding(query_bits)) + hint * variance;

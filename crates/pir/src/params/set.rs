@@ -125,7 +125,8 @@ impl Set {
         }
     }
 
-    /// The columns that the set hides a query over, if there is a limit.
+    /// The columns that the set hides a query over, if there is a limit; in DoublePIR the slots of a column
+    /// are as many at most, too.
     #[must_use]
     pub const fn max_columns(self) -> Option<usize> {
         if !self.has_uniform_secrets() {
@@ -197,9 +198,12 @@ impl Set {
         }
     }
 
-    /// Whether the set serves a scheme at all, and so many columns.
-    pub(super) fn hides(self, scheme: Scheme, columns: usize) -> bool {
-        self.max_columns()
-            .is_none_or(|most| scheme == Scheme::Simple && columns <= most)
+    /// Whether queries of `columns` words, and of `slots` more in DoublePIR, are hidden.
+    pub(super) fn hides(self, scheme: Scheme, columns: usize, slots: usize) -> bool {
+        let longest = match scheme {
+            Scheme::Simple => columns,
+            Scheme::Double => columns.max(slots),
+        };
+        self.max_columns().is_none_or(|most| longest <= most)
     }
 }
