@@ -196,11 +196,11 @@ def section(run: Run) -> str:
                 "Another machine: the reference ran on Apple Silicon (its document names no model); no peer of a "
                 "package registry computes the whole of this row (the crate `simplepir` has no records; its scan is below).",
                 "Not the same set. The reference states n = 1,024 and sigma = 6.4, which is 121.5 bits (MATZOV). For so few columns "
-                "Sordino's SimplePIR takes uniform secrets of n = 64, 128 and 384, which hide a query statistically, within 2^-128 of "
-                "uniform words; its DoublePIR has n = 1,024 and sigma = 32, 144 bits.",
+                "Sordino takes uniform secrets of n = 64 to 384, which hide a query statistically, within 2^-128 of uniform words, and "
+                "errors of standard deviation 296; larger databases have n = 1,024 and sigma = 32 or 16, 144 or 134 bits.",
                 "Not the same DoublePIR. The reference sends the row selector unscaled, so that its noise hides the record: "
                 "simulated at sigma = 6.4, 199 of 200 records come out wrong, and its tests set sigma to 0. Ours decrypts every "
-                "record, by the published construction, and pays for it in the client: a query masks many more columns, and recovering takes a product with the hint.",
+                "record, by the published construction; recovering takes a product with the hint.",
                 "`prepared ahead` is what is left when the query's mask is computed before the index is known.",
             ),
             "### Bytes",
