@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::path::Path;
+
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -83,6 +85,42 @@ fn truncated_and_extended_messages_are_refused() {
         longer.push(0);
         assert!(!decode(&params, &longer), "{name} with a byte more");
     }
+}
+
+/// What the fuzz targets start from is what is sent today; `SORDINO_WRITE_SEEDS=1` writes it anew.
+#[test]
+fn the_fuzz_targets_start_from_messages_of_today() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    if !corpus.is_dir() {
+        println!("skipped: no fuzz corpus beside this package");
+        return;
+    }
+    let seed = |target: &str, name: &str, bytes: &[u8]| {
+        let path = corpus.join(target).join(name);
+        if std::env::var_os("SORDINO_WRITE_SEEDS").is_some() {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        assert!(
+            std::fs::read(&path).is_ok_and(|found| found == bytes),
+            "{target}/{name} is not of today: SORDINO_WRITE_SEEDS=1"
+        );
+    };
+    // Two hints are longer than what a fuzzer changes with profit.
+    for (name, _, bytes, _) in messages() {
+        match name.strip_prefix("double ") {
+            Some("hint") => (),
+            Some(name) => seed("pir_double", name, &bytes),
+            None if name == "hint" => (),
+            None => seed("pir_simple", &name.replace(' ', "_"), &bytes),
+        }
+    }
+    let params = Params::for_database(60, 3).unwrap();
+    let database = Database::from_slice(&params, &[5; 180]).unwrap();
+    let path = std::env::temp_dir().join(format!("sordino-pir-seed-{}", std::process::id()));
+    database.write_file(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    seed("pir_file", "database", &bytes);
 }
 
 #[test]
