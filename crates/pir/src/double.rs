@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | setup | `H1 = D A1`, kept by the server as its digits, transposed: `G` | `kappa n x l` |
 //! | | `H2 = G A2`, rounded: the hint | `kappa n x n` |
-//! | query | `q1 = A1 s1 + e1 + Delta u_j`, `q2 = A2 s2 + e2 + Delta u_i` | `m`, `l` |
+//! | query | `q1 = A1 s1 + e1 + Delta u_j`, `q2 = A2 s2 + e2 + Delta u_i`, rounded | `m`, `l` |
 //! | answer | `a1 = D q1`, expanded to its digits, transposed: `T` | `kappa x l` |
 //! | | `h = T A2`, rounded like a hint | `kappa x n` |
 //! | | `a2 = G q2` and `b2 = T q2`, rounded like answers | `kappa n`, `kappa` |

@@ -140,6 +140,13 @@ pub(crate) fn round(word: u32, width: u32) -> u32 {
     word.wrapping_add(1 << (shift - 1)) >> shift
 }
 
+/// Every word becomes the nearest multiple of `2^(32 - width)`, as a word of 32 bits.
+pub(crate) fn round_query(words: &mut [u32], width: u32) {
+    for word in words {
+        *word = round(*word, width) << (LOG_Q - width);
+    }
+}
+
 /// As [`round`], to the 12 bits of an answer.
 pub(crate) fn round_answer(word: u32) -> u16 {
     round(word, ANSWER_BITS) as u16

@@ -243,10 +243,7 @@ impl Params {
         let Some(rounded) = rounded.into_iter().find(keeps) else {
             return Ok(None);
         };
-        let query_bits = match scheme {
-            Scheme::Simple => MIN_QUERY_BITS..=LOG_Q,
-            Scheme::Double => LOG_Q..=LOG_Q,
-        };
+        let query_bits = MIN_QUERY_BITS..=LOG_Q;
         let rounded = query_bits.map(|query_bits| Self {
             query_bits,
             ..rounded
@@ -309,8 +306,8 @@ impl Params {
         self.hint_bits
     }
 
-    /// Bits that a word of a SimplePIR query is rounded to: the fewest, from 24 up, that keep the failure
-    /// bound with a hint of [`Self::hint_bits`]. DoublePIR's are not rounded: 32.
+    /// Bits that a word of a query is rounded to: the fewest, from 24 up, that keep the failure bound with
+    /// a hint of [`Self::hint_bits`].
     #[must_use]
     pub const fn query_bits(&self) -> u32 {
         self.query_bits

@@ -121,8 +121,11 @@ fn queries_are_rounded_as_far_as_costs_the_hint_nothing() {
     assert_eq!(bits(10_000), (21, 26));
     assert_eq!(bits(32_768), (22, 27));
     assert_eq!(bits(100_000), (21, 27));
-    let double = Params::for_double(100_000, 3).unwrap();
-    assert_eq!(double.query_bits(), 32);
+    let double = |records| Params::for_double(records, 3).unwrap().query_bits();
+    assert_eq!(
+        [double(100_000), double(1 << 20), double(1 << 30)],
+        [24, 25, 28]
+    );
     // Two words of 24 bits behind the header.
     let two = Params::for_columns(2, 1).unwrap();
     assert_eq!(two.query_len(), two.to_bytes().len() + 6);

@@ -199,6 +199,8 @@ impl Client {
         let (column, slot) = self.params.locate(index);
         add_unit(&mut prepared.first, column);
         add_unit(&mut prepared.second, slot);
+        lwe::round_query(&mut prepared.first, self.params.query_bits());
+        lwe::round_query(&mut prepared.second, self.params.query_bits());
         let query = Query {
             params: self.params,
             version: self.version,

@@ -6,7 +6,7 @@
 )]
 
 use crate::bits::{pack, packed_len, unpack};
-use crate::params::ANSWER_BITS;
+use crate::params::{ANSWER_BITS, LOG_Q};
 use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
 
@@ -20,7 +20,8 @@ pub struct Hint {
     pub(super) words: Vec<u32>,
 }
 
-/// `q1` and `q2`, `m` and `l` words: without the secrets, indistinguishable from uniform ones.
+/// `q1` and `q2`, `m` and `l` words, each rounded to [`Params::query_bits`] bits: without the secrets,
+/// indistinguishable from uniform ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub(super) params: Params,
@@ -95,8 +96,9 @@ impl Query {
             self.version,
             length,
             |out| {
+                let width = self.params.query_bits();
                 let words = self.first.iter().chain(&self.second);
-                out.extend(words.flat_map(|word| word.to_le_bytes()));
+                pack(words.map(|word| word >> (LOG_Q - width)), width, out);
             },
         )
     }
@@ -109,15 +111,14 @@ impl Query {
         check_scheme(params, Scheme::Double)?;
         let length = params.query_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::DoubleQuery, params, length, bytes)?;
-        let (words, _) = payload.as_chunks();
-        let (first, second) = words.split_at(params.columns());
-        let words =
-            |words: &[[u8; 4]]| words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let width = params.query_bits();
+        let mut words =
+            unpack(payload, params.query_words(), width).map(|word| word << (LOG_Q - width));
         Ok(Self {
             params: *params,
             version,
-            first: words(first),
-            second: words(second),
+            first: words.by_ref().take(params.columns()).collect(),
+            second: words.collect(),
         })
     }
 }

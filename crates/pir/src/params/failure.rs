@@ -16,16 +16,16 @@ impl Params {
     /// but for a probability below `2^-47` over the seed. The errors in `f` are those of uniform words:
     /// over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even.
     ///
-    /// DoublePIR's first level is not rounded; its second level must get every one of the
+    /// Of DoublePIR's first level only the query is rounded; its second level must get every one of the
     /// `kappa (n + 1)` digits right that a byte of the record is made of.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         let digit = match self.scheme {
-            Scheme::Simple => self.log2_failure_rounded(self.columns(), self.query_bits),
+            Scheme::Simple => self.log2_failure_rounded(self.columns()),
             Scheme::Double => {
                 let digits = (KAPPA * (self.n() + 1)) as f64;
                 let first = self.log2_failure_whole(self.columns());
-                let second = self.log2_failure_rounded(self.per_column, LOG_Q);
+                let second = self.log2_failure_rounded(self.per_column);
                 noise::log2_either(first, noise::log2_union(second, digits))
             }
         };
@@ -42,21 +42,23 @@ impl Params {
         noise::radius(1 << LOG_Q, 256) - bias
     }
 
-    /// The bound for one digit of a sum over `terms` columns, nothing rounded.
-    fn log2_failure_whole(&self, terms: usize) -> f64 {
-        let variance = self.set.sigma().powi(2);
-        noise::log2_tail(self.radius(terms), terms as f64 * 128.0 * 128.0 * variance)
+    /// The variance of `D_i (e + f)` over `terms` columns.
+    fn variance(&self, terms: usize) -> f64 {
+        let of_word = self.set.sigma().powi(2) + rounding(self.query_bits);
+        terms as f64 * 128.0 * 128.0 * of_word
     }
 
-    /// The bound for one digit of a sum over `terms` columns, queries, answers and hints rounded.
-    fn log2_failure_rounded(&self, terms: usize, query_bits: u32) -> f64 {
-        let variance = self.set.sigma().powi(2);
+    /// The bound for one digit of a sum over `terms` columns, answers and hints whole.
+    fn log2_failure_whole(&self, terms: usize) -> f64 {
+        noise::log2_tail(self.radius(terms), self.variance(terms))
+    }
+
+    /// The bound for one digit of a sum over `terms` columns, answers and hints rounded.
+    fn log2_failure_rounded(&self, terms: usize) -> f64 {
         let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
         let radius = self.radius(terms) - answer_error;
-        let hint = 1.25 * self.n() as f64 * rounding(self.hint_bits);
-        let database = terms as f64 * 128.0 * 128.0;
-        let variance = database * (variance + rounding(query_bits)) + hint * variance;
-        noise::log2_tail(radius, variance)
+        let hint = 1.25 * self.n() as f64 * rounding(self.hint_bits) * self.set.sigma().powi(2);
+        noise::log2_tail(radius, self.variance(terms) + hint)
     }
 }
 

@@ -222,10 +222,7 @@ impl Client {
     /// `A s + e + Delta u_j`, rounded, for the column `j` that holds record `index`.
     fn seal(&self, mut mask: Vec<u32>, key: Key, index: usize) -> (Secret, Query) {
         add_unit(&mut mask, self.params.locate(index).0);
-        let width = self.params.query_bits();
-        for word in &mut mask {
-            *word = lwe::round(*word, width) << (LOG_Q - width);
-        }
+        lwe::round_query(&mut mask, self.params.query_bits());
         let secret = Secret {
             key,
             index,
