@@ -117,6 +117,25 @@ pub(crate) fn scan(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> 
     out
 }
 
+/// Rows that are taken apart together: every cache line of them serves all columns before the next rows.
+const APART: usize = 64;
+
+/// The `k` columns of a product, which has them row after row.
+pub(crate) fn columns(product: &[u32], k: usize) -> Vec<Vec<u32>> {
+    if k == 0 {
+        return Vec::new();
+    }
+    let mut columns: Vec<_> = (0..k)
+        .map(|_| Vec::with_capacity(product.len() / k))
+        .collect();
+    for rows in product.chunks(APART * k) {
+        for (t, column) in columns.iter_mut().enumerate() {
+            column.extend(rows[t..].iter().step_by(k));
+        }
+    }
+    columns
+}
+
 /// Adds `Delta` to the word at `position`, touching all of them alike.
 pub(crate) fn add_unit(b: &mut [u32], position: usize) {
     for (j, word) in b.iter_mut().enumerate() {

@@ -12,7 +12,7 @@ use sordino_lattice::sample::gaussian::Sampler;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::lwe::CHUNK_ROWS;
+use crate::lwe::{CHUNK_ROWS, columns};
 use crate::params::ERROR_BITS;
 
 /// Products of words and secrets below which they stay on their thread: as for scans, waking another
@@ -162,15 +162,12 @@ pub(crate) fn masks<R: CryptoRng + ?Sized>(
             .zip(&*seeds)
             .for_each(|((s, e), seed)| draw.fill(seed, s, e));
     }
-    let products = Zeroizing::new(s.product(a));
-    let masks = (0..k).map(|t| {
-        let column = products.iter().skip(t).step_by(k);
-        let noisy = column.zip(e.row(t));
-        noisy
-            .map(|(word, e)| word.wrapping_add(i32::from(*e).cast_unsigned()))
-            .collect()
-    });
-    let masks = masks.collect();
+    let mut masks = columns(&Zeroizing::new(s.product(a)), k);
+    for (mask, e) in masks.iter_mut().zip(e.rows_mut()) {
+        for (word, e) in mask.iter_mut().zip(e) {
+            *word = word.wrapping_add(i32::from(*e).cast_unsigned());
+        }
+    }
     (s, masks)
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Metric;
-use crate::vectors::normalise;
+use crate::vectors::{dot, normalise};
 
 /// What is stored of each vector. Scores are made from it alone, without the original.
 ///
@@ -152,6 +152,19 @@ impl Frame {
         pack(codes, self.codec.bits(), out);
     }
 
+    /// The vector that levels of `BITS` bits stand for.
+    fn add_residual<const BITS: usize>(&self, code: &[u8], vector: &mut [f32]) {
+        let middle = ((1u32 << BITS) - 1) as f32 / 2.0;
+        let centroid = self.centroid.chunks(8);
+        let groups = vector.chunks_mut(8).zip(centroid).zip(code.chunks(BITS));
+        for ((x, c), bytes) in groups {
+            let levels = unpack::<BITS>(bytes);
+            for ((x, level), c) in x.iter_mut().zip(levels).zip(c) {
+                *x = c + (f32::from(level) - middle) * self.step;
+            }
+        }
+    }
+
     /// Decodes one vector to length 1. A code of all zeros has no direction and stays zero.
     pub(crate) fn decode(&self, code: &[u8], unit: &mut [f32]) {
         if self.codec == Codec::Int8 {
@@ -159,15 +172,24 @@ impl Frame {
                 *x = f32::from(b.cast_signed());
             }
         } else {
-            let middle = ((1u32 << self.codec.bits()) - 1) as f32 / 2.0;
-            let codes = unpack(code, self.codec.bits());
-            for ((x, level), c) in unit.iter_mut().zip(codes).zip(&self.centroid) {
-                *x = c + (f32::from(level) - middle) * self.step;
+            match self.codec.bits() {
+                4 => self.add_residual::<4>(code, unit),
+                _ => self.add_residual::<6>(code, unit),
             }
         }
-        if !normalise(unit) {
-            unit.fill(0.0);
-        }
+        shorten(unit);
+    }
+}
+
+/// To length 1, or to zeros if it has no length. Codes are of moderate size: no square overflows.
+fn shorten(vector: &mut [f32]) {
+    let norm = dot(vector, vector).sqrt();
+    if norm == 0.0 || !norm.is_finite() {
+        return vector.fill(0.0);
+    }
+    let scale = 1.0 / norm;
+    for x in vector {
+        *x *= scale;
     }
 }
 
@@ -205,20 +227,13 @@ fn pack(codes: impl Iterator<Item = u8>, bits: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads codes of `bits` bits until the bytes end.
-fn unpack(bytes: &[u8], bits: usize) -> impl Iterator<Item = u8> {
-    let (mut word, mut held) = (0u32, 0);
-    let mut bytes = bytes.iter();
-    std::iter::from_fn(move || {
-        if held < bits {
-            word |= u32::from(*bytes.next()?) << held;
-            held += 8;
-        }
-        let code = word.to_le_bytes()[0] & ((1u32 << bits) - 1).to_le_bytes()[0];
-        word >>= bits;
-        held -= bits;
-        Some(code)
-    })
+/// Eight codes of `BITS` bits, or fewer at the end: the first lies in the low bits of the first byte.
+fn unpack<const BITS: usize>(bytes: &[u8]) -> [u8; 8] {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    let word = u64::from_le_bytes(word);
+    let mask = (1u64 << BITS) - 1;
+    std::array::from_fn(|i| (word >> (BITS * i) & mask).to_le_bytes()[0])
 }
 
 #[cfg(test)]
@@ -235,7 +250,11 @@ mod tests {
             let mut bytes = Vec::new();
             pack(codes.iter().copied(), bits, &mut bytes);
             prop_assert_eq!(bytes.len(), (codes.len() * bits).div_ceil(8));
-            let found: Vec<u8> = unpack(&bytes, bits).take(codes.len()).collect();
+            let found = bytes.chunks(bits).flat_map(|bytes| match bits {
+                4 => unpack::<4>(bytes),
+                _ => unpack::<6>(bytes),
+            });
+            let found: Vec<u8> = found.take(codes.len()).collect();
             prop_assert_eq!(found, codes);
         }
     }

@@ -135,8 +135,8 @@ impl Client {
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
         let s2 = Secrets::together(&s2);
         let pads = Zeroizing::new(s2.product(&self.h2));
-        for (t, one) in prepared.iter_mut().enumerate() {
-            one.secret.pad = Some(pads.iter().skip(t).step_by(count).copied().collect());
+        for (one, pad) in prepared.iter_mut().zip(lwe::columns(&pads, count)) {
+            one.secret.pad = Some(pad);
         }
         prepared
     }

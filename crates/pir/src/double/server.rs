@@ -109,17 +109,13 @@ impl Server {
     /// As [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
-        let k = queries.len();
-        if k == 0 {
-            return Ok(Vec::new());
-        }
         let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();
         let a1 = lwe::scan(self.backend, self.database.digits()?, &columns);
-        let answers = queries.iter().enumerate().map(|(t, query)| {
-            let a1: Vec<_> = a1.iter().skip(t).step_by(k).copied().collect();
-            self.second_level(&a1, query)
-        });
-        answers.collect()
+        let a1 = lwe::columns(&a1, queries.len());
+        let answers = a1.iter().zip(queries);
+        answers
+            .map(|(a1, query)| self.second_level(a1, query))
+            .collect()
     }
 
     fn check(&self, query: &Query) -> Result<(), Error> {

@@ -172,9 +172,10 @@ impl Client {
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, count);
         let pads = Zeroizing::new(s.product(&self.h));
-        let prepared = masks.into_iter().enumerate().map(|(t, mask)| Prepared {
+        let pads = lwe::columns(&pads, count);
+        let prepared = masks.into_iter().zip(pads).map(|(mask, pad)| Prepared {
             mask,
-            pad: pads.iter().skip(t).step_by(count).copied().collect(),
+            pad,
             version: self.version,
         });
         prepared.collect()
@@ -250,9 +251,9 @@ impl Client {
         Ok(match &secret.key {
             Key::Raw(s) => {
                 let pad = Zeroizing::new(s.product(&self.h));
-                self.open(answer, pad.iter(), secret.index)
+                self.open(answer, &pad, secret.index)
             }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+            Key::Pad(pad) => self.open(answer, pad, secret.index),
         })
     }
 
@@ -278,16 +279,16 @@ impl Client {
             self.check_pair(secret, answer)?;
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
-        let k = raw.len();
         let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
-        let mut columns = 0..k;
+        let pads = Zeroizing::new(lwe::columns(&pads, raw.len()));
+        let mut fresh = pads.iter();
         let pairs = secrets.iter().zip(answers);
-        let records = pairs.map(|(secret, answer)| match &secret.key {
-            Key::Raw(_) => {
-                let pad = pads.iter().skip(columns.next().unwrap_or(0)).step_by(k);
-                self.open(answer, pad, secret.index)
-            }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+        let records = pairs.map(|(secret, answer)| {
+            let pad = match &secret.key {
+                Key::Raw(_) => fresh.next().map_or(&[][..], Vec::as_slice),
+                Key::Pad(pad) => pad,
+            };
+            self.open(answer, pad, secret.index)
         });
         Ok(records.collect())
     }
@@ -299,12 +300,7 @@ impl Client {
     }
 
     /// The record behind an answer and its pad.
-    fn open<'a>(
-        &self,
-        answer: &Answer,
-        pad: impl Iterator<Item = &'a u32>,
-        index: usize,
-    ) -> Record {
+    fn open(&self, answer: &Answer, pad: &[u32], index: usize) -> Record {
         let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
         decode(&answer.words, pad, &mut column);
         let (_, slot) = self.params.locate(index);
@@ -327,7 +323,7 @@ impl Secret {
 }
 
 /// The bytes behind the words of an answer and their pads `H s`.
-fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
+fn decode(words: &[u16], pads: &[u32], bytes: &mut [u8]) {
     for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
         *byte = decode_answer(*word, *pad);
     }

@@ -132,14 +132,10 @@ impl Server {
         if let [query] = queries {
             return Ok(vec![self.answer(query)?]);
         }
-        let k = queries.len();
         let columns: Vec<_> = queries.iter().map(|query| query.b.as_slice()).collect();
         let words = lwe::scan(self.backend, self.database.digits()?, &columns);
-        let answer = |t| {
-            let words = words.iter().skip(t).step_by(k).copied().collect();
-            self.raw(words).round()
-        };
-        Ok((0..k).map(answer).collect())
+        let answers = lwe::columns(&words, queries.len()).into_iter();
+        Ok(answers.map(|words| self.raw(words).round()).collect())
     }
 
     fn check(&self, query: &Query) -> Result<(), Error> {

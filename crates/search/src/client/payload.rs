@@ -102,7 +102,8 @@ fn fetched<R: CryptoRng + ?Sized>(
 ) -> Result<Vec<Vec<u8>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
     let (secrets, queries) = pir.query_batch(rng, &slots)?;
-    let body: Vec<u8> = queries.iter().flat_map(simple::Query::to_bytes).collect();
+    let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
+    let body = queries.concat();
     let params = pir.params();
     let len = slots.len() * params.answer_len();
     let request = Message::FetchPayloads.about(edition, &body);

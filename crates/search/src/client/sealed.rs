@@ -138,7 +138,8 @@ impl Client {
         let start = Instant::now();
         let buckets = self.route(scores.as_deref().unwrap_or(&[]));
         let (secrets, queries) = self.pir.query_batch(rng, &buckets)?;
-        let body: Vec<u8> = queries.iter().flat_map(simple::Query::to_bytes).collect();
+        let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
+        let body = queries.concat();
         let limit = message_len(queries.len() * self.pir.params().answer_len());
         let reply = transport.call(&Message::Fetch.about(edition, &body), limit)?;
         let fetched = self.recover(secrets, &reply);

@@ -83,8 +83,8 @@ pub(super) fn fetch_all(
         let answers = answers.chunks_exact(count);
         Ok(answers
             .map(|answers| {
-                let body: Vec<u8> = answers.iter().flat_map(simple::Answer::to_bytes).collect();
-                reply.with(&body)
+                let answers: Vec<_> = answers.iter().map(simple::Answer::to_bytes).collect();
+                reply.with(&answers.concat())
             })
             .collect())
     })
