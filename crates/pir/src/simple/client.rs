@@ -251,9 +251,9 @@ impl Client {
         Ok(match &secret.key {
             Key::Raw(s) => {
                 let pad = Zeroizing::new(s.product(&self.h));
-                self.open(answer, &pad, secret.index)
+                self.open(answer, pad.iter(), secret.index)
             }
-            Key::Pad(pad) => self.open(answer, pad, secret.index),
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
         })
     }
 
@@ -280,15 +280,16 @@ impl Client {
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
         let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
-        let pads = Zeroizing::new(lwe::columns(&pads, raw.len()));
-        let mut fresh = pads.iter();
+        // Not taken apart first: zeroising the copies would take longer than reading with a step.
+        let mut columns = 0..raw.len();
         let pairs = secrets.iter().zip(answers);
-        let records = pairs.map(|(secret, answer)| {
-            let pad = match &secret.key {
-                Key::Raw(_) => fresh.next().map_or(&[][..], Vec::as_slice),
-                Key::Pad(pad) => pad,
-            };
-            self.open(answer, pad, secret.index)
+        let records = pairs.map(|(secret, answer)| match &secret.key {
+            Key::Raw(_) => {
+                let first = columns.next().unwrap_or(0);
+                let pad = pads.iter().skip(first).step_by(raw.len());
+                self.open(answer, pad, secret.index)
+            }
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
         });
         Ok(records.collect())
     }
@@ -300,7 +301,12 @@ impl Client {
     }
 
     /// The record behind an answer and its pad.
-    fn open(&self, answer: &Answer, pad: &[u32], index: usize) -> Record {
+    fn open<'a>(
+        &self,
+        answer: &Answer,
+        pad: impl Iterator<Item = &'a u32>,
+        index: usize,
+    ) -> Record {
         let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
         decode(&answer.words, pad, &mut column);
         let (_, slot) = self.params.locate(index);
@@ -323,7 +329,7 @@ impl Secret {
 }
 
 /// The bytes behind the words of an answer and their pads `H s`.
-fn decode(words: &[u16], pads: &[u32], bytes: &mut [u8]) {
+fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
     for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
         *byte = decode_answer(*word, *pad);
     }
