@@ -62,14 +62,14 @@ impl Speed {
     /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512, its
     /// other processor idle, as [`Self::measure`] gave it, November 2026.
     pub const ZEN5: Self = Self {
-        pir_scan: 0.0100,
-        pir_word: 0.0206,
+        pir_scan: 0.0072,
+        pir_word: 0.0212,
         column_score: 0.246,
         column_query: 3_760.0,
         column_block: 3_450.0,
         pad: 0.131,
         product: 0.0686,
-        open: 3.41,
+        open: 0.83,
         centroid: 0.0723,
         dot_score: 1.66,
         dot_decrypt: 26.8,
