@@ -51,7 +51,7 @@ impl std::fmt::Debug for Prepared {
 }
 
 /// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes, and 4
-/// in place of the 3 once an update has made `H2` more precise than its rounding.
+/// in place of the 3 under uniform secrets or once an update has made `H2` more precise than its rounding.
 #[derive(Debug)]
 pub struct Client {
     pub(super) params: Params,

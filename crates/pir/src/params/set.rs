@@ -15,8 +15,8 @@ pub enum Security {
     /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted, or
     /// [`Self::Statistical128`] where a set of it serves.
     CoreSvp128,
-    /// Queries within `2^-128` of uniform words, whatever is computed from them: up to about 700
-    /// columns.
+    /// Queries within `2^-128` of uniform words, for secrets, errors and `A` from uniform bits, whatever is
+    /// computed from them: up to about 690 columns.
     Statistical128,
     /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
     /// comparisons like for like, and for nothing else.
@@ -34,12 +34,13 @@ const DISTANCE_BITS: usize = 128;
 /// estimator says for any number of columns.
 ///
 /// Those with `U` take uniform secrets and errors that are uniform over 10 bits, and serve so few columns
-/// that nothing is left to be hard: a query is **statistically** hidden. `(s, e) -> A s + e` is a
-/// universal hash, and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254, so that by
+/// that no lattice problem is left to be hard: a query is hidden **statistically**. `(s, e) -> A s + e` is
+/// a universal hash, and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254, so that by
 /// the leftover hash lemma `(A, A s + e)` is within `2^-128` of uniform
 /// ([`Self::log2_distance`] counts the collisions of differences that are multiples of powers of two,
-/// too). Their hints cannot be rounded, since secrets are large; with a quarter to a half of the rows'
-/// words they are smaller all the same.
+/// too). What is left to trust is AES-256: secrets, errors and `A` are drawn from its streams. Their hints
+/// cannot be rounded, since secrets are large; with a quarter to a half of the rows' words they are smaller
+/// all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Set {

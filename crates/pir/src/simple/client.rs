@@ -66,8 +66,8 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes, and `4 n (m + l)` once an
-/// update has made `H` more precise than its rounding.
+/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes, and `4 n (m + l)` under uniform
+/// secrets or once an update has made `H` more precise than its rounding.
 #[derive(Debug)]
 pub struct Client {
     pub(super) params: Params,
