@@ -91,8 +91,11 @@ impl Params {
     /// # Errors
     /// As [`Self::for_database`].
     pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
-        let square = Self::for_double_with(records, record_len, records.isqrt().max(1))?;
-        if square.set.has_uniform_secrets() {
+        // What makes a square too large need not make the wide layout so.
+        let square = Self::for_double_with(records, record_len, records.isqrt().max(1));
+        if let Ok(square) = square
+            && square.set.has_uniform_secrets()
+        {
             return Ok(square);
         }
         let columns = (2 * records.isqrt()).max(16 * 1024);
@@ -235,10 +238,12 @@ impl Params {
         };
         let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
         // A hint is the largest message: queries are rounded as far as that costs it nothing.
-        let hint_bits = match set.has_uniform_secrets() {
-            true => LOG_Q..=LOG_Q,
-            false => MIN_HINT_BITS..=LOG_Q,
+        let least = if set.has_uniform_secrets() {
+            LOG_Q
+        } else {
+            MIN_HINT_BITS
         };
+        let hint_bits = least..=LOG_Q;
         let rounded = hint_bits.map(|hint_bits| Self { hint_bits, ..whole });
         let Some(rounded) = rounded.into_iter().find(keeps) else {
             return Ok(None);

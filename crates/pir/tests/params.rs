@@ -74,6 +74,17 @@ fn few_columns_are_hidden_whatever_is_computed() {
 }
 
 #[test]
+fn long_records_of_double_are_refused_only_where_the_wide_layout_is_too_large() {
+    // 1,024 slots of 4 MiB would be 2^32 rows.
+    let params = Params::for_double(1 << 20, 1 << 22).unwrap();
+    assert_eq!((params.per_column(), params.set()), (64, Set::N1024S32));
+    assert!(matches!(
+        Params::for_double(0, 3),
+        Err(Error::Empty { records: 0, .. })
+    ));
+}
+
+#[test]
 fn a_database_that_will_grow_takes_the_set_of_its_later_size() {
     let params = Params::for_columns(100, 3).unwrap();
     assert_eq!(params.set(), Set::N128U);

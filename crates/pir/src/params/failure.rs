@@ -35,9 +35,10 @@ impl Params {
     /// What the errors of a sum over `terms` columns may add up to beyond their average.
     fn radius(&self, terms: usize) -> f64 {
         // Errors of -2^9 to 2^9 - 1 are half too small on average.
-        let bias = match self.set.has_uniform_secrets() {
-            true => terms as f64 * 128.0 / 2.0,
-            false => 0.0,
+        let bias = if self.set.has_uniform_secrets() {
+            terms as f64 * 128.0 / 2.0
+        } else {
+            0.0
         };
         noise::radius(1 << LOG_Q, 256) - bias
     }
