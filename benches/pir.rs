@@ -12,6 +12,7 @@ use criterion::{
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
+use sordino_lattice::pages::Pages;
 use sordino_pir::simple::{Client, Server};
 use sordino_pir::{Database, Params, Seed, double};
 
@@ -41,27 +42,17 @@ fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     group
 }
 
-/// Random words on a page boundary, in huge pages where the system has them.
-struct Pages(memmap2::MmapMut);
-
-impl Pages {
-    fn random(len: usize) -> Self {
-        let mut pages = memmap2::MmapMut::map_anon(len).expect("memory");
-        #[cfg(target_os = "linux")]
-        let _ = pages.advise(memmap2::Advice::HugePage);
-        let mut rng = StdRng::seed_from_u64(1);
-        let mut block = vec![0; 1 << 16];
-        rng.fill_bytes(&mut block);
-        for (i, chunk) in pages.chunks_mut(block.len()).enumerate() {
-            block[0] = i.to_le_bytes()[0];
-            chunk.copy_from_slice(&block[..chunk.len()]);
-        }
-        Self(pages)
+/// Random bytes, laid out as a server's database is.
+fn random(len: usize) -> Pages {
+    let mut pages = Pages::zeroed(len);
+    let mut rng = StdRng::seed_from_u64(1);
+    let mut block = vec![0; 1 << 16];
+    rng.fill_bytes(&mut block);
+    for (i, chunk) in pages.chunks_mut(block.len()).enumerate() {
+        block[0] = i.to_le_bytes()[0];
+        chunk.copy_from_slice(&block[..chunk.len()]);
     }
-
-    fn words(&self) -> &[u64] {
-        bytemuck::cast_slice(&self.0)
-    }
+    pages
 }
 
 fn words(seed: u64, len: usize) -> Vec<u32> {
@@ -81,18 +72,22 @@ fn plain_loop(d: &[u8], q: &[u32], out: &mut [u32]) {
 fn answer(c: &mut Criterion) {
     let mut group = group(c, "pir/answer");
     for (name, rows, columns) in shapes() {
-        let pages = Pages::random(rows * columns);
-        let q = words(2, columns);
+        let pages = random(rows * columns);
+        // Words with as many bits as queries to such a database have.
+        let params = Params::for_columns(columns, rows).expect("served sizes");
+        let mut q = words(2, columns);
+        q.iter_mut()
+            .for_each(|word| *word &= u32::MAX << (32 - params.query_bits()));
         let mut out = vec![0; rows];
         group.throughput(Throughput::Bytes((rows * columns) as u64));
         group.bench_function(BenchmarkId::new("read-bandwidth", name), |b| {
-            b.iter(|| bandwidth::read(black_box(pages.words())));
+            b.iter(|| bandwidth::read(black_box(bytemuck::cast_slice(&pages))));
         });
         group.bench_function(BenchmarkId::new("plain-loop", name), |b| {
-            b.iter(|| plain_loop(&pages.0, black_box(&q), &mut out));
+            b.iter(|| plain_loop(&pages, black_box(&q), &mut out));
         });
         for backend in Backend::available() {
-            let digits = Digits::new(&pages.0, rows, columns);
+            let digits = Digits::new(&pages, rows, columns);
             group.bench_function(BenchmarkId::new(backend.name(), name), |b| {
                 b.iter(|| digits.mul_vec(&Vector::new(backend, black_box(&q)), &mut out));
             });
@@ -124,8 +119,8 @@ fn hint(c: &mut Criterion) {
     let n = 1024;
     for (name, rows, columns) in [("300KB", 549, 547), ("1MB", 1000, 1000)] {
         let stride = sordino_lattice::matrix::stride(columns);
-        let pages = Pages::random(rows * stride);
-        let digits = Digits::new(&pages.0, rows, columns);
+        let pages = random(rows * stride);
+        let digits = Digits::new(&pages, rows, columns);
         let a = words(3, columns * n);
         let mut out = vec![0; rows * n];
         group.throughput(Throughput::Bytes((rows * columns) as u64));
