@@ -77,3 +77,25 @@ impl DerefMut for Pages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_are_zeros_as_long_as_asked_for_where_vectors_like_them() {
+        let large = [OWN_PAGES - 1, OWN_PAGES, HUGE_PAGE, 3 * HUGE_PAGE + 7];
+        let large = large.into_iter().filter(|_| !cfg!(miri));
+        for len in [0, 1, 63, 64].into_iter().chain(large) {
+            let mut pages = Pages::zeroed(len);
+            assert_eq!(pages.len(), len);
+            assert!(pages.iter().all(|byte| *byte == 0));
+            pages.fill(0xff);
+            // Miri need not say where a line starts.
+            if !cfg!(miri) {
+                let alignment = if len < OWN_PAGES { LINE } else { HUGE_PAGE };
+                assert_eq!(pages.as_ptr().align_offset(alignment), 0, "{len} bytes");
+            }
+        }
+    }
+}
