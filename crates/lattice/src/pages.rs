@@ -9,10 +9,6 @@ const LINE: usize = 64;
 /// From this size on an operand gets pages of its own. With pages of 4 KiB a scan from memory spends
 /// about as long on address translation as on reading.
 const OWN_PAGES: usize = 1 << 20;
-/// A huge page. An operand starts on one and has the last for itself: what lies before the first
-/// whole one and behind the last comes in pages of 4 KiB, at whose ends the processor's prefetching
-/// stops. 13 MB are scanned in 125 us, and in 140 to 160 where they start anywhere (Zen 5).
-const HUGE_PAGE: usize = 1 << 21;
 
 /// Bytes that start on a cache line, so that no vector load straddles two.
 #[derive(Debug)]
@@ -24,7 +20,7 @@ pub struct Pages {
 #[derive(Debug)]
 enum Store {
     Heap { bytes: Vec<u8>, start: usize },
-    Own { pages: MmapMut, start: usize },
+    Own(MmapMut),
 }
 
 impl Pages {
@@ -32,19 +28,14 @@ impl Pages {
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         let own = (len >= OWN_PAGES && !cfg!(miri))
-            .then(|| {
-                // What is never touched, the part before the start among it, takes no memory.
-                let room = len.checked_next_multiple_of(HUGE_PAGE)?;
-                MmapMut::map_anon(room.checked_add(HUGE_PAGE)?).ok()
-            })
+            .then(|| MmapMut::map_anon(len).ok())
             .flatten();
         let store = match own {
             Some(pages) => {
                 #[cfg(target_os = "linux")]
                 // Advice only: a kernel without huge pages refuses, and nothing changes.
                 let _ = pages.advise(memmap2::Advice::HugePage);
-                let start = pages.as_ptr().align_offset(HUGE_PAGE);
-                Store::Own { pages, start }
+                Store::Own(pages)
             }
             None => {
                 let bytes = vec![0; len + LINE];
@@ -64,7 +55,7 @@ impl Deref for Pages {
     fn deref(&self) -> &[u8] {
         match &self.store {
             Store::Heap { bytes, start } => &bytes[*start..*start + self.len],
-            Store::Own { pages, start } => &pages[*start..*start + self.len],
+            Store::Own(pages) => &pages[..self.len],
         }
     }
 }
@@ -73,7 +64,7 @@ impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.store {
             Store::Heap { bytes, start } => &mut bytes[*start..*start + self.len],
-            Store::Own { pages, start } => &mut pages[*start..*start + self.len],
+            Store::Own(pages) => &mut pages[..self.len],
         }
     }
 }
@@ -83,8 +74,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operands_are_zeros_as_long_as_asked_for_where_vectors_like_them() {
-        let large = [OWN_PAGES - 1, OWN_PAGES, HUGE_PAGE, 3 * HUGE_PAGE + 7];
+    fn operands_are_zeros_as_long_as_asked_for_and_start_on_a_line() {
+        let large = [OWN_PAGES - 1, OWN_PAGES, OWN_PAGES + 7];
         let large = large.into_iter().filter(|_| !cfg!(miri));
         for len in [0, 1, 63, 64].into_iter().chain(large) {
             let mut pages = Pages::zeroed(len);
@@ -93,8 +84,7 @@ mod tests {
             pages.fill(0xff);
             // Miri need not say where a line starts.
             if !cfg!(miri) {
-                let alignment = if len < OWN_PAGES { LINE } else { HUGE_PAGE };
-                assert_eq!(pages.as_ptr().align_offset(alignment), 0, "{len} bytes");
+                assert_eq!(pages.as_ptr().align_offset(LINE), 0, "{len} bytes");
             }
         }
     }

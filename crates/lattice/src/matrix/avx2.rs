@@ -16,7 +16,7 @@ use sordino_cpu::Avx2;
 use super::PANEL;
 use super::digits::row;
 use super::panels::Strip;
-use super::words::Form;
+use super::words::{Form, row_len};
 
 /// Parts of a strip that [`mul_vec`] reads side by side, and rows that [`mul_panels`] does.
 const STREAMS: usize = 4;
@@ -192,14 +192,6 @@ fn mul_small_avx2<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out:
                 _ => small_tile::<1, 1, ROUNDED>(w, s, stride, k, out),
             }
         }
-    }
-}
-
-const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
-    if ROUNDED {
-        Form::Rounded { shift: 8 }.row_len(stride)
-    } else {
-        Form::Whole.row_len(stride)
     }
 }
 

@@ -42,6 +42,16 @@ impl Form {
     }
 }
 
+/// [`Form::row_len`], for kernels that are compiled once for each form.
+#[cfg(target_arch = "x86_64")]
+pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
+    if ROUNDED {
+        Form::Rounded { shift: 8 }.row_len(stride)
+    } else {
+        Form::Whole.row_len(stride)
+    }
+}
+
 impl Words {
     /// Lays out the matrix whose row `i` is what `row(i, out)` writes to `out`, a slice of zeros.
     #[must_use]

@@ -88,7 +88,7 @@ fn dot_rows<const R: usize, const LINES: usize, const P: usize>(
     add_lanes(totals)
 }
 
-/// `LINES` lines of each row, from column `j` on.
+/// `LINES` lines of each row, from column `j` on: loaded before the first product waits for one of them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn dot_lines<const R: usize, const LINES: usize, const P: usize>(
