@@ -1,13 +1,24 @@
 #!/usr/bin/env bash
 # Every check that a change must pass, in the order in which it is likely to fail.
 #
-#   scripts/check.sh           all of them
 #   scripts/check.sh quick     formatting, lints, tests
+#   scripts/check.sh           these and all others but the slowest
+#   scripts/check.sh long      these and what is slow and rarely fails: every crate's tests at every
+#                              level and under Arm emulation, each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu and
 # aarch64-apple-darwin, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run installs them).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+extent=${1:-all}
+case $extent in
+    quick | all | long) ;;
+    *) echo "check.sh: expected quick, all or long" >&2 && exit 2 ;;
+esac
+# Crates with kernels of their own, whose tests are worth repeating on another processor or level.
+kernels=(-p sordino-cpu -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-lsh -p sordino-fpe
+    -p sordino-mldsa -p sordino-hash)
 
 step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
 
@@ -34,10 +45,13 @@ features_alone sordino-search arrow
 step "tests"
 cargo test --workspace
 
-[ "${1:-all}" = quick ] && exit 0
+[ "$extent" = quick ] && exit 0
 
 step "tests at lower processor levels"
-for level in portable avx2; do
+levels=(portable)
+# Where there is no AVX-512, level avx2 is what has just been tested.
+grep -qs avx512f /proc/cpuinfo && levels+=(avx2)
+for level in "${levels[@]}"; do
     SORDINO_CPU=$level PROPTEST_CASES=16 cargo test --workspace --lib --tests --quiet
 done
 
@@ -64,16 +78,26 @@ done
 
 step "benches, once through"
 # Each function once, in the tests' build: the one of `cargo bench` takes minutes to link.
-cargo test --package sordino --benches --quiet
+cargo test --package sordino-benches --benches --quiet
 
 step "scripts"
 python3 scripts/param_check.py
 if [ -d scripts/compare/tests ]; then python3 -m unittest discover -s scripts/compare/tests; fi
 
 step "Arm: tests under emulation"
-# Emulation is about fifteen times slower: fewer cases. Tests that start the binary start the emulator.
-SORDINO_TEST_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu" PROPTEST_CASES=4 \
-    cargo test --target aarch64-unknown-linux-gnu --workspace --lib --bins --tests --quiet
+# Emulation is about fifteen times slower: fewer cases, and of search one test of whole searches. What else
+# there is runs portable code on Arm, and is left to the long check. Tests that start the binary start
+# the emulator.
+arm() {
+    SORDINO_TEST_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu" PROPTEST_CASES=4 \
+        cargo test --target aarch64-unknown-linux-gnu --quiet "$@"
+}
+if [ "$extent" = long ]; then
+    arm --workspace --lib --bins --tests
+else
+    arm "${kernels[@]}" --lib --tests
+    arm -p sordino-search --test end_to_end
+fi
 
 step "Apple Silicon: it builds"
 # A check links nothing, so the C of BLAKE3 and of TLS, which needs Apple's headers, is replaced by empty
@@ -95,6 +119,6 @@ CC_aarch64_apple_darwin=$no_cc AR_aarch64_apple_darwin=$no_cc SDKROOT=/ \
 rm "$no_cc"
 
 step "fuzz targets, briefly"
-scripts/fuzz.sh smoke
+if [ "$extent" = long ]; then scripts/fuzz.sh 60; else scripts/fuzz.sh smoke; fi
 
 step "all checks passed"
