@@ -40,6 +40,7 @@ features_alone() {
 features_alone sordino-fpe std legacy-ff3
 features_alone sordino-mldsa rayon spki sign
 features_alone sordino-net tls
+features_alone sordino-vectors arrow
 features_alone sordino-search arrow
 
 step "tests"

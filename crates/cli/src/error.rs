@@ -6,7 +6,7 @@ use std::{
 };
 
 use sordino_net::Error as Net;
-use sordino_search::Error as Search;
+use sordino_search::{Error as Search, vectors};
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
@@ -63,7 +63,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: Search,
+        source: vectors::Error,
     },
     /// What goes over the network.
     #[error(transparent)]
@@ -92,11 +92,11 @@ impl Error {
     }
 
     /// Names the file of vectors that an error is about.
-    pub(crate) fn vectors(path: &Path) -> impl Fn(Search) -> Self + use<> {
+    pub(crate) fn vectors(path: &Path) -> impl Fn(vectors::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| match source {
             // It names the file itself.
-            Search::File { .. } => Self::Search(source),
+            vectors::Error::File { .. } => source.into(),
             source => Self::Vectors {
                 path: path.clone(),
                 source,
@@ -113,6 +113,12 @@ impl Error {
             Self::OtherIndex { .. } => INTEGRITY,
             _ => FAILURE,
         }
+    }
+}
+
+impl From<vectors::Error> for Error {
+    fn from(error: vectors::Error) -> Self {
+        Self::Search(error.into())
     }
 }
 

@@ -199,7 +199,7 @@ impl Client {
             });
         }
         if let Some(column) = query.iter().position(|x| !x.is_finite()) {
-            return Err(Error::NotFinite { row: 0, column });
+            return Err(sordino_vectors::Error::NotFinite { row: 0, column }.into());
         }
         let (query, scale) = self.manifest.space().query(query)?;
         let query = self.rotation.apply(&query);

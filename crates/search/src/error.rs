@@ -14,169 +14,9 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// A file could not be read on.
-    #[error("while reading: {0}")]
-    Read(std::io::Error),
-    /// A file's extension is not that of a format that can be read.
-    #[error(
-        "unknown format .{extension}: expected .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin{} (.npy or .ivecs for neighbours)",
-        if cfg!(feature = "arrow") { ", .parquet or .arrow" } else { "" }
-    )]
-    UnknownFormat {
-        /// The extension, without its dot.
-        extension: String,
-    },
-    /// A `.npy` header is damaged.
-    #[error("damaged .npy header: {what}")]
-    NpyHeader {
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// A `.npy` file holds another element type.
-    #[error(
-        "unsupported .npy element type {descr}: expected <f8, <f4, <f2, |u1 or |i1 (<i4 for neighbours)"
-    )]
-    NpyType {
-        /// NumPy's name of the type.
-        descr: String,
-    },
-    /// A `.npy` file is not a matrix.
-    #[error("a .npy file of {dimensions} dimension(s): expected 2, a row for each vector")]
-    NpyShape {
-        /// How many dimensions it has.
-        dimensions: usize,
-    },
-    /// A file's length is not what its header says.
-    #[error(
-        "a file of shape ({rows}, {columns}) with another length: found {found} bytes of values"
-    )]
-    ShapeLength {
-        /// Rows in the header.
-        rows: u64,
-        /// Columns in the header.
-        columns: u64,
-        /// Bytes after the header.
-        found: u64,
-    },
-    /// A file ends before a vector does.
-    #[error("the file ends within vector {row}")]
-    EndsInRow {
-        /// The vector, from 0.
-        row: u64,
-    },
-    /// A file goes on after the vectors that its header promised.
-    #[error("the file goes on after the {rows} vectors that its header promises")]
-    TrailingBytes {
-        /// How many it promises.
-        rows: u64,
-    },
-    /// A `.fvecs`, `.bvecs` or `.ivecs` file's length is no multiple of its record.
-    #[error(
-        "vectors of dimension {dim} do not fill a file of {found} bytes: it is truncated or another format"
-    )]
-    TexmexLength {
-        /// The first vector's dimension.
-        dim: u64,
-        /// The file's length.
-        found: u64,
-    },
-    /// A file's vectors differ in dimension.
-    #[error("vector {row} has dimension {found}: expected {expected}, like the first")]
-    RowDimension {
-        /// The first that differs, from 0.
-        row: u64,
-        /// Its dimension.
-        found: u64,
-        /// The first vector's.
-        expected: u64,
-    },
-    /// A file's vectors are longer than those of any index.
-    #[error("vectors of {dim} dimensions: expected at most 4096")]
-    WideVectors {
-        /// Their dimension.
-        dim: u64,
-    },
-    /// A Parquet or Arrow file is damaged, or holds what is not read.
-    #[error("cannot read this {format} file: {why}")]
-    Table {
-        /// The format's name.
-        format: &'static str,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A table has no such column.
-    #[error("no column {wanted} of the type that is needed: there are {found}")]
-    NoColumn {
-        /// The name or kind wanted.
-        wanted: String,
-        /// The columns that there are.
-        found: String,
-    },
-    /// A table has several columns that could be the vectors.
-    #[error("several columns could be the vectors: name one of {found}")]
-    SeveralColumns {
-        /// Their names.
-        found: String,
-    },
-    /// A table has no value where a vector, coordinate or id should be.
-    #[error("row {row} is null or has a null in it")]
-    Null {
-        /// The row, from 0.
-        row: u64,
-    },
-    /// An id is negative or too large.
-    #[error("an id outside 0 to 4294967295")]
-    IdRange,
-    /// A file of ids is not a list.
-    #[error("ids of {dimensions} dimension(s): expected 1, an id for each vector")]
-    IdsShape {
-        /// How many dimensions it has.
-        dimensions: usize,
-    },
-    /// A line of a file of ids is no number.
-    #[error("line {line} is not an id: expected a number from 0 to 4294967295")]
-    IdLine {
-        /// The line, from 1.
-        line: u64,
-    },
-    /// A neighbour's row number is negative.
-    #[error("a negative row number among the neighbours")]
-    NegativeNeighbour,
-    /// A set of vectors is empty.
-    #[error("no vectors: expected at least one, of at least one dimension")]
-    NoVectors,
-    /// A matrix has a part of a row.
-    #[error("{values} values do not make whole vectors of dimension {dim}")]
-    RaggedMatrix {
-        /// Values in all.
-        values: usize,
-        /// Values of one vector.
-        dim: usize,
-    },
-    /// A coordinate is NaN or infinite.
-    #[error("row {row}, column {column} is not a finite number")]
-    NotFinite {
-        /// The vector.
-        row: usize,
-        /// The coordinate.
-        column: usize,
-    },
-    /// A vector has no direction.
-    #[error("row {row} is the zero vector: cosine similarity needs a direction")]
-    ZeroVector {
-        /// The vector.
-        row: usize,
-    },
-    /// A vector is longer than the index's metric allows for.
-    #[error("row {row} has length {norm}: this index was made for vectors of at most {most}")]
-    Norm {
-        /// The vector.
-        row: usize,
-        /// Its length.
-        norm: f32,
-        /// The bound in the manifest.
-        most: f32,
-    },
+    /// Vectors, their files, or what is known of them.
+    #[error(transparent)]
+    Vectors(#[from] sordino_vectors::Error),
     /// Another number of record ids than of vectors.
     #[error("{found} record ids for {expected} vectors")]
     Ids {
@@ -222,22 +62,6 @@ pub enum Error {
     Unsure {
         /// The directory.
         path: PathBuf,
-    },
-    /// Known neighbours do not fit the queries.
-    #[error("known neighbours for {} queries of {} each: expected at least {} of {}", found.0, found.1, expected.0, expected.1)]
-    TruthShape {
-        /// Queries and neighbours of each in the file.
-        found: (usize, usize),
-        /// Queries and neighbours of each that are needed.
-        expected: (usize, usize),
-    },
-    /// A known neighbour is not a row of the set.
-    #[error("row {id} among the known neighbours of a set of {n} rows")]
-    TruthRow {
-        /// The row's number.
-        id: u32,
-        /// The set's size.
-        n: usize,
     },
     /// A dimension differs from the index's.
     #[error("a vector of {found} dimensions: expected {expected}")]
@@ -361,17 +185,4 @@ pub enum Error {
     /// Homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
-}
-
-impl Error {
-    /// Names the file in an error that came up while it was read.
-    pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
-        match self {
-            Self::Read(source) => Self::File {
-                path: path.to_owned(),
-                source,
-            },
-            other => other,
-        }
-    }
 }

@@ -16,16 +16,10 @@ pub mod index;
 pub mod keys;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
-/// How nearness is measured.
-pub mod metric;
 /// What records carry beside their vectors.
 pub mod payload;
 /// How an index is cut, and what that costs.
 pub mod plan;
-/// Exact search, and recall against it.
-pub mod recall;
-/// The public rotation of all vectors.
-pub mod rotation;
 /// The server: answer messages, learn nothing.
 pub mod server;
 /// Local mode's codes: which vectors a client scores.
@@ -34,12 +28,8 @@ pub mod sketch;
 pub mod spec;
 /// An index in a directory, which its owner changes.
 pub mod store;
-/// The two built-in sets.
-pub mod synthetic;
 /// How messages travel.
 pub mod transport;
-/// Matrices of vectors and their file formats.
-pub mod vectors;
 
 mod base;
 mod columns;
@@ -60,10 +50,10 @@ pub use error::Error;
 pub use index::Index;
 pub use keys::{OwnerKeys, ReaderKeys};
 pub use manifest::Routing;
-pub use metric::Metric;
 pub use plan::{Plan, Wish};
 pub use server::Server;
+pub use sordino_vectors as vectors;
+pub use sordino_vectors::{Metric, Vectors, metric, recall, rotation, synthetic};
 pub use spec::{Batch, Form, Spec};
 pub use store::Store;
 pub use transport::{InProcess, Transport};
-pub use vectors::Vectors;

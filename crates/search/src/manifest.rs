@@ -27,7 +27,7 @@ pub use part::{Holder, Part};
 pub use signed::SignedManifest;
 
 /// The largest dimension of a vector.
-pub const MAX_DIM: u32 = 4096;
+pub use sordino_vectors::MAX_DIM;
 
 /// The most results of one search.
 pub const MAX_K: u32 = 1024;

@@ -213,7 +213,7 @@ impl Plan {
 /// Refuses sizes that an index cannot have.
 pub(crate) fn check(n: usize, dim: usize, k: usize) -> Result<(), Error> {
     if n == 0 || dim == 0 {
-        return Err(Error::NoVectors);
+        return Err(sordino_vectors::Error::NoVectors.into());
     }
     if u32::try_from(n).is_err() || dim > MAX_DIM as usize {
         return Err(Error::TooLarge { n, dim });
@@ -348,7 +348,10 @@ mod tests {
             .map(|_| ())
         };
         assert!(plan(1, 1, 1, 0.5).is_ok());
-        assert!(matches!(plan(0, 8, 1, 0.9), Err(Error::NoVectors)));
+        assert!(matches!(
+            plan(0, 8, 1, 0.9),
+            Err(Error::Vectors(sordino_vectors::Error::NoVectors))
+        ));
         assert!(matches!(plan(8, 5000, 1, 0.9), Err(Error::TooLarge { .. })));
         assert!(matches!(plan(8, 8, 0, 0.9), Err(Error::K { k: 0, n: 8 })));
         assert!(matches!(plan(8, 8, 9, 0.9), Err(Error::K { k: 9, n: 8 })));

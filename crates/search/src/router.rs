@@ -64,7 +64,7 @@ impl Mean {
 
     pub(crate) fn centred_all(&self, data: &Vectors) -> Result<Vectors, Error> {
         let all = data.rows().flat_map(|row| self.centred(row)).collect();
-        Vectors::new(data.dim(), all)
+        Ok(Vectors::new(data.dim(), all)?)
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn vertices(seed: Seed, dim: usize, buckets: usize) -> Result<Vectors
             direction[0] = 1.0;
         }
     }
-    Vectors::new(dim, directions)
+    Ok(Vectors::new(dim, directions)?)
 }
 
 #[cfg(test)]

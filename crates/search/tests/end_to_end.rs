@@ -8,7 +8,7 @@ use sordino_search::recall::{self, Truth};
 use sordino_search::transport::Exchange;
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
-    synthetic,
+    synthetic, vectors,
 };
 
 const N: usize = 3000;
@@ -356,10 +356,16 @@ fn callers_mistakes_are_named_and_send_nothing() {
             expected: 32
         }
     ));
-    assert!(matches!(search(&[0.0; DIM]), Error::ZeroVector { .. }));
+    assert!(matches!(
+        search(&[0.0; DIM]),
+        Error::Vectors(vectors::Error::ZeroVector { .. })
+    ));
     let mut nan = [1.0; DIM];
     nan[7] = f32::NAN;
-    assert!(matches!(search(&nan), Error::NotFinite { column: 7, .. }));
+    assert!(matches!(
+        search(&nan),
+        Error::Vectors(vectors::Error::NotFinite { column: 7, .. })
+    ));
     assert!(transport.take_exchanges().is_empty());
 
     let build = |k| build::local(&mut rng(1), &keys(), &set.base, k, &mut |_| ());

@@ -67,7 +67,10 @@ pub(super) fn mode(
         bar.inc(1);
     };
     let k = args.k;
-    let base = set.base.as_ref().ok_or(sordino_search::Error::NoVectors)?;
+    let base = set
+        .base
+        .as_ref()
+        .ok_or(sordino_search::vectors::Error::NoVectors)?;
     let mut built = Vec::new();
     let start = Instant::now();
     match mode {

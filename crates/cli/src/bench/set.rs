@@ -42,7 +42,7 @@ impl Set {
             _ => {
                 let (n, dim) = (args.n.unwrap_or(N), args.dim);
                 if n == 0 || dim == 0 || args.searches == 0 {
-                    return Err(sordino_search::Error::NoVectors.into());
+                    return Err(sordino_search::vectors::Error::NoVectors.into());
                 }
                 match args.set {
                     Synthetic::Uniform => (

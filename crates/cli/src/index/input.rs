@@ -90,7 +90,7 @@ impl Records {
     fn chunk(&mut self) -> Option<Result<Chunk, Search>> {
         let chunk = match self.reader.next() {
             Some(Ok(chunk)) => chunk,
-            Some(Err(error)) => return Some(Err(error)),
+            Some(Err(error)) => return Some(Err(error.into())),
             None => {
                 let extra = self.ids.as_ref().map_or(0, Vec::len);
                 let left = self.ids.is_some() && extra != self.read;
@@ -118,15 +118,7 @@ impl Records {
         let vectors = Error::vectors(file);
         // What the reader says is about the file; the rest is about the index.
         move |error| match error {
-            Search::EndsInRow { .. }
-            | Search::TrailingBytes { .. }
-            | Search::RowDimension { .. }
-            | Search::NotFinite { .. }
-            | Search::ZeroVector { .. }
-            | Search::Table { .. }
-            | Search::Null { .. }
-            | Search::IdRange
-            | Search::Read(_) => vectors(error),
+            Search::Vectors(error) => vectors(error),
             other => Error::Search(other),
         }
     }
@@ -170,7 +162,7 @@ impl Gathered {
                 Some(own) => ids.extend(own),
                 None => {
                     for _ in 0..vectors.len() {
-                        let id = self.next.ok_or(Search::IdRange)?;
+                        let id = self.next.ok_or(sordino_search::vectors::Error::IdRange)?;
                         ids.push(id);
                         self.next = id.checked_add(1);
                     }

@@ -1,7 +1,7 @@
 //! The vectors to search for.
 
 use crate::Error;
-use sordino_search::{Error as Search, Vectors};
+use sordino_search::{Vectors, vectors};
 use std::{
     io::{self, BufRead, Read},
     path::Path,
@@ -68,7 +68,7 @@ fn numbers(text: &str, line: usize) -> Result<Vec<f32>, Error> {
             let number: f32 = word.parse().map_err(|_| wrong())?;
             if !number.is_finite() {
                 let (row, column) = (line - 1, at);
-                return Err(Search::NotFinite { row, column }.into());
+                return Err(vectors::Error::NotFinite { row, column }.into());
             }
             Ok(number)
         })

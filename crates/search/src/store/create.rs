@@ -188,10 +188,10 @@ impl Store {
     /// sealed mode, never held as a whole. `progress` is told of each step of each segment.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is an index, [`Error::NoVectors`], [`Error::K`],
-    /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::ZeroVector`] for the cosine,
-    /// [`Error::Norm`] for the other metrics, [`Error::Segments`] for a stream of more than 160 million
-    /// records, and the stream's own. The directory then has no index.
+    /// [`Error::Exists`] if there is an index, [`Error::K`], [`Error::Dimension`], [`Error::RepeatedId`],
+    /// [`Error::Vectors`] for no vectors, for a zero vector under the cosine and for one beyond the bound
+    /// of another metric, [`Error::Segments`] for a stream of more than 160 million records, and the
+    /// stream's own. The directory then has no index.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -228,7 +228,7 @@ impl<D: Disk> Store<D> {
         }
         let version = folder.highest()? + 1;
         let mut batches = batches.into_iter();
-        let first = batches.next().ok_or(Error::NoVectors)??;
+        let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
         let dim = first.vectors.dim();
         if dim > MAX_DIM as usize {
             let n = first.vectors.len();

@@ -62,7 +62,7 @@ pub(super) fn units<D: Disk>(
             decode(segment, width, reader, &chunks)?
         }
     };
-    Vectors::new(width, units)
+    Ok(Vectors::new(width, units)?)
 }
 
 fn decode(

@@ -16,8 +16,8 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// Before anything is changed: [`Error::Ids`] if there are not as many ids as vectors,
-    /// [`Error::RepeatedId`], [`Error::Dimension`], [`Error::ZeroVector`] for the cosine,
-    /// [`Error::Norm`] for a vector beyond the other metrics' bound, [`Error::Segments`] if the index
+    /// [`Error::RepeatedId`], [`Error::Dimension`], [`Error::Vectors`] for a zero
+    /// vector under the cosine and for one beyond the bound of another metric, [`Error::Segments`] if the index
     /// must be compacted first. [`Error::File`] if a file cannot be written: the old version stays,
     /// unless the next change fails with [`Error::Unsure`].
     pub fn upsert<R: CryptoRng + ?Sized>(
@@ -95,7 +95,7 @@ impl<D: Disk> Store<D> {
     /// servers, until the store is compacted; no search finds them.
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NoVectors`] if
+    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Vectors`] if
     /// no record would be left. [`Error::File`] as for [`upsert`](Self::upsert).
     pub fn delete<R: CryptoRng + ?Sized>(
         &mut self,
@@ -110,7 +110,7 @@ impl<D: Disk> Store<D> {
             return Err(Error::UnknownId { id });
         }
         if set.len() == self.len() {
-            return Err(Error::NoVectors);
+            return Err(sordino_vectors::Error::NoVectors.into());
         }
         let mut draft = self.draft();
         self.bury(&mut draft, set.iter());

@@ -2,7 +2,7 @@
 
 use sordino_search::manifest::MAX_SEGMENTS;
 use sordino_search::{
-    Error, Form, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic,
+    Error, Form, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic, vectors,
 };
 
 use crate::bed::bed;
@@ -104,7 +104,10 @@ fn every_metric_finds_its_own_nearest() {
             assert!(recall > least, "{metric:?} {form:?}: {recall}");
             let long = Vectors::new(DIM, vec![60.0; DIM]).unwrap();
             let refused = bed.store.upsert(&mut rng(1), &[1], &long);
-            assert!(matches!(refused, Err(Error::Norm { row: 0, .. })));
+            assert!(matches!(
+                refused,
+                Err(Error::Vectors(vectors::Error::Norm { row: 0, .. }))
+            ));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What cannot be done or stored.
 
 use sordino_search::manifest::Packing;
-use sordino_search::{Batch, Error, Form, Index, OwnerKeys, Spec, Store, Vectors, synthetic};
+use sordino_search::{
+    Batch, Error, Form, Index, OwnerKeys, Spec, Store, Vectors, synthetic, vectors,
+};
 
 use crate::bed::bed;
 use crate::owner::{DIM, connect, keys, rng, spec};
@@ -38,7 +40,7 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
     let zero = Vectors::new(DIM, vec![0.0; DIM]).unwrap();
     assert!(matches!(
         store.upsert(rng, &[1], &zero),
-        Err(Error::ZeroVector { row: 0 })
+        Err(Error::Vectors(vectors::Error::ZeroVector { row: 0 }))
     ));
     assert!(matches!(
         store.delete(rng, &[4_000_000]),
@@ -49,7 +51,10 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
         Err(Error::RepeatedId { id: 4 })
     ));
     let all: Vec<u32> = store.ids().collect();
-    assert!(matches!(store.delete(rng, &all), Err(Error::NoVectors)));
+    assert!(matches!(
+        store.delete(rng, &all),
+        Err(Error::Vectors(vectors::Error::NoVectors))
+    ));
     assert_eq!(store.manifest(), &before);
     store.verify().unwrap();
 
@@ -85,7 +90,9 @@ fn streams_that_cannot_be_stored_leave_no_index() {
     type Case = (Vec<Result<Batch, Error>>, fn(&Error) -> bool);
     let vectors = || synthetic::uniform(20, DIM, 1);
     let cases: [Case; 6] = [
-        (vec![], |e| matches!(e, Error::NoVectors)),
+        (vec![], |e| {
+            matches!(e, Error::Vectors(vectors::Error::NoVectors))
+        }),
         (vec![Ok(synthetic::uniform(5, DIM, 1).into())], |e| {
             matches!(e, Error::K { k: 10, n: 5 })
         }),
@@ -104,8 +111,11 @@ fn streams_that_cannot_be_stored_leave_no_index() {
             |e| matches!(e, Error::RepeatedId { id: 19 }),
         ),
         (
-            vec![Ok(vectors().into()), Err(Error::NegativeNeighbour)],
-            |e| matches!(e, Error::NegativeNeighbour),
+            vec![
+                Ok(vectors().into()),
+                Err(vectors::Error::NegativeNeighbour.into()),
+            ],
+            |e| matches!(e, Error::Vectors(vectors::Error::NegativeNeighbour)),
         ),
         (vec![Batch::new(vec![1], vectors())], |e| {
             matches!(e, Error::Ids { .. })

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::element::Element;
-use super::reader::{Input, check_dim};
-use super::rows::Rows;
 use crate::Error;
+use crate::element::Element;
+use crate::reader::{Input, check_dim};
+use crate::rows::Rows;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -208,8 +208,8 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
     use crate::Vectors;
-    use crate::vectors::Format;
     use half::f16;
 
     fn vectors(bytes: &[u8]) -> Result<Vectors, Error> {

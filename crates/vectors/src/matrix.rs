@@ -1,23 +1,11 @@
-//! A matrix of vectors, one per row, and the file formats it is read from.
+//! A matrix of vectors, one per row.
 
 use std::path::Path;
 
 use ndarray::ArrayView2;
 
-use crate::Error;
-
-pub mod ids;
-pub mod npy;
-pub mod texmex;
-
-mod bin;
-mod element;
-mod reader;
-mod rows;
-#[cfg(feature = "arrow")]
-mod table;
-
-pub use reader::{Chunk, ColumnNames, Format, Reader};
+use crate::arithmetic::normalise;
+use crate::{Error, Format, Reader};
 
 /// `len` vectors of `dim` finite coordinates each, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,66 +130,15 @@ impl Vectors {
         Ok(self)
     }
 
-    /// Rows `range` as a matrix view.
-    pub(crate) fn view(&self, range: std::ops::Range<usize>) -> ArrayView2<'_, f32> {
+    /// Rows `range` as a matrix view, a row each.
+    ///
+    /// # Panics
+    /// If `range` is not within the rows.
+    #[must_use]
+    pub fn view(&self, range: std::ops::Range<usize>) -> ArrayView2<'_, f32> {
         let data = &self.data[range.start * self.dim..range.end * self.dim];
         ArrayView2::from_shape((range.len(), self.dim), data).expect("a slice of whole rows")
     }
-}
-
-/// Scales `vector` to unit length in place; false, and unchanged, if that is not possible.
-pub(crate) fn normalise(vector: &mut [f32]) -> bool {
-    // In f64: the square of an f32 may overflow or vanish.
-    let norm = vector
-        .iter()
-        .map(|&x| f64::from(x) * f64::from(x))
-        .sum::<f64>()
-        .sqrt();
-    if norm == 0.0 || !norm.is_finite() {
-        return false;
-    }
-    for x in vector {
-        *x = narrow(f64::from(*x) / norm);
-    }
-    true
-}
-
-/// The inner product of two vectors of equal length.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Sixteen partial sums, so that the loop becomes vector instructions.
-    let (a16, a_rest) = a.as_chunks::<16>();
-    let (b16, b_rest) = b.as_chunks::<16>();
-    let mut sums = [0.0f32; 16];
-    for (a, b) in a16.iter().zip(b16) {
-        for lane in 0..16 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
-}
-
-/// Rounds to the nearest f32.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "rounding is what it is for"
-)]
-pub(crate) fn narrow(x: f64) -> f32 {
-    x as f32
-}
-
-/// A whole file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|source| Error::File {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-/// A path's extension, empty if there is none.
-pub(crate) fn extension(path: &Path) -> &str {
-    path.extension()
-        .and_then(|extension| extension.to_str())
-        .unwrap_or("")
 }
 
 #[cfg(test)]
@@ -226,24 +163,5 @@ mod tests {
             two.normalised(),
             Err(Error::ZeroVector { row: 1 })
         ));
-    }
-
-    #[test]
-    fn extreme_vectors_normalise_too() {
-        for scale in [1e-30f32, 1.0, 1e30] {
-            let mut vector = [3.0 * scale, 4.0 * scale];
-            assert!(normalise(&mut vector));
-            assert!((vector[0] - 0.6).abs() < 1e-6 && (vector[1] - 0.8).abs() < 1e-6);
-        }
-        assert!(!normalise(&mut [0.0, 0.0]));
-    }
-
-    #[test]
-    fn dot_is_the_sum_of_products_at_every_length() {
-        for len in 0..70usize {
-            let a: Vec<f32> = (0..len).map(|i| narrow(i as f64) - 7.0).collect();
-            let expected: f32 = a.iter().map(|x| x * 2.0).sum();
-            assert_eq!(dot(&a, &vec![2.0; len]), expected, "length {len}");
-        }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::io::Read;
 
-use super::element::Element;
-use super::reader::{Input, check_dim};
-use super::rows::Rows;
 use crate::Error;
+use crate::element::Element;
+use crate::reader::{Input, check_dim};
+use crate::rows::Rows;
 
 /// The rows after such a file's header.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, u64), Error> {

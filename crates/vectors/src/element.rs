@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::narrow;
+use crate::narrow;
 
 /// A type of number, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
-use sordino_search::vectors::{ColumnNames, Format, Reader};
-use sordino_search::{Error, Vectors};
+use sordino_vectors::{ColumnNames, Format, Reader};
+use sordino_vectors::{Error, Vectors};
 
 const DIM: usize = 3;
 

@@ -18,12 +18,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::vectors::{narrow, normalise};
 use crate::{Error, Vectors};
+use crate::{narrow, normalise};
 
 mod as_query;
 
-pub(crate) use as_query::AsQuery;
+pub use as_query::AsQuery;
 
 /// How nearness is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,19 +63,21 @@ impl Metric {
 }
 
 /// The largest and the smallest bound on a length, as logarithms to base 2.
-pub(crate) const BOUNDS: std::ops::RangeInclusive<i16> = -200..=200;
+pub const BOUNDS: std::ops::RangeInclusive<i16> = -200..=200;
 
 /// A metric with its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Space {
-    pub(crate) metric: Metric,
-    pub(crate) bound: i16,
+pub struct Space {
+    /// The metric.
+    pub metric: Metric,
+    /// The logarithm to base 2 of the bound on the length of stored vectors; 0 for the cosine.
+    pub bound: i16,
 }
 
 impl Space {
     /// The metric with the bound that these vectors need, or that vectors of length `norm` need.
     #[expect(clippy::cast_possible_truncation, reason = "clamped to the bounds")]
-    pub(crate) fn new(metric: Metric, norm: Option<f32>, vectors: &Vectors) -> Self {
+    pub fn new(metric: Metric, norm: Option<f32>, vectors: &Vectors) -> Self {
         if metric == Metric::Cosine {
             return Self { metric, bound: 0 };
         }
@@ -87,7 +89,8 @@ impl Space {
     }
 
     /// The bound on the length of a vector.
-    pub(crate) fn longest(self) -> f64 {
+    #[must_use]
+    pub fn longest(self) -> f64 {
         f64::from(self.bound).exp2()
     }
 
@@ -95,7 +98,7 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::ZeroVector`] for the cosine, [`Error::Norm`] for a vector beyond the bound.
-    pub(crate) fn stored(self, vectors: Vectors) -> Result<Vectors, Error> {
+    pub fn stored(self, vectors: Vectors) -> Result<Vectors, Error> {
         if self.metric == Metric::Cosine {
             return vectors.normalised();
         }
@@ -129,7 +132,7 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::ZeroVector`] for the cosine and the inner product.
-    pub(crate) fn query(self, query: &[f32]) -> Result<(Vec<f32>, Scale), Error> {
+    pub fn query(self, query: &[f32]) -> Result<(Vec<f32>, Scale), Error> {
         let norm = length(query);
         let mut unit = query.to_vec();
         let scale = match self.metric {
@@ -165,17 +168,24 @@ impl Space {
 
 /// Turns the score of one query's unit vector into the metric's own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Scale {
+pub enum Scale {
+    /// The score times this.
     Linear(f64),
+    /// `B sqrt(abs(v)^2 - sqrt 6 w s)`, in the words of the module.
     Distance {
+        /// `B`, the bound on the length of stored vectors.
         bound: f64,
+        /// `abs(v)^2`, the query's squared length over `B^2`.
         square: f64,
+        /// `w`, by which the lifted query was divided.
         weight: f64,
     },
 }
 
 impl Scale {
-    pub(crate) fn apply(self, score: f32) -> f32 {
+    /// The metric's own score.
+    #[must_use]
+    pub fn apply(self, score: f32) -> f32 {
         let score = f64::from(score);
         narrow(match self {
             Self::Linear(scale) => scale * score,
@@ -199,7 +209,7 @@ fn length(vector: &[f32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors::dot;
+    use crate::dot;
     use proptest::prelude::*;
 
     fn measure(metric: Metric, a: &[f32], b: &[f32]) -> f64 {

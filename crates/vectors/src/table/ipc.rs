@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, Schema};
 
 use super::{Batches, caught, columns};
 use crate::Error;
-use crate::vectors::reader::ColumnNames;
+use crate::reader::ColumnNames;
 
 const FORMAT: &str = "Arrow";
 

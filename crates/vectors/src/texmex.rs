@@ -3,10 +3,10 @@
 
 use std::io::Read;
 
-use super::element::Element;
-use super::reader::{Input, check_dim};
-use super::rows::Rows;
 use crate::Error;
+use crate::element::Element;
+use crate::reader::{Input, check_dim};
+use crate::rows::Rows;
 
 /// The rows of such a file, and how many there are if its length is known.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, Option<u64>), Error> {
@@ -60,8 +60,8 @@ pub fn ivecs(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
     use crate::Vectors;
-    use crate::vectors::Format;
 
     fn bvecs(bytes: &[u8]) -> Result<Vectors, Error> {
         Vectors::from_bytes(Format::Bvecs, bytes.to_vec())

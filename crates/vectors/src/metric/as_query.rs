@@ -7,11 +7,11 @@
 
 use super::{Metric, Space};
 use crate::rotation::Rotation;
-use crate::vectors::{dot, narrow, normalise};
+use crate::{dot, narrow, normalise};
 
 /// Turns rotated stored vectors into rotated queries for the same vectors.
 #[derive(Clone, Debug)]
-pub(crate) struct AsQuery {
+pub struct AsQuery {
     metric: Metric,
     /// The coordinates that the metric adds, as directions after the rotation.
     axes: Vec<Vec<f32>>,
@@ -19,7 +19,8 @@ pub(crate) struct AsQuery {
 
 impl AsQuery {
     /// For an index of vectors of `width` coordinates, those that the metric adds included.
-    pub(crate) fn new(space: Space, rotation: [u8; 32], width: usize) -> Self {
+    #[must_use]
+    pub fn new(space: Space, rotation: [u8; 32], width: usize) -> Self {
         let rotation = Rotation::new(width, rotation);
         let added = space.metric.added() as usize;
         let axis = |at| {
@@ -33,13 +34,16 @@ impl AsQuery {
         }
     }
 
-    pub(crate) fn metric(&self) -> Metric {
+    /// The metric of the index.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
         self.metric
     }
 
     /// The query for the vector that is stored as `stored`. Of a vector that no query can be made of,
     /// the zero vector under the inner product, the stored form.
-    pub(crate) fn of(&self, stored: &[f32]) -> Vec<f32> {
+    #[must_use]
+    pub fn of(&self, stored: &[f32]) -> Vec<f32> {
         let mut query = stored.to_vec();
         for axis in &self.axes {
             add(&mut query, -dot(axis, stored), axis);

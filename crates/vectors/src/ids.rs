@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{extension, npy, read};
 use crate::Error;
+use crate::{extension, npy, read};
 
 /// Reads ids from `.npy` (one dimension of u32, i32, u64 or i64) or else from text, one id a line.
 ///

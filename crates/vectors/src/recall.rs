@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::vectors::{self, npy, texmex};
 use crate::{Error, Vectors};
+use crate::{extension, npy, read, texmex};
 
 /// A vector's number and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,8 @@ pub struct Scored {
 
 impl Scored {
     /// Best first; equal scores in the order of rows, so that a ranking is unique.
-    pub(crate) fn rank(a: &Self, b: &Self) -> std::cmp::Ordering {
+    #[must_use]
+    pub fn rank(a: &Self, b: &Self) -> std::cmp::Ordering {
         b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
     }
 }
@@ -72,8 +73,8 @@ impl Truth {
     /// If the file cannot be read or is not one of the two.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let bytes = vectors::read(path)?;
-        match vectors::extension(path) {
+        let bytes = read(path)?;
+        match extension(path) {
             "npy" => npy::neighbours(&bytes).map(Self),
             "ivecs" => texmex::ivecs(&bytes).map(Self),
             other => Err(Error::UnknownFormat {
@@ -122,14 +123,16 @@ impl Truth {
 
 /// The best `k` of what it is offered.
 #[derive(Clone, Debug)]
-pub(crate) struct TopK {
+pub struct TopK {
     k: usize,
     /// Unordered until it is full; then the worst is first.
     kept: Vec<Scored>,
 }
 
 impl TopK {
-    pub(crate) fn new(k: usize) -> Self {
+    /// Nothing yet, of at most `k`.
+    #[must_use]
+    pub fn new(k: usize) -> Self {
         Self {
             k,
             kept: Vec::with_capacity(k.min(4096)),
@@ -139,7 +142,7 @@ impl TopK {
     /// Keeps `new` if it is among the best `k` so far. For public data and the client's own
     /// plaintext: its time depends on the scores.
     #[inline]
-    pub(crate) fn offer(&mut self, new: Scored) {
+    pub fn offer(&mut self, new: Scored) {
         // Nearly all are refused here.
         let full = self.kept.len() == self.k;
         if full
@@ -174,14 +177,18 @@ impl TopK {
     }
 
     /// What was kept, best first.
-    pub(crate) fn into_ranked(mut self) -> Vec<Scored> {
+    pub fn into_ranked(mut self) -> Vec<Scored> {
         self.kept.sort_by(Scored::rank);
         self.kept
     }
 }
 
 /// A row's number as it is stored. Builders refuse more than 2^32 rows.
-pub(crate) fn number(row: usize) -> u32 {
+///
+/// # Panics
+/// If `row` does not fit 32 bits.
+#[must_use]
+pub fn number(row: usize) -> u32 {
     u32::try_from(row).expect("at most 2^32 rows")
 }
 

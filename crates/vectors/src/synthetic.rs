@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::Vectors;
-use crate::vectors::narrow;
+use crate::narrow;
 
 /// `len` vectors drawn uniformly from the unit sphere.
 ///
@@ -120,8 +120,8 @@ impl Normal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dot;
     use crate::recall;
-    use crate::vectors::dot;
 
     #[test]
     fn sets_are_unit_length_and_repeatable() {

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::prelude::*;
-use sordino_search::recall::Truth;
-use sordino_search::vectors::{Format, Reader};
-use sordino_search::{Error, Vectors};
+use sordino_vectors::recall::Truth;
+use sordino_vectors::{Error, Vectors};
+use sordino_vectors::{Format, Reader};
 
 fn fixture(name: &str) -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR"))

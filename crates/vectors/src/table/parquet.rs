@@ -6,7 +6,7 @@ use parquet::file::reader::ChunkReader;
 
 use super::{Batches, caught, columns};
 use crate::Error;
-use crate::vectors::reader::ColumnNames;
+use crate::reader::ColumnNames;
 
 const FORMAT: &str = "Parquet";
 

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
-use super::element::Element;
-use super::rows::Rows;
-use super::{bin, extension, npy, texmex};
-use crate::manifest::MAX_DIM;
+use crate::MAX_DIM;
+use crate::element::Element;
+use crate::rows::Rows;
 use crate::{Error, Vectors};
+use crate::{bin, extension, npy, texmex};
 
 /// Coordinates of one chunk, at most: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
@@ -86,7 +86,7 @@ pub struct Chunk {
 /// than memory.
 ///
 /// ```
-/// use sordino_search::vectors::{Format, Reader};
+/// use sordino_vectors::{Format, Reader};
 ///
 /// let fbin = [2u32.to_le_bytes(), 1u32.to_le_bytes(), 0.5f32.to_le_bytes(), 2f32.to_le_bytes()];
 /// let reader = Reader::from_bytes(Format::Fbin, fbin.concat())?;
@@ -94,7 +94,7 @@ pub struct Chunk {
 /// for chunk in reader {
 ///     assert_eq!(chunk?.vectors.as_slice(), [0.5, 2.0]);
 /// }
-/// # Ok::<(), sordino_search::Error>(())
+/// # Ok::<(), sordino_vectors::Error>(())
 /// ```
 ///
 /// # Security
@@ -112,7 +112,7 @@ pub struct Reader {
 enum Source {
     Rows(Rows),
     #[cfg(feature = "arrow")]
-    Table(super::table::Table),
+    Table(crate::table::Table),
 }
 
 impl Reader {
@@ -143,7 +143,7 @@ impl Reader {
         }
         #[cfg(feature = "arrow")]
         if format == Format::Parquet {
-            return Self::table(super::table::Table::parquet(file, columns)?);
+            return Self::table(crate::table::Table::parquet(file, columns)?);
         }
         // The length of a pipe is not known.
         let len = metadata.is_file().then_some(metadata.len());
@@ -171,7 +171,7 @@ impl Reader {
         #[cfg(feature = "arrow")]
         if format == Format::Parquet {
             let bytes = bytes::Bytes::from(bytes);
-            return Self::table(super::table::Table::parquet(bytes, columns)?);
+            return Self::table(crate::table::Table::parquet(bytes, columns)?);
         }
         Self::new(format, Input::whole(bytes), columns)
     }
@@ -184,7 +184,7 @@ impl Reader {
         let (rows, len) = match format {
             #[cfg(feature = "arrow")]
             Format::Parquet | Format::Arrow => {
-                return Self::table(super::table::Table::ipc(input.bytes, columns)?);
+                return Self::table(crate::table::Table::ipc(input.bytes, columns)?);
             }
             _ if named.is_some() => {
                 return Err(Error::NoColumn {
@@ -209,7 +209,7 @@ impl Reader {
     }
 
     #[cfg(feature = "arrow")]
-    fn table(table: super::table::Table) -> Result<Self, Error> {
+    fn table(table: crate::table::Table) -> Result<Self, Error> {
         Ok(Self {
             dim: table.dim(),
             len: table.len_hint(),

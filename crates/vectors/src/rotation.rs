@@ -107,14 +107,17 @@ fn hadamard(x: &mut [f32]) {
         }
         half *= 2;
     }
-    let scale = 1.0 / crate::vectors::narrow((x.len() as f64).sqrt());
+    let scale = 1.0 / crate::narrow((x.len() as f64).sqrt());
     for x in x {
         *x *= scale;
     }
 }
 
 /// A uniform number below `bound`, of public randomness: rejection sampling.
-pub(crate) fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
+///
+/// # Panics
+/// If `bound` is 0.
+pub fn below<R: Rng + ?Sized>(rng: &mut R, bound: usize) -> usize {
     let bound = bound as u64;
     let zone = u64::MAX - u64::MAX % bound;
     loop {
@@ -128,7 +131,7 @@ pub(crate) fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors::dot;
+    use crate::dot;
 
     #[test]
     fn inner_products_survive_in_every_dimension() {

@@ -2,9 +2,9 @@
 
 use std::io::{Cursor, Read};
 
-use super::element::Element;
-use super::reader::MAX_VALUES;
 use crate::Error;
+use crate::element::Element;
+use crate::reader::MAX_VALUES;
 
 /// What is left to read of such a file.
 pub(super) struct Rows {

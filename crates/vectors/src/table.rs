@@ -10,9 +10,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
-use super::narrow;
-use super::reader::{ColumnNames, MAX_VALUES, check_dim};
 use crate::Error;
+use crate::narrow;
+use crate::reader::{ColumnNames, MAX_VALUES, check_dim};
 
 mod ipc;
 mod parquet;

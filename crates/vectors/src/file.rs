@@ -1,0 +1,20 @@
+//! Files that are read whole.
+
+use std::path::Path;
+
+use crate::Error;
+
+/// A whole file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|source| Error::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A path's extension, empty if there is none.
+pub(crate) fn extension(path: &Path) -> &str {
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or("")
+}

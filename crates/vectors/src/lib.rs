@@ -1,0 +1,38 @@
+#![doc = include_str!("../README.md")]
+
+/// Files of ids, one for each vector of another file.
+pub mod ids;
+/// The metrics, each as an inner product of unit vectors.
+pub mod metric;
+/// NumPy's files.
+pub mod npy;
+/// Exact search, and recall against it.
+pub mod recall;
+/// The public rotation of all vectors.
+pub mod rotation;
+/// The two built-in sets.
+pub mod synthetic;
+/// TEXMEX's files.
+pub mod texmex;
+
+mod arithmetic;
+mod bin;
+mod element;
+mod error;
+mod file;
+mod matrix;
+mod reader;
+mod rows;
+#[cfg(feature = "arrow")]
+mod table;
+
+pub use arithmetic::{dot, narrow, normalise};
+pub use error::Error;
+pub use matrix::Vectors;
+pub use metric::Metric;
+pub use reader::{Chunk, ColumnNames, Format, Reader};
+
+use file::{extension, read};
+
+/// Coordinates of a vector, at most.
+pub const MAX_DIM: u32 = 4096;
