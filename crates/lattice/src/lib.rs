@@ -7,6 +7,9 @@ pub mod noise;
 pub mod ntt;
 pub mod pages;
 pub mod ring;
+pub mod rounding;
 pub mod sample;
+mod seed;
 
 pub use modulus::Modulus;
+pub use seed::Seed;

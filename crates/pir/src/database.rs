@@ -12,14 +12,22 @@ mod file;
 pub(crate) const CENTRE: u8 = 0x80;
 
 /// `D`: the records as `l x m` digits.
-#[derive(Debug)]
 pub struct Database {
     params: Params,
     matrix: Matrix,
 }
 
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mapped = matches!(self.matrix.store, Store::File(_));
+        f.debug_struct("Database")
+            .field("params", &self.params)
+            .field("mapped", &mapped)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Any matrix of digits, with what holds its bytes.
-#[derive(Debug)]
 pub(crate) struct Matrix {
     rows: usize,
     columns: usize,
@@ -104,7 +112,6 @@ impl Matrix {
     }
 }
 
-#[derive(Debug)]
 enum Store {
     Own(Pages),
     File(file::Mapped),

@@ -109,6 +109,12 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
+    /// Parameters of another level of security than was asked for.
+    #[error("parameters under {set:?} where another level of security was asked for")]
+    Security {
+        /// The set.
+        set: crate::Set,
+    },
     /// A header that no encoder writes.
     #[error("malformed header: {0}")]
     Header(&'static str),

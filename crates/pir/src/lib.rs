@@ -15,4 +15,6 @@ mod wire;
 
 pub use database::Database;
 pub use error::Error;
-pub use params::{Params, Scheme, Security, Seed, Set};
+pub use params::{Params, Scheme, Security, Set};
+pub use sordino_lattice::Seed;
+pub use sordino_lattice::matrix::Backend;

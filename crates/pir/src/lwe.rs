@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
+use sordino_lattice::rounding;
 use sordino_lattice::sample::uniform;
 
 use crate::Seed;
@@ -150,7 +151,10 @@ pub(crate) fn equal(a: usize, b: usize) -> u32 {
     (nonzero ^ 1) as u32
 }
 
-/// The nearest multiple of `2^(32 - width)`, as a word of `width` bits.
+/// The nearest multiple of `2^(32 - width)`, as a word of `width` bits, ties upwards.
+///
+/// For hints and answers alone. The half unit by which their errors are too large on average does not add
+/// up: an answer's word is rounded once, and the errors of a hint meet a secret whose mean is zero.
 pub(crate) fn round(word: u32, width: u32) -> u32 {
     let shift = LOG_Q - width;
     if shift == 0 {
@@ -159,10 +163,15 @@ pub(crate) fn round(word: u32, width: u32) -> u32 {
     word.wrapping_add(1 << (shift - 1)) >> shift
 }
 
-/// Every word becomes the nearest multiple of `2^(32 - width)`, as a word of 32 bits.
+/// Every word becomes the nearest multiple of `2^(32 - width)`, as a word of 32 bits, ties to even.
+///
+/// A row of equal digits adds the errors of all words up: with ties upwards, as in [`round`], each would be
+/// half a unit too large on average, 64 to a column under digits of -128.
 pub(crate) fn round_query(words: &mut [u32], width: u32) {
+    let dropped = LOG_Q - width;
     for word in words {
-        *word = round(*word, width) << (LOG_Q - width);
+        // Cut to 32 bits: what is rounded up to 2^32 is 0 mod q.
+        *word = (rounding::shift(u64::from(*word), dropped) << dropped) as u32;
     }
 }
 
@@ -182,4 +191,42 @@ pub(crate) fn decode(word: u32, pad: u32) -> u8 {
     let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
     // Eight bits are left.
     (rounded as u8) ^ CENTRE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_rounded_queries_are_zero_on_average_and_half_a_step_at_most() {
+        for width in 24..=LOG_Q {
+            let step = 1i64 << (LOG_Q - width);
+            // Every word of two steps: from zero on, in the middle, around the end of the words.
+            for first in [0, 1 << 31, 0u32.wrapping_sub(1 << (LOG_Q - width))] {
+                let words = || (0..2u32 << (LOG_Q - width)).map(|i| first.wrapping_add(i));
+                let mut rounded: Vec<_> = words().collect();
+                round_query(&mut rounded, width);
+                let errors = rounded.iter().zip(words());
+                let errors = errors.map(|(rounded, word)| {
+                    assert_eq!(i64::from(*rounded) % step, 0);
+                    i64::from(rounded.wrapping_sub(word).cast_signed())
+                });
+                let (sum, worst) = errors.fold((0, 0), |(sum, worst), error| {
+                    (sum + error, worst.max(error.abs()))
+                });
+                assert_eq!((sum, worst), (0, step / 2), "{width} bits from {first}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_of_rounded_answers_are_half_a_step_at_most() {
+        let step = 1u32 << (LOG_Q - ANSWER_BITS);
+        let around = |i: u32| [0, step / 2 - 1, step / 2, step - 1].map(|low| i * step + low);
+        for word in (0..1 << ANSWER_BITS).flat_map(around) {
+            let rounded = u32::from(round_answer(word)) << (LOG_Q - ANSWER_BITS);
+            let error = rounded.wrapping_sub(word).cast_signed();
+            assert!(error.unsigned_abs() <= step / 2, "{word}: {error}");
+        }
+    }
 }

@@ -17,11 +17,9 @@ use crate::Error;
 mod failure;
 mod length;
 mod scheme;
-mod seed;
 mod set;
 
 pub use scheme::Scheme;
-pub use seed::Seed;
 pub(crate) use set::ERROR_BITS;
 pub use set::{Security, Set};
 
@@ -84,7 +82,7 @@ impl Params {
     }
 
     /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits: as many columns as
-    /// slots if a set with uniform secrets serves them (up to about 690 of each), since the hint has
+    /// slots if a set with uniform secrets serves them (up to 518 to 593 of each), since the hint has
     /// `n^2` words for each byte; otherwise at least `16 n` columns where there are as many records,
     /// since the second level's work is `4 n / m` of the first one's.
     ///

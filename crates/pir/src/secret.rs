@@ -9,11 +9,13 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_lattice::matrix::{Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
+use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::lwe::{CHUNK_ROWS, columns};
+use crate::lwe::{CHUNK_ROWS, Domain, columns};
 use crate::params::ERROR_BITS;
+use crate::{Params, Seed};
 
 /// Products of words and secrets below which they stay on their thread: as for scans, waking another
 /// costs more.
@@ -135,18 +137,56 @@ impl Secrets {
     }
 }
 
-/// `k` fresh secrets, and `A s + e` for each of them: one pass over `A`.
-pub(crate) fn masks<R: CryptoRng + ?Sized>(
+/// What queries are about to ask for.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked<'a> {
+    /// These records.
+    Records(&'a [usize]),
+    /// So many records, which are not known yet.
+    Later(usize),
+}
+
+/// A seed for the secret and the error of every query, so that threads can share the drawing; AES expands
+/// it several times faster than the caller's generator gives bytes.
+///
+/// Each is a keyed hash of 32 bytes of the generator and of all that the query says, so that a generator
+/// that repeats itself does not repeat a secret for another record ([`Hedge`]).
+pub(crate) fn seeds<R: CryptoRng + ?Sized>(
     rng: &mut R,
+    domain: Domain,
+    (params, a, version): (&Params, &Seed, u64),
+    asked: Asked<'_>,
+) -> Zeroizing<Vec<[u8; 32]>> {
+    let (count, indices) = match asked {
+        Asked::Records(indices) => (indices.len(), indices),
+        Asked::Later(count) => (count, [].as_slice()),
+    };
+    let params = params.to_bytes();
+    let mut seeds = Zeroizing::new(vec![[0; 32]; count]);
+    for (t, seed) in seeds.iter_mut().enumerate() {
+        let mut hedge = Hedge::new(rng, "sordino-pir query")
+            .field(&[domain as u8])
+            .field(&params)
+            .field(&a.0)
+            .field(&version.to_le_bytes())
+            .field(&(t as u64).to_le_bytes());
+        if let Some(index) = indices.get(t) {
+            let index = Zeroizing::new((*index as u64).to_le_bytes());
+            hedge = hedge.field(index.as_ref());
+        }
+        *seed = hedge.seeds::<1>()[0];
+    }
+    seeds
+}
+
+/// A fresh secret from each seed, and `A s + e` for each of them: one pass over `A`.
+pub(crate) fn masks(
+    seeds: &[[u8; 32]],
     draw: &Draw,
     n: usize,
     a: &Words,
-    k: usize,
 ) -> (Secrets, Vec<Vec<u32>>) {
-    // A seed for each, so that threads can share the drawing; AES expands it several times faster than
-    // the caller's generator gives bytes.
-    let mut seeds = Zeroizing::new(vec![[0; 32]; k]);
-    seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
+    let k = seeds.len();
     let mut s = Secrets {
         each: draw.rows(),
         rows: Small::zeroed(draw.rows() * k, n),
@@ -154,12 +194,12 @@ pub(crate) fn masks<R: CryptoRng + ?Sized>(
     let mut e = Small::zeroed(k, a.rows());
     let mut rows: Vec<_> = s.rows.rows_mut().collect();
     let mut errors: Vec<_> = e.rows_mut().collect();
-    if let ([seed], [error]) = (&seeds[..], &mut errors[..]) {
+    if let ([seed], [error]) = (seeds, &mut errors[..]) {
         draw.fill(seed, &mut rows, error);
     } else {
         rows.par_chunks_mut(draw.rows())
             .zip(&mut errors)
-            .zip(&*seeds)
+            .zip(seeds)
             .for_each(|((s, e), seed)| draw.fill(seed, s, e));
     }
     let mut masks = columns(&Zeroizing::new(s.product(a)), k);

@@ -171,6 +171,19 @@ pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
     Err(Error::VersionMismatch { found, expected })
 }
 
+/// What `Debug` prints of a message or a party: its sizes, not its megabytes.
+pub(crate) fn describe(
+    f: &mut std::fmt::Formatter<'_>,
+    name: &str,
+    params: &Params,
+    version: u64,
+) -> std::fmt::Result {
+    f.debug_struct(name)
+        .field("params", params)
+        .field("version", &version)
+        .finish_non_exhaustive()
+}
+
 impl Params {
     /// The wire form: a header without payload, 48 bytes.
     #[must_use]
@@ -181,9 +194,28 @@ impl Params {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are no header of this release, or describe what no set serves.
+    /// If the bytes are no header of this release, or describe what no set serves. [`Error::Security`] for
+    /// parameters below 128 bits, so that whoever sends them cannot lower the security of those who use them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_header(Kind::Params, bytes)
+        let params = Self::from_header(Kind::Params, bytes)?;
+        let (bits, _) = params.set().bits();
+        if bits < 128.0 {
+            return Err(Error::Security { set: params.set() });
+        }
+        Ok(params)
+    }
+
+    /// Reads a wire form of parameters under [`Set::Published121`], for comparisons: queries under them are worth
+    /// **121.5 bits**.
+    ///
+    /// # Errors
+    /// As [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
+    pub fn published_from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let params = Self::from_header(Kind::Params, bytes)?;
+        if params.set() != Set::Published121 {
+            return Err(Error::Security { set: params.set() });
+        }
+        Ok(params)
     }
 
     pub(crate) fn to_header(self, kind: Kind) -> Vec<u8> {

@@ -9,7 +9,7 @@ use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use sordino_pir::simple::{self, Change};
-use sordino_pir::{Database, Error, Params, Seed, double};
+use sordino_pir::{Database, Error, Params, Security, Seed, Set, double};
 
 type Decode = fn(&Params, &[u8]) -> bool;
 type Message = (&'static str, Params, Vec<u8>, Decode);
@@ -293,4 +293,55 @@ fn random_bytes_are_not_a_database_file() {
         Err(Error::Magic { .. })
     ));
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn parameters_below_128_bits_are_read_only_by_who_asks_for_them() {
+    let params = Params::for_columns(2000, 10).unwrap();
+    let published = params.at(Security::Published121).unwrap();
+    assert!(matches!(
+        Params::from_bytes(&published.to_bytes()),
+        Err(Error::Security {
+            set: Set::Published121
+        })
+    ));
+    let read = Params::published_from_bytes(&published.to_bytes());
+    assert_eq!(read.unwrap(), published);
+    assert!(matches!(
+        Params::published_from_bytes(&params.to_bytes()),
+        Err(Error::Security { set: Set::N1024S32 })
+    ));
+    for security in [Security::Classical128, Security::CoreSvp128] {
+        let params = params.at(security).unwrap();
+        assert_eq!(Params::from_bytes(&params.to_bytes()).unwrap(), params);
+    }
+}
+
+#[test]
+fn debug_prints_sizes_and_no_contents() {
+    let params = Params::for_columns(3000, 100).unwrap();
+    let database = Database::from_slice(&params, &vec![7; 300_000]).unwrap();
+    assert!(format!("{database:?}").len() < 400);
+    let seed = Seed([1; 32]);
+    let (mut server, hint) = simple::Server::setup(database, &params, &seed).unwrap();
+    let client = simple::Client::new(&params, &seed, &hint).unwrap();
+    let mut rng = ChaCha20Rng::from_seed([2; 32]);
+    let (secret, query) = client.query(&mut rng, 7).unwrap();
+    let answer = server.answer_raw(&query).unwrap();
+    let update = server.update(&[Change::Delete { index: 3 }]).unwrap();
+    for printed in [
+        format!("{server:?}"),
+        format!("{client:?}"),
+        format!("{hint:?}"),
+        format!("{secret:?}"),
+        format!("{query:?}"),
+        format!("{answer:?}"),
+        format!("{:?}", answer.round()),
+        format!("{update:?}"),
+    ] {
+        assert!(
+            printed.len() < 400 && printed.contains("version"),
+            "{printed}"
+        );
+    }
 }

@@ -1,7 +1,69 @@
 //! Parameters: golden values of `scripts/param_check.py`, the failure bound, and the planner.
 
 use sordino_pir::plan::{Candidate, Plan};
-use sordino_pir::{Error, Params, Security, Set};
+use sordino_pir::{Error, Params, Scheme, Security, Set};
+
+/// Layouts, the set and the bits that serve them, and their failure bound: written and checked by
+/// `scripts/param_check.py`, which derives them from the scheme's definition.
+const FAILURE: &str = include_str!("failure.csv");
+
+#[test]
+fn failure_bounds_are_those_derived_from_the_definition() {
+    let rows: Vec<Vec<&str>> = FAILURE
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert!(rows.len() > 30);
+    for row in rows {
+        let number = |i: usize| row[i].parse::<usize>().unwrap();
+        let (records, record_len, per_column) = (number(2), number(3), number(4));
+        let security = match row[1] {
+            "classical" => Security::Classical128,
+            "core" => Security::CoreSvp128,
+            other => panic!("{other}"),
+        };
+        let params = match row[0] {
+            "simple" => Params::with_layout(records, record_len, per_column, security),
+            "double" => Params::for_double_with(records, record_len, per_column),
+            other => panic!("{other}"),
+        };
+        let params = params.unwrap();
+        assert_eq!(format!("{:?}", params.set()), row[5], "{row:?}");
+        let bits = [params.hint_bits(), params.query_bits()].map(|bits| bits as usize);
+        assert_eq!(bits, [number(6), number(7)], "{row:?}");
+        let expected: f64 = row[8].parse().unwrap();
+        assert!((params.log2_failure() - expected).abs() < 1e-3, "{row:?}");
+    }
+}
+
+#[test]
+fn the_most_columns_of_uniform_secrets_depend_on_the_record() {
+    // The same values stand in scripts/pir_failure.py.
+    let simple = [
+        (1, 733),
+        (12, 691),
+        (100, 647),
+        (272, 628),
+        (13_000, 564),
+        (65_536, 541),
+    ];
+    for (record_len, most) in simple {
+        let uniform = |columns| {
+            let params = Params::for_columns(columns, record_len).unwrap();
+            params.set().has_uniform_secrets()
+        };
+        assert!(uniform(most) && !uniform(most + 1), "{record_len} bytes");
+    }
+    for (record_len, most) in [(1, 593), (3, 576), (256, 518)] {
+        let uniform = |side: usize| {
+            let params = Params::for_double_with(side * side, record_len, side).unwrap();
+            assert_eq!(params.scheme(), Scheme::Double);
+            params.set().has_uniform_secrets()
+        };
+        assert!(uniform(most) && !uniform(most + 1), "{record_len} bytes");
+    }
+}
 
 #[test]
 fn the_sets_are_those_that_were_estimated() {

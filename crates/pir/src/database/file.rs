@@ -17,7 +17,6 @@ use crate::{Error, Params};
 const OFFSET: usize = 4096;
 
 /// A file that is read where it lies.
-#[derive(Debug)]
 pub(super) struct Mapped {
     map: Mmap,
     file: File,

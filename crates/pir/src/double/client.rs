@@ -7,9 +7,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::{Answer, Hint, Query};
 use crate::lwe::{self, Domain, add_unit, decode, decode_answer};
 use crate::params::{KAPPA, LOG_Q};
-use crate::secret::{self, Draw, Secrets};
+use crate::secret::{self, Asked, Draw, Secrets};
 use crate::simple::Record;
-use crate::wire::{check_params, check_scheme, check_version};
+use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme, Seed};
 
 /// What recovers the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
@@ -52,7 +52,6 @@ impl std::fmt::Debug for Prepared {
 
 /// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes, and 4
 /// in place of the 3 under uniform secrets or once an update has made `H2` more precise than its rounding.
-#[derive(Debug)]
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -62,6 +61,12 @@ pub struct Client {
     pub(super) a1: Words,
     a2: Words,
     pub(super) h2: Words,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Client", &self.params, self.version)
+    }
 }
 
 impl Client {
@@ -112,15 +117,19 @@ impl Client {
     /// [`Error::IndexOutOfRange`].
     ///
     /// # Security
-    /// Secrets and errors are fresh for every query. Time and memory accesses do not depend on
-    /// `index`, except that an index out of range is refused.
+    /// Secrets and errors are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with
+    /// the query, so that two queries for different records share no secret even if `rng` repeats itself, as
+    /// generators do in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not
+    /// reseeded by one). The same query from the same state is the same message, and shows only that.
+    ///
+    /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         index: usize,
     ) -> Result<(Secret, Query), Error> {
         self.check(index)?;
-        let masked = self.mask(rng, 1).pop();
+        let masked = self.mask(rng, Asked::Records(&[index])).pop();
         masked
             .ok_or(Error::Count {
                 found: 0,
@@ -130,8 +139,14 @@ impl Client {
     }
 
     /// `count` queries without their indices: one pass over `A1`, `A2` and `H2` for all of them.
+    ///
+    /// # Security
+    /// The records are not known yet, so the secrets are those of `rng` alone: unlike [`Self::query`]'s, they
+    /// repeat if `rng` does, and two queries made from one secret show the server the difference of their
+    /// messages. Take a generator of the system's, and do not keep prepared queries across a snapshot of the
+    /// machine or a `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
-        let mut prepared = self.mask(rng, count);
+        let mut prepared = self.mask(rng, Asked::Later(count));
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
         let s2 = Secrets::together(&s2);
         let pads = Zeroizing::new(s2.product(&self.h2));
@@ -175,11 +190,14 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    /// `A1 s1 + e1` and `A2 s2 + e2`, `count` times.
-    fn mask<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
+    /// `A1 s1 + e1` and `A2 s2 + e2` for every query.
+    fn mask<R: CryptoRng + ?Sized>(&self, rng: &mut R, asked: Asked<'_>) -> Vec<Prepared> {
         let n = self.params.n();
-        let (s1, first) = secret::masks(rng, &self.draw, n, &self.a1, count);
-        let (s2, second) = secret::masks(rng, &self.draw, n, &self.a2, count);
+        let about = (&self.params, &self.seed, self.version);
+        let seeds = secret::seeds(rng, Domain::First, about, asked);
+        let (s1, first) = secret::masks(&seeds, &self.draw, n, &self.a1);
+        let seeds = secret::seeds(rng, Domain::Second, about, asked);
+        let (s2, second) = secret::masks(&seeds, &self.draw, n, &self.a2);
         let masks = first.into_iter().zip(second).enumerate();
         let prepared = masks.map(|(t, (first, second))| Prepared {
             first,

@@ -12,7 +12,7 @@ use crate::{Error, Params, Scheme};
 
 /// `H2 = G A2`, `kappa n x n` for each byte of a record, rounded to [`Params::hint_bits`] bits. The
 /// same for every client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Hint {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -20,9 +20,15 @@ pub struct Hint {
     pub(super) words: Vec<u32>,
 }
 
+impl std::fmt::Debug for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Hint", &self.params, self.version)
+    }
+}
+
 /// `q1` and `q2`, `m` and `l` words, each rounded to [`Params::query_bits`] bits: without the secrets,
 /// indistinguishable from uniform ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Query {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -30,8 +36,14 @@ pub struct Query {
     pub(super) second: Vec<u32>,
 }
 
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Query", &self.params, self.version)
+    }
+}
+
 /// `a2`, `b2` and `h`: its size depends on the length of a record, not on the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -39,6 +51,12 @@ pub struct Answer {
     pub(super) words: Vec<u16>,
     /// `h`, `kappa` rows of `n` words for each byte, rounded like a hint.
     pub(super) h: Vec<u32>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Answer", &self.params, self.version)
+    }
 }
 
 impl Hint {

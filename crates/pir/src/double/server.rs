@@ -6,11 +6,10 @@ use super::{Answer, Hint, Query};
 use crate::database::{CENTRE, Matrix};
 use crate::lwe::{self, Domain, for_row_chunks, round, round_answer};
 use crate::params::KAPPA;
-use crate::wire::{check_params, check_scheme, check_version};
+use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme, Seed};
 
 /// A database, the digits of its first-level hint, and `A2`. Nothing in it is secret.
-#[derive(Debug)]
 pub struct Server {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -21,6 +20,12 @@ pub struct Server {
     /// records in slot `i`.
     pub(super) g: Matrix,
     a2: Panels,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Server", &self.params, self.version)
+    }
 }
 
 impl Server {

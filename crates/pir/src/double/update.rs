@@ -29,7 +29,7 @@ const MAX_GROWTH: i16 = 255;
 const GROWTH_BITS: u32 = 9;
 
 /// What brings a client from one version of the database to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Update {
     /// Layouts before and after.
     from: Params,
@@ -38,6 +38,12 @@ pub struct Update {
     version: u64,
     /// Slots in order, and what the digits in their columns of `G` grow by.
     slots: Vec<(usize, Vec<i16>)>,
+}
+
+impl std::fmt::Debug for Update {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Update", &self.to, self.version + 1)
+    }
 }
 
 impl Server {

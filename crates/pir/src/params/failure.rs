@@ -8,16 +8,23 @@ impl Params {
     /// `log2` of the probability that a recovered record is wrong, for the worst database.
     ///
     /// A digit's noise is `D_i (e + f)` with `f` the rounding errors of the query, plus what rounding the
-    /// answer adds (at most `2^19`, taken off the radius), plus what rounding the hint adds: `r s` with
-    /// `r` the rounding errors of a row. Given `A`, the terms with `e` and `s` are subgaussian with
-    /// parameters `sigma ||D_i||` and `sigma ||r||` (a uniform error is subgaussian with its own variance;
-    /// where secrets are uniform, `r` is 0). `||D_i||` is bounded by the worst row; the errors in
-    /// `r` are uniform, as `H` is for any row that is not zero, so `||r||^2` is at most 5/4 of its mean
-    /// but for a probability below `2^-47` over the seed. The errors in `f` are those of uniform words:
-    /// over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even.
+    /// answer adds (at most `2^19`, taken off the radius), minus `r s` with `r` what rounding a row of the hint
+    /// adds. `e` and `s` are subgaussian with their own variance (where secrets are uniform hints are whole,
+    /// `r` is 0, and the mean of `e`, -1/2, is taken off the radius). `f` and `r` are those of uniform words:
+    /// over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even, and `D_i A` is, unless the
+    /// row is zero. Queries are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it
+    /// up over all columns. `||D_i||` is that of the worst row.
+    ///
+    /// The 5/4 on the variance of `r s` is for `||r||^2`, which exceeds its mean by as much with a probability
+    /// below `2^-45` for a row, and for rows whose digits share a factor `2^v`, of which `r` is then a multiple:
+    /// its variance is larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
     ///
     /// Of DoublePIR's first level only the query is rounded; its second level must get every one of the
     /// `kappa (n + 1)` digits right that a byte of the record is made of.
+    ///
+    /// `scripts/pir_failure.py` derives this number again from the scheme's definition, and holds it above
+    /// a Chernoff bound of the real distributions for every database, and above the exact probability for
+    /// rows of zeros and of 0xff.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         let digit = match self.scheme {

@@ -15,8 +15,8 @@ pub enum Security {
     /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted, or
     /// [`Self::Statistical128`] where a set of it serves.
     CoreSvp128,
-    /// Queries within `2^-128` of uniform words, for secrets, errors and `A` from uniform bits, whatever is
-    /// computed from them: up to about 690 columns.
+    /// Each query within `2^-128` of uniform words, if secrets, errors and `A` are uniform: up to 541 to 733
+    /// columns, by the length of a record ([`Set::log2_distance`]).
     Statistical128,
     /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
     /// comparisons like for like, and for nothing else.
@@ -38,7 +38,9 @@ const DISTANCE_BITS: usize = 128;
 /// a universal hash, and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254, so that by
 /// the leftover hash lemma `(A, A s + e)` is within `2^-128` of uniform
 /// ([`Self::log2_distance`] counts the collisions of differences that are multiples of powers of two,
-/// too). What is left to trust is AES-256: secrets, errors and `A` are drawn from its streams. Their hints
+/// too). The distance is that of one query, and adds up over queries. Secrets, errors and `A` are drawn from
+/// AES-256 in counter mode, so that an attacker's advantage against it comes on top: at least the `2^-113` by
+/// which distinct blocks differ from uniform ones. Their hints
 /// cannot be rounded, since secrets are large; with a quarter to a half of the rows' words they are smaller
 /// all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,8 @@ pub enum Set {
     N256U,
     /// `n = 384`, uniform secrets: up to 547 columns.
     N384U,
-    /// `n = 512`, uniform secrets: up to about 690 columns, where the failure bound ends them.
+    /// `n = 512`, uniform secrets: up to 733 columns, and fewer for longer records, where the failure bound
+    /// ends it: 691 for 12 bytes, 564 for 13 KB, 541 for 64 KB.
     N512U,
     /// `n = 1024, sigma = 32`: 144.0 bits (core-SVP 118.8).
     N1024S32,
@@ -154,8 +157,9 @@ impl Set {
         Some(excess.log2() / 2.0 - 1.0)
     }
 
-    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the
-    /// statistical distance, which nothing that an attacker computes exceeds.
+    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical
+    /// distance of one query, whatever an attacker computes, for uniform secrets, errors and `A`. They come from
+    /// AES-256 in counter mode, against which an attacker has an advantage of `2^-113` or more; see [`Set`].
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {

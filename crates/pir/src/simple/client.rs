@@ -13,8 +13,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::{Answer, Hint, Query};
 use crate::lwe::{self, Domain, add_unit, decode_answer, equal};
 use crate::params::LOG_Q;
-use crate::secret::{self, Draw, Secrets};
-use crate::wire::{check_params, check_scheme, check_version};
+use crate::secret::{self, Asked, Draw, Secrets};
+use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme, Seed};
 
 /// A record of the database, `record_len` bytes.
@@ -68,7 +68,6 @@ impl std::fmt::Debug for Prepared {
 
 /// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes, and `4 n (m + l)` under uniform
 /// secrets or once an update has made `H` more precise than its rounding.
-#[derive(Debug)]
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -76,6 +75,12 @@ pub struct Client {
     draw: Draw,
     pub(super) a: Words,
     pub(super) h: Words,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Client", &self.params, self.version)
+    }
 }
 
 impl Client {
@@ -132,15 +137,19 @@ impl Client {
     /// [`Error::IndexOutOfRange`].
     ///
     /// # Security
-    /// Secret and error are fresh for every query. Time and memory accesses do not depend on
-    /// `index`, except that an index out of range is refused.
+    /// Secret and error are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with
+    /// the query, so that two queries for different records share no secret even if `rng` repeats itself, as
+    /// generators do in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not
+    /// reseeded by one). The same query from the same state is the same message, and shows only that.
+    ///
+    /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         index: usize,
     ) -> Result<(Secret, Query), Error> {
         self.check(index)?;
-        let (s, mut masks) = self.masks(rng, 1);
+        let (s, mut masks) = self.masks(rng, Asked::Records(&[index]));
         let mask = masks.pop().unwrap_or_default();
         Ok(self.seal(mask, Key::Raw(s), index))
     }
@@ -158,7 +167,7 @@ impl Client {
         indices: &[usize],
     ) -> Result<(Vec<Secret>, Vec<Query>), Error> {
         indices.iter().try_for_each(|index| self.check(*index))?;
-        let (s, masks) = self.masks(rng, indices.len());
+        let (s, masks) = self.masks(rng, Asked::Records(indices));
         let pairs = masks.into_iter().zip(indices).enumerate();
         Ok(pairs
             .map(|(t, (mask, index))| {
@@ -169,8 +178,14 @@ impl Client {
     }
 
     /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
+    ///
+    /// # Security
+    /// The records are not known yet, so the secrets are those of `rng` alone: unlike [`Self::query`]'s, they
+    /// repeat if `rng` does, and two queries made from one secret show the server the difference of their
+    /// messages. Take a generator of the system's, and do not keep prepared queries across a snapshot of the
+    /// machine or a `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
-        let (s, masks) = self.masks(rng, count);
+        let (s, masks) = self.masks(rng, Asked::Later(count));
         let pads = Zeroizing::new(s.product(&self.h));
         let pads = lwe::columns(&pads, count);
         let prepared = masks.into_iter().zip(pads).map(|(mask, pad)| Prepared {
@@ -216,8 +231,14 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    fn masks<R: CryptoRng + ?Sized>(&self, rng: &mut R, k: usize) -> (Secrets, Vec<Vec<u32>>) {
-        secret::masks(rng, &self.draw, self.params.n(), &self.a, k)
+    fn masks<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        asked: Asked<'_>,
+    ) -> (Secrets, Vec<Vec<u32>>) {
+        let about = (&self.params, &self.seed, self.version);
+        let seeds = secret::seeds(rng, Domain::Simple, about, asked);
+        secret::masks(&seeds, &self.draw, self.params.n(), &self.a)
     }
 
     /// `A s + e + Delta u_j`, rounded, for the column `j` that holds record `index`.

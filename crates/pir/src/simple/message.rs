@@ -12,7 +12,7 @@ use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
 
 /// `H = D A`, `l x n`, each word rounded to [`Params::hint_bits`] bits. The same for every client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Hint {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -20,9 +20,15 @@ pub struct Hint {
     pub(super) words: Vec<u32>,
 }
 
+impl std::fmt::Debug for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Hint", &self.params, self.version)
+    }
+}
+
 /// `b = A s + e + Delta u_j`, `m` words, each rounded to [`Params::query_bits`] bits: without the secret,
 /// indistinguishable from uniform ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) params: Params,
     pub(crate) version: u64,
@@ -30,20 +36,38 @@ pub struct Query {
     pub(crate) b: Vec<u32>,
 }
 
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Query", &self.params, self.version)
+    }
+}
+
 /// `D b`, `l` words, each rounded to 12 bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub(super) params: Params,
     pub(super) version: u64,
     pub(super) words: Vec<u16>,
 }
 
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Answer", &self.params, self.version)
+    }
+}
+
 /// `D b`, `l` whole words: an answer that can be checked before it is rounded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RawAnswer {
     pub(crate) params: Params,
     pub(crate) version: u64,
     pub(crate) words: Vec<u32>,
+}
+
+impl std::fmt::Debug for RawAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "RawAnswer", &self.params, self.version)
+    }
 }
 
 impl Hint {

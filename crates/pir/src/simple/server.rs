@@ -4,17 +4,22 @@ use sordino_lattice::matrix::{Backend, Panels, Vector};
 
 use super::{Answer, Hint, Query, RawAnswer};
 use crate::lwe::{self, Domain, for_row_chunks, round};
-use crate::wire::{check_params, check_scheme, check_version};
+use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Database, Error, Params, Scheme, Seed};
 
 /// A database and what is needed to answer queries on it. Nothing in it is secret.
-#[derive(Debug)]
 pub struct Server {
     pub(super) params: Params,
     pub(super) version: u64,
     backend: Backend,
     seed: Seed,
     pub(super) database: Database,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Server", &self.params, self.version)
+    }
 }
 
 impl Server {

@@ -12,7 +12,7 @@ use crate::wire::{self, Kind, check_params, check_version};
 use crate::{Error, Params, Scheme};
 
 /// What brings a client from one version of the database to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Update {
     /// Layouts before and after.
     from: Params,
@@ -21,6 +21,12 @@ pub struct Update {
     version: u64,
     /// Records and the differences of their digits, `record_len` for each.
     deltas: Vec<(usize, Vec<i16>)>,
+}
+
+impl std::fmt::Debug for Update {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        wire::describe(f, "Update", &self.to, self.version + 1)
+    }
 }
 
 impl Server {
