@@ -386,7 +386,7 @@ fn accuracy(_: &mut Criterion) {
             .count();
         let share = 100.0 * kept as f64 / replies.len() as f64;
         let errors = Statistics::of(pairs.iter().copied());
-        let bound = precision::bound(params.predicted_error(dim), 64, -40.0);
+        let bound = precision::statistical_bound(params.statistical_error(dim), 64, -40.0);
         println!(
             "row, {}: 64x{dim} up {} bytes, down {} bytes; worst of {} errors 2^-{:.2}, rms 2^-{:.2}; a \
              reply of 64 keeps 2^-{:.2} except with probability 2^-40, 2^-19 in {share:.1} % of cases",
@@ -446,7 +446,7 @@ fn accuracy(_: &mut Criterion) {
             column::Reply::encoded_len(&params, dim, count).expect("a shape"),
             column::Hint::encoded_len(&params, dim, count).expect("a shape"),
             errors.rms,
-            params.predicted_error(dim),
+            params.statistical_error(dim),
             10.0 * lost as f64 / queries as f64,
         );
     }

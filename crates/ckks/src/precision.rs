@@ -1,26 +1,61 @@
 //! How far scores are from exact: what is predicted, and what is measured.
 //!
-//! Every parameter set predicts the standard deviation of its scores' errors
-//! ([`dot::Params::predicted_error`](crate::dot::Params::predicted_error),
-//! [`column::Params::predicted_error`](crate::column::Params::predicted_error)). The errors are sums of
-//! thousands of independent terms, so [`bound`] turns that into a bound for a whole reply.
+//! Two predictions, of which one holds for all vectors and one for those without structure:
+//!
+//! | | for | what it is |
+//! |---|---|---|
+//! | [`WorstError`] | every vector and query of the set's norm | what rounding their coordinates can add up to, and a bound on the noise |
+//! | [`statistical_bound`] | vectors and queries whose rounding errors are independent | a standard deviation, times what the probability asks for |
+//!
+//! Coordinates are rounded to a grid. Errors of unlike coordinates cancel each other, so that their sum over `d`
+//! coordinates does not grow with `d`; those of equal ones (constant vectors, integer features over a common norm,
+//! few distinct values) add up, to `sqrt(d)` times half a step of the grid. A public random rotation of all vectors
+//! and queries makes any of them like random ones.
 //!
 //! ```
 //! use sordino_ckks::dot::Params;
 //! use sordino_ckks::precision;
 //!
 //! let params = Params::rlwe_2048_50();
-//! // No score of 1,024 is off by more than this, except with probability 2^-40.
-//! let bound = precision::bound(params.predicted_error(128), 1024, -40.0);
-//! assert!(bound < 2f64.powi(-17));
+//! // No score of 1,024 is off by more than this, except with probability 2^-40, whatever the vectors are.
+//! let worst = params.worst_error(128).bound(1024, -40.0);
+//! assert!(worst < 2f64.powi(-16));
+//! // The same for random ones.
+//! let statistical = precision::statistical_bound(params.statistical_error(128), 1024, -40.0);
+//! assert!(statistical < 2f64.powi(-17));
 //! ```
 
 /// A bound on the worst of `scores` errors of the given standard deviation, exceeded with probability
 /// at most `2^log2_failure`: the union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
+///
+/// With [`dot::Params::statistical_error`](crate::dot::Params::statistical_error) or
+/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors
+/// and queries whose rounding errors are independent, random ones for instance. It does **not** hold for
+/// constant vectors and the like: for those there is [`WorstError::bound`].
 #[must_use]
-pub fn bound(standard_deviation: f64, scores: usize, log2_failure: f64) -> f64 {
+pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f64) -> f64 {
     let log2_tails = 1.0 + (scores.max(1) as f64).log2() - log2_failure;
     standard_deviation * (2.0 * std::f64::consts::LN_2 * log2_tails).sqrt()
+}
+
+/// The error of a score for the worst vectors and query within the set's norm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorstError {
+    /// What rounding adds at most, whatever is drawn: of the coordinates of vectors and query, of the answer
+    /// and of the score. In the units of the score.
+    pub rounding: f64,
+    /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials: it is
+    /// above `x` times this with probability at most `2 exp(-x^2 / 2)`.
+    pub noise: f64,
+}
+
+impl WorstError {
+    /// A bound on the worst of `scores` errors, exceeded with probability at most `2^log2_failure`, for all
+    /// vectors and queries within the set's norm.
+    #[must_use]
+    pub fn bound(self, scores: usize, log2_failure: f64) -> f64 {
+        self.rounding + statistical_bound(self.noise, scores, log2_failure)
+    }
 }
 
 /// The errors of some scores.
@@ -88,8 +123,13 @@ mod tests {
     #[test]
     fn bounds_of_known_tails() {
         // 2 exp(-x^2 / 2) = 2^-128 at x = 13.37.
-        assert!((bound(1.0, 1, -128.0) - 13.37).abs() < 0.01);
-        assert!((bound(1.0, 1, -40.0) - 7.539).abs() < 0.001);
-        assert!(bound(2.0, 1 << 20, -40.0) > bound(2.0, 1 << 10, -40.0));
+        assert!((statistical_bound(1.0, 1, -128.0) - 13.37).abs() < 0.01);
+        assert!((statistical_bound(1.0, 1, -40.0) - 7.539).abs() < 0.001);
+        assert!(statistical_bound(2.0, 1 << 20, -40.0) > statistical_bound(2.0, 1 << 10, -40.0));
+        let worst = WorstError {
+            rounding: 3.0,
+            noise: 1.0,
+        };
+        assert!((worst.bound(1, -40.0) - 10.539).abs() < 0.001);
     }
 }

@@ -80,7 +80,7 @@ fn errors_have_the_predicted_size() {
                 all.extend(errors(&mut rng, &params, 200, dim, 1.0));
             }
             let rms = (all.iter().map(|e| e * e).sum::<f64>() / all.len() as f64).sqrt();
-            let predicted = params.predicted_error(dim);
+            let predicted = params.statistical_error(dim);
             // The estimate of the rms from 2000 errors has a relative error of 1.6 %.
             let ratio = rms / predicted;
             assert!(
@@ -103,8 +103,8 @@ fn worst_errors_stay_within_their_bounds() {
     let (count, dim, target) = (1024, 128, 2f64.powi(-19));
     let (default, fine) = (Params::rlwe_2048_50(), Params::rlwe_2048_50_fine());
     assert!(Reply::encoded_len(&default, dim, 64).unwrap() <= 26_000);
-    assert!(precision::bound(fine.predicted_error(dim), 64, -40.0) <= target);
-    assert!(precision::bound(fine.predicted_error(dim), count, -40.0) <= target);
+    assert!(precision::statistical_bound(fine.statistical_error(dim), 64, -40.0) <= target);
+    assert!(precision::statistical_bound(fine.statistical_error(dim), count, -40.0) <= target);
     for params in [default, fine] {
         let base = vectors(&mut rng, count, dim, 1.0);
         let plaintexts = Plaintexts::encode(&params, &base, dim).unwrap();
@@ -124,7 +124,7 @@ fn worst_errors_stay_within_their_bounds() {
             errors.worst_bits()
         );
         // Fixed randomness: the bound of 2^-20 failures is not left by chance.
-        let bound = precision::bound(params.predicted_error(dim), pairs.len(), -20.0);
+        let bound = precision::statistical_bound(params.statistical_error(dim), pairs.len(), -20.0);
         assert!(errors.worst <= bound, "{:e} {bound:e}", errors.worst);
         assert!(params != fine || errors.worst <= target);
     }
@@ -141,7 +141,7 @@ proptest! {
     ) {
         let params = Params::rlwe_2048_50();
         let mut rng = ChaCha12Rng::from_seed(seed);
-        let bound = 7.0 * params.predicted_error(dim);
+        let bound = 7.0 * params.statistical_error(dim);
         for error in errors(&mut rng, &params, count, dim, norm) {
             prop_assert!(error.abs() < bound, "{error:e} {bound:e}");
         }

@@ -3,25 +3,31 @@
 use sordino_ckks::{column, dot, slot};
 
 #[test]
-fn predicted_errors_equal_the_script() {
+fn statistical_errors_equal_the_script() {
     let (row, fine) = (
         dot::Params::rlwe_2048_50(),
         dot::Params::rlwe_2048_50_fine(),
     );
     let golden = [
-        (row.predicted_error(128), 6.5588e-7),
-        (fine.predicted_error(1536), 1.5968e-7),
-        (column::Params::real_t4().predicted_error(128), 4.8815e-5),
-        (column::Params::real_t8().predicted_error(128), 4.8006e-5),
-        (column::Params::modular_26_t4().predicted_error(128), 1425.3),
-        (column::Params::modular_26_t8().predicted_error(128), 1229.2),
+        (row.statistical_error(128), 6.5591e-7),
+        (fine.statistical_error(1536), 1.5969e-7),
+        (column::Params::real_t4().statistical_error(128), 4.8815e-5),
+        (column::Params::real_t8().statistical_error(128), 4.8006e-5),
         (
-            column::Params::modular_18_exact().predicted_error(128),
-            0.029678,
+            column::Params::modular_26_t4().statistical_error(128),
+            1430.4,
         ),
         (
-            column::Params::modular_18_exact().predicted_error(512),
-            0.035277,
+            column::Params::modular_26_t8().statistical_error(128),
+            1232.2,
+        ),
+        (
+            column::Params::modular_18_exact().statistical_error(128),
+            0.029706,
+        ),
+        (
+            column::Params::modular_18_exact().statistical_error(512),
+            0.035373,
         ),
     ];
     for (found, expected) in golden {
@@ -31,7 +37,7 @@ fn predicted_errors_equal_the_script() {
         );
     }
     // An exact score is wrong with probability below 2^-128: 13.37 standard deviations.
-    assert!(0.5 / column::Params::modular_18_exact().predicted_error(512) > 13.37);
+    assert!(0.5 / column::Params::modular_18_exact().statistical_error(512) > 13.37);
 }
 
 #[test]

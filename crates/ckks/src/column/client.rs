@@ -4,6 +4,8 @@ use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::ring::{Coefficient, Ntt, Poly, add_signed};
+use sordino_lattice::rounding::{nearest, shift};
+use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::Zeroizing;
@@ -14,7 +16,7 @@ use super::query::{Query, SecretKey};
 use super::reply::Reply;
 use super::stamp::{Stamp, check_epoch};
 use crate::dot::{self, N};
-use crate::rounding::{check_norms, nearest};
+use crate::rounding::check_norms;
 use crate::{Error, wire};
 
 /// Numbers of the streams that one secret seed expands to.
@@ -181,8 +183,11 @@ impl Client {
     /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`].
     ///
     /// # Security
-    /// The secret and the errors are drawn from `rng` for this query alone; sampling and encryption run
-    /// in constant time.
+    /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together
+    /// with the query, so that different queries share no secret even if `rng` repeats itself, as generators do in
+    /// a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same
+    /// query from the same state is the same message, and shows only that. Sampling and encryption run in constant
+    /// time.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -194,7 +199,8 @@ impl Client {
         self.check_len(query.len())?;
         check_norms(query, self.shape.dim, self.params.norm_bound())?;
         let scale = self.params.modulus() as f64 / (scale * window);
-        Ok(self.encrypt_message(rng, |i| nearest(f64::from(query[i]) * scale)))
+        let bytes = |x: &f32| u64::from(x.to_bits()).to_le_bytes();
+        Ok(self.encrypt_message(rng, query, bytes, |x| nearest(f64::from(x) * scale)))
     }
 
     /// Encrypts a query of integers in `[-P/2, P/2)` under a fresh secret.
@@ -218,7 +224,10 @@ impl Client {
         self.params.check_modular(query, self.shape.dim)?;
         let q = i128::from(self.params.modulus());
         let half = 1 << (log_p - 1);
-        Ok(self.encrypt_message(rng, |i| ((i128::from(query[i]) * q + half) >> log_p) as i64))
+        let bytes = |x: &i32| i64::from(*x).to_le_bytes();
+        // q is odd, so that only -P/2 is a tie.
+        let message = |x| ((i128::from(x) * q + half) >> log_p) as i64;
+        Ok(self.encrypt_message(rng, query, bytes, message))
     }
 
     fn check_len(&self, found: usize) -> Result<(), Error> {
@@ -231,36 +240,42 @@ impl Client {
         })
     }
 
-    /// Encrypts the message whose coordinate `i`, scaled, is `message(i)`.
-    fn encrypt_message<R: CryptoRng + ?Sized>(
+    /// Encrypts the message of `coordinates`, each scaled by `message`, and hashed as its `bytes` into the seed of
+    /// the secret.
+    fn encrypt_message<R: CryptoRng + ?Sized, T: Copy>(
         &self,
         rng: &mut R,
-        message: impl Fn(usize) -> i64,
+        coordinates: &[T],
+        bytes: impl Fn(&T) -> [u8; 8],
+        message: impl Fn(T) -> i64,
     ) -> (SecretKey, Query) {
         let (plan, shape, dropped) = (self.params.plan(), self.shape, self.params.dropped);
         let modulus = plan.modulus();
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut());
+        let seed = Hedge::new(rng, "sordino-ckks column query")
+            .field(&[self.params.id()])
+            .field(&self.stamp.epoch().to_le_bytes())
+            .words(coordinates, bytes)
+            .seeds::<1>();
         let mut coefficients = Aligned::new(N);
-        ternary::fill(&mut Stream::new(&seed, SECRET), &mut coefficients);
+        ternary::fill(&mut Stream::new(&seed[0], SECRET), &mut coefficients);
         let s = Zeroizing::new(Poly::from_signed(&coefficients, plan).into_ntt(plan));
-        let mut errors = Stream::new(&seed, ERRORS);
+        let mut errors = Stream::new(&seed[0], ERRORS);
         let mut e = Zeroizing::new(Aligned::new(N));
 
         let mut query = Query::zero(self.params, shape, self.stamp.epoch());
         let mut b = Zeroizing::new(Aligned::new(N));
-        let half = (1 << dropped) >> 1;
         for (l, a) in self.a.chunks_exact(N).enumerate() {
             plan.inverse_product(a, &s, &mut b, 0);
-            let coordinates = l * shape.t..shape.dim.min((l + 1) * shape.t);
-            for (residue, i) in b.iter_mut().zip(coordinates) {
-                *residue = modulus.add(*residue, modulus.from_signed(message(i)));
+            let coordinates = coordinates[l * shape.t..].iter().take(shape.t);
+            for (residue, x) in b.iter_mut().zip(coordinates) {
+                *residue = modulus.add(*residue, modulus.from_signed(message(*x)));
             }
             cbd::fill(&mut errors, &mut e);
             add_signed(modulus, &mut b, &e);
             for residue in b.iter_mut() {
-                // q - 1 is a multiple of 2^r, so rounding up ends at q - 1 at most.
-                *residue = (*residue + half) >> dropped;
+                // Ties to even: half a unit too much on average would add up under equal codes. q - 1 is a
+                // multiple of 2^r, so rounding up ends at q - 1 at most.
+                *residue = shift(*residue, dropped);
             }
             query.set(l, &b);
         }

@@ -4,10 +4,12 @@ use std::sync::OnceLock;
 
 use sordino_lattice::Modulus;
 use sordino_lattice::ntt::Plan;
+use sordino_lattice::rounding::nearest;
 use sordino_lattice::sample::cbd;
 
 use crate::Error;
-use crate::rounding::{Switch, check_norms, nearest};
+use crate::precision::WorstError;
+use crate::rounding::{Switch, check_norms};
 
 /// The ring degree `N`.
 pub(crate) const N: usize = 2048;
@@ -92,16 +94,41 @@ impl Params {
         NORM
     }
 
-    /// The predicted standard deviation of a score's error, for a query and vectors of norm one in
-    /// `dim` dimensions: rounding of the vectors and of the query, encryption, rounding of the reply.
+    /// The error of a score in `dim` dimensions for the worst query and vectors of norm up to
+    /// [`Self::norm_bound`].
     #[must_use]
-    pub fn predicted_error(self, dim: usize) -> f64 {
+    pub fn worst_error(self, dim: usize) -> WorstError {
+        let shape = Shape::new(dim, 1);
+        let (root, unit) = ((dim as f64).sqrt(), 1.0 / self.query_scale());
+        let step = WINDOW / (1u64 << self.reply_bits) as f64;
+        // A vector after rounding, in units of the score.
+        let norm = NORM + root / (2.0 * VECTOR_SCALE);
+        // Coordinates of vectors and of the query half a step off each; the reply's half a step and what switching
+        // adds to that; single precision: half a unit in the last place of a score below 2.
+        let coded = NORM * root / (2.0 * VECTOR_SCALE) + norm * root * unit / 2.0;
+        let rounding = coded + 0.501 * step + 2f64.powi(-24);
+        // The error of b meets all vectors of a pack; c1's rounding errors, half a step each, the secret. A
+        // vector in parts has its norm in all of them together.
+        let upload = cbd::VARIANCE + cut_off();
+        let encryption = upload * shape.per as f64 * (norm * unit).powi(2);
+        let reply = (0.501 * step).powi(2) * 2.0 * N as f64 / 3.0;
+        WorstError {
+            rounding,
+            noise: (encryption + reply).sqrt(),
+        }
+    }
+
+    /// The standard deviation of a score's error, for a query and vectors of norm one in `dim` dimensions
+    /// without structure, whose rounding errors are independent: rounding of the vectors and of the query,
+    /// encryption, rounding of the reply. For all others there is [`Self::worst_error`].
+    #[must_use]
+    pub fn statistical_error(self, dim: usize) -> f64 {
         let shape = Shape::new(dim, 1);
         let step = 1.0 / 12.0;
         let vectors = step / VECTOR_SCALE.powi(2);
         let query = step / self.query_scale().powi(2);
         // The error of b meets all vectors of a pack: a polynomial of norm sqrt(per) D_c.
-        let upload = cbd::VARIANCE + f64::from(1u32 << (2 * DROPPED)) * step;
+        let upload = cbd::VARIANCE + cut_off();
         let encryption = upload * shape.per as f64 / self.query_scale().powi(2);
         // c1's rounding errors meet 2N/3 nonzero coefficients of s.
         let reply = (1.0 + 2.0 * N as f64 / 3.0)
@@ -157,6 +184,11 @@ impl Params {
         const { assert!(Modulus::new(Q).is_ok()) };
         Switch::new(plan().modulus(), self.reply_bits)
     }
+}
+
+/// The variance of what dropping the lowest bits of an upload adds, ties to even.
+fn cut_off() -> f64 {
+    f64::from(1u32 << (2 * DROPPED)) / 12.0 + 1.0 / 6.0
 }
 
 /// The transform of the one ring that all sets share.

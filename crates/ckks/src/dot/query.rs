@@ -3,6 +3,8 @@
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ring::{Poly, add_signed};
+use sordino_lattice::rounding::shift;
+use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -58,8 +60,13 @@ pub struct Query {
 /// [`Params::norm_bound`].
 ///
 /// # Security
-/// The query reveals its dimension and nothing else. The secret and the errors are drawn from `rng`
-/// for this query alone; sampling and encryption run in constant time.
+/// The query reveals its dimension and nothing else.
+///
+/// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together
+/// with the query, so that different queries share no secret even if `rng` repeats itself, as generators do in
+/// a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same
+/// query from the same state is the same message, and shows only that. Sampling and encryption run in constant
+/// time.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
     params: &Params,
@@ -71,13 +78,16 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     let shape = Shape::new(dim, 0);
     let mut seed = [0; 32];
     rng.fill_bytes(&mut seed);
-    let mut secret_seed = Zeroizing::new([0; 32]);
-    rng.fill_bytes(secret_seed.as_mut());
+    let secret_seed = Hedge::new(rng, "sordino-ckks dot query")
+        .field(&[params.id()])
+        .field(&seed)
+        .words(query, |x| u64::from(x.to_bits()).to_le_bytes())
+        .seeds::<1>();
 
     let mut coefficients = Aligned::new(N);
-    ternary::fill(&mut Stream::new(&secret_seed, SECRET), &mut coefficients);
+    ternary::fill(&mut Stream::new(&secret_seed[0], SECRET), &mut coefficients);
     let s = Zeroizing::new(Poly::from_signed(&coefficients, plan()).into_ntt(plan()));
-    let mut errors = Stream::new(&secret_seed, ERRORS);
+    let mut errors = Stream::new(&secret_seed[0], ERRORS);
     let mut e = Zeroizing::new(Aligned::new(N));
 
     let modulus = plan().modulus();
@@ -92,11 +102,8 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
         }
         cbd::fill(&mut errors, &mut e);
         add_signed(modulus, &mut sample, &e);
-        b.extend(
-            sample
-                .iter()
-                .map(|&x| (x + (1 << (DROPPED - 1))) >> DROPPED),
-        );
+        // Ties to even: half a unit too much on average would add up under equal coordinates.
+        b.extend(sample.iter().map(|&x| shift(x, DROPPED)));
     }
     let query = Query {
         params: *params,

@@ -3,11 +3,11 @@
 use std::f64::consts::PI;
 
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::rounding::nearest;
 
 use super::ciphertext::Plaintext;
 use super::params::Params;
 use crate::Error;
-use crate::rounding::nearest;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Complex {

@@ -4,6 +4,7 @@ use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::ring::add_signed;
+use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::Stream;
 use sordino_lattice::sample::{cbd, ternary};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -74,6 +75,11 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the plaintext belongs to another parameter set.
+    ///
+    /// # Security
+    /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext, so that different
+    /// plaintexts share neither even if `rng` repeats itself, as generators do in a machine restored from a
+    /// snapshot or after a `fork`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -85,7 +91,14 @@ impl SecretKey {
             b: mut c0,
             a: c1,
             seed,
-        } = self.sample(rng, plans);
+        } = self.sample(
+            Hedge::new(rng, "sordino-ckks slot ciphertext")
+                .field(&(plaintext.level as u64).to_le_bytes())
+                .field(&plaintext.scale.to_le_bytes())
+                // Modulo the first prime alone: the coefficients are below a quarter of it.
+                .words(&plaintext.limbs[..self.n()], |x| x.to_le_bytes()),
+            plans,
+        );
         for (j, (c0, m)) in self
             .limbs_of(&mut c0)
             .zip(plaintext.limbs.chunks_exact(self.n()))
@@ -134,7 +147,10 @@ impl SecretKey {
         let special = params.plan(plans.len() - 1).modulus().q();
         let digits = (0..=params.max_level())
             .map(|i| {
-                let mut digit = self.sample(rng, plans);
+                let hedge = Hedge::new(rng, "sordino-ckks slot rotation key")
+                    .field(&(rotation as u64).to_le_bytes())
+                    .field(&(i as u64).to_le_bytes());
+                let mut digit = self.sample(hedge, plans);
                 // P s(X^g), modulo q_i alone: it is 0 modulo the other primes.
                 let modulus = params.plan(i).modulus();
                 let factor = modulus.reduce(special);
@@ -153,15 +169,18 @@ impl SecretKey {
         }
     }
 
-    /// `(e - a s, a)` modulo the first primes.
-    fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R, plans: &[Plan]) -> Digit {
+    /// `(e - a s, a)` modulo the first primes. What is encrypted is in `hedge`: under this one secret a repeated
+    /// `a` would show the difference of two plaintexts, or of two rotations of the secret.
+    fn sample(&self, hedge: Hedge, plans: &[Plan]) -> Digit {
         let n = self.n();
-        let mut public = [0; 32];
-        rng.fill_bytes(&mut public);
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut());
+        let primes: Vec<u8> = plans
+            .iter()
+            .flat_map(|plan| plan.modulus().q().to_le_bytes())
+            .collect();
+        let seeds = hedge.field(&primes).seeds::<2>();
+        let (public, seed) = (seeds[0], &seeds[1]);
         let mut e = Zeroizing::new(Aligned::new(n));
-        cbd::fill(&mut Stream::new(&seed, 0), &mut e);
+        cbd::fill(&mut Stream::new(seed, 0), &mut e);
         let a = expand(plans, &public);
         let mut b = Aligned::new(plans.len() * n);
         let mut product = Zeroizing::new(Aligned::new(n));

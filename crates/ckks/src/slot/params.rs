@@ -37,7 +37,10 @@ struct Chain {
 }
 
 impl Params {
-    /// `N = 4096`, `log QP = 100`: one plaintext product, no rescaling. Scale `2^22`.
+    /// `N = 4096`, `log QP = 100`: one plaintext product, and no level to rescale it. Scale `2^22`.
+    ///
+    /// Worst errors measured for slots in [-1, 1]: fresh 2e-4, of a sum 3e-4, rotated 7e-3, of a product with a
+    /// plaintext 2e-4.
     #[must_use]
     pub fn slots_2048() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -45,6 +48,9 @@ impl Params {
     }
 
     /// `N = 8192`, `log QP = 140`: one product and its rescaling. Scale `2^40`.
+    ///
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, rotated 6e-8, of a product
+    /// with a plaintext, rescaled, 1.2e-8.
     #[must_use]
     pub fn slots_4096() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -52,6 +58,9 @@ impl Params {
     }
 
     /// `N = 16384`, `log QP = 220`: three products. Scale `2^40`.
+    ///
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, rotated 1.1e-7, of a product
+    /// with a plaintext, rescaled, 4e-8.
     #[must_use]
     pub fn slots_8192() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();

@@ -30,11 +30,11 @@ fn real_errors_have_the_predicted_size() {
                         .map(|(&x, y)| f64::from(x) - y),
                 );
             }
-            let ratio = rms(&errors) / params.predicted_error(dim);
+            let ratio = rms(&errors) / params.statistical_error(dim);
             assert!((0.95..1.05).contains(&ratio), "{}: {ratio}", params.name());
-            assert!(params.predicted_error(dim) < 5e-5);
+            assert!(params.statistical_error(dim) < 5e-5);
             let worst = errors.iter().fold(0f64, |worst, e| worst.max(e.abs()));
-            assert!(worst < 5.5 * params.predicted_error(dim), "{worst:e}");
+            assert!(worst < 5.5 * params.statistical_error(dim), "{worst:e}");
         }
     }
 }
@@ -57,10 +57,10 @@ fn modular_errors_have_the_predicted_size() {
                 error - (error / p).round() * p
             }));
         }
-        let ratio = rms(&errors) / params.predicted_error(dim);
+        let ratio = rms(&errors) / params.statistical_error(dim);
         assert!((0.95..1.05).contains(&ratio), "{}: {ratio}", params.name());
         // In units of a score of unit vectors, R / P.
-        assert!(params.predicted_error(dim) * 2.05 / p < 6e-5);
+        assert!(params.statistical_error(dim) * 2.05 / p < 6e-5);
     }
 }
 
@@ -88,7 +88,7 @@ fn the_exact_set_is_exact() {
             }
         }
         // Half a unit at the standard deviation: a tail below 2^-128 takes 13.37 of them.
-        assert!(0.5 / params.predicted_error(dim) > 13.37, "{dim}");
+        assert!(0.5 / params.statistical_error(dim) > 13.37, "{dim}");
     }
     assert_eq!(
         Database::encode_modular(&params, SEED, &[0; 513], 513).unwrap_err(),
@@ -121,7 +121,7 @@ proptest! {
         prop_assert_eq!(scores.len(), count);
         for (&score, expected) in scores.iter().zip(dots(&query, &base)) {
             let error = f64::from(score) - expected;
-            prop_assert!(error.abs() < 7.0 * params.predicted_error(dim), "{error:e}");
+            prop_assert!(error.abs() < 7.0 * params.statistical_error(dim), "{error:e}");
         }
     }
 }
