@@ -111,7 +111,7 @@ fn search(c: &mut Criterion) {
         let server = Server::new(index).expect("a server");
         let mut transport = InProcess::new(&server);
         let reader = keys.reader();
-        let client = Client::connect(&mut transport, &reader, 0).expect("a client");
+        let client = Client::connect(&mut transport, &reader, None).expect("a client");
         let (mut rng, mut at) = (rng(), 0);
         group.bench_function(BenchmarkId::new(name, &size), |b| {
             b.iter(|| {
@@ -194,7 +194,7 @@ struct Caller {
 impl Caller {
     fn new(loopback: &Loopback, keys: &OwnerKeys, queries: &Vectors) -> Self {
         let mut line = loopback.connect();
-        let client = Client::connect(&mut line, &keys.reader(), 0).expect("a client");
+        let client = Client::connect(&mut line, &keys.reader(), None).expect("a client");
         let mut made = Capture::default();
         for query in queries.rows().take(MADE) {
             let found = client.search(&mut rng(), &mut made, query);

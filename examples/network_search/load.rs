@@ -103,7 +103,7 @@ impl<'a> Work<'a> {
         let count = requests / clients;
         let doing = (0..clients).map(|_| {
             let mut line = party.connect()?;
-            let client = Client::connect(&mut line, &keys.reader(), 0)?;
+            let client = Client::connect(&mut line, &keys.reader(), None)?;
             let mut rng = StdRng::from_rng(&mut rand::rng());
             let mut capture = Capture(Vec::new());
             if what == "requests" {

@@ -153,7 +153,7 @@ fn searches(
     truth: &Truth,
 ) -> Result<Measured, Box<dyn Error>> {
     let mut connection = party.connect()?;
-    let client = Client::connect(&mut connection, &keys.reader(), 0)?;
+    let client = Client::connect(&mut connection, &keys.reader(), None)?;
     let before = connection.traffic();
     let start = Instant::now();
     let mut recall = 0.0;

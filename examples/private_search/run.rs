@@ -85,7 +85,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
     let server = Server::new(index)?;
     let mut transport = InProcess::new(&server);
     let start = Instant::now();
-    let client = Client::connect(&mut transport, &keys.reader(), 0)?;
+    let client = Client::connect(&mut transport, &keys.reader(), None)?;
     let connect = start.elapsed();
     transport.take_exchanges();
     transport.take_server_time();

@@ -68,14 +68,6 @@ pub enum Error {
     /// What goes over the network.
     #[error(transparent)]
     Net(#[from] sordino_net::Error),
-    /// A server has another index than the one that was pinned.
-    #[error("index {found}: this pin file is of index {pinned}")]
-    OtherIndex {
-        /// The index offered.
-        found: String,
-        /// The index pinned.
-        pinned: String,
-    },
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] crate::fpe::Error),
@@ -110,7 +102,6 @@ impl Error {
         match self {
             Self::Search(error) => search_code(error),
             Self::Net(error) => net_code(error),
-            Self::OtherIndex { .. } => INTEGRITY,
             _ => FAILURE,
         }
     }
@@ -130,6 +121,8 @@ fn search_code(error: &Search) -> u8 {
         | Search::Signature
         | Search::Rollback { .. }
         | Search::Fork { .. }
+        | Search::OtherIndex { .. }
+        | Search::Gap { .. }
         | Search::Search => INTEGRITY,
         Search::Transport(error) => match error.downcast_ref() {
             Some(error) => net_code(error),

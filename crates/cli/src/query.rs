@@ -5,7 +5,7 @@ mod pin;
 
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
-use pin::Pin;
+use pin::PinFile;
 use serde::Serialize;
 use sordino_net::{Connection, Endpoint};
 use sordino_search::plan::Bytes;
@@ -147,14 +147,14 @@ fn search<T: Transport + Send>(
     output: Output,
     open: impl Fn() -> Result<T, Error>,
 ) -> Result<(), Error> {
-    let mut pin = args.pin.as_deref().map(Pin::read).transpose()?;
+    let mut pin = args.pin.as_deref().map(PinFile::read).transpose()?;
     let start = Instant::now();
     let mut transports = vec![open()?];
-    let pinned = pin.as_ref().map_or(0, Pin::version);
+    let pinned = pin.as_ref().and_then(PinFile::seen);
     let client = Client::connect(&mut transports[0], keys, pinned)?;
     let connect = start.elapsed();
     if let Some(pin) = &mut pin {
-        pin.follow(client.manifest())?;
+        pin.remember(client.pin())?;
     }
     for _ in 1..usize::from(args.jobs).min(queries.len()) {
         transports.push(open()?);
@@ -201,7 +201,7 @@ fn search<T: Transport + Send>(
     done.sort_by_key(|(answer, _)| answer.query);
     let client = client.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(pin) = &mut pin {
-        pin.follow(client.manifest())?;
+        pin.remember(client.pin())?;
     }
     report(&client, &done, connect, elapsed, output)
 }

@@ -19,9 +19,11 @@ mod local;
 mod masked;
 mod open;
 mod payload;
+mod pin;
 mod sealed;
 
 use download::{Download, Kept};
+pub use pin::Pin;
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -80,24 +82,51 @@ impl Client {
     /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
     /// and the centroids, or the whole index.
     ///
-    /// `pinned` is the newest version that this client has seen, 0 if none: a server that offers
-    /// an older one is refused.
+    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A
+    /// server that offers another index, an older version, or one that does not follow from the pinned one
+    /// by signed manifests, is refused. Where there are versions between the two, the server is asked for
+    /// their manifests, and learns by that which version this client knew.
     ///
     /// # Errors
-    /// If a message is malformed, a signature or digest is wrong, or the version goes back;
+    /// If a message is malformed, or a signature or digest is wrong; [`Error::OtherIndex`],
+    /// [`Error::Rollback`], [`Error::Fork`]; [`Error::Gap`] if the server does not keep manifests that far
+    /// back: a caller who accepts that calls [`connect_over_gap`](Self::connect_over_gap).
     /// [`Error::Stale`] if the server changed to another version in between: connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
-        pinned: u64,
+        pin: Option<&Pin>,
     ) -> Result<Self, Error> {
         let (manifest, received) = offered(transport, keys)?;
-        if manifest.version < pinned {
-            return Err(Error::Rollback {
-                found: manifest.version,
-                pinned,
-            });
-        }
+        let shown = match pin {
+            Some(pin) => pin.follow(&manifest, transport, keys)?,
+            None => 0,
+        };
+        Self::download(transport, keys, manifest, received + shown)
+    }
+
+    /// [`connect`](Self::connect) without a proof that the server's version follows from the pinned one: it
+    /// is the same index, signed by its owner, and not older.
+    ///
+    /// # Errors
+    /// As there, but for [`Error::Gap`].
+    pub fn connect_over_gap(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        pin: &Pin,
+    ) -> Result<Self, Error> {
+        let (manifest, received) = offered(transport, keys)?;
+        pin.check(&manifest)?;
+        Self::download(transport, keys, manifest, received)
+    }
+
+    /// A client of this version, after `received` bytes.
+    fn download(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        manifest: SignedManifest,
+        received: usize,
+    ) -> Result<Self, Error> {
         let mut download = Download::new(transport, &manifest, Kept::default())?;
         let mut client = Self {
             kind: Kind::new(&manifest, keys, &mut download)?,
@@ -121,25 +150,12 @@ impl Client {
     /// come from the same version. After an error the client is as it was.
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect); [`Error::Rollback`] if the server is behind this client,
-    /// [`Error::Fork`] if its index does not follow from the one that this client knows.
+    /// Those of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, received) = offered(transport, &self.keys)?;
-        let (old, new) = (self.manifest.version, manifest.version);
-        if new < old {
-            return Err(Error::Rollback {
-                found: new,
-                pinned: old,
-            });
-        }
-        let same = manifest.digest() == self.manifest.digest();
-        let follows = new > old + 1 || manifest.previous == self.manifest.digest();
-        if manifest.index != self.manifest.index || (new == old && !same) || (new > old && !follows)
-        {
-            return Err(Error::Fork { version: new });
-        }
-        self.bytes_once += received;
-        if same {
+        let shown = self.pin().follow(&manifest, transport, &self.keys)?;
+        self.bytes_once += received + shown;
+        if manifest.version == self.manifest.version {
             return Ok(false);
         }
         let kept = Kept::between(&self.manifest, &manifest);
@@ -164,6 +180,12 @@ impl Client {
         }
         self.bytes_once += download.bytes;
         Ok(true)
+    }
+
+    /// What to store, so that the next [`connect`](Self::connect) goes on from this version.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.manifest)
     }
 
     /// The verified manifest.

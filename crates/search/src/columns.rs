@@ -8,6 +8,7 @@
 use sordino_ckks::column::{Database, Hint, Params};
 
 use crate::manifest::{Columns, Packing};
+use crate::store::Bytes;
 use crate::{Error, index};
 
 /// Bytes of a coordinate.
@@ -68,12 +69,13 @@ impl Rows {
         self.append(&mut database, rows)
     }
 
-    /// All segments encoded for scoring, and their hints, checked against the manifest's digests.
-    pub(crate) fn encode<'a>(
+    /// All segments encoded for scoring, and their hints, checked against the manifest's digests. The
+    /// bytes of each segment are let go before the next is encoded.
+    pub(crate) fn encode(
         self,
         mode: &Columns,
         width: usize,
-        rows: impl IntoIterator<Item = &'a [u8]>,
+        rows: impl IntoIterator<Item = Bytes>,
     ) -> Result<(Database, Vec<Vec<u8>>), Error> {
         let params = self.params(mode.packing);
         let block = params.block_vectors();
@@ -82,7 +84,7 @@ impl Rows {
         let mut database = Database::empty(&params, mode.seed, width, places)?;
         let mut hints = Vec::with_capacity(mode.segments.len());
         for (column, rows) in mode.segments.iter().zip(rows) {
-            let hint = self.append(&mut database, rows)?.to_bytes();
+            let hint = self.append(&mut database, &rows)?.to_bytes();
             index::check_digest("hint", &hint, &column.hint)?;
             hints.push(hint);
         }

@@ -57,6 +57,29 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A new index was to be made in a directory that holds other files.
+    #[error(
+        "{} holds {}, which is not part of an index: choose a directory that is empty or not there yet",
+        path.display(), entry.display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// A file or directory in it.
+        entry: PathBuf,
+    },
+    /// There is no index in a directory.
+    #[error("no index in {}", path.display())]
+    NoIndex {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// All records were to be deleted.
+    #[error("these are all {n} records: an index keeps at least one")]
+    NothingLeft {
+        /// The records there are.
+        n: usize,
+    },
     /// The last change failed at a moment when it may or may not have been made.
     #[error("the last change of {} may or may not have been made: open it anew", path.display())]
     Unsure {
@@ -164,6 +187,25 @@ pub enum Error {
         /// The version offered.
         version: u64,
     },
+    /// The server offers another index than the one that the client knows.
+    #[error("index {}: this client knows index {}", hex(found), hex(pinned))]
+    OtherIndex {
+        /// The id of the index offered.
+        found: [u8; 16],
+        /// The id of the index that is known.
+        pinned: [u8; 16],
+    },
+    /// The server has no manifests that lead from the version that a client knows to the newest.
+    #[error(
+        "nothing shows that version {found} of the index follows from version {pinned}, which this client \
+         knows: the server keeps no manifests that far back"
+    )]
+    Gap {
+        /// The version offered.
+        found: u64,
+        /// The version that is known.
+        pinned: u64,
+    },
     /// The index is of another mode than the call.
     #[error("an index in {found} mode: expected {expected}")]
     Mode {
@@ -185,4 +227,9 @@ pub enum Error {
     /// Homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
+}
+
+/// An index's id as it is printed.
+fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

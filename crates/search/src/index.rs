@@ -6,20 +6,34 @@ use crate::keys::OwnerPublicKey;
 use crate::manifest::{Digest, Part, Routing, Sealed, SignedManifest};
 use crate::seal::TAG_LEN;
 use crate::store::{Bytes, Files, Folder};
-use crate::{Error, router, wire};
+use crate::{Error, history, router, wire};
 
 /// One version of an index: its manifest and the parts that a server keeps.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Index {
     manifest: SignedManifest,
+    /// Manifests before it, newest first, for clients that know one of them: those of the directory that
+    /// it was opened in, none of a file.
+    history: Vec<SignedManifest>,
     /// The manifest's parts that are served, in order.
     parts: Vec<Bytes>,
+}
+
+/// What comes before a version is named by its manifest, so it does not count.
+impl PartialEq for Index {
+    fn eq(&self, other: &Self) -> bool {
+        self.manifest == other.manifest && self.parts == other.parts
+    }
 }
 
 impl Index {
     /// An index of a manifest and its parts, those that are served among them, in order.
     pub(crate) fn new(manifest: SignedManifest, parts: Vec<Bytes>) -> Self {
-        Self { manifest, parts }
+        Self {
+            manifest,
+            history: Vec::new(),
+            parts,
+        }
     }
 
     /// The index's manifest.
@@ -28,12 +42,17 @@ impl Index {
         &self.manifest
     }
 
+    /// Takes the manifests before this one, newest first.
+    pub(crate) fn take_history(&mut self) -> Vec<SignedManifest> {
+        std::mem::take(&mut self.history)
+    }
+
     /// The parts that are served, in the manifest's order.
     pub(crate) fn into_parts(self) -> (SignedManifest, Vec<Bytes>) {
         (self.manifest, self.parts)
     }
 
-    /// The index as one file.
+    /// The index as one file, without the manifests before this version.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = wire::file_head(wire::INDEX);
@@ -76,13 +95,15 @@ impl Index {
         if !rest.is_empty() {
             return Err(malformed(format!("{} bytes after its end", rest.len())));
         }
-        Ok(Self { manifest, parts })
+        Ok(Self::new(manifest, parts))
     }
 
     /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
-    /// byte is checked against the owner's signature. Large parts are mapped, not read.
+    /// byte is checked against the owner's signature. Parts are read into memory.
     ///
-    /// The directory may be changed by its owner at the same time: what was opened stays as it was.
+    /// The directory may be changed by its owner at the same time, and by anybody afterwards: what was
+    /// opened stays as it was. The last 256 manifests before the newest are opened too; where one of them
+    /// cannot be read, those before it are left out.
     ///
     /// # Errors
     /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by
@@ -96,10 +117,11 @@ impl Index {
                 let parts = served(&manifest)?;
                 let parts: Result<Vec<Bytes>, Error> =
                     parts.iter().map(|part| folder.part(part)).collect();
-                Ok(Self {
-                    manifest,
-                    parts: parts?,
-                })
+                let mut index = Self::new(manifest, parts?);
+                let (newest, history) = (&index.manifest, &mut index.history);
+                // Searches do not need it.
+                drop(folder.history(newest, history::KEPT, owner, history));
+                Ok(index)
             });
             // Files that are gone since are those of a version that is not the newest any more.
             let now = folder.current()?;

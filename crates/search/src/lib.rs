@@ -34,6 +34,7 @@ pub mod transport;
 mod base;
 mod columns;
 mod error;
+mod history;
 mod ids;
 mod order;
 mod pad;
@@ -45,7 +46,7 @@ mod seal;
 mod segment;
 mod wire;
 
-pub use client::{Client, Found};
+pub use client::{Client, Found, Pin};
 pub use error::Error;
 pub use index::Index;
 pub use keys::{OwnerKeys, ReaderKeys};

@@ -76,6 +76,11 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Whether there is no version before it.
+    pub(crate) fn is_first(&self) -> bool {
+        self.previous == [0; 32]
+    }
+
     /// Coordinates of a vector as it is stored: the metric may add some.
     #[must_use]
     pub fn width(&self) -> u32 {

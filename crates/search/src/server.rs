@@ -5,8 +5,9 @@ use sordino_pir::simple;
 
 use crate::Error;
 use crate::columns::Rows;
+use crate::history::History;
 use crate::index::Index;
-use crate::manifest::{Columns, Holder, Manifest, Mode, SignedManifest};
+use crate::manifest::{Columns, Holder, Manifest, Mode, Part, SignedManifest};
 use crate::payload::{Fetch, Payloads};
 use crate::store::Bytes;
 use crate::wire::{EDITION_LEN, Edition, Message, message_len};
@@ -32,6 +33,8 @@ use sealed::Sealed;
 pub struct Server {
     manifest: SignedManifest,
     edition: Edition,
+    /// The manifests before this one.
+    history: History,
     /// What clients download once, in the manifest's order.
     given: Vec<Bytes>,
     kind: Kind,
@@ -54,34 +57,41 @@ impl Server {
     ///
     /// # Errors
     /// If the index's parts do not fit its manifest.
-    pub fn new(index: Index) -> Result<Self, Error> {
+    pub fn new(mut index: Index) -> Result<Self, Error> {
+        let history = History::new(&index.take_history());
         let (manifest, served) = index.into_parts();
-        let named = |name| part(&manifest, &served, name);
+        let parts = manifest.parts()?;
+        let stored = parts.iter().filter(|part| part.holder.is_served());
+        // Rows are let go one after the other as they are encoded; the other parts are smaller.
+        let (rows, served): (Vec<Stored>, Vec<Stored>) = stored
+            .zip(served)
+            .partition(|(part, _)| part.name == "rows");
+        let named = |name| find(&served, name);
         let (kind, hints) = match &manifest.mode {
             Mode::Sealed(mode) => {
                 let sealed = Sealed::new(&manifest, mode, named("buckets")?, named("centroids")?)?;
                 (Kind::Sealed(Box::new(sealed)), Vec::new())
             }
             Mode::Local(_) => (Kind::Local, Vec::new()),
-            Mode::Open(mode) => columns(Rows::Open, &manifest, mode, &served)?,
-            Mode::Masked(mode) => columns(Rows::Masked, &manifest, mode, &served)?,
+            Mode::Open(mode) => columns(Rows::Open, &manifest, mode, rows)?,
+            Mode::Masked(mode) => columns(Rows::Masked, &manifest, mode, rows)?,
         };
         let payloads = match &manifest.payloads {
             Some(payloads) => payload_server(payloads, named("payloads")?)?,
             None => None,
         };
-        let (mut served, mut hints) = (served.into_iter(), hints.into_iter());
+        let (mut served, mut hints) = (served.into_iter().peekable(), hints.into_iter());
         let mut given = Vec::new();
-        for part in manifest.parts()? {
+        for part in &parts {
             let bytes = match part.holder {
                 Holder::Clients => hints.next().map(Bytes::from),
-                Holder::Everyone | Holder::Server => served.next(),
-                Holder::Owner => None,
+                _ => served.next_if(|(next, _)| *next == part).map(|next| next.1),
             };
             given.extend(bytes.filter(|_| part.holder.is_given()));
         }
         Ok(Self {
             edition: manifest.edition(),
+            history,
             manifest,
             given,
             kind,
@@ -115,7 +125,8 @@ impl Server {
         let payloads = self.payloads.as_ref();
         let payloads =
             payloads.map_or(0, |pir| self.manifest.k as usize * pir.params().query_len());
-        Ok(message_len(EDITION_LEN + query.max(payloads).max(parts)))
+        let longest = query.max(payloads).max(parts).max(EDITION_LEN);
+        Ok(message_len(EDITION_LEN + longest))
     }
 
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
@@ -130,6 +141,10 @@ impl Server {
             Ok((Message::GetParts, body)) => {
                 let parts = self.edition.strip(body).and_then(|body| self.parts(body));
                 Some(Prepared::new(Message::Parts, parts.ok()?))
+            }
+            Ok((Message::GetHistory, body)) => {
+                let known = Edition::from_bytes(self.edition.strip(body).ok()?)?;
+                Some(Prepared::new(Message::History, self.history.since(known)))
             }
             _ => None,
         }
@@ -218,6 +233,10 @@ impl Server {
                 let parts = self.parts(self.edition.strip(body)?)?;
                 Ok(Asked::Prepared(Prepared::new(Message::Parts, parts)))
             }
+            (Message::GetHistory, body) => {
+                let len = self.edition.strip(body)?.len();
+                Err(malformed(format!("a version of {len} bytes")))
+            }
             (kind, body) => Err(malformed(format!(
                 "{kind:?} of {} bytes is no request",
                 body.len()
@@ -286,34 +305,25 @@ fn payload_server(payloads: &Payloads, records: &[u8]) -> Result<Option<simple::
     Ok(Some(simple::Server::new(database, &params, &seed)?))
 }
 
+/// A part that the server keeps, and its bytes.
+type Stored<'a> = (&'a Part, Bytes);
+
 /// The encoded rows of all segments, and the hints that clients download.
 fn columns(
     form: Rows,
     manifest: &Manifest,
     mode: &Columns,
-    served: &[Bytes],
+    rows: Vec<Stored<'_>>,
 ) -> Result<(Kind, Vec<Vec<u8>>), Error> {
-    let parts = manifest.parts()?;
-    let parts = parts.iter().filter(|part| part.holder.is_served());
-    let rows = parts
-        .zip(served)
-        .filter(|(part, _)| part.name == "rows")
-        .map(|(_, bytes)| &bytes[..]);
+    let rows = rows.into_iter().map(|(_, bytes)| bytes);
     let (database, hints) = form.encode(mode, manifest.width() as usize, rows)?;
     Ok((Kind::Columns(Box::new(database)), hints))
 }
 
 /// The first part of this name.
-fn part<'a>(
-    manifest: &Manifest,
-    served: &'a [Bytes],
-    name: &'static str,
-) -> Result<&'a [u8], Error> {
-    let parts = manifest.parts()?;
-    let mut parts = parts.iter().filter(|part| part.holder.is_served());
-    let at = parts.position(|part| part.name == name);
-    let bytes = at.and_then(|at| served.get(at));
-    bytes.map(|bytes| &bytes[..]).ok_or(Error::Malformed {
+fn find<'a>(served: &'a [Stored<'_>], name: &'static str) -> Result<&'a [u8], Error> {
+    let found = served.iter().find(|(part, _)| part.name == name);
+    found.map(|(_, bytes)| &bytes[..]).ok_or(Error::Malformed {
         what: "index",
         why: format!("no {name}"),
     })

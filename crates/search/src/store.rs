@@ -19,7 +19,7 @@
 //! // A server reads the directory and needs no key.
 //! let server = Server::new(Index::open_dir(dir.path(), &keys.public())?)?;
 //! let mut transport = InProcess::new(&server);
-//! let client = Client::connect(&mut transport, &keys.reader(), 0)?;
+//! let client = Client::connect(&mut transport, &keys.reader(), None)?;
 //! let found = client.search(&mut rng, &mut transport, vectors.row(7))?;
 //! assert!(found.hits.iter().all(|hit| hit.id != 7));
 //! # Ok(())
@@ -49,6 +49,7 @@ mod compact;
 mod create;
 mod disk;
 mod folder;
+mod names;
 mod payloads;
 mod records;
 mod update;
@@ -107,11 +108,12 @@ pub struct Measured {
 }
 
 impl Store {
-    /// Opens a store, to change it. What an interrupted change left is removed.
+    /// Opens a store, to change it. What an interrupted change left is removed; files whose names no index
+    /// gives stay.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open; if there is no index, or the files that
-    /// opening reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
+    /// [`Error::Locked`] if another process has it open; [`Error::NoIndex`]; if the files that opening
+    /// reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys)
     }
@@ -209,7 +211,7 @@ impl<D> std::fmt::Debug for Store<D> {
 
 /// Locks a directory that exists; the lock goes with the file, also when its process dies.
 fn lock(root: &Path) -> Result<File, Error> {
-    let path = root.join("LOCK");
+    let path = root.join(names::LOCK);
     let failed = |source| Error::File {
         path: path.clone(),
         source,

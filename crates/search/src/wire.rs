@@ -76,6 +76,15 @@ impl Edition {
         }
     }
 
+    /// An edition that is all of a body.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (version, digest) = bytes.split_first_chunk()?;
+        Some(Self {
+            version: u64::from_le_bytes(*version),
+            digest: digest.try_into().ok()?,
+        })
+    }
+
     pub(crate) fn to_bytes(self) -> [u8; EDITION_LEN] {
         let mut bytes = [0; EDITION_LEN];
         bytes[..8].copy_from_slice(&self.version.to_le_bytes());
@@ -131,10 +140,14 @@ pub(crate) enum Message {
     FetchPayloads = 109,
     /// As many PIR answers, in the same order.
     Payloads = 110,
+    /// The edition, and the older edition that the client knows: asks for the manifests between them.
+    GetHistory = 111,
+    /// The manifests, newest first, each with its length before it.
+    History = 112,
 }
 
 impl Message {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::GetManifest,
         Self::Manifest,
         Self::GetParts,
@@ -145,6 +158,8 @@ impl Message {
         Self::Fetched,
         Self::FetchPayloads,
         Self::Payloads,
+        Self::GetHistory,
+        Self::History,
     ];
 
     /// The message with this body.
@@ -251,6 +266,15 @@ mod tests {
         let mut longer = bytes.clone();
         longer.push(0);
         assert!(Message::read(&longer).is_err());
+    }
+
+    #[test]
+    fn an_edition_reads_back_and_nothing_else_does() {
+        let edition = Edition::new(7, &[9; 32]);
+        let bytes = edition.to_bytes();
+        assert_eq!(Edition::from_bytes(&bytes), Some(edition));
+        assert_eq!(Edition::from_bytes(&bytes[1..]), None);
+        assert_eq!(Edition::from_bytes(&[&bytes[..], &[0]].concat()), None);
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn every_mode_finds_what_exact_search_finds() {
         };
         let server = Server::new(index).unwrap();
         let mut transport = InProcess::new(&server);
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         let mut recall = 0.0;
         for (at, query) in set.queries.rows().enumerate() {
             let found = client
@@ -133,7 +133,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
     assert_eq!(read, index);
     let server = Server::new(index).unwrap();
     let mut transport = InProcess::new(&server);
-    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     transport.take_exchanges();
     let mut recall = 0.0;
     for (at, query) in queries.rows().enumerate() {
@@ -156,7 +156,7 @@ fn an_observer_sees_the_same_for_every_query() {
         };
         let server = Server::new(index).unwrap();
         let mut transport = InProcess::new(&server);
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         assert_eq!(transport.take_exchanges().len(), 2);
         let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
         let extremes = [vec![1e30; DIM], vec![-1e-30; DIM], {
@@ -205,7 +205,7 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
             server: &server,
             requests: Vec::new(),
         };
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         transport.requests.clear();
         let mut rng = rng(3);
         for _ in 0..2 {
@@ -244,7 +244,7 @@ fn a_batch_answers_as_its_requests_alone_would_be_answered() {
             server: &server,
             requests: Vec::new(),
         };
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         for query in set.queries.rows().take(5) {
             client.search(&mut rng(5), &mut transport, query).unwrap();
         }
@@ -298,7 +298,7 @@ fn an_index_survives_its_file() {
         let [a, b] = [index, read].map(|index| {
             let server = Server::new(index).unwrap();
             let mut transport = InProcess::new(&server);
-            let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+            let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
             client
                 .search(&mut rng(4), &mut transport, set.queries.row(3))
                 .unwrap()
@@ -342,7 +342,7 @@ fn callers_mistakes_are_named_and_send_nothing() {
     let set = set();
     let server = Server::new(sealed(&set, Routing::Downloaded)).unwrap();
     let mut transport = InProcess::new(&server);
-    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     transport.take_exchanges();
     let mut search = |query: &[f32]| {
         client
@@ -401,7 +401,7 @@ fn a_tiny_set_works_too() {
         ] {
             let server = Server::new(index.unwrap()).unwrap();
             let mut transport = InProcess::new(&server);
-            let client = Client::connect(&mut transport, &keys.reader(), 0).unwrap();
+            let client = Client::connect(&mut transport, &keys.reader(), None).unwrap();
             let found = client.search(rng, &mut transport, base.row(0)).unwrap();
             assert_eq!(found.hits[0].id, 0);
             assert_eq!(found.hits.len(), n);

@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::transport::Exchange;
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
-    build, recall::Scored, synthetic,
+    Client, Error, InProcess, Index, OwnerKeys, Pin, Plan, Routing, Server, Transport, Vectors,
+    Wish, build, recall::Scored, synthetic,
 };
 
 const DIM: usize = 16;
@@ -142,7 +142,7 @@ fn tampered(
 fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_nothing() {
     for routing in Routing::ALL {
         let server = Server::new(sealed(routing)).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let kinds = match routing {
@@ -192,7 +192,7 @@ type Tamper = fn(&mut Vec<u8>);
 fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
     for index in [open(), masked()] {
         let server = Server::new(index).unwrap();
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
         let (honest, messages) = tampered(&server, &client, 0, |_| ());
         let honest = honest.unwrap();
         let refused: [(&str, Tamper); 9] = [
@@ -252,7 +252,7 @@ fn a_changed_manifest_or_setup_is_refused_before_any_query() {
                     kind,
                     change,
                 };
-                let connected = Client::connect(&mut transport, &keys().reader(), 0);
+                let connected = Client::connect(&mut transport, &keys().reader(), None);
                 assert!(connected.is_err(), "kind {kind}, byte {at}");
             }
             for len in [0, 3, 15, 16, 17, 1000] {
@@ -262,7 +262,7 @@ fn a_changed_manifest_or_setup_is_refused_before_any_query() {
                     kind,
                     change,
                 };
-                assert!(Client::connect(&mut transport, &keys().reader(), 0).is_err());
+                assert!(Client::connect(&mut transport, &keys().reader(), None).is_err());
             }
         }
     }
@@ -272,7 +272,12 @@ fn a_changed_manifest_or_setup_is_refused_before_any_query() {
 fn an_older_version_and_another_owner_are_refused() {
     let server = Server::new(local()).unwrap();
     let mut transport = InProcess::new(&server);
-    let older = Client::connect(&mut transport, &keys().reader(), 2);
+    let offered = Client::connect(&mut transport, &keys().reader(), None).unwrap();
+    let newer = Pin {
+        version: 2,
+        ..offered.pin()
+    };
+    let older = Client::connect(&mut transport, &keys().reader(), Some(&newer));
     assert!(matches!(
         older,
         Err(Error::Rollback {
@@ -282,7 +287,7 @@ fn an_older_version_and_another_owner_are_refused() {
     ));
     let stranger = OwnerKeys::from_master([8; 32]).reader();
     assert!(matches!(
-        Client::connect(&mut transport, &stranger, 0),
+        Client::connect(&mut transport, &stranger, None),
         Err(Error::Signature)
     ));
 }
@@ -292,7 +297,7 @@ proptest! {
 
     #[test]
     fn a_server_survives_any_message(
-        kind in 99u16..111,
+        kind in 99u16..114,
         body in prop::collection::vec(any::<u8>(), 0..3000),
         honest_len in any::<bool>(),
         raw in any::<bool>(),

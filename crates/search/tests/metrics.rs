@@ -67,7 +67,7 @@ fn measured(
     let index = Index::open_dir(dir.path(), &keys().public()).expect("an index");
     let server = Server::new(index).expect("a server");
     let mut transport = InProcess::new(&server);
-    let client = Client::connect(&mut transport, &keys().reader(), 0).expect("a client");
+    let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
     let mut found = 0;
     for query in queries.rows() {
         let truth = nearest(metric, &base, query);

@@ -88,7 +88,7 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         store.verify().unwrap();
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         transport.take_exchanges();
         let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
         for query in queries.rows().chain(base.rows().take(3)) {
@@ -120,7 +120,7 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
         store.delete(&mut rng(2), &gone).unwrap();
         let server = serve(dir.path());
         let mut transport = InProcess::new(&server);
-        let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
         transport.take_exchanges();
         let found = client
             .search(&mut rng(3), &mut transport, base.row(1))
@@ -146,7 +146,7 @@ fn payloads_follow_their_records_through_changes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(dir.path(), &base, 1, Form::Masked(Packing::T4), 20);
     let server = serve(dir.path());
-    let mut client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+    let mut client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
     let first = store.manifest().payloads.clone().unwrap();
 
     let new = synthetic::uniform(2, DIM, 8);
@@ -217,7 +217,7 @@ fn a_plan_says_what_payloads_will_move() {
         drop(store(dir.path(), &base, K, Form::Masked(Packing::T4), most));
         let moved = |server: &Server| {
             let mut transport = InProcess::new(server);
-            let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+            let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
             // The first reply is the manifest.
             let parts = &transport.take_exchanges()[1..];
             let once: usize = parts.iter().map(|seen| seen.down - HEAD).sum();
@@ -284,7 +284,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
         let client = |dir| {
             let server = serve(dir);
             let mut transport = InProcess::new(&server);
-            Client::connect(&mut transport, &keys().reader(), 0).unwrap()
+            Client::connect(&mut transport, &keys().reader(), None).unwrap()
         };
         let mut client = client(dir.path());
         // The reply with the parts, and the bytes in it of payloads' parts and of others.
@@ -389,7 +389,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         let dir = tempfile::tempdir().unwrap();
         drop(store(dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
-        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), 0).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
         let search = |kind, at| {
             let mut transport = Tampering {
                 inner: InProcess::new(&server),

@@ -144,7 +144,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
     let server = Server::new(index)?;
     let mut transport = InProcess::new(&server);
     let start = Instant::now();
-    let client = Client::connect(&mut transport, keys, 0)?;
+    let client = Client::connect(&mut transport, keys, None)?;
     let connect = start.elapsed();
     let mut rng = random()?;
     // One to warm up: it faults pages in.

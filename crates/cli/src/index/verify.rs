@@ -39,11 +39,10 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let file = keys::KeyFile::read(&args.key)?;
     let report = if file.kind() == keys::Kind::Owner {
-        let store = Store::open(&args.index, &keys::owner(&args.key)?)?;
-        let verified = store.verify()?;
+        let verified = Store::verify_dir(&args.index, &keys::owner(&args.key)?)?;
         Report {
             index: args.index.clone(),
-            version: store.version(),
+            version: verified.version,
             full: true,
             versions: Some(verified.versions),
             records: Some(verified.records),

@@ -4,8 +4,7 @@
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
-use sordino_search::Error as Search;
-use sordino_search::manifest::SignedManifest;
+use sordino_search::Pin;
 use std::{
     fs::File,
     io::{self, Read, Write},
@@ -18,19 +17,40 @@ const MAX_FILE: u64 = 1 << 12;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Seen {
+struct Line {
     index: String,
     version: u64,
     manifest: String,
 }
 
-/// A pin file.
-pub(super) struct Pin {
-    path: PathBuf,
-    seen: Option<Seen>,
+impl Line {
+    fn of(pin: &Pin) -> Self {
+        Self {
+            index: hex::encode(pin.index),
+            version: pin.version,
+            manifest: hex::encode(pin.manifest),
+        }
+    }
+
+    fn pin(&self) -> Option<Pin> {
+        let mut pin = Pin {
+            index: [0; 16],
+            version: self.version,
+            manifest: [0; 32],
+        };
+        hex::decode_to_slice(&self.index, &mut pin.index).ok()?;
+        hex::decode_to_slice(&self.manifest, &mut pin.manifest).ok()?;
+        Some(pin)
+    }
 }
 
-impl Pin {
+/// A pin file.
+pub(super) struct PinFile {
+    path: PathBuf,
+    seen: Option<Pin>,
+}
+
+impl PinFile {
     /// Reads a pin file; there need not be one yet.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let mut text = String::new();
@@ -38,9 +58,10 @@ impl Pin {
             Ok(file) => {
                 let read = file.take(MAX_FILE).read_to_string(&mut text);
                 read.map_err(Error::at(path))?;
-                let seen = serde_json::from_str(&text);
+                let line: Option<Line> = serde_json::from_str(&text).ok();
+                let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                Some(seen.map_err(|_| Error::KeyFile {
+                Some(pin.ok_or_else(|| Error::KeyFile {
                     path: path.to_owned(),
                     why: "not a pin file: look at it, and remove it to trust the server anew",
                 })?)
@@ -52,50 +73,23 @@ impl Pin {
         Ok(Self { path, seen })
     }
 
-    /// The newest version seen, 0 if none.
-    pub(super) fn version(&self) -> u64 {
-        self.seen.as_ref().map_or(0, |seen| seen.version)
+    /// The newest version seen, if any.
+    pub(super) fn seen(&self) -> Option<&Pin> {
+        self.seen.as_ref()
     }
 
-    /// Checks that an index goes on from what was seen, and remembers it.
-    pub(super) fn follow(&mut self, manifest: &SignedManifest) -> Result<(), Error> {
-        let new = Seen {
-            index: hex::encode(manifest.index),
-            version: manifest.version,
-            manifest: hex::encode(manifest.digest()),
-        };
-        if self.check(&new)? {
+    /// Remembers what a client has followed the index to.
+    pub(super) fn remember(&mut self, new: Pin) -> Result<(), Error> {
+        if self.seen == Some(new) {
             return Ok(());
         }
-        self.write(&new)?;
+        self.write(&Line::of(&new))?;
         self.seen = Some(new);
         Ok(())
     }
 
-    /// Whether it is what was seen last; an error if it does not follow from that.
-    fn check(&self, new: &Seen) -> Result<bool, Error> {
-        let Some(seen) = &self.seen else {
-            return Ok(false);
-        };
-        if seen.index != new.index {
-            return Err(Error::OtherIndex {
-                found: new.index.clone(),
-                pinned: seen.index.clone(),
-            });
-        }
-        if new.version < seen.version {
-            let (found, pinned) = (new.version, seen.version);
-            return Err(Search::Rollback { found, pinned }.into());
-        }
-        if new.version == seen.version && new.manifest != seen.manifest {
-            let version = new.version;
-            return Err(Search::Fork { version }.into());
-        }
-        Ok(new.version == seen.version)
-    }
-
     /// Puts a whole file in the place of the old one.
-    fn write(&self, new: &Seen) -> Result<(), Error> {
+    fn write(&self, new: &Line) -> Result<(), Error> {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -115,33 +109,21 @@ impl Pin {
 mod tests {
     use super::*;
 
-    fn seen(index: &str, version: u64, manifest: &str) -> Seen {
-        Seen {
-            index: index.into(),
-            version,
-            manifest: manifest.into(),
-        }
-    }
-
     #[test]
-    fn what_was_seen_is_not_gone_back_on() {
+    fn what_was_seen_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pin");
-        let mut pin = Pin::read(&path).unwrap();
-        assert_eq!(pin.version(), 0);
-        assert!(!pin.check(&seen("a", 3, "m3")).unwrap());
-        pin.write(&seen("a", 3, "m3")).unwrap();
-        pin = Pin::read(&path).unwrap();
-        assert_eq!(pin.version(), 3);
-        assert!(pin.check(&seen("a", 3, "m3")).unwrap());
-        assert!(!pin.check(&seen("a", 4, "m4")).unwrap());
-        for wrong in [
-            seen("a", 2, "m2"),
-            seen("a", 3, "other"),
-            seen("b", 9, "m9"),
-        ] {
-            let error = pin.check(&wrong).unwrap_err();
-            assert_eq!(error.exit_code(), crate::INTEGRITY, "{error}");
+        let mut file = PinFile::read(&path).unwrap();
+        assert_eq!(file.seen(), None);
+        for version in [3, 4] {
+            let pin = Pin {
+                index: [0xab; 16],
+                version,
+                manifest: [7; 32],
+            };
+            file.remember(pin).unwrap();
+            file = PinFile::read(&path).unwrap();
+            assert_eq!(file.seen(), Some(&pin));
         }
     }
 
@@ -154,11 +136,12 @@ mod tests {
             "{}",
             "{\"index\":\"a\",\"version\":-1,\"manifest\":\"\"}",
             "\u{0}",
+            "{\"index\":\"ab\",\"version\":1,\"manifest\":\"cd\"}",
         ] {
             std::fs::write(&path, text).unwrap();
-            assert!(Pin::read(&path).is_err(), "{text}");
+            assert!(PinFile::read(&path).is_err(), "{text}");
         }
         std::fs::write(&path, [0xff; 5000]).unwrap();
-        assert!(Pin::read(&path).is_err());
+        assert!(PinFile::read(&path).is_err());
     }
 }

@@ -68,7 +68,7 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     until(|| held(&mut flood) == 3);
     // Whole searches, while the flood goes on.
     let mut connection = connect(&running);
-    let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
     for seed in 0..3 {
         flood.extend(elsewhere(running.address(), 20));
         let query = set.queries.row(0);

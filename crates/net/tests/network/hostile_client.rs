@@ -23,7 +23,7 @@ use crate::parties::{
 /// That somebody else is still served.
 pub(crate) fn still_serves(running: &Running) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
-    Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    Client::connect(&mut connection, &owner().reader(), None).unwrap();
 }
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
@@ -350,7 +350,7 @@ fn a_client_that_goes_away_leaves_nothing_behind() {
     let running = open_door(server(4, &set), Limits::default());
     for round in 0..10 {
         let mut connection = connect(&running);
-        let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+        let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
         std::thread::spawn(move || {
             let _ = client.search(&mut rng(round), &mut connection, &[1.0; 32]);
         });

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sordino_net::schema::search_server::{Search, SearchServer};
 use sordino_net::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
 use sordino_net::{Connection, Deadlines, Endpoint, Error};
-use sordino_search::{Client, Server};
+use sordino_search::{Client, Pin, Server};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
@@ -230,7 +230,7 @@ fn changed_replies_are_refused_as_in_process() {
             reply[4] = 9;
         }
     });
-    let refused = Client::connect(&mut lying.connect(), &owner().reader(), 0);
+    let refused = Client::connect(&mut lying.connect(), &owner().reader(), None);
     assert!(
         matches!(
             refused,
@@ -245,14 +245,14 @@ fn changed_replies_are_refused_as_in_process() {
         }
     });
     let mut connection = lying.connect();
-    let client = Client::connect(&mut connection, &owner().reader(), 0).unwrap();
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
     let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert!(matches!(found, Err(sordino_search::Error::Search)));
     assert_eq!(lying.calls.load(Ordering::SeqCst), 3);
 
     // An error in place of scores: the transport's, and the search ends without another message.
     let lying = Lying::serve(|_| Err(Status::internal("\u{1b}[31mno\n".repeat(300))));
-    let refused = Client::connect(&mut lying.connect(), &owner().reader(), 0).unwrap_err();
+    let refused = Client::connect(&mut lying.connect(), &owner().reader(), None).unwrap_err();
     let text = refused.to_string();
     assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text}");
     assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
@@ -262,7 +262,12 @@ fn changed_replies_are_refused_as_in_process() {
 fn an_older_version_and_another_owners_are_refused_over_the_network() {
     let set = set();
     let lying = tampered(server(4, &set), |_, _| ());
-    let older = Client::connect(&mut lying.connect(), &owner().reader(), 2);
+    let offered = Client::connect(&mut lying.connect(), &owner().reader(), None).unwrap();
+    let newer = Pin {
+        version: 2,
+        ..offered.pin()
+    };
+    let older = Client::connect(&mut lying.connect(), &owner().reader(), Some(&newer));
     assert!(matches!(
         older,
         Err(sordino_search::Error::Rollback {
@@ -271,6 +276,6 @@ fn an_older_version_and_another_owners_are_refused_over_the_network() {
         })
     ));
     let other = sordino_search::OwnerKeys::from_master([9; 32]).reader();
-    let refused = Client::connect(&mut lying.connect(), &other, 0);
+    let refused = Client::connect(&mut lying.connect(), &other, None);
     assert!(matches!(refused, Err(sordino_search::Error::Signature)));
 }

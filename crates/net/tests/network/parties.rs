@@ -179,6 +179,6 @@ impl Transport for Recorder<'_> {
 /// The request for what a client of this server downloads once.
 pub(crate) fn parts_request(server: &Server) -> Vec<u8> {
     let mut recorder = Recorder(server, Vec::new());
-    Client::connect(&mut recorder, &owner().reader(), 0).expect("a client");
+    Client::connect(&mut recorder, &owner().reader(), None).expect("a client");
     recorder.1.pop().expect("a request")
 }

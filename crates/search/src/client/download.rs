@@ -12,7 +12,9 @@ const REPLY: u64 = 8 << 20;
 
 /// Parts that arrived, checked against the manifest.
 pub(super) struct Download {
-    parts: HashMap<Digest, Vec<u8>>,
+    /// Each with the number of times that the manifest names it: segments of equal vectors have equal
+    /// hints in open mode.
+    parts: HashMap<Digest, (Vec<u8>, usize)>,
     /// Bytes of the replies.
     pub(super) bytes: usize,
 }
@@ -72,17 +74,25 @@ impl Download {
                 });
             };
             index::check_digest(part.name, bytes, &part.digest)?;
-            self.parts.insert(part.digest, bytes.to_vec());
+            let new = || (bytes.to_vec(), 0);
+            self.parts.entry(part.digest).or_insert_with(new).1 += 1;
             rest = after;
         }
         self.bytes += reply.len();
         Ok(())
     }
 
-    /// The part with this digest.
+    /// The part with this digest, as often as the manifest names it.
     pub(super) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
-        let part = self.parts.remove(digest);
-        part.ok_or(Error::Digest { what: "parts" })
+        let missing = Error::Digest { what: "parts" };
+        let (bytes, left) = self.parts.get_mut(digest).ok_or(missing)?;
+        *left -= 1;
+        if *left > 0 {
+            return Ok(bytes.clone());
+        }
+        let bytes = std::mem::take(bytes);
+        self.parts.remove(digest);
+        Ok(bytes)
     }
 }
 

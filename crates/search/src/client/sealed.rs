@@ -290,7 +290,7 @@ mod tests {
         let reader = keys.reader();
         let server = Server::new(index).unwrap();
         let mut transport = InProcess::new(&server);
-        let client = crate::Client::connect(&mut transport, &reader, 0).unwrap();
+        let client = crate::Client::connect(&mut transport, &reader, None).unwrap();
 
         let seal = |kind| reader.seal(kind, &mode.base.id, mode.base.version);
         let centroids = seal("centroids").open(0, &[], &centroids).unwrap();

@@ -63,7 +63,7 @@ impl Draft {
             mode: self.mode.clone(),
             ..frame
         };
-        if manifest.previous == [0; 32] {
+        if manifest.is_first() {
             manifest.index = build::index_id(keys, &manifest);
         }
         let signed = SignedManifest::sign(manifest, keys);
@@ -114,8 +114,9 @@ impl<D: Disk> Store<D> {
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = scribe.version();
         let signed = draft.finish(rng, &self.folder, &self.keys, scribe, frame)?;
+        self.folder.prepare(&signed)?;
         self.unsure = true;
-        self.folder.switch(&signed)?;
+        self.folder.switch()?;
         self.unsure = false;
         // The version before stays whole for servers that are just opening it.
         let mut keep = self.manifest.parts()?;
@@ -128,6 +129,17 @@ impl<D: Disk> Store<D> {
         Ok(self.manifest.version)
     }
 
+    /// Ends a change: what one that failed has written is removed, so that a full disk has room again.
+    pub(super) fn settle<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
+        // A version that may have become the newest needs its parts.
+        if made.is_err() && !self.unsure {
+            self.folder.discard();
+        } else {
+            self.folder.keep();
+        }
+        made
+    }
+
     /// All signed manifests from the newest back to the first, each checked against the digest in the
     /// one after it.
     ///
@@ -136,10 +148,10 @@ impl<D: Disk> Store<D> {
     pub fn history(&self) -> Result<Vec<SignedManifest>, Error> {
         let owner = self.keys.public();
         let mut versions = vec![self.manifest.clone()];
-        while let Some(newer) = versions.last().filter(|newer| newer.previous != [0; 32]) {
-            let older = self.folder.manifest_before(newer, &owner)?;
-            versions.push(older);
-        }
+        let mut before = Vec::new();
+        self.folder
+            .history(&self.manifest, usize::MAX, &owner, &mut before)?;
+        versions.append(&mut before);
         Ok(versions)
     }
 }

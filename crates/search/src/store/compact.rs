@@ -6,7 +6,7 @@ use super::commit::Draft;
 use super::create::{SEGMENT, Waiting};
 use super::{Disk, Store, records};
 use crate::Error;
-use crate::build::Step;
+use crate::build::{Step, random};
 use crate::manifest::{Mode, Sealed};
 use crate::plan::Wish;
 
@@ -34,6 +34,17 @@ impl<D: Disk> Store<D> {
         if kept == self.sets.len() || (self.sets.len() == 1 && self.dead[0].is_empty()) {
             return Ok(self.version());
         }
+        let made = self.compacted(rng, kept, progress);
+        self.settle(made)
+    }
+
+    /// Writes all segments but the first `kept` anew.
+    fn compacted<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        kept: usize,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<u64, Error> {
         let keys = self.keys.clone();
         let scribe = self.scribe(&keys);
         let reader = keys.reader();
@@ -44,6 +55,11 @@ impl<D: Disk> Store<D> {
         let sealed = match &mut draft.mode {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
+                if kept == 0 {
+                    // All hints are made anew, so queries need not share their public polynomials with
+                    // those of earlier versions any longer.
+                    mode.seed = random(rng);
+                }
                 None
             }
             Mode::Local(mode) => {

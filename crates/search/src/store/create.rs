@@ -12,7 +12,9 @@ use crate::build::{Step, column, form, random, units};
 use crate::columns::Rows;
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
-use crate::manifest::{Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing, Segment};
+use crate::manifest::{
+    Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing, Segment, SignedManifest,
+};
 use crate::metric::{AsQuery, Space};
 use crate::plan::{Plan, Wish};
 use crate::recall::number;
@@ -188,10 +190,11 @@ impl Store {
     /// sealed mode, never held as a whole. `progress` is told of each step of each segment.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is an index, [`Error::K`], [`Error::Dimension`], [`Error::RepeatedId`],
-    /// [`Error::Vectors`] for no vectors, for a zero vector under the cosine and for one beyond the bound
-    /// of another metric, [`Error::Segments`] for a stream of more than 160 million records, and the
-    /// stream's own. The directory then has no index.
+    /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
+    /// making of an index left that was interrupted; then nothing is touched. [`Error::K`],
+    /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
+    /// under the cosine and for one beyond the bound of another metric, [`Error::Segments`] for a stream of
+    /// more than 160 million records, and the stream's own. The directory then has no index.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -219,15 +222,53 @@ impl<D: Disk> Store<D> {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        folder.create()?;
+        folder.check_free()?;
+        folder.create_root()?;
         let lock = lock(folder.root())?;
-        if folder.has_index() {
-            return Err(Error::Exists {
-                path: folder.root().to_owned(),
-            });
-        }
+        // Only now does nobody else make one.
+        folder.check_free()?;
+        folder.create()?;
+        let made = First::write(rng, &folder, keys, spec, batches.into_iter(), progress);
+        let First {
+            manifest,
+            draft,
+            measured,
+        } = made.inspect_err(|_| folder.discard())?;
+        // From here on it may be the newest version, whatever fails.
+        folder.keep();
+        folder.switch()?;
+        drop(folder.collect(&manifest.parts()?));
+        Ok(Self {
+            highest: manifest.version,
+            folder,
+            keys: keys.clone(),
+            manifest,
+            sets: draft.sets,
+            dead: draft.dead,
+            unsure: false,
+            measured,
+            _lock: lock,
+        })
+    }
+}
+
+/// The first version of an index, written and prepared but not made the newest.
+struct First {
+    manifest: SignedManifest,
+    draft: Draft,
+    measured: Option<Measured>,
+}
+
+impl First {
+    fn write<D: Disk, R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        folder: &Folder<D>,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        mut batches: impl Iterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
         let version = folder.highest()? + 1;
-        let mut batches = batches.into_iter();
         let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
         let dim = first.vectors.dim();
         if dim > MAX_DIM as usize {
@@ -249,7 +290,7 @@ impl<D: Disk> Store<D> {
             seen: IdSet::default(),
             payloads: None,
         };
-        let (draft, measured) = stream.write(rng, &folder, &scribe, spec, batches, progress)?;
+        let (draft, measured) = stream.write(rng, folder, &scribe, spec, batches, progress)?;
 
         let n: usize = draft.sets.iter().map(IdSet::len).sum();
         if !(1..=n.min(MAX_K as usize)).contains(&spec.k) {
@@ -269,19 +310,12 @@ impl<D: Disk> Store<D> {
             payloads: None,
             mode: draft.mode.clone(),
         };
-        let manifest = draft.finish(rng, &folder, keys, &scribe, frame)?;
-        folder.switch(&manifest)?;
-        drop(folder.collect(&manifest.parts()?));
+        let manifest = draft.finish(rng, folder, keys, &scribe, frame)?;
+        folder.prepare(&manifest)?;
         Ok(Self {
-            folder,
-            keys: keys.clone(),
             manifest,
-            sets: draft.sets,
-            dead: draft.dead,
-            highest: version,
-            unsure: false,
+            draft,
             measured,
-            _lock: lock,
         })
     }
 }

@@ -9,11 +9,30 @@ use super::records::find;
 use super::{Disk, Folder, Store};
 use crate::Error;
 use crate::ids::IdSet;
+use crate::keys::ReaderKeys;
+use crate::manifest::Manifest;
 use crate::payload::{Class, Opener};
 use crate::segment::Scribe;
 
 /// Payloads by record id.
 pub(super) type Changes = BTreeMap<u32, Vec<u8>>;
+
+/// All payloads by record id, if the records have any.
+pub(super) fn read<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+) -> Result<Option<Changes>, Error> {
+    let Some(payloads) = &manifest.payloads else {
+        return Ok(None);
+    };
+    let parts = manifest.parts()?;
+    let ids = folder.part(find(&parts, "payload ids", None)?)?;
+    let records = folder.part(find(&parts, "payloads", None)?)?;
+    let opener = Opener::new(payloads, reader, &ids)?;
+    let all = opener.open_all(&records)?;
+    Ok(Some(all.into_iter().collect()))
+}
 
 impl Draft {
     /// The ids of the records that are there.
@@ -58,15 +77,7 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// If a file cannot be read or is damaged.
     pub fn payloads(&self) -> Result<Option<BTreeMap<u32, Vec<u8>>>, Error> {
-        let Some(payloads) = &self.manifest.payloads else {
-            return Ok(None);
-        };
-        let parts = self.manifest.parts()?;
-        let ids = self.folder.part(find(&parts, "payload ids", None)?)?;
-        let records = self.folder.part(find(&parts, "payloads", None)?)?;
-        let opener = Opener::new(payloads, &self.keys.reader(), &ids)?;
-        let all = opener.open_all(&records)?;
-        Ok(Some(all.into_iter().collect()))
+        read(&self.folder, &self.manifest, &self.keys.reader())
     }
 
     /// Brings the draft's payloads up to its records and to these changes.

@@ -42,6 +42,17 @@ impl<D: Disk> Store<D> {
         payloads: &[Vec<u8>],
     ) -> Result<u64, Error> {
         self.check_sure()?;
+        let made = self.upserted(rng, ids, vectors, payloads);
+        self.settle(made)
+    }
+
+    fn upserted<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        ids: &[u32],
+        vectors: &Vectors,
+        payloads: &[Vec<u8>],
+    ) -> Result<u64, Error> {
         if !payloads.is_empty() && payloads.len() != ids.len() {
             return Err(Error::PayloadCount {
                 found: payloads.len(),
@@ -95,7 +106,7 @@ impl<D: Disk> Store<D> {
     /// servers, until the store is compacted; no search finds them.
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Vectors`] if
+    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NothingLeft`] if
     /// no record would be left. [`Error::File`] as for [`upsert`](Self::upsert).
     pub fn delete<R: CryptoRng + ?Sized>(
         &mut self,
@@ -110,13 +121,14 @@ impl<D: Disk> Store<D> {
             return Err(Error::UnknownId { id });
         }
         if set.len() == self.len() {
-            return Err(sordino_vectors::Error::NoVectors.into());
+            return Err(Error::NothingLeft { n: set.len() });
         }
         let mut draft = self.draft();
         self.bury(&mut draft, set.iter());
         let keys = self.keys.clone();
         let scribe = self.scribe(&keys);
-        self.commit(rng, &scribe, draft, None)
+        let made = self.commit(rng, &scribe, draft, None);
+        self.settle(made)
     }
 
     /// The version as it is, to be changed.

@@ -4,7 +4,9 @@
 
 mod bed;
 mod changes;
+mod folders;
 mod observer;
 mod owner;
+mod pins;
 mod refusals;
 mod versions;

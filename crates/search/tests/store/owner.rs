@@ -48,6 +48,6 @@ pub(crate) fn spec(form: Form) -> Spec {
 
 pub(crate) fn connect(server: &Server) -> (Client, Vec<Exchange>) {
     let mut transport = InProcess::new(server);
-    let client = Client::connect(&mut transport, &keys().reader(), 0).unwrap();
+    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     (client, transport.take_exchanges())
 }

@@ -112,6 +112,23 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
         restored.delete(&mut rng(1), &[9]).unwrap();
         let fork = client.refresh(&mut InProcess::new(&restored_server()));
         assert!(matches!(fork, Err(Error::Fork { version: 3 })), "{form:?}");
+        // However far it goes on.
+        for id in 10..14 {
+            restored.delete(&mut rng(1), &[id]).unwrap();
+            let server = restored_server();
+            let transport = &mut InProcess::new(&server);
+            let fork = client.refresh(transport);
+            assert!(
+                matches!(fork, Err(Error::Fork { .. })),
+                "{form:?}: {fork:?}"
+            );
+            let pin = client.pin();
+            let fork = Client::connect(transport, &keys().reader(), Some(&pin));
+            assert!(
+                matches!(fork, Err(Error::Fork { .. })),
+                "{form:?}: {fork:?}"
+            );
+        }
     }
 }
 
@@ -142,9 +159,10 @@ fn a_replayed_manifest_gets_nobody_anywhere() {
     let (mut client, _) = connect(&new);
     let replayed = client.refresh(&mut replaying);
     assert!(matches!(replayed, Err(Error::Rollback { .. })));
-    let pinned = Client::connect(&mut replaying, &keys().reader(), 2);
+    let pin = client.pin();
+    let pinned = Client::connect(&mut replaying, &keys().reader(), Some(&pin));
     assert!(matches!(pinned, Err(Error::Rollback { .. })));
     // One that does not: the parts are asked for by the version they belong to.
-    let unpinned = Client::connect(&mut replaying, &keys().reader(), 0);
+    let unpinned = Client::connect(&mut replaying, &keys().reader(), None);
     assert!(matches!(unpinned, Err(Error::Stale { .. })));
 }

@@ -1,5 +1,7 @@
 //! Changes that are interrupted, by a crash or a full disk.
 
+use std::path::{Path, PathBuf};
+
 use sordino_search::manifest::{Digest, Packing};
 use sordino_search::store::Files;
 use sordino_search::{Error, Form, Index, Store};
@@ -172,9 +174,19 @@ fn a_full_disk_is_an_error_and_the_next_attempt_works() {
                     failures += 1;
                     assert!(matches!(error, Error::File { .. }), "{error}");
                     let found = Index::open_dir(dir.path(), &owner).unwrap();
+                    let left = files(dir.path());
+                    let mut new = left.keys().filter(|path| !before.contains_key(*path));
+                    // A manifest's number stays used up.
+                    let leftover = new.find(|path| !path.starts_with("manifests"));
                     match change.make(&mut store, 10) {
-                        Ok(_) => assert_eq!(found, old),
+                        Ok(_) => {
+                            assert_eq!(found, old);
+                            assert_eq!(leftover, None, "{change:?} {at}: the disk stays full");
+                        }
+                        // A version that may have become the newest needs its parts.
                         Err(Error::Unsure { .. }) => {
+                            let part = |path: &PathBuf| path.starts_with("parts");
+                            assert!(leftover.is_none_or(part), "{change:?} {at}");
                             drop(store);
                             store = Store::open_on(disk.clone(), dir.path(), &keys()).unwrap();
                         }
@@ -189,6 +201,30 @@ fn a_full_disk_is_an_error_and_the_next_attempt_works() {
                 }
             }
             assert!(failures > 9, "{change:?}: {failures}");
+        }
+    }
+}
+
+#[test]
+fn a_new_index_that_does_not_fit_leaves_nothing() {
+    for form in forms() {
+        for at in 0.. {
+            let dir = tempfile::tempdir().unwrap();
+            let disk = Faulty::new(dir.path(), Fault::Full(at));
+            let made = create(disk.clone(), dir.path(), form, 1).map(drop);
+            let failed = disk.done.borrow().get(at).cloned();
+            let switching =
+                matches!(&failed, Some(Op::Rename(_, to)) if to == Path::new("CURRENT"));
+            if made.is_err() && !switching && !dir.path().join("CURRENT").exists() {
+                let left = files(dir.path());
+                let left = left.keys().find(|path| {
+                    path.starts_with("parts") || path.extension().is_some_and(|end| end == "tmp")
+                });
+                assert_eq!(left, None, "{form:?} {at}");
+            }
+            if disk.done.borrow().len() <= at {
+                break;
+            }
         }
     }
 }
