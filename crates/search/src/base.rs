@@ -8,6 +8,7 @@ use sordino_pir::{Database, Seed, simple};
 
 use crate::bucket::Opened;
 use crate::build::{Step, random};
+use crate::code::Codec;
 use crate::ids::IdSet;
 use crate::index::{self, digest};
 use crate::manifest::{Routing, Sealed, router_salt};
@@ -113,9 +114,16 @@ impl Base {
         let expected_recall = curve[probes - 1];
 
         progress(Step::Seal);
-        // The clusters are drawn at random, and buckets and centroids follow from them.
+        // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
+        // rounding of sums, which may differ between processors, so buckets are content of their own.
         let drawn = router.centres.as_slice().iter().chain(units.as_slice());
-        let id = scribe.base_id(rng, ids, plan, drawn.map(|x| x.to_bits()));
+        let drawn = drawn.map(|x| x.to_bits());
+        let id = scribe.base_id(
+            rng,
+            ids,
+            plan,
+            drawn.chain(plain.iter().flat_map(|plain| words(plain))),
+        );
         let seal = reader.seal("bucket", &id, scribe.version());
         let records = reader.ids(&id);
         let sealed: Vec<u8> = plain
@@ -136,7 +144,7 @@ impl Base {
             Routing::Encrypted => router.encoding,
             Routing::Hashed => sealed_route("mean", &router.encoding),
         };
-        let base = scribe.written(id, ids, scribe.chunk_bytes(&id, ids, units));
+        let base = scribe.written(id, ids, scribe.chunk_bytes(&id, ids, units, Codec::Int8));
 
         progress(Step::Hint);
         let mut mode = Sealed {
@@ -171,6 +179,15 @@ impl Base {
             reached: expected_recall >= wanted,
         })
     }
+}
+
+/// A bucket's content as words, the last one filled up with zeros: all contents have one length.
+fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
+    plain.chunks(4).map(|bytes| {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u32::from_le_bytes(word)
+    })
 }
 
 /// How vectors are given to buckets.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::code::{Codec, Frame};
@@ -47,6 +48,7 @@ impl Layout {
         shape[4..8].copy_from_slice(&self.slots.to_be_bytes());
         shape[8] = match self.codec {
             Codec::Int8 => 8,
+            Codec::Int12 => 12,
             Codec::Residual6 => 6,
             Codec::Residual4 => 4,
         };
@@ -205,42 +207,51 @@ impl Opened {
     }
 
     /// The `k` vectors nearest to the unit vector `query`, best first, where each record is here
-    /// once: all vectors are scored, in parallel on rayon's current pool.
-    pub(crate) fn nearest_of_all(&self, query: &[f32], k: usize) -> Vec<Scored> {
-        let query: Vec<i16> = scan::fixed(query).collect();
-        let ids = self.ids.par_chunks(PART);
-        let parts = ids.zip(self.rows.par_chunks(PART * query.len()));
-        let best = parts.map(|(ids, rows)| {
-            let mut products = vec![0; ids.len()];
-            scan::products(rows, &query, &mut products);
+    /// once: all vectors are scored, in parallel on rayon's current pool. `record` turns a hidden id into
+    /// the record's, by which equal scores are ranked.
+    pub(crate) fn nearest_of_all(
+        &self,
+        query: &[f32],
+        k: usize,
+        record: impl Fn(u32) -> u32,
+    ) -> Vec<Scored> {
+        let query = fixed_query(query);
+        let mut products = vec![0; self.ids.len()];
+        let rows = self.rows.par_chunks(PART * query.len());
+        let parts = products.par_chunks_mut(PART).zip(rows);
+        let best = parts.map(|(products, rows)| {
+            scan::products(rows, &query, products);
             let mut best = TopK::new(k);
-            for (&id, &product) in ids.iter().zip(&products) {
-                best.offer(Scored {
-                    id,
-                    score: scan::score(product),
-                });
+            for &product in &*products {
+                best.offer_with(scan::score(product), || 0);
             }
             best.into_ranked()
         });
         let mut all = TopK::new(k);
         let best: Vec<Vec<Scored>> = best.collect();
         best.into_iter().flatten().for_each(|hit| all.offer(hit));
-        all.into_ranked()
+        let scored = self.ids.iter().copied().zip(products);
+        records(scored, all.least(), k, record)
     }
 
     /// As [`Self::nearest_of_all`], but only the vectors in these places are scored.
-    pub(crate) fn nearest_among(&self, query: &[f32], places: &[u32], k: usize) -> Vec<Scored> {
-        let query: Vec<i16> = scan::fixed(query).collect();
+    pub(crate) fn nearest_among(
+        &self,
+        query: &[f32],
+        places: &[u32],
+        k: usize,
+        record: impl Fn(u32) -> u32,
+    ) -> Vec<Scored> {
+        let query = fixed_query(query);
         let mut best = TopK::new(k);
-        for &place in places {
+        let scored = places.iter().map(|&place| {
             let mut product = [0];
             scan::products(self.row(place as usize), &query, &mut product);
-            best.offer(Scored {
-                id: self.ids[place as usize],
-                score: scan::score(product[0]),
-            });
-        }
-        best.into_ranked()
+            best.offer_with(scan::score(product[0]), || 0);
+            (self.ids[place as usize], product[0])
+        });
+        let scored: Vec<(u32, i32)> = scored.collect();
+        records(scored, best.least(), k, record)
     }
 
     /// The inner product of the fixed-point `query` with each vector, in order.
@@ -265,27 +276,59 @@ impl Opened {
         self.rows.truncate(kept * dim);
     }
 
-    /// The `k` vectors nearest to the unit vector `query`, best first, each record once.
-    pub(crate) fn nearest(&self, query: &[f32], k: usize) -> Vec<Scored> {
-        let query: Vec<i16> = scan::fixed(query).collect();
-        let products = self.products(&query);
+    /// The `k` vectors nearest to the unit vector `query`, best first, each record once. `record` is as in
+    /// [`Self::nearest_of_all`].
+    pub(crate) fn nearest(
+        &self,
+        query: &[f32],
+        k: usize,
+        record: impl Fn(u32) -> u32,
+    ) -> Vec<Scored> {
+        let products = self.products(&fixed_query(query));
         // Copies of a vector have almost the same score, and a codec of residuals not the very
         // same, so room is kept for copies before they are removed.
         let mut best = TopK::new(4 * k);
-        for (&id, &product) in self.ids.iter().zip(&products) {
-            best.offer(Scored {
-                id,
-                score: scan::score(product),
-            });
+        for &product in &products {
+            best.offer_with(scan::score(product), || 0);
         }
+        let scored = self.ids.iter().copied().zip(products);
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
-        for hit in best.into_ranked() {
+        for hit in records(scored, best.least(), usize::MAX, record) {
             if unique.len() < k && unique.iter().all(|kept| kept.id != hit.id) {
                 unique.push(hit);
             }
         }
         unique
     }
+}
+
+/// The fixed-point form of a query, which is a secret.
+fn fixed_query(query: &[f32]) -> Zeroizing<Vec<i16>> {
+    Zeroizing::new(scan::fixed(query).collect())
+}
+
+/// The best `k` of these hidden ids and products whose score is at least `least`, as records, in order:
+/// only so few ids are turned into those of records.
+fn records(
+    scored: impl IntoIterator<Item = (u32, i32)>,
+    least: Option<f32>,
+    k: usize,
+    record: impl Fn(u32) -> u32,
+) -> Vec<Scored> {
+    let scored = scored.into_iter().map(|(id, product)| Scored {
+        id,
+        score: scan::score(product),
+    });
+    let good = scored.filter(|hit| least.is_some_and(|least| hit.score >= least));
+    let mut records: Vec<Scored> = good
+        .map(|hit| Scored {
+            id: record(hit.id),
+            ..hit
+        })
+        .collect();
+    records.sort_by(Scored::rank);
+    records.truncate(k);
+    records
 }
 
 #[cfg(test)]
@@ -315,11 +358,11 @@ mod tests {
                 layout.open(&seal(), 7, &sealed, &mut opened).unwrap();
                 assert_eq!(opened.ids, (100..).take(count).collect::<Vec<_>>());
                 for query in queries.rows() {
-                    for hit in opened.nearest(query, 10) {
+                    for hit in opened.nearest(query, 10, |id| id) {
                         let exact = crate::vectors::dot(query, base.row(hit.id as usize - 100));
                         assert!((hit.score - exact).abs() < 0.1, "{codec:?}");
                     }
-                    assert_eq!(opened.nearest(query, 10).len(), count.min(10));
+                    assert_eq!(opened.nearest(query, 10, |id| id).len(), count.min(10));
                 }
                 assert!(layout.open(&seal(), 8, &sealed, &mut opened).is_err());
                 assert!(layout.open(&seal(), 7, &sealed[1..], &mut opened).is_err());
@@ -339,12 +382,12 @@ mod tests {
             opened.push(id, &[x, 0.0]);
         }
         opened.remove(&HashSet::from([5, 9]));
-        let found = opened.nearest(&[1.0, 0.0], 3);
+        let found = opened.nearest(&[1.0, 0.0], 3, |id| id);
         let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
         assert_eq!(ids, [6, 7]);
         assert!((found[1].score - 0.5).abs() < 1e-4);
         opened.remove(&HashSet::from([6, 7]));
-        assert!(opened.nearest(&[1.0, 0.0], 3).is_empty());
+        assert!(opened.nearest(&[1.0, 0.0], 3, |id| id).is_empty());
     }
 
     #[test]
@@ -354,10 +397,39 @@ mod tests {
             opened.push(id, &[1.0, 0.0]);
         }
         let ids: Vec<u32> = opened
-            .nearest(&[1.0, 0.0], 3)
+            .nearest(&[1.0, 0.0], 3, |id| id)
             .iter()
             .map(|hit| hit.id)
             .collect();
         assert_eq!(ids, [5, 6, 7]);
+    }
+
+    #[test]
+    fn equal_scores_are_ranked_by_record() {
+        // Hidden ids in another order than the records', more of them than fit.
+        let record = |hidden: u32| hidden.reverse_bits() & 0xffff;
+        let mut opened = Opened::default();
+        for hidden in (0..400u32).map(|at| (at * 7919 % 400) << 16) {
+            opened.push(hidden, &[0.6, 0.8]);
+        }
+        opened.push(0xffff << 16, &[1.0, 0.0]);
+        let mut expected: Vec<u32> = opened.ids.iter().map(|&hidden| record(hidden)).collect();
+        let first = expected.pop().unwrap();
+        expected.sort_unstable();
+        expected.insert(0, first);
+        expected.truncate(9);
+        let places: Vec<u32> = (0..401).collect();
+        let query = [1.0, 0.0];
+        for found in [
+            opened.nearest(&query, 9, record),
+            opened.nearest_of_all(&query, 9, record),
+            opened.nearest_among(&query, &places, 9, record),
+        ] {
+            let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, expected);
+        }
+        let none = Opened::default();
+        assert!(none.nearest_of_all(&query, 9, record).is_empty());
+        assert!(none.nearest(&query, 9, record).is_empty());
     }
 }

@@ -4,6 +4,7 @@
 use rand_core::CryptoRng;
 
 use crate::base::Base;
+use crate::code::Codec;
 use crate::columns::Rows;
 use crate::ids::IdSet;
 use crate::index::{self, Index};
@@ -125,12 +126,16 @@ pub fn local<R: CryptoRng + ?Sized>(
     let start = Start::new(rng, keys, vectors, k, "local")?;
     let units = start.units(vectors, progress)?;
     progress(Step::Seal);
-    let Written { segment, rows, .. } = start.scribe.chunks(rng, &start.ids, &units);
+    let codec = Codec::of_downloads(start.space.metric);
+    let Written { segment, rows, .. } = start.scribe.chunks(rng, &start.ids, &units, codec);
     progress(Step::Sketch);
     let seed = start.scribe.reader().sketch_seed(&segment.id);
     let sketch = Sketch::of_units(&units, &start.as_query(), seed, k);
-    let segments = vec![segment];
-    let mode = Mode::Local(Local { segments, sketch });
+    let mode = Mode::Local(Local {
+        codec,
+        segments: vec![segment],
+        sketch,
+    });
     Ok(start.index(rng, mode, &mut vec![rows]))
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::keys::ReaderKeys;
@@ -46,7 +47,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The nearest records, best first, with their scores in the index's metric: where that is the
-    /// Euclidean distance, smaller is better. As many as the manifest's k, or all if fewer are left.
+    /// Euclidean distance, smaller is better. Equal scores are in the order of record ids. As many as the manifest's k, or all if fewer are left.
     ///
     /// # Security
     /// The scores must not go back to the server, not even rounded: together with the messages
@@ -224,7 +225,8 @@ impl Client {
             return Err(sordino_vectors::Error::NotFinite { row: 0, column }.into());
         }
         let (query, scale) = self.manifest.space().query(query)?;
-        let query = self.rotation.apply(&query);
+        let query = Zeroizing::new(query);
+        let query = Zeroizing::new(self.rotation.apply(&query));
         let k = self.manifest.k as usize;
         let edition = self.manifest.edition();
         let found = match &self.kind {
@@ -240,6 +242,7 @@ impl Client {
         } else {
             found?
         };
+        scale.rank(&mut hits);
         let mut payloads = Vec::new();
         if let Some(client) = &self.payloads {
             let start = Instant::now();
@@ -248,9 +251,6 @@ impl Client {
         }
         if wrong {
             return Err(Error::Search);
-        }
-        for hit in &mut hits {
-            hit.score = scale.apply(hit.score);
         }
         Ok(Found {
             hits,
@@ -310,9 +310,14 @@ impl Kind {
             (Self::Local(client), Mode::Local(mode)) => {
                 let width = manifest.width() as usize;
                 client.chunks.sketch = mode.sketch;
-                client
-                    .chunks
-                    .update(&mode.segments, width, keys, kept, &dead, download)
+                client.chunks.update(
+                    &mode.segments,
+                    (width, mode.codec),
+                    keys,
+                    kept,
+                    &dead,
+                    download,
+                )
             }
             (Self::Open(client), Mode::Open(mode)) => {
                 client.update(mode, keys, kept, &dead, download)

@@ -18,10 +18,13 @@ pub enum Codec {
     Residual6,
     /// 4 bits a coordinate of the difference to the bucket's centroid.
     Residual4,
+    /// 12 bits a coordinate, otherwise as `Int8`: for vectors that are downloaded and whose metric needs
+    /// more than 8 bits. Buckets do not have it: it would make every fetch half as long again.
+    Int12,
 }
 
 impl Codec {
-    /// All codecs, widest first.
+    /// The codecs of buckets, widest first.
     pub const ALL: [Self; 3] = [Self::Int8, Self::Residual6, Self::Residual4];
 
     /// Whether vectors may be stored so under this metric. The metrics that lift vectors bring their
@@ -29,7 +32,17 @@ impl Codec {
     /// with 8, distances came out 2.4 % wrong for .7 %, inner products with 6 bits up to 5 % for .5 %.
     #[must_use]
     pub fn serves(self, metric: Metric) -> bool {
-        metric == Metric::Cosine || self == Self::Int8
+        metric == Metric::Cosine || matches!(self, Self::Int8 | Self::Int12)
+    }
+
+    /// The codec of vectors that every client downloads. The metrics that lift vectors need the finer one:
+    /// of 20,000 image descriptors 8 bits found .944 of the ten nearest by distance, 12 bits .99 and more.
+    #[must_use]
+    pub fn of_downloads(metric: Metric) -> Self {
+        match metric {
+            Metric::Cosine => Self::Int8,
+            Metric::InnerProduct | Metric::Euclidean => Self::Int12,
+        }
     }
 
     /// Bits of a coordinate.
@@ -39,6 +52,7 @@ impl Codec {
             Self::Int8 => 8,
             Self::Residual6 => 6,
             Self::Residual4 => 4,
+            Self::Int12 => 12,
         }
     }
 
@@ -52,7 +66,7 @@ impl Codec {
     #[must_use]
     pub fn frame_len(self, dim: usize) -> usize {
         match self {
-            Self::Int8 => 0,
+            Self::Int8 | Self::Int12 => 0,
             Self::Residual6 | Self::Residual4 => dim + 4,
         }
     }
@@ -61,7 +75,7 @@ impl Codec {
     /// quantiser of this many levels (Max, 1960, table II and its continuation).
     fn best_step(self) -> f32 {
         match self {
-            Self::Int8 => 0.0308,
+            Self::Int8 | Self::Int12 => 0.0308,
             Self::Residual6 => 0.1041,
             Self::Residual4 => 0.3352,
         }
@@ -72,7 +86,7 @@ impl Codec {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
     codec: Codec,
-    /// The decoded centroid; empty for `Int8`.
+    /// The decoded centroid; empty where vectors are stored as they are.
     centroid: Vec<f32>,
     /// Residual per step.
     step: f32,
@@ -86,7 +100,7 @@ impl Frame {
         vectors: &[&[f32]],
         out: &mut Vec<u8>,
     ) -> Self {
-        if codec == Codec::Int8 {
+        if codec.frame_len(centroid.len()) == 0 {
             return Self {
                 codec,
                 centroid: Vec::new(),
@@ -119,7 +133,7 @@ impl Frame {
     /// Reads a frame from exactly `frame_len` bytes that were authenticated.
     pub(crate) fn read(codec: Codec, bytes: &[u8]) -> Self {
         match bytes.split_last_chunk::<4>() {
-            Some((centroid, step)) if codec != Codec::Int8 => Self {
+            Some((centroid, step)) if codec.frame_len(1) > 0 => Self {
                 codec,
                 centroid: unit_from_int8(centroid),
                 step: f32::from_le_bytes(*step),
@@ -139,8 +153,10 @@ impl Frame {
     )]
     #[expect(clippy::cast_sign_loss, reason = "clamped to the code's range")]
     pub(crate) fn encode(&self, vector: &[f32], out: &mut Vec<u8>) {
-        if self.codec == Codec::Int8 {
-            return int8(vector, out);
+        match self.codec {
+            Codec::Int8 => return int8(vector, out),
+            Codec::Int12 => return int12(vector, out),
+            Codec::Residual6 | Codec::Residual4 => {}
         }
         let levels = (1u32 << self.codec.bits()) as f32;
         let codes = vector.iter().zip(&self.centroid).map(|(x, c)| {
@@ -167,15 +183,15 @@ impl Frame {
 
     /// Decodes one vector to length 1. A code of all zeros has no direction and stays zero.
     pub(crate) fn decode(&self, code: &[u8], unit: &mut [f32]) {
-        if self.codec == Codec::Int8 {
-            for (x, &b) in unit.iter_mut().zip(code) {
-                *x = f32::from(b.cast_signed());
+        match self.codec {
+            Codec::Int8 => {
+                for (x, &b) in unit.iter_mut().zip(code) {
+                    *x = f32::from(b.cast_signed());
+                }
             }
-        } else {
-            match self.codec.bits() {
-                4 => self.add_residual::<4>(code, unit),
-                _ => self.add_residual::<6>(code, unit),
-            }
+            Codec::Int12 => from_int12(code, unit),
+            Codec::Residual6 => self.add_residual::<6>(code, unit),
+            Codec::Residual4 => self.add_residual::<4>(code, unit),
         }
         shorten(unit);
     }
@@ -199,6 +215,36 @@ pub(crate) fn int8(vector: &[f32], out: &mut Vec<u8>) {
     let largest = vector.iter().fold(f32::MIN_POSITIVE, |m, x| m.max(x.abs()));
     let code = |x: &f32| ((x / largest * 127.0).round().clamp(-127.0, 127.0) as i8).cast_unsigned();
     out.extend(vector.iter().map(code));
+}
+
+/// Appends `vector` with its own step, 12 bits a coordinate: two's complement, two coordinates in three
+/// bytes, the first in the low bits.
+#[expect(clippy::cast_possible_truncation, reason = "clamped to 12 bits")]
+fn int12(vector: &[f32], out: &mut Vec<u8>) {
+    let largest = vector.iter().fold(f32::MIN_POSITIVE, |m, x| m.max(x.abs()));
+    let code = |x: &f32| {
+        let step = (x / largest * 2047.0).round().clamp(-2047.0, 2047.0) as i32;
+        step.cast_unsigned() & 0xfff
+    };
+    for pair in vector.chunks(2) {
+        let word = code(&pair[0]) | pair.get(1).map_or(0, code) << 12;
+        let bytes = (12 * pair.len()).div_ceil(8);
+        out.extend_from_slice(&word.to_le_bytes()[..bytes]);
+    }
+}
+
+/// The steps that 12-bit codes stand for.
+fn from_int12(code: &[u8], vector: &mut [f32]) {
+    for (pair, bytes) in vector.chunks_mut(2).zip(code.chunks(3)) {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u32::from_le_bytes(word);
+        for (at, x) in (0..).zip(pair) {
+            // To the top of the word and back, so that the sign goes along.
+            let step = (word >> (12 * at) << 20).cast_signed() >> 20;
+            *x = step as f32;
+        }
+    }
 }
 
 /// The unit vector that 8-bit codes stand for.
@@ -269,6 +315,7 @@ mod tests {
             .for_each(|x| mean.iter_mut().zip(*x).for_each(|(m, x)| *m += x));
         normalise(&mut mean);
         for (codec, most) in [
+            (Codec::Int12, 2e-7),
             (Codec::Int8, 5e-5),
             (Codec::Residual6, 1.2e-3),
             (Codec::Residual4, 1.2e-2),
@@ -279,6 +326,22 @@ mod tests {
             assert_eq!(Frame::read(codec, &bytes), frame);
             let mean_loss = vectors.iter().map(|x| loss(&frame, x)).sum::<f32>() / 500.0;
             assert!(mean_loss < most, "{codec:?}: {mean_loss}");
+        }
+    }
+
+    #[test]
+    fn twelve_bits_keep_signs_and_ends_of_every_dimension() {
+        for dim in 1..9usize {
+            let steps: Vec<f32> = [2047.0, -2047.0, -1.0, 0.0, 1.0, 1024.0, -1024.0, 5.0]
+                .into_iter()
+                .take(dim)
+                .collect();
+            let mut code = Vec::new();
+            int12(&steps, &mut code);
+            assert_eq!(code.len(), Codec::Int12.vector_len(dim));
+            let mut read = vec![9.0; dim];
+            from_int12(&code, &mut read);
+            assert_eq!(read, steps);
         }
     }
 

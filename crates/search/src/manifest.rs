@@ -20,6 +20,7 @@ use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
 mod check;
+mod form;
 mod part;
 mod signed;
 
@@ -100,6 +101,15 @@ impl Manifest {
         AsQuery::new(self.space(), self.rotation, self.width() as usize)
     }
 
+    /// How vectors are stored in chunks, in local and sealed mode.
+    #[must_use]
+    pub fn chunk_codec(&self) -> Codec {
+        match &self.mode {
+            Mode::Local(mode) => mode.codec,
+            _ => Codec::Int8,
+        }
+    }
+
     /// The segments, oldest first.
     #[must_use]
     pub fn segments(&self) -> Vec<&Segment> {
@@ -115,6 +125,7 @@ impl Manifest {
 
 /// How an index is searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "form::Mode", into = "form::Mode")]
 #[expect(clippy::large_enum_variant, reason = "there is one in a manifest")]
 pub enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
@@ -157,20 +168,20 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The shape of its chunks, in local and sealed mode.
+    /// The shape of its chunks in this [code](Manifest::chunk_codec), in local and sealed mode.
     #[must_use]
-    pub fn layout(&self, width: u32) -> Layout {
+    pub fn layout(&self, width: u32, codec: Codec) -> Layout {
         Layout {
             dim: width,
             slots: self.n.min(CHUNK),
-            codec: Codec::Int8,
+            codec,
         }
     }
 
     /// Its chunks, in local and sealed mode.
     #[must_use]
-    pub fn chunks(&self, width: u32) -> u32 {
-        self.n.div_ceil(self.layout(width).slots)
+    pub fn chunks(&self) -> u32 {
+        self.n.div_ceil(self.n.min(CHUNK))
     }
 }
 
@@ -283,6 +294,8 @@ impl Routing {
 /// Local mode's constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Local {
+    /// How a vector is stored.
+    pub codec: Codec,
     /// The segments, each in sealed chunks.
     pub segments: Vec<Segment>,
     /// How clients choose the vectors of a segment that they score; without it they score all.

@@ -89,7 +89,7 @@ impl Plan {
         if !(wish.recall > 0.0 && wish.recall < 1.0) {
             return Err(Error::Recall(wish.recall));
         }
-        let download = download_cost(n, dim);
+        let download = download_cost(n, dim, Codec::of_downloads(metric));
         let candidates = candidates::all(n, dim, metric, &wish);
         let cheapest = candidates
             .iter()
@@ -225,18 +225,18 @@ pub(crate) fn check(n: usize, dim: usize, k: usize) -> Result<(), Error> {
 }
 
 /// The shape of a chunk of the download.
-pub(crate) fn chunk_layout(n: usize, dim: usize) -> Layout {
+pub(crate) fn chunk_layout(n: usize, dim: usize, codec: Codec) -> Layout {
     let slots = number(n).min(CHUNK);
     Layout {
         dim: number(dim),
         slots,
-        codec: Codec::Int8,
+        codec,
     }
 }
 
 /// What it costs to download everything.
-fn download_cost(n: usize, dim: usize) -> Cost {
-    let layout = chunk_layout(n, dim);
+fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
+    let layout = chunk_layout(n, dim, codec);
     let count = n.div_ceil(layout.slots as usize);
     let once = message_len(count * layout.sealed_len()) as u64;
     Cost {

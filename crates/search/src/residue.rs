@@ -21,15 +21,26 @@ fn scale() -> f64 {
     (f64::from(1u32 << LOG_P) / WINDOW).sqrt()
 }
 
-/// The integer form of a unit vector.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "at most 5,722 in absolute value"
-)]
+/// What makes the sum with a number below `2^51` an integer, in the sum's low bits: `1.5 2^52`.
+const INTEGER: f64 = 6_755_399_441_055_744.0;
+
+/// The integer form of a unit vector, rounded to the nearest, ties to even.
+///
+/// # Security
+/// Without a branch on a coordinate, which `f64::round` has on processors before SSE4.1.
 pub(crate) fn codes(unit: &[f32]) -> impl Iterator<Item = i32> {
     let scale = scale();
-    unit.iter()
-        .map(move |&x| (f64::from(x) * scale).round() as i32)
+    unit.iter().map(move |&x| nearest(f64::from(x) * scale))
+}
+
+/// The integer nearest to a number below `2^31` in absolute value.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low bits are what is wanted"
+)]
+fn nearest(x: f64) -> i32 {
+    let bits = (x + INTEGER).to_bits().wrapping_sub(INTEGER.to_bits());
+    bits as i32
 }
 
 /// The coordinate that a code stands for: its own code is the same again.
@@ -67,6 +78,24 @@ mod tests {
                 assert!((score - expected).abs() < 0.0113, "dim {dim}: {score}");
                 assert!(score.abs() < LARGEST);
             }
+        }
+    }
+
+    #[test]
+    fn rounding_is_to_the_nearest_integer() {
+        for at in -60_000..60_000i32 {
+            let x = f64::from(at) / 10.0 + 0.01;
+            assert_eq!(f64::from(nearest(x)), x.round(), "{x}");
+        }
+        for (x, expected) in [
+            (0.5, 0),
+            (1.5, 2),
+            (-0.5, 0),
+            (-1.5, -2),
+            (-2.5, -2),
+            (0.0, 0),
+        ] {
+            assert_eq!(nearest(x), expected, "{x}");
         }
     }
 

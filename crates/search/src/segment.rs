@@ -8,6 +8,7 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 
+use crate::code::Codec;
 use crate::ids::{self, IdSet};
 use crate::index::digest;
 use crate::keys::{OwnerKeys, ReaderKeys};
@@ -95,10 +96,11 @@ impl<'a> Scribe<'a> {
         rng: &mut R,
         ids: &IdSet,
         units: &Vectors,
+        codec: Codec,
     ) -> Written {
         let words = units.as_slice().iter().map(|x| x.to_bits());
-        let id = self.id(rng, "chunks", ids, words);
-        self.written(id, ids, self.chunk_bytes(&id, ids, units))
+        let id = self.id(rng, &format!("chunks {codec:?}"), ids, words);
+        self.written(id, ids, self.chunk_bytes(&id, ids, units, codec))
     }
 
     /// The id of a sealed index's base: buckets, centroids and chunks share it.
@@ -113,11 +115,17 @@ impl<'a> Scribe<'a> {
     }
 
     /// Chunks under a segment's id.
-    pub(crate) fn chunk_bytes(&self, id: &[u8; 16], ids: &IdSet, units: &Vectors) -> Vec<u8> {
+    pub(crate) fn chunk_bytes(
+        &self,
+        id: &[u8; 16],
+        ids: &IdSet,
+        units: &Vectors,
+        codec: Codec,
+    ) -> Vec<u8> {
         let seal = self.reader.seal("chunk", id, self.version);
         let records = self.reader.ids(id);
         let segment = self.segment(*id, ids, [0; 32], &[]);
-        let layout = segment.layout(number(units.dim()));
+        let layout = segment.layout(number(units.dim()), codec);
         let rows: Vec<u32> = (0..segment.n).collect();
         rows.par_chunks(layout.slots as usize)
             .enumerate()

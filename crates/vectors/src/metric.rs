@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::recall::Scored;
 use crate::{Error, Vectors};
 use crate::{narrow, normalise};
 
@@ -183,6 +184,18 @@ pub enum Scale {
 }
 
 impl Scale {
+    /// Gives hits the metric's scores and ranks them, equal scores by their ids: different scores of unit
+    /// vectors may be the same distance.
+    pub fn rank(self, hits: &mut [Scored]) {
+        for hit in &mut *hits {
+            hit.score = self.apply(hit.score);
+        }
+        hits.sort_by(|a, b| match self {
+            Self::Linear(_) => Scored::rank(a, b),
+            Self::Distance { .. } => a.score.total_cmp(&b.score).then(a.id.cmp(&b.id)),
+        });
+    }
+
     /// The metric's own score.
     #[must_use]
     pub fn apply(self, score: f32) -> f32 {

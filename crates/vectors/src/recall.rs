@@ -143,17 +143,25 @@ impl TopK {
     /// plaintext: its time depends on the scores.
     #[inline]
     pub fn offer(&mut self, new: Scored) {
+        self.offer_with(new.score, || new.id);
+    }
+
+    /// [`offer`](Self::offer) of what has its number computed only if its score is good enough.
+    #[inline]
+    pub fn offer_with(&mut self, score: f32, id: impl FnOnce() -> u32) {
         // Nearly all are refused here.
         let full = self.kept.len() == self.k;
-        if full
-            && self
-                .kept
-                .first()
-                .is_some_and(|worst| new.score < worst.score)
-        {
+        if full && self.kept.first().is_some_and(|worst| score < worst.score) {
             return;
         }
-        self.keep(new);
+        self.keep(Scored { id: id(), score });
+    }
+
+    /// The least score that was kept, if any was.
+    #[must_use]
+    pub fn least(&self) -> Option<f32> {
+        let scores = self.kept.iter().map(|hit| hit.score);
+        scores.min_by(f32::total_cmp)
     }
 
     #[inline(never)]
@@ -237,6 +245,29 @@ mod tests {
         );
         let found = [0, 999 * 143 % 1000].map(|id| Scored { id, score: 0.0 });
         assert_eq!(truth.recall(0, 3, &found), 1.0 / 3.0);
+    }
+
+    /// Equal vectors lie in other blocks of the matrix product, and in the part of one at the end.
+    #[test]
+    fn equal_vectors_are_ranked_by_their_rows() {
+        let dim = 33;
+        let (mut data, queries) = (
+            crate::synthetic::uniform(1601, dim, 5).as_slice().to_vec(),
+            crate::synthetic::uniform(40, dim, 6),
+        );
+        let equal = [3usize, 7, 511, 512, 700, 1535, 1536, 1540, 1600];
+        let one = data[..dim].to_vec();
+        for &row in &equal {
+            data[row * dim..][..dim].copy_from_slice(&one);
+        }
+        let base = Vectors::new(dim, data).unwrap();
+        let all: Vec<u32> = std::iter::once(0).chain(equal.map(number)).collect();
+        let truth = exact(&base, &queries, 1601);
+        for query in 0..40 {
+            let ranked = truth.of(query).iter().copied();
+            let found: Vec<u32> = ranked.filter(|row| all.contains(row)).collect();
+            assert_eq!(found, all, "query {query}");
+        }
     }
 
     #[test]

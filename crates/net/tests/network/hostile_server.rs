@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sordino_net::schema::search_server::{Search, SearchServer};
 use sordino_net::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
 use sordino_net::{Connection, Deadlines, Endpoint, Error};
-use sordino_search::{Client, Pin, Server};
+use sordino_search::{Client, Server};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
@@ -263,7 +263,7 @@ fn an_older_version_and_another_owners_are_refused_over_the_network() {
     let set = set();
     let lying = tampered(server(4, &set), |_, _| ());
     let offered = Client::connect(&mut lying.connect(), &owner().reader(), None).unwrap();
-    let newer = Pin {
+    let newer = sordino_search::Pin {
         version: 2,
         ..offered.pin()
     };

@@ -7,7 +7,8 @@ use sordino_lsh::Seed;
 
 use super::download::Download;
 use crate::Error;
-use crate::bucket::Opened;
+use crate::bucket::{Layout, Opened};
+use crate::code::Codec;
 use crate::ids::IdSet;
 use crate::keys::{ReaderKeys, RecordIds};
 use crate::manifest::Segment;
@@ -36,7 +37,7 @@ impl Chunks {
     pub(super) fn update(
         &mut self,
         segments: &[Segment],
-        width: usize,
+        (width, codec): (usize, Codec),
         keys: &ReaderKeys,
         kept: usize,
         dead: &[IdSet],
@@ -44,7 +45,7 @@ impl Chunks {
     ) -> Result<(), Error> {
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
-            Decoded::new(segment, number(width), keys, &bytes)
+            Decoded::new(segment.layout(number(width), codec), segment, keys, &bytes)
         });
         let fresh: Result<Vec<Decoded>, Error> = fresh.collect();
         let fresh = fresh?;
@@ -69,24 +70,26 @@ impl Chunks {
             let Decoded {
                 records, vectors, ..
             } = segment;
+            let record = |hidden| records.reveal(hidden);
             let nearest = match &segment.sketched {
-                None => vectors.nearest_of_all(query, k),
-                Some(sketched) => vectors.nearest_among(query, &sketched.candidates(query), k),
+                None => vectors.nearest_of_all(query, k, record),
+                Some(sketched) => {
+                    vectors.nearest_among(query, &sketched.candidates(query), k, record)
+                }
             };
-            for hit in nearest {
-                best.offer(Scored {
-                    id: records.reveal(hit.id),
-                    ..hit
-                });
-            }
+            nearest.into_iter().for_each(|hit| best.offer(hit));
         }
         best.into_ranked()
     }
 }
 
 impl Decoded {
-    fn new(segment: &Segment, width: u32, keys: &ReaderKeys, bytes: &[u8]) -> Result<Self, Error> {
-        let layout = segment.layout(width);
+    fn new(
+        layout: Layout,
+        segment: &Segment,
+        keys: &ReaderKeys,
+        bytes: &[u8],
+    ) -> Result<Self, Error> {
         let seal = keys.seal("chunk", &segment.id, segment.version);
         let chunks = bytes.par_chunks_exact(layout.sealed_len()).enumerate();
         let chunks: Result<Vec<Opened>, Error> = chunks

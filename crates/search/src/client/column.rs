@@ -9,7 +9,7 @@ use super::download::Download;
 use crate::ids::IdSet;
 use crate::keys::ReaderKeys;
 use crate::manifest::{ColumnSegment, Columns, Segment};
-use crate::recall::{Scored, TopK, number};
+use crate::recall::{Scored, TopK};
 use crate::transport::Transport;
 use crate::wire::{Edition, Message, message_len};
 use crate::{Error, residue};
@@ -107,30 +107,20 @@ impl View {
     ) -> Result<Vec<Scored>, Error> {
         let mut best = TopK::new(k);
         let mut possible = true;
-        for positions in &self.segments {
-            for at in 0..positions.segment.n as usize {
-                let score = score(positions.first + at);
+        for (segment, positions) in self.segments.iter().enumerate() {
+            for at in 0..positions.segment.n {
+                let place = at as usize;
+                let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                if positions.dead.get(at) != Some(&true) {
-                    let id = number(positions.first + at);
-                    best.offer(Scored { id, score });
+                if positions.dead.get(place) != Some(&true) {
+                    best.offer_with(score, || positions.ids.id(row(segment, at)));
                 }
             }
         }
         if !possible {
             return Err(Error::Search);
         }
-        let mut hits = best.into_ranked();
-        for hit in &mut hits {
-            let position = hit.id as usize;
-            let at = self.segments.partition_point(|s| s.first <= position) - 1;
-            let positions = &self.segments[at];
-            hit.id = positions
-                .ids
-                .id(row(at, number(position - positions.first)));
-        }
-        hits.sort_by(Scored::rank);
-        Ok(hits)
+        Ok(best.into_ranked())
     }
 }
 

@@ -133,7 +133,7 @@ fn shared(old: &Manifest, new: &Manifest) -> usize {
             old.tail.clone_from(&new.tail);
             old == *new
         }
-        (Mode::Local(old), Mode::Local(new)) => old.sketch == new.sketch,
+        (Mode::Local(old), Mode::Local(new)) => (old.codec, old.sketch) == (new.codec, new.sketch),
         (Mode::Open(old), Mode::Open(new)) | (Mode::Masked(old), Mode::Masked(new)) => {
             (old.packing, old.seed) == (new.packing, new.seed)
         }

@@ -88,7 +88,7 @@ impl Client {
 
         let start = Instant::now();
         let products = self.view.column.decrypt_modular(secret, &reply);
-        let products = products.map_err(|_| Error::Search)?;
+        let products = Zeroizing::new(products.map_err(|_| Error::Search)?);
         stages.decrypt = start.elapsed();
 
         let start = Instant::now();

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 use super::Stages;
 use super::column::{Fresh, View, score};
@@ -61,7 +62,7 @@ impl Client {
 
         let start = Instant::now();
         let scores = self.view.column.decrypt(secret, &reply);
-        let scores = scores.map_err(|_| Error::Search)?;
+        let scores = Zeroizing::new(scores.map_err(|_| Error::Search)?);
         stages.decrypt = start.elapsed();
 
         let start = Instant::now();

@@ -8,11 +8,13 @@ use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_hash::Hash;
 use sordino_pir::{Seed, simple};
+use zeroize::Zeroizing;
 
 use super::Stages;
 use super::chunks::{Chunks, hidden};
 use super::download::Download;
 use crate::bucket::Opened;
+use crate::code::Codec;
 use crate::ids::IdSet;
 use crate::keys::{ReaderKeys, RecordIds};
 use crate::manifest::{Digest, Routing, Sealed};
@@ -101,8 +103,14 @@ impl Client {
     ) -> Result<(), Error> {
         let (base, tail) = dead.split_first().ok_or(Error::Search)?;
         let kept = kept.saturating_sub(1);
-        self.tail
-            .update(&mode.tail, self.width, keys, kept, tail, download)?;
+        self.tail.update(
+            &mode.tail,
+            (self.width, Codec::Int8),
+            keys,
+            kept,
+            tail,
+            download,
+        )?;
         self.dead = hidden(&self.records, base);
         self.mode = mode.clone();
         Ok(())
@@ -120,9 +128,10 @@ impl Client {
     ) -> Result<(Vec<Scored>, Stages), Error> {
         let mut stages = Stages::default();
         let start = Instant::now();
-        let scored = |rows: &[f32], query: &[f32]| -> Vec<f32> {
+        let scored = |rows: &[f32], query: &[f32]| {
             let rows = rows.chunks_exact(self.width);
-            rows.map(|row| vectors::dot(row, query)).collect()
+            let scores: Vec<f32> = rows.map(|row| vectors::dot(row, query)).collect();
+            Zeroizing::new(scores)
         };
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(scored(centroids, query)),
@@ -136,7 +145,7 @@ impl Client {
         }
 
         let start = Instant::now();
-        let buckets = self.route(scores.as_deref().unwrap_or(&[]));
+        let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
         let (secrets, queries) = self.pir.query_batch(rng, &buckets)?;
         let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
         let body = queries.concat();
@@ -169,12 +178,8 @@ impl Client {
         let start = Instant::now();
         opened.remove(&self.dead);
         let mut best = TopK::new(k);
-        for hit in opened.nearest(query, k) {
-            best.offer(Scored {
-                id: self.records.reveal(hit.id),
-                ..hit
-            });
-        }
+        let fetched = opened.nearest(query, k, |hidden| self.records.reveal(hidden));
+        fetched.into_iter().for_each(|hit| best.offer(hit));
         let added = self.tail.nearest(query, k);
         added.into_iter().for_each(|hit| best.offer(hit));
         let hits = best.into_ranked();
@@ -191,7 +196,7 @@ impl Client {
         edition: Edition,
         query: &[f32],
         stages: &mut Stages,
-    ) -> Result<Result<Vec<f32>, Error>, Error> {
+    ) -> Result<Result<Zeroizing<Vec<f32>>, Error>, Error> {
         let params = dot::Params::rlwe_2048_50();
         let start = Instant::now();
         let (secret, query) = dot::encrypt(rng, &params, query)?;
@@ -208,7 +213,7 @@ impl Client {
         let scores = Message::Scored
             .expect(&reply, Some(len))
             .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
-            .and_then(|reply| Ok(secret.decrypt(clusters, &reply)?));
+            .and_then(|reply| Ok(Zeroizing::new(secret.decrypt(clusters, &reply)?)));
         stages.decrypt = start.elapsed();
         Ok(scores)
     }
@@ -314,12 +319,8 @@ mod tests {
             }
             let ids = reader.ids(&mode.base.id);
             let mut expected: Vec<Scored> = opened
-                .nearest(&rotated, 7)
+                .nearest(&rotated, 7, |hidden| ids.reveal(hidden))
                 .into_iter()
-                .map(|hit| Scored {
-                    id: ids.reveal(hit.id),
-                    ..hit
-                })
                 .collect();
             expected.sort_by(Scored::rank);
             let found = client.search(rng, &mut transport, query).unwrap();

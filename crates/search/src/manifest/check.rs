@@ -3,6 +3,7 @@
 use super::{
     Coded, Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Sealed, Segment,
 };
+use crate::code::Codec;
 use crate::ids::CLASS;
 use crate::metric::{BOUNDS, Metric};
 use crate::seal::TAG_LEN;
@@ -34,7 +35,13 @@ impl Manifest {
         self.check_payloads()?;
         match &self.mode {
             Mode::Sealed(sealed) => self.check_sealed(sealed),
-            Mode::Local(Local { sketch, .. }) => self.check_sketch(sketch.as_ref()),
+            Mode::Local(Local { codec, sketch, .. }) => {
+                require(
+                    matches!(codec, Codec::Int8 | Codec::Int12),
+                    "a code that only buckets have",
+                )?;
+                self.check_sketch(sketch.as_ref())
+            }
             Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
         }
     }
@@ -118,6 +125,10 @@ impl Manifest {
         require(
             sealed.layout.dim == self.width(),
             "buckets of another dimension",
+        )?;
+        require(
+            Codec::ALL.contains(&sealed.layout.codec),
+            "a code that buckets do not have",
         )?;
         require(
             sealed.layout.codec.serves(self.metric),

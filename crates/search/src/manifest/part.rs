@@ -115,8 +115,8 @@ impl Manifest {
     }
 
     fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> [Part; 2] {
-        let layout = segment.layout(self.width());
-        let len = segment.chunks(self.width()) as usize * layout.sealed_len();
+        let layout = segment.layout(self.width(), self.chunk_codec());
+        let len = segment.chunks() as usize * layout.sealed_len();
         [
             part("chunks", len, &segment.rows, holder).of(at),
             coded("ids", &segment.ids, Holder::Owner).of(at),

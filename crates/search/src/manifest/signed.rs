@@ -319,6 +319,7 @@ mod tests {
         let read = |bits, candidates| {
             let manifest = Manifest {
                 mode: Mode::Local(Local {
+                    codec: Codec::Int8,
                     segments: vec![segment(1, 99_000), segment(2, 1000)],
                     sketch: Some(Sketch { bits, candidates }),
                 }),
@@ -330,6 +331,34 @@ mod tests {
         assert!(read(64, 10) && read(1024, 100_000));
         for (bits, candidates) in [(0, 10), (65, 10), (1088, 10), (64, 9)] {
             assert!(!read(bits, candidates), "{bits} {candidates}");
+        }
+    }
+
+    /// Local indexes of 8-bit codes are encoded as before there were others.
+    #[test]
+    fn a_local_index_has_a_code_of_downloads() {
+        let with = |codec| {
+            let manifest = Manifest {
+                payloads: None,
+                mode: Mode::Local(Local {
+                    codec,
+                    segments: vec![segment(1, 100_000)],
+                    sketch: None,
+                }),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest.clone(), &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            (signed.to_bytes().len(), read.map(|read| *read == manifest))
+        };
+        let (short, read) = with(Codec::Int8);
+        assert!(read.unwrap());
+        let (long, read) = with(Codec::Int12);
+        assert!(read.unwrap());
+        // The code's number.
+        assert_eq!(long, short + 4);
+        for codec in [Codec::Residual6, Codec::Residual4] {
+            assert!(with(codec).1.is_err());
         }
     }
 

@@ -34,7 +34,7 @@ const PLACES: usize = 2;
 /// measured on image descriptors, which are the hardest of the sets that were tried.
 fn ceiling(codec: Codec) -> f64 {
     match codec {
-        Codec::Int8 => 1.0,
+        Codec::Int8 | Codec::Int12 => 1.0,
         Codec::Residual6 => 0.965,
         Codec::Residual4 => 0.91,
     }
@@ -74,7 +74,7 @@ fn predicted_probes(
     let ((x0, y0), (x1, y1)) = (CURVE[after - 1], CURVE[after]);
     let factor = (y0 + (x - x0) * (y1 - y0) / (x1 - x0)).exp();
     let codec_factor = match codec {
-        Codec::Int8 => 1.0,
+        Codec::Int8 | Codec::Int12 => 1.0,
         Codec::Residual6 => 1.15,
         Codec::Residual4 => 1.5,
     };
@@ -169,7 +169,7 @@ pub(super) fn fetch_cost(clusters: usize, layout: &Layout, probes: usize) -> Opt
     Some((up, down))
 }
 
-fn pir_params(clusters: usize, layout: &Layout) -> Option<sordino_pir::Params> {
+pub(super) fn pir_params(clusters: usize, layout: &Layout) -> Option<sordino_pir::Params> {
     sordino_pir::Params::for_columns(clusters, layout.sealed_len()).ok()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sordino_ckks::column;
 
 use super::speed::{Speed, blocks};
-use super::{Candidate, Cost, Plan, Retrieval, Scoring, break_even};
+use super::{Candidate, Cost, Plan, Retrieval, Scoring, break_even, candidates};
 use crate::manifest::Routing;
 
 /// What modes are weighed by beside a plan's bytes.
@@ -198,8 +198,9 @@ impl Plan {
         let (probes, centroids) = (probes as f64, clusters as f64);
         let read = probes * f64::from(layout.slots) * self.dim as f64;
         let matrix = (clusters * layout.sealed_len()) as f64;
-        // The set of every sealed index has dimension 1024 or, rarely, 1280.
-        let words = (clusters + layout.sealed_len()) as f64 * 1024.0;
+        // Few columns go with sets of far smaller dimension than many.
+        let dimension = candidates::pir_params(clusters, &layout).map_or(0, |params| params.n());
+        let words = (clusters + layout.sealed_len()) as f64 * dimension as f64;
         let mut server = speed.pir_scan * probes * matrix;
         let mut client = speed.pir_word * probes * words + (speed.open + speed.product) * read;
         let coordinates = centroids * self.dim as f64;
@@ -361,6 +362,32 @@ mod tests {
         let local = table.rows().iter().find(|row| row.mode == LOCAL).unwrap();
         assert_eq!(local.refusal, Some(Refusal::Recall));
         assert_ne!(recommended(&table), LOCAL);
+    }
+
+    /// Below some hundreds of buckets queries are hidden under secrets of a smaller dimension, and making
+    /// them takes so much less of a client's time.
+    #[test]
+    fn fewer_buckets_take_less_of_a_clients_time_than_in_proportion() {
+        let sealed = |n| {
+            let wish = Wish {
+                routing: Some(Routing::Hashed),
+                ..queries(100)
+            };
+            let plan = Plan::new(n, 32, wish).unwrap();
+            let table = plan.table(Terms::default());
+            let row = *table.rows().iter().find(|row| row.mode == SEALED).unwrap();
+            let Candidate {
+                clusters,
+                layout,
+                probes,
+                ..
+            } = *plan.chosen();
+            let words = probes * (clusters + layout.sealed_len());
+            (clusters, row.client.as_secs_f64() / words as f64)
+        };
+        let ((few, small), (many, large)) = (sealed(3_000), sealed(3_000_000));
+        assert!(few < 500 && many > 1000, "{few} and {many} buckets");
+        assert!(1.5 * small < large, "{small} and {large} seconds a word");
     }
 
     /// Whole searches of 100,000 image descriptors on the machine of `Speed::ZEN5`, one thread,

@@ -9,13 +9,14 @@ use super::payloads::Changes;
 use super::{Disk, Files, Folder, Measured, Store, lock};
 use crate::base::Base;
 use crate::build::{Step, column, form, random, units};
+use crate::code::Codec;
 use crate::columns::Rows;
 use crate::ids::IdSet;
 use crate::keys::OwnerKeys;
 use crate::manifest::{
     Columns, Deleted, Local, MAX_DIM, MAX_K, Manifest, Mode, Packing, Segment, SignedManifest,
 };
-use crate::metric::{AsQuery, Space};
+use crate::metric::{AsQuery, Metric, Space};
 use crate::plan::{Plan, Wish};
 use crate::recall::number;
 use crate::segment::Scribe;
@@ -86,10 +87,10 @@ fn chunks<D: Disk, R: CryptoRng + ?Sized>(
     rng: &mut R,
     folder: &Folder<D>,
     scribe: &Scribe<'_>,
-    ids: &IdSet,
-    units: &Vectors,
+    (ids, units): (&IdSet, &Vectors),
+    codec: Codec,
 ) -> Result<Segment, Error> {
-    let written = scribe.chunks(rng, ids, units);
+    let written = scribe.chunks(rng, ids, units, codec);
     folder.put(&written.rows)?;
     folder.put(&written.ids)?;
     Ok(written.segment)
@@ -122,9 +123,13 @@ impl Draft {
         match &mut self.mode {
             Mode::Open(mode) => columns(rng, Rows::Open, mode)?,
             Mode::Masked(mode) => columns(rng, Rows::Masked, mode)?,
-            Mode::Local(Local { segments, sketch }) => {
+            Mode::Local(Local {
+                codec,
+                segments,
+                sketch,
+            }) => {
                 progress(Step::Seal);
-                let segment = chunks(rng, folder, scribe, &ids, units)?;
+                let segment = chunks(rng, folder, scribe, (&ids, units), *codec)?;
                 // Measured on the first segment, which is as large as any but those after many.
                 if segments.is_empty() {
                     progress(Step::Sketch);
@@ -135,7 +140,9 @@ impl Draft {
             }
             Mode::Sealed(mode) => {
                 progress(Step::Seal);
-                mode.tail.push(chunks(rng, folder, scribe, &ids, units)?);
+                let codec = Codec::Int8;
+                mode.tail
+                    .push(chunks(rng, folder, scribe, (&ids, units), codec)?);
             }
         }
         self.sets.push(ids);
@@ -341,7 +348,7 @@ impl Stream {
     ) -> Result<(Draft, Option<Measured>), Error> {
         let mut draft = Draft {
             k: spec.k,
-            mode: spec.form.mode(rng),
+            mode: spec.form.mode(rng, self.space.metric),
             sets: Vec::new(),
             dead: Vec::new(),
             payloads: None,
@@ -445,7 +452,7 @@ impl Form {
     }
 
     /// The mode without segments; sealed mode's is made from all records later.
-    fn mode<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Mode {
+    fn mode<R: CryptoRng + ?Sized>(&self, rng: &mut R, metric: Metric) -> Mode {
         let mut columns = |packing: Packing| Columns {
             packing,
             seed: random(rng),
@@ -455,6 +462,7 @@ impl Form {
             Self::Masked(packing) => Mode::Masked(columns(packing)),
             Self::Open(packing) => Mode::Open(columns(packing)),
             Self::Local | Self::Sealed { .. } => Mode::Local(Local {
+                codec: Codec::of_downloads(metric),
                 segments: Vec::new(),
                 sketch: None,
             }),

@@ -1,6 +1,7 @@
 //! The records of a store's segments, read back.
 
 use super::{Disk, Folder};
+use crate::code::Codec;
 use crate::columns;
 use crate::ids::IdSet;
 use crate::keys::ReaderKeys;
@@ -59,7 +60,7 @@ pub(super) fn units<D: Disk>(
         }
         Mode::Local(_) | Mode::Sealed(_) => {
             let chunks = folder.part(find(&parts, "chunks", Some(at))?)?;
-            decode(segment, width, reader, &chunks)?
+            decode(segment, (width, manifest.chunk_codec()), reader, &chunks)?
         }
     };
     Ok(Vectors::new(width, units)?)
@@ -67,11 +68,11 @@ pub(super) fn units<D: Disk>(
 
 fn decode(
     segment: &Segment,
-    width: usize,
+    (width, codec): (usize, Codec),
     reader: &ReaderKeys,
     chunks: &[u8],
 ) -> Result<Vec<f32>, Error> {
-    let layout = segment.layout(number(width));
+    let layout = segment.layout(number(width), codec);
     let seal = reader.seal("chunk", &segment.id, segment.version);
     let mut units = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {

@@ -95,8 +95,7 @@ fn every_metric_finds_its_own_nearest() {
             let recall = bed.recall(&server, &client);
             let least = match form {
                 Form::Masked(_) | Form::Open(_) => 0.95,
-                // 8 bits a coordinate, of vectors that have their length in one of them.
-                Form::Local => 0.9,
+                Form::Local => 0.98,
                 // And as many buckets as may be read of so few vectors before the download is cheaper,
                 // which is fewer than the recall needs.
                 Form::Sealed { .. } => 0.6,

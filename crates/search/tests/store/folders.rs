@@ -244,3 +244,30 @@ fn records_with_equal_vectors_are_all_found() {
         assert_eq!(ids, expected, "{form:?} compacted");
     }
 }
+
+/// Where scores are equal exactly, records are ranked by their ids, wherever they lie: in several segments,
+/// and more of them than a search returns.
+#[test]
+fn equal_scores_are_ranked_by_id() {
+    let forms = [Form::Local, sealed(sordino_search::Routing::Downloaded)];
+    for form in forms {
+        let mut bed = bed(&spec(form), 1.0);
+        let (one, _) = synthetic::clustered(1, 1, DIM, 77);
+        let mut all: Vec<u32> = (0..40).map(|at| 90_000 + at * 7919 % 1000).collect();
+        for ids in all.chunks(14) {
+            let copies = Vectors::new(DIM, one.as_slice().repeat(ids.len())).unwrap();
+            bed.store.upsert(&mut rng(3), ids, &copies).unwrap();
+        }
+        all.sort_unstable();
+        all.truncate(K);
+        for _ in 0..2 {
+            let server = bed.server();
+            let (client, _) = connect(&server);
+            let transport = &mut InProcess::new(&server);
+            let found = client.search(&mut rng(4), transport, one.row(0)).unwrap();
+            let ids: Vec<u32> = found.hits.iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, all, "{form:?}");
+            bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
+        }
+    }
+}
