@@ -12,3 +12,4 @@ mod store;
 mod wire;
 
 pub use error::Error;
+pub use sordino_lattice::Seed;

@@ -19,14 +19,12 @@ use crate::wire::{Head, Kind};
 pub(crate) const OFFSET: usize = 4096;
 
 /// Encoded values.
-#[derive(Debug)]
 pub(crate) enum Store {
     Memory(Pages),
     File(Mapped),
 }
 
 /// A file that is read where it lies.
-#[derive(Debug)]
 pub(crate) struct Mapped {
     map: Mmap,
     file: File,

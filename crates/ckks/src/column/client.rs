@@ -17,7 +17,7 @@ use super::reply::Reply;
 use super::stamp::{Stamp, check_epoch};
 use crate::dot::{self, N};
 use crate::rounding::check_norms;
-use crate::{Error, wire};
+use crate::{Error, Seed, wire};
 
 /// Numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
@@ -53,7 +53,7 @@ impl Client {
     /// [`Error::Epoch`] if for another seed.
     pub fn new(
         params: &Params,
-        seed: [u8; 32],
+        seed: impl Into<Seed>,
         dim: usize,
         count: usize,
         hint: &Hint,
@@ -69,7 +69,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Dimension`].
-    pub fn empty(params: &Params, seed: [u8; 32], dim: usize) -> Result<Self, Error> {
+    pub fn empty(params: &Params, seed: impl Into<Seed>, dim: usize) -> Result<Self, Error> {
+        let Seed(seed) = seed.into();
         let shape = params.shape(dim, 0)?;
         let mut a = Aligned::new(shape.polys * N);
         for (l, poly) in a.chunks_exact_mut(N).enumerate() {

@@ -15,9 +15,9 @@ use super::params::{Params, Shape};
 use super::query::Query;
 use super::reply::Reply;
 use super::stamp::Stamp;
-use crate::Error;
 use crate::dot::N;
 use crate::store::Store;
+use crate::{Error, Seed};
 
 /// The most blocks that are scored together: the part of the queries that meets them stays in cache from
 /// block to block. With one block after the other, the queries would come from a farther cache for every
@@ -59,12 +59,12 @@ impl Database {
     /// [`Error::NotFinite`], [`Error::Norm`].
     pub fn encode(
         params: &Params,
-        seed: [u8; 32],
+        seed: impl Into<Seed>,
         vectors: &[f32],
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
         let codes = params.real_codes(vectors, dim)?;
-        Self::from_codes(params, seed, &codes, dim)
+        Self::from_codes(params, seed.into(), &codes, dim)
     }
 
     /// Encodes `vectors` of integers in `[-P/2, P/2)`, row after row of `dim` coordinates.
@@ -74,17 +74,17 @@ impl Database {
     /// [`Error::Range`].
     pub fn encode_modular(
         params: &Params,
-        seed: [u8; 32],
+        seed: impl Into<Seed>,
         vectors: &[i32],
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
         params.check_modular(vectors, dim)?;
-        Self::from_codes(params, seed, vectors, dim)
+        Self::from_codes(params, seed.into(), vectors, dim)
     }
 
     fn from_codes(
         params: &Params,
-        seed: [u8; 32],
+        Seed(seed): Seed,
         codes: &[i32],
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
@@ -110,10 +110,11 @@ impl Database {
     /// [`Error::Dimension`], [`Error::Count`].
     pub fn empty(
         params: &Params,
-        seed: [u8; 32],
+        seed: impl Into<Seed>,
         dim: usize,
         vectors: usize,
     ) -> Result<Self, Error> {
+        let Seed(seed) = seed.into();
         let shape = params.shape(dim, 0)?;
         let mut database = Self {
             params: *params,

@@ -8,7 +8,7 @@ use crate::{Error, wire};
 
 /// `H_j = sum_l P_jl a_l` of every block, rounded to about `h` bits: `t h / 8` bytes per vector. A client
 /// downloads it once per epoch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Hint {
     params: Params,
     shape: Shape,
@@ -16,8 +16,18 @@ pub struct Hint {
     body: Vec<u8>,
 }
 
+impl std::fmt::Debug for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hint")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .field("stamp", &self.stamp)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The new hint of one block, after a vector of it was replaced, appended or deleted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct HintDelta {
     params: Params,
     shape: Shape,
@@ -25,6 +35,16 @@ pub struct HintDelta {
     stamp: Stamp,
     block: usize,
     body: Vec<u8>,
+}
+
+impl std::fmt::Debug for HintDelta {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HintDelta")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .field("stamp", &self.stamp)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Bytes of a block number on the wire.

@@ -27,12 +27,22 @@ impl std::fmt::Debug for SecretKey {
 }
 
 /// An encrypted query: `b_l` without its `r` lowest bits, in planes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Query {
     params: Params,
     shape: Shape,
     epoch: u64,
     body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Query")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Bytes of an epoch on the wire.

@@ -6,12 +6,22 @@ use crate::wire::{Head, Kind};
 use crate::{Error, wire};
 
 /// Encrypted scores: `w` bits for every vector of the database.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Reply {
     params: Params,
     shape: Shape,
     stamp: Stamp,
     body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .field("stamp", &self.stamp)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Reply {

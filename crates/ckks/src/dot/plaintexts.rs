@@ -12,12 +12,20 @@ use crate::store::Store;
 use crate::{Error, planes, wire};
 
 /// Vectors encoded for scoring: `ceil(K / floor(N / d))` packs in NTT form, 8 bytes a coefficient.
-#[derive(Debug)]
 pub struct Plaintexts {
     params: Params,
     shape: Shape,
     /// Part `l` of pack `k` at polynomial `k parts + l`, as words.
     polys: Store,
+}
+
+impl std::fmt::Debug for Plaintexts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plaintexts")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Clone for Plaintexts {

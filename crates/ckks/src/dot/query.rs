@@ -44,13 +44,22 @@ impl std::fmt::Debug for SecretKey {
 }
 
 /// An encrypted query: the seed of `a`, and `b` without its two lowest bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Query {
     params: Params,
     dim: usize,
     seed: [u8; 32],
     /// `b / 4` rounded, part after part.
     b: Vec<u64>,
+}
+
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Query")
+            .field("params", &self.params)
+            .field("dim", &self.dim)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Encrypts `query` under a fresh secret.

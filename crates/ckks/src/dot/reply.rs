@@ -6,11 +6,20 @@ use crate::{Error, planes, wire};
 
 /// Encrypted scores: for each pack, `c0` at the coefficients that hold scores, then all of `c1`, both
 /// rounded to `r` bits and laid out in planes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Reply {
     params: Params,
     shape: Shape,
     body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
 }
 
 /// One pack of a reply.
