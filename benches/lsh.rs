@@ -52,11 +52,13 @@ fn hash(c: &mut Criterion) {
             ("hyperplanes", Kind::Hyperplanes),
         ] {
             let hash = SimHash::new(dims, bits, kind, SEED).expect("valid");
-            for backend in Backend::all() {
+            for backend in Backend::available() {
                 group.bench_function(
                     BenchmarkId::new(format!("{name}-{}", backend.name()), &case),
                     |b| {
-                        b.iter(|| hash.hash_on(backend, black_box(&x), &mut scratch, &mut code));
+                        b.iter(|| {
+                            hash.hash_into_on(backend, black_box(&x), &mut scratch, &mut code)
+                        });
                     },
                 );
             }
@@ -67,7 +69,11 @@ fn hash(c: &mut Criterion) {
     group.bench_function(
         BenchmarkId::new("cross-polytope", "128dims-2functions"),
         |b| {
-            b.iter(|| Tables::keys(&polytope, black_box(&x), 0, 1, &mut room)[0]);
+            b.iter(|| {
+                polytope
+                    .keys(black_box(&x), 0, 1, &mut room)
+                    .expect("one vector")[0]
+            });
         },
     );
     let vertices = Vertices::new(128, 2048, SEED).expect("valid");
@@ -77,7 +83,11 @@ fn hash(c: &mut Criterion) {
     });
     let e2lsh = E2Lsh::new(128, 1, 8, 4.0, SEED).expect("valid");
     group.bench_function(BenchmarkId::new("e2lsh", "128dims-8functions"), |b| {
-        b.iter(|| Tables::keys(&e2lsh, black_box(&x), 0, 1, &mut room)[0]);
+        b.iter(|| {
+            e2lsh
+                .keys(black_box(&x), 0, 1, &mut room)
+                .expect("one vector")[0]
+        });
     });
     group.finish();
 }
@@ -116,7 +126,10 @@ fn scan(c: &mut Criterion) {
         let mut rng = StdRng::seed_from_u64(9);
         let words: Vec<u64> = (0..count * per_code).map(|_| rng.random()).collect();
         let query: Vec<u64> = (0..per_code).map(|_| rng.random()).collect();
-        let (codes, mut room) = (Codes::from_words(bits, &words), Nearest::default());
+        let (codes, mut room) = (
+            Codes::from_words(bits, &words).expect("whole codes"),
+            Nearest::default(),
+        );
         group.throughput(Throughput::Elements(count as u64));
         group.bench_function(BenchmarkId::new("popcount-and-select", &case), |b| {
             let mut distances = Vec::with_capacity(count);
@@ -136,9 +149,13 @@ fn scan(c: &mut Criterion) {
                 distances[0]
             });
         });
-        for backend in Backend::all() {
+        for backend in Backend::available() {
             group.bench_function(BenchmarkId::new(backend.name(), &case), |b| {
-                b.iter(|| codes.nearest_on(backend, black_box(&query), k, &mut room)[0]);
+                b.iter(|| {
+                    codes
+                        .nearest_on(backend, black_box(&query), k, &mut room)
+                        .expect("one code")[0]
+                });
             });
         }
     }
@@ -151,19 +168,23 @@ fn search(c: &mut Criterion) {
     for dims in [32, 128, 256] {
         let vectors = floats(count * dims);
         let hash = SimHash::new(dims, 128, Kind::Rotation, SEED).expect("valid");
-        let (codes, x) = (hash.hash_batch(&vectors), floats(dims));
+        let codes = hash.hash_batch(&vectors).expect("whole vectors");
+        let x = floats(dims);
         let (mut scratch, mut code) = (Scratch::default(), [0; 2]);
         group.bench_function(BenchmarkId::new("hash-scan-top50", dims), |b| {
             b.iter(|| {
-                hash.hash_into(black_box(&x), &mut scratch, &mut code);
-                codes.nearest(&code, 50, &mut room)[0]
+                hash.hash_into(black_box(&x), &mut scratch, &mut code)
+                    .expect("one vector");
+                codes.nearest(&code, 50, &mut room).expect("one code")[0]
             });
         });
         group.bench_function(BenchmarkId::new("200-candidates-exact-top10", dims), |b| {
             b.iter(|| {
-                hash.hash_into(black_box(&x), &mut scratch, &mut code);
+                hash.hash_into(black_box(&x), &mut scratch, &mut code)
+                    .expect("one vector");
                 let mut scored: Vec<(f32, u32)> = codes
                     .nearest(&code, 200, &mut room)
+                    .expect("one code")
                     .iter()
                     .map(|near| {
                         let row = &vectors[near.index as usize * dims..][..dims];
@@ -188,6 +209,7 @@ fn lookup<F: Family>(c: &mut Criterion, name: &str, family: F, vectors: &[f32]) 
             b.iter(|| {
                 tables
                     .candidates(black_box(&vectors[..dims]), probes, &mut room)
+                    .expect("one vector")
                     .len()
             });
         });

@@ -1,5 +1,15 @@
 //! Prints the SIMD levels that Sordino's kernels will use on this machine.
+//!
+//! A value of `SORDINO_CPU` that names no level is ignored by the libraries; this program refuses it, so that a
+//! script can make sure of a level before it measures or tests at it.
 
-fn main() {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Err(unknown) = sordino_cpu::Level::requested() {
+        eprintln!("SORDINO_CPU: {unknown}");
+        return ExitCode::from(2);
+    }
     println!("{}", sordino_cpu::levels().join(" "));
+    ExitCode::SUCCESS
 }

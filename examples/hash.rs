@@ -4,7 +4,8 @@
 
 use std::time::Instant;
 
-use sordino_hash::{Hash, Proof, Tree, hash, hash_each, hash_file, par_hash_each};
+use sordino_hash::merkle::{Proof, Tree};
+use sordino_hash::{Hash, hash, hash_each, hash_each_into, hash_file, par_hash_each_into};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = std::env::args_os().nth(1) {
@@ -36,12 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let one_by_one = start.elapsed();
 
         let start = Instant::now();
-        hash_each(&messages, &mut digests);
+        hash_each_into(&messages, &mut digests)?;
         let together = start.elapsed();
         assert!(digests == expected);
 
         let start = Instant::now();
-        par_hash_each(&messages, &mut digests);
+        par_hash_each_into(&messages, &mut digests)?;
         let threads = start.elapsed();
         assert!(digests == expected);
 
@@ -50,8 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let buckets: Vec<&[u8]> = data.chunks(20_000).collect();
-    let mut digests = vec![Hash::from_bytes([0; 32]); buckets.len()];
-    hash_each(&buckets, &mut digests);
+    let digests = hash_each(&buckets);
     let tree = Tree::new(&digests);
     let sent = tree.prove(700).ok_or("there are 1500 buckets")?.to_bytes();
     println!("\nroot of {} buckets: {}", tree.len(), tree.root());

@@ -136,7 +136,7 @@ fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
     ] {
         for bits in [64, 128, 256, 512, 1024] {
             let hash = SimHash::new(data.dims, bits, kind, SEED)?;
-            let codes = hash.par_hash_batch(&data.base);
+            let codes = hash.par_hash_batch(&data.base)?;
             let (mut scratch, mut room) = (Scratch::default(), Nearest::default());
             let mut code = vec![0; bits / 64];
             print!("{:>22}", format!("{name} {bits} bits"));
@@ -145,8 +145,8 @@ fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
                 let (mut sum, mut spent) = (0.0, vec![]);
                 for (query, truth) in data.queries.chunks_exact(data.dims).zip(truth) {
                     let start = Instant::now();
-                    hash.hash_into(query, &mut scratch, &mut code);
-                    let near = codes.nearest(&code, candidates, &mut room);
+                    hash.hash_into(query, &mut scratch, &mut code)?;
+                    let near = codes.nearest(&code, candidates, &mut room)?;
                     spent.push(start.elapsed());
                     let found = data.best(query, near.iter().map(|near| near.index));
                     sum += recall(&found, truth);
@@ -176,7 +176,7 @@ fn tables<F: Family>(
     for probes in [1, 4, 16, 64] {
         let (mut sum, mut seen) = (0.0, 0);
         for (query, truth) in data.queries.chunks_exact(data.dims).zip(truth) {
-            let candidates = tables.candidates(query, probes, &mut room);
+            let candidates = tables.candidates(query, probes, &mut room)?;
             seen += candidates.len();
             sum += recall(&data.best(query, candidates.iter().copied()), truth);
         }

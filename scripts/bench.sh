@@ -8,7 +8,8 @@
 # that they are absent. SORDINO_PIN is a command in front of each measurement; by default the last
 # core is kept for it where taskset exists. The benches' own variables for longer sizes work here
 # (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG and SORDINO_BENCH_N have by default the
-# values of the report: 100,000 vectors.
+# values of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with
+# `-C target-cpu=native`, to the report; it compiles everything once more.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -63,6 +64,11 @@ for level in portable avx2; do
         '^(ckks/score/row/64x128|ckks/column/.*score.*|ntt/forward/sordino/2048)$'
 done
 
+if [ "${SORDINO_BENCH_NATIVE-0}" = 1 ]; then
+    try one env CRITERION_HOME="$PWD/$run/native" RUSTFLAGS="-C target-cpu=native" cargo bench \
+        --target-dir target/native --bench mldsa -- mldsa/verify
+fi
+
 for n in 5000 20000 100000; do
     try one cargo run --quiet --profile bench --example private_search -- --json --n "$n" \
         >>"$run/search.jsonl"
@@ -74,7 +80,8 @@ try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
 step "report"
 python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
     --load "$run/load.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" \
-    --level portable="$run/portable" --level avx2="$run/avx2" --levels "$(example cpu_levels)"
+    --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
+    --levels "$(example cpu_levels)"
 if [ -n "$failed" ]; then
     echo "not measured, or not whole:$failed" >&2
     exit 1

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sordino_hash::{Proof, hash};
+use sordino_hash::{hash, merkle::Proof};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(proof) = Proof::from_bytes(data) {

@@ -11,7 +11,7 @@ fn tables<F: Family>(data: &[u8]) {
     if let Ok(tables) = Tables::<F>::from_bytes(data) {
         assert_eq!(tables.to_bytes(), data);
         let x = vec![1.0; tables.family().dims()];
-        assert!(tables.candidates(&x, 3, &mut Lookup::default()).len() <= tables.len());
+        assert!(tables.candidates(&x, 3, &mut Lookup::default()).expect("one vector").len() <= tables.len());
     }
     if let Ok(family) = F::from_bytes(data) {
         assert_eq!(family.to_bytes(), data);
@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(codes.to_bytes(), data);
         let found = codes
             .nearest(&vec![0; codes.bits() / 64], 5, &mut Nearest::default())
+            .expect("a code of that length")
             .len();
         assert_eq!(found, codes.len().min(5));
     }

@@ -28,12 +28,14 @@ fuzz_target!(|data: &[u8]| {
         .iter()
         .map(|bytes| u64::from_le_bytes(*bytes))
         .collect();
-    let codes = Codes::from_words(64 * words, &all[..all.len() - all.len() % words]);
-    let mut results = Backend::all().map(|backend| {
+    let codes = Codes::from_words(64 * words, &all[..all.len() - all.len() % words]).expect("whole codes");
+    let mut results = Backend::available().map(|backend| {
         let (mut code, mut room) = (vec![0; words], Nearest::default());
-        hash.hash_on(backend, &x, &mut Scratch::default(), &mut code);
+        hash.hash_into_on(backend, &x, &mut Scratch::default(), &mut code)
+            .expect("lengths fit");
         let found = codes
             .nearest_on(backend, &code, usize::from(k), &mut room)
+            .expect("a code of the hash")
             .to_vec();
         (code, found)
     });

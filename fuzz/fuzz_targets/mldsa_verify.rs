@@ -84,9 +84,8 @@ macro_rules! target {
             let valid = Item::<$set>::new(&VALID.public_key[..], b"valid", b"", &VALID.signature);
             let fuzzed = Item::new(&key[..], message, context, &signature);
             for backend in Backend::available() {
-                let mut verifier = BatchVerifier::with_backend(backend, 16);
-                let mut verdicts = [Ok(()); 3];
-                verifier.verify_each(&[valid, fuzzed, valid], &mut verdicts);
+                let mut verifier = BatchVerifier::with_keys_on(backend, 16);
+                let verdicts = verifier.verify_each(&[valid, fuzzed, valid]);
                 assert_eq!(verdicts[1].is_ok(), expected, "{}", backend.name());
                 assert!(verdicts[0].is_ok() && verdicts[2].is_ok());
             }

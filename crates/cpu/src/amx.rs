@@ -5,11 +5,12 @@
     reason = "XCR0 is read by an instruction, and the permission is a system call"
 )]
 
-use std::arch::asm;
-use std::arch::x86_64::__cpuid_count;
-use std::sync::OnceLock;
+use core::arch::asm;
+use core::arch::x86_64::__cpuid_count;
+use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::{Avx512Vnni, Ceiling};
+use crate::token::sealed::Sealed;
+use crate::{Avx512Vnni, Level, Token};
 
 /// Bits of EDX in CPUID leaf 7: AMX-TILE and AMX-INT8.
 const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
@@ -31,10 +32,8 @@ impl Amx {
     #[inline]
     #[must_use]
     pub fn detect() -> Option<Self> {
-        static USABLE: OnceLock<bool> = OnceLock::new();
         let vnni = Avx512Vnni::detect()?;
-        let admitted = Ceiling::get() >= Ceiling::Native;
-        (admitted && *USABLE.get_or_init(|| has_tiles() && permitted())).then_some(Self(vnni))
+        (Level::ceiling() >= Level::Amx && usable()).then_some(Self(vnni))
     }
 
     /// The token of the level below, which this one includes.
@@ -45,7 +44,33 @@ impl Amx {
     }
 }
 
-/// Whether the processor has tiles of bytes and the system saves them. For processors with AVX-512.
+impl Sealed for Amx {}
+
+impl Token for Amx {
+    const LEVEL: Level = Level::Amx;
+
+    #[inline]
+    fn detect() -> Option<Self> {
+        Self::detect()
+    }
+}
+
+/// Asks the processor and the system once. Threads that ask at the same time get the same answer, so
+/// it does not matter whose is kept.
+fn usable() -> bool {
+    const UNKNOWN: u8 = 2;
+    static USABLE: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match USABLE.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let usable = has_tiles() && permitted();
+            USABLE.store(u8::from(usable), Ordering::Relaxed);
+            usable
+        }
+        known => known == 1,
+    }
+}
+
+/// True if the processor has tiles of bytes and the system saves them. For processors with AVX-512.
 fn has_tiles() -> bool {
     if __cpuid_count(0, 0).eax < 7 || __cpuid_count(7, 0).edx & TILE_AND_INT8 != TILE_AND_INT8 {
         return false;
@@ -97,9 +122,9 @@ mod tests {
             assert!(Amx::detect().is_none());
             return;
         }
-        // What the system does not save it does not admit.
+        // The system does not admit tiles that it does not save.
         assert!(has_tiles() || !permitted());
-        let admitted = Ceiling::get() >= Ceiling::Native;
+        let admitted = Level::ceiling() >= Level::Amx;
         assert_eq!(
             Amx::detect().is_some(),
             admitted && has_tiles() && permitted()

@@ -1,16 +1,23 @@
-//! What can go wrong.
-
-use std::path::PathBuf;
+//! The errors of this crate.
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Room for more or fewer results than there are messages.
+    #[error("room for {found} digests, expected {expected}, one for each message")]
+    Digests {
+        /// Digests that there is room for.
+        found: usize,
+        /// Messages.
+        expected: usize,
+    },
     /// A file could not be opened, mapped or read.
+    #[cfg(feature = "mmap")]
     #[error("cannot hash {}: {source}", path.display())]
     File {
         /// The file.
-        path: PathBuf,
+        path: std::path::PathBuf,
         /// The system's answer.
         source: std::io::Error,
     },

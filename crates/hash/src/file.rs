@@ -34,10 +34,11 @@ pub fn hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
 /// are in the page cache, slower on a spinning disk.
 ///
 /// # Errors
-/// As [`hash_file`].
+/// Those of [`hash_file`].
 ///
 /// # Security
-/// As [`hash_file`].
+/// See [`hash_file`].
+#[cfg(feature = "rayon")]
 pub fn par_hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
     finish(path.as_ref(), |hasher, path| {
         hasher.update_mmap_rayon(path).map(|_| ())

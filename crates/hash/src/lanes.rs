@@ -6,6 +6,8 @@
 
 #[macro_use]
 mod rounds;
+#[macro_use]
+mod kernel;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -28,7 +30,8 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
     /// Hashes `N` messages of at most a chunk that have the same number of blocks, and meanwhile
-    /// fetches the messages of the next call into the cache. `tails` is room for last blocks.
+    /// fetches the messages of the next call into the cache. `tails` is room for last blocks. False,
+    /// and nothing is done, if the messages are not such.
     fn uniform<M: AsRef<[u8]>>(
         self,
         messages: &[M; N],
@@ -36,13 +39,13 @@ pub(crate) trait Kernel<const N: usize>: Copy {
         mode: &Mode,
         tails: &mut [[u8; BLOCK]; N],
         digests: &mut [[u8; 32]; N],
-    );
+    ) -> bool;
 
     /// Fetches the beginning of a node into the cache.
     fn prefetch(self, bytes: &[u8]);
 }
 
-/// What an idle lane chews on: as many blocks as a node can have, and one more.
+/// The input of an idle lane: as many blocks as a node can have, and one more.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
 /// `N` nodes under way. Arrays are indexed by lane, `cv` by word and then lane.
@@ -67,7 +70,7 @@ pub(crate) struct Lanes<'a, const N: usize> {
     counter_low: [u32; N],
     /// High words of the chunk counters.
     counter_high: [u32; N],
-    /// Where in `bytes` the next block starts.
+    /// The place in `bytes` where the next block starts.
     at: [u32; N],
     /// The node's bytes.
     bytes: [&'a [u8]; N],
@@ -164,7 +167,7 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
     }
     while idle != ALL >> (32 - N) {
         let done = kernel.advance(&mut lanes, mode);
-        for lane in bits(done) {
+        for lane in ones(done) {
             emit(tags[lane], lanes.digest(lane));
             if let Some((node, tag)) = nodes.next() {
                 lanes.load(lane, &node);
@@ -173,7 +176,7 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
                 idle |= 1 << lane;
             }
         }
-        for lane in bits(idle) {
+        for lane in ones(idle) {
             lanes.unload(lane);
         }
     }
@@ -205,7 +208,7 @@ fn ahead<'a, const N: usize, T: Copy>(
 
 /// The places of the ones.
 #[inline]
-fn bits(mut word: u32) -> impl Iterator<Item = usize> {
+fn ones(mut word: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize);
         word &= word.wrapping_sub(1);

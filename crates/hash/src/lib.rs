@@ -1,22 +1,42 @@
 #![doc = include_str!("../README.md")]
+#![no_std]
 
-mod backend;
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+// The public functions
 mod each;
 mod error;
+#[cfg(feature = "mmap")]
 mod file;
-mod lanes;
+pub mod merkle;
+#[cfg(feature = "rayon")]
+mod parallel;
+
+// The way of each message: through shared lanes, or alone
 mod mixed;
 mod mode;
-mod node;
-mod parallel;
-mod proof;
-mod tree;
+mod single;
+mod whole;
 
-pub use backend::Backend;
+// The kernels, and the nodes that they hash
+mod lanes;
+mod node;
+
 pub use blake3::{Hash, Hasher, derive_key, hash, keyed_hash};
-pub use each::{derive_key_each, hash_each, hash_each_on, keyed_hash_each};
+pub use each::{
+    derive_key_each, derive_key_each_into, hash_each, hash_each_into, hash_each_into_on,
+    keyed_hash_each, keyed_hash_each_into,
+};
 pub use error::Error;
-pub use file::{hash_file, par_hash_file};
-pub use parallel::{par_derive_key_each, par_hash_each, par_keyed_hash_each};
-pub use proof::Proof;
-pub use tree::{Tree, tree_root};
+#[cfg(feature = "mmap")]
+pub use file::hash_file;
+#[cfg(all(feature = "mmap", feature = "rayon"))]
+pub use file::par_hash_file;
+#[cfg(feature = "rayon")]
+pub use parallel::{
+    par_derive_key_each, par_derive_key_each_into, par_hash_each, par_hash_each_into,
+    par_keyed_hash_each, par_keyed_hash_each_into,
+};
+pub use sordino_cpu::Backend;

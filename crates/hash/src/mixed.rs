@@ -9,7 +9,7 @@ use crate::lanes::{Kernel, run};
 use crate::mode::Mode;
 use crate::node::{CHUNK, Node};
 
-/// Whether the official crate hashes a message of this length faster than `N` lanes do: it does
+/// True if the official crate hashes a message of this length faster than `N` lanes do: it does
 /// where its own lanes are full.
 ///
 /// It takes `N` chunks together, then a power of two at a time what remains, down to single chunks
@@ -31,7 +31,7 @@ fn fills_lanes<const N: usize>(len: usize) -> bool {
 /// end of a group cost a few per cent, small enough for the stack.
 const SLOTS: usize = 512;
 
-/// Where a node's chaining value goes.
+/// The place for a node's chaining value.
 #[derive(Clone, Copy)]
 enum Target {
     /// It is the digest of this message.
@@ -94,7 +94,7 @@ fn slots<const N: usize>(message: &[u8]) -> usize {
     }
 }
 
-/// How many of the messages fit into a group, and the places they take.
+/// The number of messages that fit into a group, and the places they take.
 fn group<const N: usize, M: AsRef<[u8]>>(messages: &[M]) -> (usize, usize) {
     let mut taken = 0;
     for (i, message) in messages.iter().enumerate() {
@@ -112,7 +112,7 @@ struct Chunks<'a, const N: usize, M> {
     messages: &'a [M],
     /// The next message.
     i: usize,
-    /// What is left of a message of several chunks.
+    /// The rest of a message of several chunks.
     rest: &'a [u8],
     /// Index of its next chunk.
     counter: u64,

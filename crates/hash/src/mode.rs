@@ -7,6 +7,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::node::{IV, bytes_of, flag, words_of};
 
 /// From this length on, a message is worth several threads of its own.
+#[cfg(feature = "rayon")]
 const VERY_LONG: usize = 1 << 20;
 
 /// The key words every node starts from, and the flags every block carries.
@@ -36,7 +37,7 @@ impl Mode {
         }
     }
 
-    /// Whether chaining values of this mode may depend on a secret.
+    /// True if chaining values of this mode may depend on a secret.
     pub(crate) fn is_secret(&self) -> bool {
         self.flags != 0
     }
@@ -44,21 +45,29 @@ impl Mode {
     /// One whole message through the official crate, which fills its own lanes from the chunks of a
     /// long input; `threads` lets it use rayon where the input is long enough to gain from it.
     pub(crate) fn official(&self, message: &[u8], threads: bool) -> [u8; 32] {
+        #[cfg(feature = "rayon")]
         let threads = threads && message.len() >= VERY_LONG;
+        #[cfg(not(feature = "rayon"))]
+        debug_assert!(!threads, "only `par_` functions ask for threads");
         if self.flags == 0 && !threads {
             return blake3::hash(message).into();
         }
         let key = Zeroizing::new(bytes_of(&self.key));
-        let mut hasher = Zeroizing::new(match self.flags {
+        let hasher = match self.flags {
             0 => Hasher::new(),
             flag::KEYED_HASH => Hasher::new_keyed(&key),
             _ => Hasher::new_from_context_key(&key),
-        });
+        };
+        #[cfg(feature = "zeroize")]
+        let mut hasher = Zeroizing::new(hasher);
+        #[cfg(not(feature = "zeroize"))]
+        let mut hasher = hasher;
+        #[cfg(feature = "rayon")]
         if threads {
             hasher.update_rayon(message);
-        } else {
-            hasher.update(message);
+            return hasher.finalize().into();
         }
+        hasher.update(message);
         hasher.finalize().into()
     }
 }

@@ -1,5 +1,7 @@
 //! Whole files.
 
+#![cfg(all(feature = "mmap", feature = "rayon"))]
+
 use sordino_hash::{Error, hash, hash_file, par_hash_file};
 
 #[test]

@@ -1,9 +1,16 @@
 //! Every way through the crate gives what the official crate gives, on every backend.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use sordino_hash::{
-    Backend, Hash, derive_key_each, hash, hash_each, hash_each_on, keyed_hash_each,
-    par_derive_key_each, par_hash_each, par_keyed_hash_each,
+    Backend, Error, Hash, derive_key_each, derive_key_each_into, hash, hash_each, hash_each_into,
+    hash_each_into_on, keyed_hash_each, keyed_hash_each_into,
+};
+#[cfg(feature = "rayon")]
+use sordino_hash::{
+    par_derive_key_each, par_derive_key_each_into, par_hash_each, par_hash_each_into,
+    par_keyed_hash_each, par_keyed_hash_each_into,
 };
 
 const NONE: Hash = Hash::from_bytes([0; 32]);
@@ -24,9 +31,9 @@ fn message(seed: usize, len: usize) -> Vec<u8> {
 }
 
 fn check_all_backends(messages: &[Vec<u8>]) {
-    for backend in Backend::all() {
+    for backend in Backend::available() {
         let mut digests = vec![NONE; messages.len()];
-        hash_each_on(backend, messages, &mut digests);
+        hash_each_into_on(backend, messages, &mut digests).unwrap();
         for (i, (message, digest)) in messages.iter().zip(&digests).enumerate() {
             let (name, len) = (backend.name(), message.len());
             assert_eq!(
@@ -68,9 +75,9 @@ const PUBLISHED: [(usize, &str); 4] = [
 #[test]
 fn published_digests() {
     let messages: Vec<_> = PUBLISHED.iter().map(|(len, _)| painted(*len)).collect();
-    for backend in Backend::all() {
+    for backend in Backend::available() {
         let mut digests = [NONE; 4];
-        hash_each_on(backend, &messages, &mut digests);
+        hash_each_into_on(backend, &messages, &mut digests).unwrap();
         for (digest, (len, expected)) in digests.iter().zip(PUBLISHED) {
             assert_eq!(
                 digest.to_hex().as_str(),
@@ -88,22 +95,16 @@ fn published_lengths_in_every_mode() {
     check_all_backends(&messages);
 
     let key = b"whats the Elvish word for friend";
-    let mut tags = [NONE; PUBLISHED_LENGTHS.len()];
-    keyed_hash_each(key, &messages, &mut tags);
     let expected = PUBLISHED_LENGTHS.map(|len| blake3::keyed_hash(key, &painted(len)));
-    assert_eq!(tags, expected);
-    tags.fill(NONE);
-    par_keyed_hash_each(key, &messages, &mut tags);
-    assert_eq!(tags, expected);
+    assert_eq!(keyed_hash_each(key, &messages), expected);
+    #[cfg(feature = "rayon")]
+    assert_eq!(par_keyed_hash_each(key, &messages), expected);
 
     let context = "BLAKE3 2019-12-27 16:29:52 test vectors context";
-    let mut keys = [[0; 32]; PUBLISHED_LENGTHS.len()];
-    derive_key_each(context, &messages, &mut keys);
     let expected = PUBLISHED_LENGTHS.map(|len| blake3::derive_key(context, &painted(len)));
-    assert_eq!(keys, expected);
-    keys.fill([0; 32]);
-    par_derive_key_each(context, &messages, &mut keys);
-    assert_eq!(keys, expected);
+    assert_eq!(derive_key_each(context, &messages), expected);
+    #[cfg(feature = "rayon")]
+    assert_eq!(par_derive_key_each(context, &messages), expected);
 }
 
 #[test]
@@ -150,12 +151,12 @@ fn messages_that_share_blocks_but_not_lengths() {
     );
 }
 
+#[cfg(feature = "rayon")]
 #[test]
 fn threads_change_nothing() {
     let lens = (0..300).map(|i| if i == 150 { (1 << 20) + 3 } else { i * 7 });
     let messages: Vec<_> = lens.enumerate().map(|(i, len)| message(i, len)).collect();
-    let mut digests = vec![NONE; messages.len()];
-    par_hash_each(&messages, &mut digests);
+    let digests = par_hash_each(&messages);
     assert!(
         messages
             .iter()
@@ -164,15 +165,87 @@ fn threads_change_nothing() {
     );
     // Alone, a message takes another way, with threads and without.
     for message in [&messages[150][..], &messages[150][..1 << 19]] {
-        par_hash_each(&[message], &mut digests[..1]);
-        assert_eq!(digests[0], hash(message));
+        assert_eq!(par_hash_each(&[message]), [hash(message)]);
     }
 }
 
 #[test]
-#[should_panic(expected = "one digest per message")]
-fn a_digest_too_few_is_the_callers_fault() {
-    hash_each(&[b"a", b"b"], &mut [NONE]);
+fn runs_of_one_length_may_end_anywhere() {
+    // Messages of `blocks` blocks, then of one more or one less: with and without a whole last block.
+    for (len, other) in [
+        (64, 65),
+        (65, 64),
+        (128, 64),
+        (1024, 1025),
+        (1000, 0),
+        (0, 1024),
+    ] {
+        for run in 0..=40 {
+            let lens = core::iter::repeat_n(len, run).chain([other; 3]);
+            check_all_backends(
+                &lens
+                    .enumerate()
+                    .map(|(i, len)| message(i, len))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+}
+
+/// A message that is longer or shorter each time it is looked at.
+struct Fickle(Vec<u8>, core::cell::Cell<usize>);
+
+impl AsRef<[u8]> for Fickle {
+    fn as_ref(&self) -> &[u8] {
+        let at = self.1.replace(self.1.get() + 1);
+        &self.0[..[64, 1024, 0, 65, 3000, 10][at % 6]]
+    }
+}
+
+#[test]
+fn messages_that_change_between_looks_are_hashed_to_something() {
+    for count in [1, 3, 8, 9, 16, 17, 40] {
+        for first in 0..6 {
+            for step in 0..6 {
+                let fickle = |i| Fickle(message(i, 3000), (first + step * i).into());
+                let messages: Vec<Fickle> = (0..count).map(fickle).collect();
+                for backend in Backend::available() {
+                    let mut digests = vec![NONE; count];
+                    hash_each_into_on(backend, &messages, &mut digests).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_digest_too_few_or_too_many_is_refused_and_none_is_written() {
+    let messages = [b"a", b"b"];
+    for found in [0, 1, 3] {
+        let mut digests = vec![NONE; found];
+        let mut keys = vec![[0; 32]; found];
+        let mut refused = vec![
+            hash_each_into(&messages, &mut digests),
+            keyed_hash_each_into(&[1; 32], &messages, &mut digests),
+            derive_key_each_into("context", &messages, &mut keys),
+        ];
+        #[cfg(feature = "rayon")]
+        refused.extend([
+            par_hash_each_into(&messages, &mut digests),
+            par_keyed_hash_each_into(&[1; 32], &messages, &mut digests),
+            par_derive_key_each_into("context", &messages, &mut keys),
+        ]);
+        for refused in refused {
+            let expected = 2;
+            assert!(
+                matches!(refused, Err(Error::Digests { found: f, expected: e }) if (f, e) == (found, expected))
+            );
+        }
+        assert!(digests.iter().all(|digest| *digest == NONE) && keys.iter().all(|k| *k == [0; 32]));
+    }
+    let mut digests = [NONE; 2];
+    hash_each_into(&messages, &mut digests).unwrap();
+    assert_eq!(hash_each(&messages), digests);
 }
 
 proptest! {
@@ -198,10 +271,8 @@ proptest! {
         context in ".{0,100}",
     ) {
         let messages: Vec<_> = lens.iter().enumerate().map(|(i, len)| message(i, *len)).collect();
-        let mut tags = vec![NONE; messages.len()];
-        keyed_hash_each(&key, &messages, &mut tags);
-        let mut keys = vec![[0; 32]; messages.len()];
-        derive_key_each(&context, &messages, &mut keys);
+        let tags = keyed_hash_each(&key, &messages);
+        let keys = derive_key_each(&context, &messages);
         for ((message, tag), derived) in messages.iter().zip(tags).zip(keys) {
             prop_assert_eq!(tag, blake3::keyed_hash(&key, message));
             prop_assert_eq!(derived, blake3::derive_key(&context, message));

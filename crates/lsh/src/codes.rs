@@ -1,5 +1,7 @@
 //! Packed codes and the scan for the nearest.
 
+use crate::error::check_words;
+use crate::kernels::Kernels;
 use crate::scan::{Best, LANES, scan};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Error};
@@ -20,10 +22,11 @@ pub struct Neighbour {
 /// ```
 /// use sordino_lsh::{Codes, Nearest};
 ///
-/// let codes = Codes::from_words(64, &[0b0000, 0b0111, 0b0011]);
+/// let codes = Codes::from_words(64, &[0b0000, 0b0111, 0b0011])?;
 /// let mut nearest = Nearest::default();
-/// let found = codes.nearest(&[0b0001], 2, &mut nearest);
+/// let found = codes.nearest(&[0b0001], 2, &mut nearest)?;
 /// assert_eq!(found.iter().map(|n| (n.index, n.distance)).collect::<Vec<_>>(), [(0, 1), (2, 1)]);
+/// # Ok::<(), sordino_lsh::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codes {
@@ -36,22 +39,22 @@ pub struct Codes {
 impl Codes {
     /// Codes of `bits` bits that lie one after the other.
     ///
-    /// # Panics
-    /// If `bits` is not a multiple of 64 from 64 to 1024, `words` not a whole number of codes, or
-    /// there are 2^32 codes or more.
-    #[must_use]
-    pub fn from_words(bits: usize, words: &[u64]) -> Self {
-        assert!(
-            bits.is_multiple_of(64) && (64..=1024).contains(&bits),
-            "bits of a code"
-        );
-        let per_code = bits / 64;
-        assert!(
-            words.len().is_multiple_of(per_code),
-            "a whole number of codes"
-        );
-        let len = words.len() / per_code;
-        assert!(u32::try_from(len).is_ok(), "fewer than 2^32 codes");
+    /// # Errors
+    /// [`Error::Bits`] if `bits` is not a multiple of 64 from 64 to 1024, [`Error::WholeCodes`] if `words` is
+    /// not a whole number of codes, [`Error::Items`] if there are 2^32 codes or more.
+    pub fn from_words(bits: usize, words: &[u64]) -> Result<Self, Error> {
+        if !bits.is_multiple_of(64) || !(64..=1024).contains(&bits) {
+            return Err(Error::Bits { found: bits });
+        }
+        let (per_code, found) = (bits / 64, words.len());
+        if !found.is_multiple_of(per_code) {
+            let words = per_code;
+            return Err(Error::WholeCodes { found, words });
+        }
+        let (len, most) = (found / per_code, u32::MAX as usize);
+        if len > most {
+            return Err(Error::Items { found: len, most });
+        }
         let mut rows = vec![[0; LANES]; len.div_ceil(LANES) * per_code];
         for (i, code) in words.chunks_exact(per_code).enumerate() {
             let group = &mut rows[i / LANES * per_code..][..per_code];
@@ -59,11 +62,11 @@ impl Codes {
                 row[i % LANES] = *word;
             }
         }
-        Self {
+        Ok(Self {
             words: per_code,
             len,
             rows,
-        }
+        })
     }
 
     /// Number of codes.
@@ -72,7 +75,7 @@ impl Codes {
         self.len
     }
 
-    /// Whether there are no codes.
+    /// True if there are no codes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -101,30 +104,35 @@ impl Codes {
     ///
     /// `room` holds the result and is used again by the next call, without allocation.
     ///
-    /// # Panics
-    /// If the query is not a code's number of words.
-    pub fn nearest<'a>(&self, query: &[u64], k: usize, room: &'a mut Nearest) -> &'a [Neighbour] {
+    /// # Errors
+    /// [`Error::Words`] if the query is not a code's number of words.
+    pub fn nearest<'a>(
+        &self,
+        query: &[u64],
+        k: usize,
+        room: &'a mut Nearest,
+    ) -> Result<&'a [Neighbour], Error> {
         self.nearest_on(Backend::detect(), query, k, room)
     }
 
     /// [`Codes::nearest`] on a backend of the caller's choice, for tests and benchmarks.
     ///
-    /// # Panics
-    /// As [`Codes::nearest`].
+    /// # Errors
+    /// Those of [`Codes::nearest`].
     pub fn nearest_on<'a>(
         &self,
         backend: Backend,
         query: &[u64],
         k: usize,
         room: &'a mut Nearest,
-    ) -> &'a [Neighbour] {
-        assert_eq!(query.len(), self.words, "words of a code");
+    ) -> Result<&'a [Neighbour], Error> {
+        check_words(query, self.words)?;
         let best = &mut room.0;
         best.start(self.bits(), self.len, k);
         if k > 0 {
-            scan(backend, &self.rows, query, best);
+            scan(Kernels::of(backend), &self.rows, query, best);
         }
-        best.finish()
+        Ok(best.finish())
     }
 
     /// The codes as bytes.
@@ -147,24 +155,9 @@ impl Codes {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"CODE")?;
         let bits = reader.number()?;
-        if !bits.is_multiple_of(64) || !(64..=1024).contains(&bits) {
-            return Err(Error::Bits { found: bits });
-        }
         let words = reader.words()?;
         reader.finish()?;
-        if !words.len().is_multiple_of(bits / 64) {
-            return Err(Error::Corrupt {
-                what: "number of words",
-            });
-        }
-        let len = words.len() / (bits / 64);
-        if u32::try_from(len).is_err() {
-            return Err(Error::Items {
-                found: len,
-                most: u32::MAX as usize,
-            });
-        }
-        Ok(Self::from_words(bits, &words))
+        Self::from_words(bits, &words)
     }
 }
 

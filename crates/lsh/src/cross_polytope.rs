@@ -3,11 +3,12 @@
 //! than they share the same number of SimHash bits.
 
 use crate::family::{Functions, check_shape, part};
+use crate::kernels::Kernels;
 use crate::probe::Step;
 use crate::rotation::Rotation;
 use crate::simhash::MAX_DIMS;
 use crate::wire::{Reader, Writer};
-use crate::{Backend, Error, Seed};
+use crate::{Error, Seed};
 
 /// Most rotations in all.
 const MOST: usize = 256;
@@ -85,9 +86,9 @@ impl Functions for CrossPolytope {
         self.tables
     }
 
-    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
-        assert_eq!(x.len(), self.dims, "floats of a vector");
-        self.rotation.apply(backend, x, values);
+    fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
+        debug_assert_eq!(x.len(), self.dims, "callers check");
+        self.rotation.apply(kernels, x, values);
     }
 
     fn key(&self, values: &[f32], table: usize) -> u64 {

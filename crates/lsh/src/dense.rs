@@ -1,7 +1,8 @@
 //! Dense random projections: independent Gaussian coefficients.
 
+use crate::Seed;
+use crate::kernels::Kernels;
 use crate::transform::{BLOCK, project};
-use crate::{Backend, Seed};
 
 /// A `dims x outputs` matrix, in blocks of 64 outputs; outputs beyond the last are zero.
 #[derive(Clone, Debug)]
@@ -25,11 +26,11 @@ impl Dense {
     }
 
     /// All projections of `x`, and zeros to the end of the last block.
-    pub(crate) fn apply(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+    pub(crate) fn apply(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
         values.clear();
         for weights in self.weights.chunks_exact(self.dims) {
             let mut sums = [0.0; BLOCK];
-            project(backend, x, weights, &mut sums);
+            project(kernels, x, weights, &mut sums);
             values.extend_from_slice(&sums);
         }
     }

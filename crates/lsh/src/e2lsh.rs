@@ -3,10 +3,11 @@
 
 use crate::dense::Dense;
 use crate::family::{Functions, check_shape, part};
+use crate::kernels::Kernels;
 use crate::probe::Step;
 use crate::simhash::MAX_DIMS;
 use crate::wire::{Reader, Writer};
-use crate::{Backend, Error, Seed};
+use crate::{Error, Seed};
 
 /// Most functions in all.
 const MOST: usize = 1024;
@@ -86,9 +87,9 @@ impl Functions for E2Lsh {
         self.tables
     }
 
-    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
-        assert_eq!(x.len(), self.dims, "floats of a vector");
-        self.dense.apply(backend, x, values);
+    fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
+        debug_assert_eq!(x.len(), self.dims, "callers check");
+        self.dense.apply(kernels, x, values);
         for (value, offset) in values.iter_mut().zip(&self.offsets) {
             *value = *value / self.width + offset;
         }

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors, and the checks of lengths that every public function makes.
 
 /// Errors of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,46 @@ pub enum Error {
         /// Most that are supported.
         most: usize,
     },
+    /// Too few or too many floats for a vector or for scores.
+    #[error("{found} floats, expected {expected}")]
+    Floats {
+        /// Floats given.
+        found: usize,
+        /// Floats needed.
+        expected: usize,
+    },
+    /// Floats that are not a whole number of vectors.
+    #[error("{found} floats, expected whole vectors of {dims}")]
+    Vectors {
+        /// Floats given.
+        found: usize,
+        /// Floats of a vector.
+        dims: usize,
+    },
+    /// Too few or too many words for a code.
+    #[error("{found} words, expected {expected}")]
+    Words {
+        /// Words given.
+        found: usize,
+        /// Words of a code.
+        expected: usize,
+    },
+    /// Words that are not a whole number of codes.
+    #[error("{found} words, expected whole codes of {words}")]
+    WholeCodes {
+        /// Words given.
+        found: usize,
+        /// Words of a code.
+        words: usize,
+    },
+    /// A table that a family does not have.
+    #[error("table {found}, expected one below {tables}")]
+    Table {
+        /// Table asked for.
+        found: usize,
+        /// Number of tables.
+        tables: usize,
+    },
     /// Bytes that are not of this kind.
     #[error("not such an object: it does not start with the magic bytes")]
     Magic,
@@ -63,7 +103,46 @@ pub enum Error {
     /// Bytes that contradict themselves.
     #[error("corrupt {what}")]
     Corrupt {
-        /// What does not fit.
+        /// The part that does not fit.
         what: &'static str,
     },
+}
+
+/// Refuses floats that are not `expected` in number.
+pub(crate) fn check_floats(floats: &[f32], expected: usize) -> Result<(), Error> {
+    let found = floats.len();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::Floats { found, expected })
+    }
+}
+
+/// Refuses floats that are not whole vectors of `dims`.
+pub(crate) fn check_vectors(floats: &[f32], dims: usize) -> Result<(), Error> {
+    let found = floats.len();
+    if found.is_multiple_of(dims) {
+        Ok(())
+    } else {
+        Err(Error::Vectors { found, dims })
+    }
+}
+
+/// Refuses a code that is not `expected` words.
+pub(crate) fn check_words(code: &[u64], expected: usize) -> Result<(), Error> {
+    let found = code.len();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::Words { found, expected })
+    }
+}
+
+/// Refuses the number of a table that there is not.
+pub(crate) fn check_table(found: usize, tables: usize) -> Result<(), Error> {
+    if found < tables {
+        Ok(())
+    } else {
+        Err(Error::Table { found, tables })
+    }
 }

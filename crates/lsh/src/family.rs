@@ -1,11 +1,14 @@
 //! Families of hash functions for tables: `tables` keys per vector, each of `functions` functions.
 
+use crate::error::{check_floats, check_table};
+use crate::kernels::Kernels;
 use crate::probe::Step;
 use crate::simhash::{Kind, SimHash};
+use crate::tables::Lookup;
 use crate::wire::{Reader, Writer};
-use crate::{Backend, Error, Seed};
+use crate::{Error, Seed};
 
-/// What a table needs of a family. Only this crate's families have it.
+/// The functions of a family, as tables need them. Only this crate's families have it.
 pub trait Functions: Sized + Send + Sync {
     /// Names the family in saved tables.
     const TAG: usize;
@@ -13,8 +16,8 @@ pub trait Functions: Sized + Send + Sync {
     fn dims(&self) -> usize;
     /// Number of keys per vector.
     fn tables(&self) -> usize;
-    /// What all keys of a vector are made of.
-    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>);
+    /// The values that all keys of a vector are made of. `x` has `dims` floats.
+    fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>);
     /// The key of one table.
     fn key(&self, values: &[f32], table: usize) -> u64;
     /// The changes to that key that near vectors are likely to have.
@@ -28,6 +31,25 @@ pub trait Functions: Sized + Send + Sync {
 /// A family of hash functions that [`Tables`](crate::Tables) can be built with: [`SimHashTables`],
 /// [`CrossPolytope`](crate::CrossPolytope) or [`E2Lsh`](crate::E2Lsh).
 pub trait Family: Functions {
+    /// The `probes` likeliest keys of a vector in one table, likeliest first. A client that holds the family
+    /// but not the buckets asks for these.
+    ///
+    /// # Errors
+    /// [`Error::Floats`] if `x` is not one vector, [`Error::Table`] if there is no such table.
+    fn keys<'a>(
+        &self,
+        x: &[f32],
+        table: usize,
+        probes: usize,
+        room: &'a mut Lookup,
+    ) -> Result<&'a [u64], Error> {
+        check_floats(x, self.dims())?;
+        check_table(table, self.tables())?;
+        self.values(Kernels::detect(), x, &mut room.values);
+        room.probe(self, table, probes);
+        Ok(&room.keys)
+    }
+
     /// The parameters as bytes, from which [`Family::from_bytes`] makes the same functions.
     #[must_use]
     fn to_bytes(&self) -> Vec<u8> {
@@ -132,8 +154,8 @@ impl Functions for SimHashTables {
         self.tables
     }
 
-    fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
-        self.hash.values(backend, x, values);
+    fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
+        self.hash.values(kernels, x, values);
     }
 
     fn key(&self, values: &[f32], table: usize) -> u64 {

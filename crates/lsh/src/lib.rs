@@ -1,23 +1,29 @@
 #![doc = include_str!("../README.md")]
 
-mod backend;
+// Codes, and the scan over them
 mod codes;
+mod simhash;
+
+// Families for tables, and the tables
 mod cross_polytope;
-mod dense;
 mod e2lsh;
-mod error;
 mod family;
 mod probe;
-mod rotation;
-mod scan;
-mod seed;
-mod simhash;
 mod tables;
-mod transform;
 mod vertices;
+
+// The randomness they are drawn from, their saved forms, their errors
+mod error;
+mod seed;
 mod wire;
 
-pub use backend::Backend;
+// The maps before a hash, and the kernels
+mod dense;
+mod kernels;
+mod rotation;
+mod scan;
+mod transform;
+
 pub use codes::{Codes, Nearest, Neighbour};
 pub use cross_polytope::CrossPolytope;
 pub use e2lsh::E2Lsh;
@@ -25,5 +31,6 @@ pub use error::Error;
 pub use family::{Family, SimHashTables};
 pub use seed::Seed;
 pub use simhash::{Kind, Scratch, SimHash};
+pub use sordino_cpu::Backend;
 pub use tables::{Lookup, Tables};
 pub use vertices::Vertices;

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 pub struct Step {
     /// The function; a probe changes each function once at most.
     pub function: usize,
-    /// What to add to the key.
+    /// The number to add to the key.
     pub change: u64,
     /// The squared distance to where the function's value changes.
     pub cost: f32,
@@ -72,7 +72,7 @@ fn cost(steps: &[Step], set: u64) -> u32 {
         .to_bits()
 }
 
-/// Whether no function is changed twice. Functions are fewer than 1025.
+/// True if no function is changed twice. Functions are fewer than 1025.
 fn is_valid(steps: &[Step], set: u64) -> bool {
     let distinct = |(i, step): (usize, &Step)| {
         members(steps, set)

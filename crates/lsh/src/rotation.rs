@@ -2,8 +2,9 @@
 //! Chazelle 2009; three rounds as in Andoni et al., "Practical and optimal LSH for angular distance",
 //! 2015). `O(size log size)` in place of `size^2`.
 
+use crate::Seed;
+use crate::kernels::Kernels;
 use crate::transform::{BLOCK, rotate};
-use crate::{Backend, Seed};
 
 /// Rounds of sign flips and Hadamard matrix.
 const ROUNDS: usize = 3;
@@ -37,13 +38,13 @@ impl Rotation {
     }
 
     /// All images of `x`, one after the other.
-    pub(crate) fn apply(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
+    pub(crate) fn apply(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
         values.clear();
         for flips in self.flips.chunks_exact(ROUNDS * self.size) {
             let start = values.len();
             values.extend_from_slice(x);
             values.resize(start + self.size, 0.0);
-            rotate(backend, &mut values[start..], flips);
+            rotate(kernels, &mut values[start..], flips);
         }
     }
 }

@@ -8,7 +8,8 @@ mod avx512;
 mod neon;
 mod portable;
 
-use crate::{Backend, Neighbour};
+use crate::Neighbour;
+use crate::kernels::Kernels;
 
 /// Codes side by side.
 pub(crate) const LANES: usize = 8;
@@ -16,15 +17,15 @@ pub(crate) const LANES: usize = 8;
 /// Offers every code that is nearer than the `k`-th nearest so far.
 ///
 /// `rows` holds groups of `query.len()` rows; row `j` of a group is word `j` of eight codes.
-pub(crate) fn scan(backend: Backend, rows: &[[u64; LANES]], query: &[u64], best: &mut Best) {
-    match backend {
-        Backend::Portable => portable::scan(rows, query, best),
+pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best: &mut Best) {
+    match kernels {
+        Kernels::Portable => portable::scan(rows, query, best),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2(token) => avx2::scan(token, rows, query, best),
+        Kernels::Avx2(token) => avx2::scan(token, rows, query, best),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512(token) => avx512::scan(token, rows, query, best),
+        Kernels::Avx512(token) => avx512::scan(token, rows, query, best),
         #[cfg(target_arch = "aarch64")]
-        Backend::Neon(token) => neon::scan(token, rows, query, best),
+        Kernels::Neon(token) => neon::scan(token, rows, query, best),
     }
 }
 

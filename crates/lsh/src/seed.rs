@@ -3,14 +3,26 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// What a family of hash functions is drawn from, by ChaCha20.
+/// The origin of a family of hash functions, which are drawn from it by ChaCha20.
 ///
 /// A seed is a parameter, not a key: a hash reveals the direction of the vector to whoever knows or
 /// guesses the seed, and equality and distances of vectors to everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub [u8; 32]);
 
+impl From<[u8; 32]> for Seed {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
 impl Seed {
+    /// The seed's bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// A generator for one purpose; generators of different purposes are independent.
     pub(crate) fn stream(self, purpose: u64) -> Draws {
         let mut rng = ChaCha20Rng::from_seed(self.0);

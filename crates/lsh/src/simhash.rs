@@ -1,9 +1,12 @@
 //! SimHash: the signs of random projections (Charikar 2002). Two vectors at angle `theta` differ in
 //! each bit with probability `theta / pi`.
 
+#[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::dense::Dense;
+use crate::error::{check_floats, check_vectors, check_words};
+use crate::kernels::Kernels;
 use crate::rotation::Rotation;
 use crate::transform::{BLOCK, signs};
 use crate::wire::{Reader, Writer};
@@ -12,7 +15,7 @@ use crate::{Backend, Codes, Error, Seed};
 /// Most dimensions of a vector.
 pub(crate) const MAX_DIMS: usize = 4096;
 
-/// What the signs are taken of.
+/// The values that signs are taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Coordinates after a structured random rotation: fast, and the directions of one rotation are
@@ -34,7 +37,7 @@ pub enum Kind {
 /// use sordino_lsh::{Kind, Seed, SimHash};
 ///
 /// let hash = SimHash::new(3, 64, Kind::Rotation, Seed([7; 32]))?;
-/// let (a, b) = (hash.hash(&[1.0, 2.0, 3.0]), hash.hash(&[-1.0, -2.0, -3.0]));
+/// let (a, b) = (hash.hash(&[1.0, 2.0, 3.0])?, hash.hash(&[-1.0, -2.0, -3.0])?);
 /// assert_eq!(a[0], !b[0]);
 /// # Ok::<(), sordino_lsh::Error>(())
 /// ```
@@ -107,57 +110,77 @@ impl SimHash {
     /// Any floats are accepted; those of a vector with a NaN or with values beyond about 10^30 mean
     /// nothing.
     ///
-    /// # Panics
-    /// If `x` does not have `dims` floats.
-    #[must_use]
-    pub fn hash(&self, x: &[f32]) -> Vec<u64> {
+    /// # Errors
+    /// [`Error::Floats`] if `x` does not have `dims` floats.
+    pub fn hash(&self, x: &[f32]) -> Result<Vec<u64>, Error> {
         let mut code = vec![0; self.bits / 64];
-        self.hash_into(x, &mut Scratch::default(), &mut code);
-        code
+        self.hash_into(x, &mut Scratch::default(), &mut code)?;
+        Ok(code)
     }
 
     /// [`SimHash::hash`] without allocation, once `scratch` has been used.
     ///
-    /// # Panics
-    /// If `x` does not have `dims` floats or `code` not `bits / 64` words.
-    pub fn hash_into(&self, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
-        self.hash_on(Backend::detect(), x, scratch, code);
+    /// # Errors
+    /// [`Error::Floats`] if `x` does not have `dims` floats, [`Error::Words`] if `code` is not `bits / 64`
+    /// words.
+    pub fn hash_into(
+        &self,
+        x: &[f32],
+        scratch: &mut Scratch,
+        code: &mut [u64],
+    ) -> Result<(), Error> {
+        self.hash_into_on(Backend::detect(), x, scratch, code)
     }
 
     /// [`SimHash::hash_into`] on a backend of the caller's choice, for tests and benchmarks.
     ///
-    /// # Panics
-    /// As [`SimHash::hash_into`].
-    pub fn hash_on(&self, backend: Backend, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
-        assert_eq!(code.len(), self.bits / 64, "words of a code");
-        self.values(backend, x, &mut scratch.values);
-        signs(backend, scratch.values.as_chunks().0, code);
+    /// # Errors
+    /// Those of [`SimHash::hash_into`].
+    pub fn hash_into_on(
+        &self,
+        backend: Backend,
+        x: &[f32],
+        scratch: &mut Scratch,
+        code: &mut [u64],
+    ) -> Result<(), Error> {
+        check_floats(x, self.dims)?;
+        check_words(code, self.bits / 64)?;
+        self.code(Kernels::of(backend), x, scratch, code);
+        Ok(())
+    }
+
+    /// The code of `x`; lengths have been checked.
+    fn code(&self, kernels: Kernels, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
+        self.values(kernels, x, &mut scratch.values);
+        signs(kernels, scratch.values.as_chunks().0, code);
     }
 
     /// The values whose signs are the bits; at least `bits` of them.
-    pub(crate) fn values(&self, backend: Backend, x: &[f32], values: &mut Vec<f32>) {
-        assert_eq!(x.len(), self.dims, "floats of a vector");
+    pub(crate) fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
+        debug_assert_eq!(x.len(), self.dims, "callers check");
         match &self.map {
-            Map::Rotation(rotation) => rotation.apply(backend, x, values),
-            Map::Dense(dense) => dense.apply(backend, x, values),
+            Map::Rotation(rotation) => rotation.apply(kernels, x, values),
+            Map::Dense(dense) => dense.apply(kernels, x, values),
         }
     }
 
     /// The codes of vectors that lie one after the other.
     ///
-    /// # Panics
-    /// If `vectors` is not a whole number of vectors.
-    #[must_use]
-    pub fn hash_batch(&self, vectors: &[f32]) -> Codes {
+    /// # Errors
+    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32 of
+    /// them or more.
+    pub fn hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
+        check_vectors(vectors, self.dims)?;
         Codes::from_words(self.bits, &self.words(vectors))
     }
 
     /// [`SimHash::hash_batch`] on all threads of the current rayon pool.
     ///
-    /// # Panics
-    /// As [`SimHash::hash_batch`].
-    #[must_use]
-    pub fn par_hash_batch(&self, vectors: &[f32]) -> Codes {
+    /// # Errors
+    /// Those of [`SimHash::hash_batch`].
+    #[cfg(feature = "rayon")]
+    pub fn par_hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
+        check_vectors(vectors, self.dims)?;
         let part = 256 * self.dims;
         let words: Vec<u64> = vectors
             .par_chunks(part)
@@ -167,15 +190,11 @@ impl SimHash {
     }
 
     fn words(&self, vectors: &[f32]) -> Vec<u64> {
-        assert!(
-            vectors.len().is_multiple_of(self.dims),
-            "a whole number of vectors"
-        );
-        let (backend, mut scratch) = (Backend::detect(), Scratch::default());
+        let (kernels, mut scratch) = (Kernels::detect(), Scratch::default());
         let mut words = vec![0; vectors.len() / self.dims * (self.bits / 64)];
         let codes = words.chunks_exact_mut(self.bits / 64);
         for (x, code) in vectors.chunks_exact(self.dims).zip(codes) {
-            self.hash_on(backend, x, &mut scratch, code);
+            self.code(kernels, x, &mut scratch, code);
         }
         words
     }

@@ -1,11 +1,14 @@
 //! Hash tables over vectors, looked up by several keys per table.
 
+#[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
+use crate::Error;
+use crate::error::{check_floats, check_table, check_vectors};
 use crate::family::Family;
+use crate::kernels::Kernels;
 use crate::probe::{Step, probe};
 use crate::wire::{Reader, Writer};
-use crate::{Backend, Error};
 
 /// Tables of the ids of vectors by the keys of a family of hash functions. Ids are the vectors'
 /// places in the list the tables were built from.
@@ -13,7 +16,7 @@ use crate::{Backend, Error};
 /// # Security
 /// A lookup goes to the buckets of the query's keys. Whoever sees which buckets were read learns
 /// where the query is: look up only where the index itself is, or choose keys with
-/// [`Tables::keys`] and fetch the buckets privately.
+/// [`Family::keys`] and fetch the buckets privately.
 ///
 /// # Examples
 /// ```
@@ -22,7 +25,7 @@ use crate::{Backend, Error};
 /// let vectors = [[1.0, 0.1, 0.0], [0.0, -1.0, 0.2], [0.9, 0.2, 0.1]];
 /// let family = SimHashTables::new(3, 8, 4, Kind::Hyperplanes, Seed([1; 32]))?;
 /// let tables = Tables::build(family, vectors.as_flattened())?;
-/// let found = tables.candidates(&[1.0, 0.1, 0.05], 2, &mut Lookup::default()).to_vec();
+/// let found = tables.candidates(&[1.0, 0.1, 0.05], 2, &mut Lookup::default())?.to_vec();
 /// assert!(found.contains(&0) && found.contains(&2));
 /// # Ok::<(), sordino_lsh::Error>(())
 /// ```
@@ -46,9 +49,9 @@ struct Table {
 /// Room for a lookup, to be used again and again.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
-    values: Vec<f32>,
+    pub(crate) values: Vec<f32>,
     steps: Vec<Step>,
-    keys: Vec<u64>,
+    pub(crate) keys: Vec<u64>,
     found: Vec<u32>,
     /// The lookup that last found each id.
     seen: Vec<u32>,
@@ -56,38 +59,41 @@ pub struct Lookup {
 }
 
 impl<F: Family> Tables<F> {
-    /// Builds the tables of vectors that lie one after the other, on all threads of the current rayon
-    /// pool.
+    /// Builds the tables of vectors that lie one after the other, with the feature `rayon` on all threads of
+    /// the current rayon pool.
     ///
     /// # Errors
-    /// [`Error::Items`] if there are 2^32 vectors or more.
-    ///
-    /// # Panics
-    /// If `vectors` is not a whole number of vectors.
+    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32
+    /// vectors or more.
     pub fn build(family: F, vectors: &[f32]) -> Result<Self, Error> {
         let (dims, count) = (family.dims(), family.tables());
-        assert!(
-            vectors.len().is_multiple_of(dims),
-            "a whole number of vectors"
-        );
+        check_vectors(vectors, dims)?;
         let len = vectors.len() / dims;
         let most = u32::MAX as usize;
         if len > most {
             return Err(Error::Items { found: len, most });
         }
-        let backend = Backend::detect();
-        let keys: Vec<u64> = vectors
-            .par_chunks(dims)
-            .map_init(Vec::new, |values, x| {
-                family.values(backend, x, values);
-                (0..count)
-                    .map(|table| family.key(values, table))
-                    .collect::<Vec<_>>()
-            })
-            .flatten_iter()
-            .collect();
-        let tables = (0..count)
-            .into_par_iter()
+        let kernels = Kernels::detect();
+        let keys_of = |values: &mut Vec<f32>, x: &[f32]| {
+            family.values(kernels, x, values);
+            (0..count)
+                .map(|table| family.key(values, table))
+                .collect::<Vec<u64>>()
+        };
+        #[cfg(feature = "rayon")]
+        let keys = vectors.par_chunks(dims).map_init(Vec::new, keys_of);
+        #[cfg(feature = "rayon")]
+        let keys: Vec<u64> = keys.flatten_iter().collect();
+        #[cfg(not(feature = "rayon"))]
+        let keys: Vec<u64> = {
+            let mut values = Vec::new();
+            let keys = vectors.chunks(dims);
+            keys.flat_map(|x| keys_of(&mut values, x)).collect()
+        };
+        let numbers = 0..count;
+        #[cfg(feature = "rayon")]
+        let numbers = numbers.into_par_iter();
+        let tables = numbers
             .map(|table| Table::new(keys.iter().skip(table).step_by(count).copied()))
             .collect();
         Ok(Self {
@@ -109,7 +115,7 @@ impl<F: Family> Tables<F> {
         self.len
     }
 
-    /// Whether there are no vectors.
+    /// True if there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -117,11 +123,17 @@ impl<F: Family> Tables<F> {
 
     /// The ids in the buckets of the `probes` likeliest keys in each table, each once.
     ///
-    /// # Panics
-    /// If `x` is not one vector.
-    pub fn candidates<'a>(&self, x: &[f32], probes: usize, room: &'a mut Lookup) -> &'a [u32] {
+    /// # Errors
+    /// [`Error::Floats`] if `x` is not one vector.
+    pub fn candidates<'a>(
+        &self,
+        x: &[f32],
+        probes: usize,
+        room: &'a mut Lookup,
+    ) -> Result<&'a [u32], Error> {
+        check_floats(x, self.family.dims())?;
         room.start(self.len);
-        self.family.values(Backend::detect(), x, &mut room.values);
+        self.family.values(Kernels::detect(), x, &mut room.values);
         for (i, table) in self.tables.iter().enumerate() {
             room.probe(&self.family, i, probes);
             let Lookup {
@@ -138,34 +150,17 @@ impl<F: Family> Tables<F> {
                 }
             }
         }
-        &room.found
-    }
-
-    /// The `probes` likeliest keys of a vector in one table, likeliest first: what a client that holds
-    /// the family but not the buckets asks for.
-    ///
-    /// # Panics
-    /// If `x` is not one vector or `table` not a table.
-    pub fn keys<'a>(
-        family: &F,
-        x: &[f32],
-        table: usize,
-        probes: usize,
-        room: &'a mut Lookup,
-    ) -> &'a [u64] {
-        assert!(table < family.tables(), "a table of the family");
-        family.values(Backend::detect(), x, &mut room.values);
-        room.probe(family, table, probes);
-        &room.keys
+        Ok(&room.found)
     }
 
     /// The keys of a table that hold vectors, and the ids of each.
     ///
-    /// # Panics
-    /// If `table` is not a table.
-    pub fn buckets(&self, table: usize) -> impl Iterator<Item = (u64, &[u32])> {
+    /// # Errors
+    /// [`Error::Table`] if there is no such table.
+    pub fn buckets(&self, table: usize) -> Result<impl Iterator<Item = (u64, &[u32])>, Error> {
+        check_table(table, self.tables.len())?;
         let table = &self.tables[table];
-        table.keys.iter().map(|key| (*key, table.bucket(*key)))
+        Ok(table.keys.iter().map(|key| (*key, table.bucket(*key))))
     }
 
     /// The tables and the family's parameters as bytes.
@@ -275,7 +270,7 @@ impl Lookup {
         }
     }
 
-    fn probe<F: Family>(&mut self, family: &F, table: usize, probes: usize) {
+    pub(crate) fn probe<F: Family>(&mut self, family: &F, table: usize, probes: usize) {
         self.keys.clear();
         self.steps.clear();
         let key = family.key(&self.values, table);

@@ -11,7 +11,7 @@ mod avx512;
 mod neon;
 mod portable;
 
-use crate::Backend;
+use crate::kernels::Kernels;
 
 /// Outputs of a dense map that are computed together, and signs that are packed together.
 pub(crate) const BLOCK: usize = 64;
@@ -19,46 +19,46 @@ pub(crate) const BLOCK: usize = 64;
 /// For each round of `flips`: flips the signs of `values` where a flip is `1 << 31`, then multiplies
 /// by the Hadamard matrix (Sylvester's, not normalised). `values.len()` is a power of two, at least
 /// 64, and divides `flips.len()`.
-pub(crate) fn rotate(backend: Backend, values: &mut [f32], flips: &[u32]) {
+pub(crate) fn rotate(kernels: Kernels, values: &mut [f32], flips: &[u32]) {
     assert!(values.len().is_power_of_two() && values.len() >= BLOCK);
-    match backend {
-        Backend::Portable => portable::rotate(values, flips),
+    match kernels {
+        Kernels::Portable => portable::rotate(values, flips),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2(token) => avx2::rotate(token, values, flips),
+        Kernels::Avx2(token) => avx2::rotate(token, values, flips),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512(token) => avx512::rotate(token, values, flips),
+        Kernels::Avx512(token) => avx512::rotate(token, values, flips),
         #[cfg(target_arch = "aarch64")]
-        Backend::Neon(token) => neon::rotate(token, values, flips),
+        Kernels::Neon(token) => neon::rotate(token, values, flips),
     }
 }
 
 /// `sums[i]` = sum over `j` of `x[j] * weights[j][i]`, in the order of `j`.
 pub(crate) fn project(
-    backend: Backend,
+    kernels: Kernels,
     x: &[f32],
     weights: &[[f32; BLOCK]],
     sums: &mut [f32; BLOCK],
 ) {
-    match backend {
-        Backend::Portable => portable::project(x, weights, sums),
+    match kernels {
+        Kernels::Portable => portable::project(x, weights, sums),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2(token) => avx2::project(token, x, weights, sums),
+        Kernels::Avx2(token) => avx2::project(token, x, weights, sums),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512(token) => avx512::project(token, x, weights, sums),
+        Kernels::Avx512(token) => avx512::project(token, x, weights, sums),
         #[cfg(target_arch = "aarch64")]
-        Backend::Neon(token) => neon::project(token, x, weights, sums),
+        Kernels::Neon(token) => neon::project(token, x, weights, sums),
     }
 }
 
 /// Bit `i` of a word is 1 where value `i` is at least 0; a NaN gives 0.
-pub(crate) fn signs(backend: Backend, values: &[[f32; BLOCK]], words: &mut [u64]) {
-    match backend {
-        Backend::Portable => portable::signs(values, words),
+pub(crate) fn signs(kernels: Kernels, values: &[[f32; BLOCK]], words: &mut [u64]) {
+    match kernels {
+        Kernels::Portable => portable::signs(values, words),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2(token) => avx2::signs(token, values, words),
+        Kernels::Avx2(token) => avx2::signs(token, values, words),
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512(token) => avx512::signs(token, values, words),
+        Kernels::Avx512(token) => avx512::signs(token, values, words),
         #[cfg(target_arch = "aarch64")]
-        Backend::Neon(token) => neon::signs(token, values, words),
+        Kernels::Neon(token) => neon::signs(token, values, words),
     }
 }

@@ -3,9 +3,11 @@
 //! taken here has as many keys as vertices, and a vector's score of every key, so the likeliest
 //! keys of a query are simply those with the best scores.
 
+use crate::error::check_floats;
+use crate::kernels::Kernels;
 use crate::rotation::Rotation;
 use crate::simhash::{MAX_DIMS, Scratch};
-use crate::{Backend, Error, Seed};
+use crate::{Error, Seed};
 
 /// Most vertices.
 const MOST: usize = 1 << 20;
@@ -13,7 +15,7 @@ const MOST: usize = 1 << 20;
 /// `count` vertices `+-R e_j` of random rotations `R`: a hash with `count` values.
 ///
 /// # Security
-/// As for every hash of this crate: whoever knows the seed and sees a key learns where the vector is.
+/// Whoever knows the seed and sees a key learns where the vector is, like with every hash of this crate.
 ///
 /// # Examples
 /// ```
@@ -21,7 +23,7 @@ const MOST: usize = 1 << 20;
 ///
 /// let vertices = Vertices::new(3, 16, Seed([7; 32]))?;
 /// let (mut scratch, mut scores) = (Scratch::default(), [0.0; 16]);
-/// vertices.scores(&[1.0, 2.0, 3.0], &mut scratch, &mut scores);
+/// vertices.scores(&[1.0, 2.0, 3.0], &mut scratch, &mut scores)?;
 /// // Opposite vertices have opposite scores.
 /// assert_eq!(scores[0], -scores[1]);
 /// # Ok::<(), sordino_lsh::Error>(())
@@ -75,13 +77,23 @@ impl Vertices {
     /// The score of every vertex: the larger, the nearer it is to the vector's direction. Vertices
     /// `2 j` and `2 j + 1` are opposite.
     ///
-    /// # Panics
-    /// If `x` does not have `dims` floats or `scores` not `count`.
-    pub fn scores(&self, x: &[f32], scratch: &mut Scratch, scores: &mut [f32]) {
-        assert_eq!(x.len(), self.dims, "floats of a vector");
-        assert_eq!(scores.len(), self.count, "a score for each vertex");
+    /// # Errors
+    /// [`Error::Floats`] if `x` does not have `dims` floats or `scores` not `count`.
+    pub fn scores(
+        &self,
+        x: &[f32],
+        scratch: &mut Scratch,
+        scores: &mut [f32],
+    ) -> Result<(), Error> {
+        check_floats(x, self.dims)?;
+        check_floats(scores, self.count)?;
+        self.scores_of(x, scratch, scores);
+        Ok(())
+    }
+
+    fn scores_of(&self, x: &[f32], scratch: &mut Scratch, scores: &mut [f32]) {
         self.rotation
-            .apply(Backend::detect(), x, &mut scratch.values);
+            .apply(Kernels::detect(), x, &mut scratch.values);
         for (pair, value) in scores.chunks_mut(2).zip(&scratch.values) {
             pair[0] = *value;
             if let Some(opposite) = pair.get_mut(1) {
@@ -99,7 +111,7 @@ impl Vertices {
         let mut unit = vec![0.0; self.dims];
         for axis in 0..self.dims {
             unit[axis] = 1.0;
-            self.scores(&unit, &mut scratch, &mut scores);
+            self.scores_of(&unit, &mut scratch, &mut scores);
             unit[axis] = 0.0;
             for (direction, score) in directions.chunks_exact_mut(self.dims).zip(&scores) {
                 direction[axis] = *score;
@@ -125,7 +137,7 @@ mod tests {
             assert_eq!(directions.len(), count * dims);
             let x: Vec<f32> = (0..dims).map(|i| (i as f32 * 1.7).sin()).collect();
             let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; count]);
-            vertices.scores(&x, &mut scratch, &mut scores);
+            vertices.scores(&x, &mut scratch, &mut scores).unwrap();
             let largest = scores
                 .iter()
                 .fold(0.0_f32, |most, score| most.max(score.abs()));

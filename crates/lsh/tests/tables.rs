@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use sordino_lsh::{
-    Codes, CrossPolytope, E2Lsh, Error, Family, Kind, Lookup, Nearest, Seed, SimHash,
-    SimHashTables, Tables,
+    Codes, CrossPolytope, E2Lsh, Error, Family, Kind, Lookup, Nearest, Scratch, Seed, SimHash,
+    SimHashTables, Tables, Vertices,
 };
 
 /// Points around 20 centres in `dims` dimensions, 10 around each, by a small generator.
@@ -38,30 +38,35 @@ fn check<F: Family>(family: F, vectors: &[f32]) {
         for probes in [0, 1, 2, 9] {
             let mut expected: Vec<u32> = (0..family.tables())
                 .flat_map(|table| {
-                    let keys = Tables::keys(&family, x, table, probes, &mut other).to_vec();
+                    let keys = family.keys(x, table, probes, &mut other).unwrap().to_vec();
                     assert!(keys.len() <= probes);
                     let hit = read
                         .buckets(table)
+                        .unwrap()
                         .filter(move |(key, _)| keys.contains(key));
                     hit.flat_map(|(_, ids)| ids.to_vec()).collect::<Vec<_>>()
                 })
                 .collect();
             expected.sort_unstable();
             expected.dedup();
-            let mut found = tables.candidates(x, probes, &mut room).to_vec();
+            let mut found = tables.candidates(x, probes, &mut room).unwrap().to_vec();
             found.sort_unstable();
             assert_eq!(found, expected);
         }
     }
     for (i, x) in vectors.chunks_exact(dims).enumerate() {
         assert!(
-            tables.candidates(x, 1, &mut room).contains(&(i as u32)),
+            tables
+                .candidates(x, 1, &mut room)
+                .unwrap()
+                .contains(&(i as u32)),
             "a vector finds itself"
         );
     }
     for table in 0..family.tables() {
         let mut ids: Vec<u32> = read
             .buckets(table)
+            .unwrap()
             .flat_map(|(_, ids)| ids.to_vec())
             .collect();
         ids.sort_unstable();
@@ -80,7 +85,8 @@ fn check<F: Family>(family: F, vectors: &[f32]) {
         bent[bit / 8] ^= 1 << (bit % 8);
         if let Ok(tables) = Tables::<F>::from_bytes(&bent) {
             assert_eq!(tables.to_bytes(), bent);
-            tables.candidates(&vectors[..dims.min(vectors.len())], 3, &mut room);
+            let found = tables.candidates(&vectors[..dims.min(vectors.len())], 3, &mut room);
+            assert!(found.is_ok());
         }
     }
 }
@@ -109,6 +115,7 @@ fn tables_of_nothing() {
         tables.is_empty()
             && tables
                 .candidates(&[0.0; 24], 5, &mut Lookup::default())
+                .unwrap()
                 .is_empty()
     );
     assert!(
@@ -130,6 +137,7 @@ fn probing_finds_more_of_the_near() {
         all.map(|(i, x)| {
             tables
                 .candidates(x, probes, &mut room)
+                .unwrap()
                 .iter()
                 .filter(|id| near(i, id))
                 .count()
@@ -180,15 +188,78 @@ fn parameters_out_of_range_are_refused() {
 }
 
 #[test]
+fn wrong_lengths_are_refused() {
+    let seed = Seed::from([9; 32]);
+    assert_eq!(seed.as_bytes(), &[9; 32]);
+    let floats = |found| Error::Floats {
+        found,
+        expected: 24,
+    };
+    let vectors = |found| Error::Vectors { found, dims: 24 };
+    let hash = SimHash::new(24, 192, Kind::Rotation, seed).unwrap();
+    let (mut scratch, mut room) = (Scratch::default(), Lookup::default());
+    for found in [0, 1, 23, 25, 48] {
+        let x = vec![1.0; found];
+        assert_eq!(hash.hash(&x).unwrap_err(), floats(found));
+        let polytope = CrossPolytope::new(24, 3, 2, seed).unwrap();
+        let keys = polytope.keys(&x, 0, 1, &mut room).map(<[u64]>::to_vec);
+        assert_eq!(keys.unwrap_err(), floats(found));
+        let vertices = Vertices::new(24, 16, seed).unwrap();
+        let scores = vertices.scores(&x, &mut scratch, &mut [0.0; 16]);
+        assert_eq!(scores.unwrap_err(), floats(found));
+        let scores = vertices.scores(&[1.0; 24], &mut scratch, &mut vec![0.0; found]);
+        let expected = 16;
+        assert_eq!(scores.unwrap_err(), Error::Floats { found, expected });
+        let tables = Tables::build(polytope.clone(), &[1.0; 48]).unwrap();
+        let candidates = tables.candidates(&x, 1, &mut room).map(<[u32]>::to_vec);
+        assert_eq!(candidates.unwrap_err(), floats(found));
+        if found % 24 != 0 {
+            assert_eq!(hash.hash_batch(&x).unwrap_err(), vectors(found));
+            #[cfg(feature = "rayon")]
+            assert_eq!(hash.par_hash_batch(&x).unwrap_err(), vectors(found));
+            let tables = Tables::build(polytope, &x).map(|_| ());
+            assert_eq!(tables.unwrap_err(), vectors(found));
+        }
+    }
+    for found in [0, 2, 4] {
+        let expected = 3;
+        let code = hash.hash_into(&[1.0; 24], &mut scratch, &mut vec![0; found]);
+        assert_eq!(code.unwrap_err(), Error::Words { found, expected });
+        let codes = hash.hash_batch(&[1.0; 48]).unwrap();
+        let mut room = Nearest::default();
+        let nearest = codes.nearest(&vec![0; found], 1, &mut room);
+        assert_eq!(nearest.unwrap_err(), Error::Words { found, expected });
+    }
+    let whole = Error::WholeCodes { found: 5, words: 3 };
+    assert_eq!(Codes::from_words(192, &[0; 5]).unwrap_err(), whole);
+    for bits in [0, 63, 65, 1088] {
+        let refused = Codes::from_words(bits, &[]).unwrap_err();
+        assert_eq!(refused, Error::Bits { found: bits });
+    }
+    let family = E2Lsh::new(24, 3, 5, 2.0, seed).unwrap();
+    let table = Error::Table {
+        found: 3,
+        tables: 3,
+    };
+    let keys = family
+        .keys(&[1.0; 24], 3, 1, &mut room)
+        .map(<[u64]>::to_vec);
+    assert_eq!(keys.unwrap_err(), table);
+    let tables = Tables::build(family, &[1.0; 48]).unwrap();
+    assert_eq!(tables.buckets(3).map(|_| ()).unwrap_err(), table);
+}
+
+#[test]
 fn saved_codes_and_functions_survive_the_wire_only_whole() {
     let hash = SimHash::new(24, 192, Kind::Rotation, Seed([8; 32])).unwrap();
     let saved = hash.to_bytes();
     let read = SimHash::from_bytes(&saved).unwrap();
     let vectors = clustered(24);
-    let codes = hash.hash_batch(&vectors);
-    assert_eq!(read.hash_batch(&vectors), codes);
-    assert_eq!(hash.par_hash_batch(&vectors), codes);
-    assert_eq!(codes.get(3).unwrap(), hash.hash(&vectors[72..96]));
+    let codes = hash.hash_batch(&vectors).unwrap();
+    assert_eq!(read.hash_batch(&vectors).unwrap(), codes);
+    #[cfg(feature = "rayon")]
+    assert_eq!(hash.par_hash_batch(&vectors).unwrap(), codes);
+    assert_eq!(codes.get(3), hash.hash(&vectors[72..96]).ok());
     assert!(codes.get(200).is_none());
     let bytes = codes.to_bytes();
     assert_eq!(Codes::from_bytes(&bytes).unwrap(), codes);
@@ -223,12 +294,13 @@ fn golden_hashes() {
         SimHash::new(100, 128, kind, Seed([1; 32]))
             .unwrap()
             .hash(&x)
+            .unwrap()
     });
     let mut room = Lookup::default();
     let polytope = CrossPolytope::new(100, 1, 2, Seed([1; 32])).unwrap();
-    let polytope = Tables::keys(&polytope, &x, 0, 2, &mut room).to_vec();
+    let polytope = polytope.keys(&x, 0, 2, &mut room).unwrap().to_vec();
     let e2lsh = E2Lsh::new(100, 1, 4, 10.0, Seed([1; 32])).unwrap();
-    let e2lsh = Tables::keys(&e2lsh, &x, 0, 2, &mut room).to_vec();
+    let e2lsh = e2lsh.keys(&x, 0, 2, &mut room).unwrap().to_vec();
     assert_eq!([rotation, hyperplanes, polytope, e2lsh], GOLDEN);
 }
 const GOLDEN: [[u64; 2]; 4] = [
@@ -247,9 +319,9 @@ proptest! {
         bytes.extend_from_slice(&1_u32.to_le_bytes());
         bytes.extend(small.iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend_from_slice(&tail);
-        let _ = SimHash::from_bytes(&bytes).map(|hash| hash.hash(&vec![1.0; hash.dims()]));
+        let _ = SimHash::from_bytes(&bytes).map(|hash| hash.hash(&vec![1.0; hash.dims()]).unwrap());
         if let Ok(codes) = Codes::from_bytes(&bytes) {
-            codes.nearest(&vec![0; codes.bits() / 64], 3, &mut Nearest::default());
+            codes.nearest(&vec![0; codes.bits() / 64], 3, &mut Nearest::default()).unwrap();
         }
         let _ = Tables::<SimHashTables>::from_bytes(&bytes);
         let _ = Tables::<CrossPolytope>::from_bytes(&bytes);

@@ -1,12 +1,16 @@
 //! Many signatures at once.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::backend::Backend;
+use crate::Backend;
 use crate::cache::{Cache, Found};
 use crate::error::{BatchError, Error};
 use crate::item::Item;
+use crate::kernels::Kernels;
 use crate::key::{check_length, expand};
 use crate::params::Params;
 use crate::verify::{Slot, TILE, Work, verify_tile};
@@ -46,12 +50,12 @@ impl Worker {
     /// Verifies a tile: at most [`TILE`] items, a verdict for each.
     pub(crate) fn tile<P: Params>(
         &mut self,
-        backend: Backend,
+        kernels: Kernels,
         items: &[Item<'_, P>],
         verdicts: &mut [Result<(), Error>],
     ) {
         verify_tile(
-            backend,
+            kernels,
             items,
             &mut self.cache,
             &mut self.slots,
@@ -63,13 +67,13 @@ impl Worker {
     /// The first invalid item.
     pub(crate) fn first_failure<P: Params>(
         &mut self,
-        backend: Backend,
+        kernels: Kernels,
         items: &[Item<'_, P>],
     ) -> Option<(usize, Error)> {
         items.chunks(TILE).enumerate().find_map(|(tile, items)| {
             let mut verdicts = [Ok(()); TILE];
             let verdicts = &mut verdicts[..items.len()];
-            self.tile(backend, items, verdicts);
+            self.tile(kernels, items, verdicts);
             let invalid = verdicts.iter().position(Result::is_err)?;
             Some((tile * TILE + invalid, verdicts[invalid].err()?))
         })
@@ -86,13 +90,19 @@ impl<P: Params> BatchVerifier<P> {
     /// A verifier on the fastest backend, which keeps [`DEFAULT_KEYS`](Self::DEFAULT_KEYS) keys.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_backend(Backend::detect(), Self::DEFAULT_KEYS)
+        Self::with_keys(Self::DEFAULT_KEYS)
     }
 
-    /// A verifier on a given backend, which keeps `keys` expanded keys per thread, but not fewer
+    /// A verifier on the fastest backend, which keeps `keys` expanded keys per thread, but not fewer
     /// than 16 nor more than [`MAX_KEYS`](Self::MAX_KEYS).
     #[must_use]
-    pub fn with_backend(backend: Backend, keys: usize) -> Self {
+    pub fn with_keys(keys: usize) -> Self {
+        Self::with_keys_on(Backend::detect(), keys)
+    }
+
+    /// [`with_keys`](Self::with_keys) on a backend of the caller's choice, for tests and benchmarks.
+    #[must_use]
+    pub fn with_keys_on(backend: Backend, keys: usize) -> Self {
         let capacity = keys.clamp(TILE, Self::MAX_KEYS);
         Self {
             backend,
@@ -118,7 +128,7 @@ impl<P: Params> BatchVerifier<P> {
             check_length::<P>(encoded)?;
             if let Found::Vacant(key) = cache.place(&P::SET, encoded) {
                 expand(
-                    self.backend,
+                    Kernels::of(self.backend),
                     &P::SET,
                     &mut work.lanes,
                     &[(encoded, key)],
@@ -129,15 +139,32 @@ impl<P: Params> BatchVerifier<P> {
         Ok(())
     }
 
-    /// Verifies every item: `verdicts[i]` tells whether `items[i]` is valid, and if not, why.
+    /// Verifies every item: verdict `i` is that on `items[i]`, with the reason if it is invalid.
+    #[must_use]
+    pub fn verify_each(&mut self, items: &[Item<'_, P>]) -> Vec<Result<(), Error>> {
+        let mut verdicts = vec![Err(Error::Mismatch); items.len()];
+        self.tiles(items, &mut verdicts);
+        verdicts
+    }
+
+    /// [`verify_each`](Self::verify_each) into room of the caller's.
     ///
-    /// # Panics
-    /// If there are not as many verdicts as items.
-    pub fn verify_each(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
-        assert_eq!(items.len(), verdicts.len(), "as many verdicts as items");
-        let worker = &mut self.workers[0];
+    /// # Errors
+    /// [`BatchError::Verdicts`] if there are not as many verdicts as items; none is written then.
+    pub fn verify_each_into(
+        &mut self,
+        items: &[Item<'_, P>],
+        verdicts: &mut [Result<(), Error>],
+    ) -> Result<(), BatchError> {
+        check_verdicts(items, verdicts)?;
+        self.tiles(items, verdicts);
+        Ok(())
+    }
+
+    fn tiles(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
+        let (kernels, worker) = (Kernels::of(self.backend), &mut self.workers[0]);
         for (items, verdicts) in items.chunks(TILE).zip(verdicts.chunks_mut(TILE)) {
-            worker.tile(self.backend, items, verdicts);
+            worker.tile(kernels, items, verdicts);
         }
     }
 
@@ -150,19 +177,32 @@ impl<P: Params> BatchVerifier<P> {
         if items.is_empty() {
             return Err(BatchError::Empty);
         }
-        match self.workers[0].first_failure(self.backend, items) {
+        match self.workers[0].first_failure(Kernels::of(self.backend), items) {
             Some((index, reason)) => Err(BatchError::Invalid { index, reason }),
             None => Ok(()),
         }
     }
 
-    /// The backend, and workers for that many threads.
+    /// The kernels, and workers for that many threads.
     #[cfg(feature = "rayon")]
-    pub(crate) fn workers(&mut self, threads: usize) -> (Backend, &mut [Worker]) {
+    pub(crate) fn workers(&mut self, threads: usize) -> (Kernels, &mut [Worker]) {
         while self.workers.len() < threads {
             self.workers.push(Worker::new(self.capacity));
         }
-        (self.backend, &mut self.workers[..threads])
+        (Kernels::of(self.backend), &mut self.workers[..threads])
+    }
+}
+
+/// Refuses verdicts that are not as many as the items.
+pub(crate) fn check_verdicts<P: Params>(
+    items: &[Item<'_, P>],
+    verdicts: &[Result<(), Error>],
+) -> Result<(), BatchError> {
+    let (expected, found) = (items.len(), verdicts.len());
+    if found == expected {
+        Ok(())
+    } else {
+        Err(BatchError::Verdicts { found, expected })
     }
 }
 

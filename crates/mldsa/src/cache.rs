@@ -1,5 +1,8 @@
 //! A bounded store of expanded keys, found by their encoding.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use crate::key::RawKey;
 use crate::params::Set;
 
@@ -19,7 +22,7 @@ pub(crate) struct Cache {
     clock: u64,
 }
 
-/// Where a key is, and whether it still has to be expanded there.
+/// The place of a key, which may still have to be expanded there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Ready(usize),
@@ -71,6 +74,8 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
     use crate::params::{MlDsa44, Sealed};
 

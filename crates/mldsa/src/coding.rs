@@ -9,6 +9,7 @@ pub(crate) mod neon;
 pub(crate) mod portable;
 
 use crate::params::Set;
+use crate::sponge::Output;
 
 /// One polynomial of the hint h, a bit per coefficient: bit `i % 16` of word `i / 16`.
 pub(crate) type HintBits = [u16; 16];
@@ -54,8 +55,8 @@ impl InBall {
         next: 0,
     };
 
-    /// Takes one block of SHAKE256 output; true while another is needed. `c` must be zero at first.
-    pub(crate) fn block(&mut self, set: &Set, mut block: &[u8], c: &mut [i32; 256]) -> bool {
+    /// Takes one block of SHAKE256 output. `c` must be zero at first.
+    pub(crate) fn block(&mut self, set: &Set, mut block: &[u8], c: &mut [i32; 256]) -> Output {
         let mut signs = match self.signs {
             Some(signs) => signs,
             None => {
@@ -78,7 +79,11 @@ impl InBall {
             }
         }
         self.signs = Some(signs);
-        self.next < 256
+        if self.next < 256 {
+            Output::More
+        } else {
+            Output::Done
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! Why a key, a message or a signature was refused.
+//! Reasons for refusing a key, a message or a signature.
 
 use thiserror::Error;
 
-/// Why an item is invalid. Everything here is public data, so the reason may be told.
+/// The reason why an item is invalid. Everything here is public data, so the reason may be told.
 ///
-/// Where several hold, the first in this order is reported.
+/// If several hold, the first in this order is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,12 +15,6 @@ pub enum Error {
         expected: usize,
         /// Bytes that were given.
         found: usize,
-    },
-    /// The DER is not the SubjectPublicKeyInfo of a key of this parameter set.
-    #[error("not a SubjectPublicKeyInfo of {expected}")]
-    Spki {
-        /// Name of the parameter set that was asked for.
-        expected: &'static str,
     },
     /// The signature has the wrong length.
     #[error("signature has {found} bytes, expected {expected}")]
@@ -55,20 +49,28 @@ pub enum Error {
     Mismatch,
 }
 
-/// Why `verify_all` did not accept a batch.
+/// The reason why a batch was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BatchError {
     /// There was nothing to verify, so nothing was shown.
     #[error("empty batch")]
     Empty,
+    /// Room for more or fewer verdicts than there are items.
+    #[error("room for {found} verdicts, expected {expected}, one for each item")]
+    Verdicts {
+        /// Verdicts that there is room for.
+        found: usize,
+        /// Items.
+        expected: usize,
+    },
     /// The item at `index` is invalid and every item before it is valid.
     /// Nothing is said about the items after it.
     #[error("item {index}: {reason}")]
     Invalid {
         /// Index of the first invalid item.
         index: usize,
-        /// Why it is invalid.
+        /// The reason why it is invalid.
         reason: Error,
     },
 }

@@ -38,7 +38,7 @@ impl<'a, P: Params> From<&'a ExpandedKey<P>> for Key<'a, P> {
 pub struct Item<'a, P: Params> {
     /// The signer's public key.
     pub key: Key<'a, P>,
-    /// What was signed.
+    /// The signed message.
     pub message: Message<'a>,
     /// The encoded signature.
     pub signature: &'a [u8],

@@ -137,16 +137,16 @@ use permutation;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Backend;
+    use crate::kernels::Kernels;
 
     #[test]
     fn every_backend_reads_every_lane() {
         let lanes = Lanes(core::array::from_fn(|word| {
             core::array::from_fn(|lane| 0x0102_0304_0506_0708 * (8 * word + lane) as u64)
         }));
-        for backend in Backend::available() {
+        for kernels in Kernels::all() {
             let mut blocks = Blocks([[0; 192]; LANES]);
-            backend.blocks(&lanes, &mut blocks);
+            kernels.blocks(&lanes, &mut blocks);
             for (lane, block) in blocks.0.iter().enumerate() {
                 for (word, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
                     assert_eq!(u64::from_le_bytes(*bytes), lanes.0[word][lane]);
@@ -167,13 +167,13 @@ mod tests {
         }
         let mut all = lanes.clone();
         portable::permute_lanes(&mut all, Mask(0xFF));
-        for backend in Backend::available() {
+        for kernels in Kernels::all() {
             for mask in (0..=255).map(Mask) {
                 let mut some = lanes.clone();
-                backend.permute(&mut some, mask);
+                kernels.permute(&mut some, mask);
                 for lane in mask.iter() {
                     for (some, all) in some.0.iter().zip(&all.0) {
-                        assert_eq!(some[lane], all[lane], "{} {mask:?}", backend.name());
+                        assert_eq!(some[lane], all[lane], "{} {mask:?}", kernels.name());
                     }
                 }
             }

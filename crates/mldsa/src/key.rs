@@ -1,27 +1,40 @@
 //! Public keys, expanded once and used for many signatures.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::backend::Backend;
+use crate::Backend;
 use crate::error::Error;
 use crate::field::Poly;
 use crate::keccak::{LANES, Lanes};
+use crate::kernels::Kernels;
 use crate::params::{Params, Set};
-use crate::sponge::{self, Input, RATE_128, RATE_256, Tasks};
+use crate::sponge::{self, Input, Output, RATE_128, RATE_256, Tasks};
 
 /// A public key with everything that depends on it alone: the matrix A, NTT(t1 2^d), and
 /// tr = H(pk, 64).
 ///
 /// Expanding is most of the work of a verification (about 80 % for ML-DSA-87), so a key that
 /// verifies more than one signature should be expanded once and shared: by reference, or in an
-/// `Arc`. It is one allocation of `4 * 256 * k (l + 1)` bytes: 20, 36 or 64 KiB.
+/// `Arc`. It takes `4 * 256 * k (l + 1)` bytes, 20, 36 or 64 KiB, in one allocation, and its encoding in
+/// another.
+///
+/// Two keys are equal if their encodings are.
+///
+/// RustCrypto's traits: with the feature `signature` (default) `Verifier` and `MultipartVerifier` for
+/// messages with an empty context, with `digest` also `DigestVerifier<Shake256, _>`; with `spki`
+/// `EncodePublicKey` and `DecodePublicKey`.
 pub struct ExpandedKey<P> {
     pub(crate) raw: RawKey,
+    encoded: Box<[u8]>,
     set: PhantomData<P>,
 }
 
 /// An expanded key without its parameter set in the type.
+#[derive(Clone)]
 pub(crate) struct RawKey {
     /// k rows of l + 1 polynomials in column order: the row of A, then -NTT(t1 2^d) of the row,
     /// so that a row times (z, c) is the row of A z - c t1 2^d.
@@ -47,7 +60,7 @@ impl<P: Params> ExpandedKey<P> {
         Self::from_bytes_on(Backend::detect(), public_key)
     }
 
-    /// As [`from_bytes`](Self::from_bytes), on a given backend. The result serves every backend.
+    /// [`from_bytes`](Self::from_bytes) on a given backend. The result serves every backend.
     ///
     /// # Errors
     /// [`Error::PublicKeyLength`].
@@ -56,17 +69,63 @@ impl<P: Params> ExpandedKey<P> {
         let mut raw = RawKey::zero(&P::SET);
         let mut lanes = Lanes([[0; LANES]; 25]);
         let keys = core::slice::from_mut(&mut raw);
-        expand(backend, &P::SET, &mut lanes, &[(public_key, 0)], keys);
+        let work = [(public_key, 0)];
+        expand(Kernels::of(backend), &P::SET, &mut lanes, &work, keys);
         Ok(Self {
             raw,
+            encoded: public_key.into(),
             set: PhantomData,
         })
+    }
+
+    /// The encoded key, as [`from_bytes`](Self::from_bytes) takes it.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.encoded
+    }
+
+    /// The encoded key, as [`from_bytes`](Self::from_bytes) takes it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.encoded.to_vec()
     }
 
     /// tr = H(pk, 64), which every message is hashed with.
     #[must_use]
     pub fn tr(&self) -> &[u8; 64] {
         &self.raw.tr
+    }
+}
+
+impl<P: Params> Clone for ExpandedKey<P> {
+    fn clone(&self) -> Self {
+        Self {
+            raw: self.raw.clone(),
+            encoded: self.encoded.clone(),
+            set: PhantomData,
+        }
+    }
+}
+
+impl<P: Params> PartialEq for ExpandedKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.encoded == other.encoded
+    }
+}
+
+impl<P: Params> Eq for ExpandedKey<P> {}
+
+impl<P: Params> TryFrom<&[u8]> for ExpandedKey<P> {
+    type Error = Error;
+
+    fn try_from(public_key: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes(public_key)
+    }
+}
+
+impl<P: Params> AsRef<[u8]> for ExpandedKey<P> {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 
@@ -91,33 +150,33 @@ pub(crate) fn check_length<P: Params>(public_key: &[u8]) -> Result<(), Error> {
 ///
 /// FIPS 204, Algorithms 23 (`pkDecode`) and 32 (`ExpandA`), and step 2 of 8.
 pub(crate) fn expand(
-    backend: Backend,
+    kernels: Kernels,
     set: &Set,
     lanes: &mut Lanes,
     work: &[(&[u8], usize)],
     keys: &mut [RawKey],
 ) {
     let mut tasks = Expansion {
-        backend,
+        kernels,
         set,
         work,
         keys,
         lanes: [Lane::default(); LANES],
     };
-    sponge::run(backend, lanes, work.len() * (1 + set.k * set.l), &mut tasks);
+    sponge::run(kernels, lanes, work.len() * (1 + set.k * set.l), &mut tasks);
     for &(encoded, key) in work {
         let rows = keys[key].matrix.chunks_exact_mut(set.l + 1);
         let (t1, _) = encoded[32..].as_chunks();
         for (row, t1) in rows.zip(t1) {
-            backend.unpack_t1(&mut row[set.l], t1);
-            backend.ntt(&mut row[set.l]);
+            kernels.unpack_t1(&mut row[set.l], t1);
+            kernels.ntt(&mut row[set.l]);
         }
     }
 }
 
 /// First tr of every key, which takes longest, then the entries of every A.
 struct Expansion<'w, 'a> {
-    backend: Backend,
+    kernels: Kernels,
     set: &'w Set,
     work: &'w [(&'a [u8], usize)],
     keys: &'w mut [RawKey],
@@ -163,22 +222,22 @@ impl<'a> Tasks<'a> for Expansion<'_, 'a> {
         })
     }
 
-    fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool {
+    fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> Output {
         if let Some((_, key)) = self.work.get(job) {
             debug_assert_eq!(block.len(), usize::from(RATE_256));
             self.keys[*key].tr.copy_from_slice(&block[..64]);
-            return false;
+            return Output::Done;
         }
         let lane = &mut self.lanes[lane];
         let poly = &mut self.keys[lane.key].matrix[lane.entry];
         let block = block
             .try_into()
             .expect("SHAKE128 gives blocks of 168 bytes");
-        lane.filled = self.backend.rej_ntt_poly(poly, lane.filled, block);
+        lane.filled = self.kernels.rej_ntt_poly(poly, lane.filled, block);
         if lane.filled < 256 {
-            return true;
+            return Output::More;
         }
-        self.backend.transpose(poly);
-        false
+        self.kernels.transpose(poly);
+        Output::Done
     }
 }

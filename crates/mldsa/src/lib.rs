@@ -1,6 +1,11 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(not(test), no_std)]
 
-// What a user holds
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+// Keys, messages, signatures and verdicts
 mod batch;
 mod error;
 mod item;
@@ -8,8 +13,11 @@ mod key;
 mod message;
 mod mu;
 mod params;
+mod signature;
 #[cfg(feature = "spki")]
 mod spki;
+#[cfg(feature = "signature")]
+mod traits;
 
 // The verification, and the keys it remembers
 mod cache;
@@ -18,14 +26,13 @@ mod parallel;
 mod verify;
 
 // The kernels: hashing, the transform, packings
-mod backend;
 mod coding;
 mod field;
 mod keccak;
+mod kernels;
 mod ntt;
 mod sponge;
 
-pub use backend::Backend;
 pub use batch::BatchVerifier;
 pub use error::{BatchError, Error};
 pub use item::{Item, Key};
@@ -33,6 +40,8 @@ pub use key::ExpandedKey;
 pub use message::{HashFunction, Message};
 pub use mu::Mu;
 pub use params::{MlDsa44, MlDsa65, MlDsa87, Params};
+pub use signature::Signature;
+pub use sordino_cpu::Backend;
 pub use verify::verify;
 
 /// RustCrypto's implementation, which makes keys and signs.

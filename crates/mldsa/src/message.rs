@@ -1,4 +1,4 @@
-//! What was signed.
+//! Signed messages.
 
 use crate::error::Error;
 use crate::sponge::{Input, RATE_256};
@@ -15,7 +15,7 @@ pub enum Message<'a> {
         /// The context string.
         context: &'a [u8],
     },
-    /// As `Pure`, for a message that lies in several pieces; it is their concatenation.
+    /// A message like `Pure`'s that lies in several pieces; it is their concatenation.
     Parts {
         /// The pieces of the message.
         parts: &'a [&'a [u8]],
@@ -31,8 +31,9 @@ pub enum Message<'a> {
         /// The context string.
         context: &'a [u8],
     },
-    /// The message representative (Algorithm 8, step 6), computed elsewhere, for instance
-    /// with [`Mu`](crate::Mu).
+    /// The message representative mu (Algorithm 8, step 7), computed elsewhere, for instance with
+    /// [`Mu`](crate::Mu). This is also the entry for the standard's internal interface, whose input is
+    /// the formatted message M': [`Mu::internal`](crate::Mu::internal) hashes it.
     Mu(&'a [u8; 64]),
 }
 
@@ -116,7 +117,7 @@ impl<'a> Message<'a> {
         check_context(context)
     }
 
-    /// What mu is the hash of: tr || M' (Algorithms 3 and 5, then 8, step 6). `None` if mu is given.
+    /// The input of mu: tr || M' (Algorithms 3 and 5, then 8, step 6). `None` if mu is given.
     pub(crate) fn representative(&'a self, tr: &'a [u8; 64]) -> Option<Input<'a>> {
         let (domain, context, oid, parts): (u8, _, &[u8], &[&[u8]]) = match self {
             Self::Pure { message, context } => (0, *context, &[], core::slice::from_ref(message)),

@@ -9,7 +9,7 @@ use crate::params::Params;
 /// Bytes per block of SHAKE256.
 const RATE: usize = crate::sponge::RATE_256 as usize;
 
-/// Computes mu (FIPS 204, Algorithm 8, step 6) of a pure message that arrives in pieces, for
+/// Computes mu (FIPS 204, Algorithm 8, step 7) of a pure message that arrives in pieces, for
 /// [`Message::Mu`](crate::Message::Mu).
 #[derive(Clone, Debug)]
 pub struct Mu {
@@ -25,14 +25,27 @@ impl Mu {
     /// [`Error::ContextLength`].
     pub fn new<P: Params>(key: &ExpandedKey<P>, context: &[u8]) -> Result<Self, Error> {
         check_context(context)?;
+        let mut mu = Self::internal(key);
+        mu.update(&prefix(0, context)[..2]);
+        mu.update(context);
+        Ok(mu)
+    }
+
+    /// Starts a formatted message M', to be verified with `key`: the input of Algorithm 8
+    /// (`ML-DSA.Verify_internal`), to which Algorithms 3 and 5 have added a domain and a context. ACVP's
+    /// vectors of the internal interface, and protocols that format messages themselves, start here.
+    ///
+    /// # Security
+    /// The caller answers for the formatting: an M' that a signer of pure messages could be made to sign
+    /// is no proof of anything else.
+    #[must_use]
+    pub fn internal<P: Params>(key: &ExpandedKey<P>) -> Self {
         let mut mu = Self {
             state: [0; 25],
             filled: 0,
         };
         mu.update(key.tr());
-        mu.update(&prefix(0, context)[..2]);
-        mu.update(context);
-        Ok(mu)
+        mu
     }
 
     /// Appends to the message.

@@ -116,8 +116,8 @@ pub(crate) use columns::{FORWARD, FORWARD_Q_INV, INVERSE, INVERSE_Q_INV};
 #[cfg(test)]
 mod tests {
     use super::portable;
-    use crate::backend::Backend;
     use crate::field::{Poly, Q};
+    use crate::kernels::Kernels;
 
     /// Values in [-limit, limit], the bounds among them.
     fn poly(seed: u32, limit: i32) -> Poly {
@@ -163,24 +163,24 @@ mod tests {
 
     #[test]
     fn every_backend_computes_the_same() {
-        for backend in Backend::available() {
-            let name = backend.name();
+        for kernels in Kernels::all() {
+            let name = kernels.name();
             let inputs = (0..50)
                 .map(|seed| poly(seed, (1 << 23) - 1))
                 .chain(extremes((1 << 23) - 1));
             for input in inputs {
                 let (mut expected, mut found) = (input, input);
                 portable::ntt(&mut expected);
-                backend.ntt(&mut found);
+                kernels.ntt(&mut found);
                 assert!(expected == found, "ntt on {name}");
                 portable::transpose(&mut expected);
-                backend.transpose(&mut found);
+                kernels.transpose(&mut found);
                 assert!(expected == found, "transpose on {name}");
             }
             for input in (0..50).map(|seed| poly(seed, Q - 1)).chain(extremes(Q - 1)) {
                 let (mut expected, mut found) = (input, input);
                 portable::inverse_ntt(&mut expected);
-                backend.inverse_ntt(&mut found);
+                kernels.inverse_ntt(&mut found);
                 assert!(expected == found, "inverse_ntt on {name}");
                 assert!(expected.0.iter().all(|c| c.abs() < Q));
             }
@@ -191,7 +191,7 @@ mod tests {
                     let vector: Vec<_> = (0..columns).map(|j| poly(seed * j, limit)).collect();
                     let (mut expected, mut found) = (Poly::ZERO, Poly::ZERO);
                     portable::product(&mut expected, &row, &vector);
-                    backend.product(&mut found, &row, &vector);
+                    kernels.product(&mut found, &row, &vector);
                     assert!(expected == found, "product on {name}");
                 }
                 for (a, b) in extremes(Q - 1).into_iter().zip(extremes((1 << 19) + 8 * Q)) {
@@ -199,7 +199,7 @@ mod tests {
                     row[columns as usize - 1] = Poly([limit * a.0[0].signum(); 256]);
                     let (mut expected, mut found) = (Poly::ZERO, Poly::ZERO);
                     portable::product(&mut expected, &row, &vector);
-                    backend.product(&mut found, &row, &vector);
+                    kernels.product(&mut found, &row, &vector);
                     assert!(expected == found, "product on {name}");
                     assert!(expected.0.iter().all(|c| c.abs() < Q));
                 }

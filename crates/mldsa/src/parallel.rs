@@ -3,8 +3,10 @@
 use core::hint;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::vec;
+use std::vec::Vec;
 
-use crate::batch::{BatchVerifier, Worker};
+use crate::batch::{BatchVerifier, Worker, check_verdicts};
 use crate::error::{BatchError, Error};
 use crate::item::Item;
 use crate::keccak::LANES;
@@ -20,15 +22,38 @@ const LEAST: usize = LANES / 2;
 const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {
-    /// As [`verify_each`](Self::verify_each), on this thread and those of the current rayon pool.
+    /// [`verify_each`](Self::verify_each) on this thread and those of the current rayon pool.
     /// Each thread has its own cache of keys; [`ExpandedKey`](crate::ExpandedKey)s are shared.
     ///
     /// # Panics
-    /// If there are not as many verdicts as items, or another thread panicked.
-    pub fn par_verify_each(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
-        assert_eq!(items.len(), verdicts.len(), "as many verdicts as items");
+    /// If another thread panicked.
+    #[must_use]
+    pub fn par_verify_each(&mut self, items: &[Item<'_, P>]) -> Vec<Result<(), Error>> {
+        let mut verdicts = vec![Err(Error::Mismatch); items.len()];
+        self.shares(items, &mut verdicts);
+        verdicts
+    }
+
+    /// [`par_verify_each`](Self::par_verify_each) into room of the caller's.
+    ///
+    /// # Errors
+    /// [`BatchError::Verdicts`] if there are not as many verdicts as items; none is written then.
+    ///
+    /// # Panics
+    /// If another thread panicked.
+    pub fn par_verify_each_into(
+        &mut self,
+        items: &[Item<'_, P>],
+        verdicts: &mut [Result<(), Error>],
+    ) -> Result<(), BatchError> {
+        check_verdicts(items, verdicts)?;
+        self.shares(items, verdicts);
+        Ok(())
+    }
+
+    fn shares(&mut self, items: &[Item<'_, P>], verdicts: &mut [Result<(), Error>]) {
         let threads = threads(items.len());
-        let (backend, workers) = self.workers(threads);
+        let (kernels, workers) = self.workers(threads);
         let rest = Mutex::new((items, verdicts));
         spread(workers, |worker| {
             loop {
@@ -43,16 +68,16 @@ impl<P: Params> BatchVerifier<P> {
                 if items.is_empty() {
                     return;
                 }
-                worker.tile(backend, items, verdicts);
+                worker.tile(kernels, items, verdicts);
             }
         });
     }
 
-    /// As [`verify_all`](Self::verify_all), on this thread and those of the current rayon pool. The
+    /// [`verify_all`](Self::verify_all) on this thread and those of the current rayon pool. The
     /// failure reported is the first in the order of the items, not the first found.
     ///
     /// # Errors
-    /// As [`verify_all`](Self::verify_all).
+    /// Those of [`verify_all`](Self::verify_all).
     ///
     /// # Panics
     /// If another thread panicked.
@@ -61,7 +86,7 @@ impl<P: Params> BatchVerifier<P> {
             return Err(BatchError::Empty);
         }
         let threads = threads(items.len());
-        let (backend, workers) = self.workers(threads);
+        let (kernels, workers) = self.workers(threads);
         // Shares are taken in order, so that all before an invalid one are finished or under way, and
         // none behind it needs to be begun.
         let rest = Mutex::new((0, items));
@@ -78,7 +103,7 @@ impl<P: Params> BatchVerifier<P> {
                 if items.is_empty() {
                     return;
                 }
-                let Some((index, reason)) = worker.first_failure(backend, items) else {
+                let Some((index, reason)) = worker.first_failure(kernels, items) else {
                     continue;
                 };
                 rest.lock().expect("no thread panicked").1 = &[];

@@ -1,30 +1,44 @@
-//! Public keys of X.509 certificates (RFC 9881).
+//! Public keys of X.509 certificates (RFC 9881), by RustCrypto's `spki` traits.
 
-use spki::SubjectPublicKeyInfoRef;
-use spki::der::Decode;
+use spki::der::asn1::BitStringRef;
+use spki::{
+    AlgorithmIdentifierRef, Document, EncodePublicKey, ObjectIdentifier, SubjectPublicKeyInfoRef,
+};
 
-use crate::error::Error;
 use crate::key::ExpandedKey;
 use crate::params::Params;
 
-impl<P: Params> ExpandedKey<P> {
-    /// Expands the key in a DER-encoded `SubjectPublicKeyInfo`: RFC 9881, section 4, which wants
-    /// the set's object identifier without parameters.
-    ///
-    /// # Errors
-    /// [`Error::Spki`] for anything that is not the DER of a key of this set, and
-    /// [`Error::PublicKeyLength`] for a key of the wrong length.
-    pub fn from_spki_der(der: &[u8]) -> Result<Self, Error> {
-        Self::from_bytes(public_key_of_spki::<P>(der)?)
+/// The set's object identifier, without parameters (RFC 9881, section 2).
+fn algorithm<P: Params>() -> AlgorithmIdentifierRef<'static> {
+    AlgorithmIdentifierRef {
+        oid: const { ObjectIdentifier::new_unwrap(P::OID) },
+        parameters: None,
     }
 }
 
-/// The encoded public key in a DER-encoded `SubjectPublicKeyInfo` of this set.
-fn public_key_of_spki<P: Params>(der: &[u8]) -> Result<&[u8], Error> {
-    let error = Error::Spki { expected: P::NAME };
-    let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|_| error)?;
-    if info.algorithm.oid.to_string() != P::OID || info.algorithm.parameters.is_some() {
-        return Err(error);
+impl<P: Params> EncodePublicKey for ExpandedKey<P> {
+    fn to_public_key_der(&self) -> spki::Result<Document> {
+        let info = SubjectPublicKeyInfoRef {
+            algorithm: algorithm::<P>(),
+            subject_public_key: BitStringRef::new(0, self.as_bytes())?,
+        };
+        Ok(Document::encode_msg(&info)?)
     }
-    info.subject_public_key.as_bytes().ok_or(error)
+}
+
+/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. Another algorithm, and
+/// parameters, are refused as an unknown identifier, a key of the wrong length as malformed.
+impl<P: Params> TryFrom<SubjectPublicKeyInfoRef<'_>> for ExpandedKey<P> {
+    type Error = spki::Error;
+
+    fn try_from(info: SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
+        let AlgorithmIdentifierRef { oid, parameters } = algorithm::<P>();
+        if (info.algorithm.oid, info.algorithm.parameters) != (oid, parameters) {
+            let oid = info.algorithm.oid;
+            return Err(spki::Error::OidUnknown { oid });
+        }
+        let encoded = info.subject_public_key.as_bytes();
+        let key = encoded.and_then(|encoded| Self::from_bytes(encoded).ok());
+        key.ok_or(spki::Error::KeyMalformed)
+    }
 }

@@ -3,15 +3,15 @@
 //! A lane whose input is finished takes the next one at the next permutation, whatever its length
 //! and rate, so that lanes idle only when the queue is empty.
 
-use crate::backend::Backend;
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
+use crate::kernels::Kernels;
 
 /// Bytes per block of SHAKE128.
 pub(crate) const RATE_128: u8 = 168;
 /// Bytes per block of SHAKE256.
 pub(crate) const RATE_256: u8 = 136;
 
-/// What one sponge absorbs: the concatenation of `first`, `own`, `then` and `parts`.
+/// The input of one sponge: the concatenation of `first`, `own`, `then` and `parts`.
 ///
 /// Kept below 128 bytes, since lanes move it and the compiler calls `memcpy` for more.
 #[derive(Clone, Copy, Debug)]
@@ -47,18 +47,27 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A queue of inputs and what becomes of their outputs.
+/// Tells if a job needs another block of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// The next block is wanted.
+    More,
+    /// The job is finished, and its lane is free.
+    Done,
+}
+
+/// A queue of inputs, and the use of their outputs.
 pub(crate) trait Tasks<'a> {
     /// The input of a job, which will be hashed in `lane`; `None` if it has nothing to hash.
     fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>>;
 
-    /// Takes the next `rate` bytes of a job's output; true if the job needs more.
-    fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> bool;
+    /// Takes the next `rate` bytes of a job's output.
+    fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> Output;
 }
 
 /// Hashes jobs `0..jobs`, in order of their start.
 pub(crate) fn run<'a>(
-    backend: Backend,
+    kernels: Kernels,
     lanes: &mut Lanes,
     jobs: usize,
     tasks: &mut impl Tasks<'a>,
@@ -71,7 +80,7 @@ pub(crate) fn run<'a>(
             .iter()
             .any(|state| matches!(state, State::Squeezing(..)))
         {
-            backend.blocks(lanes, &mut blocks);
+            kernels.blocks(lanes, &mut blocks);
         }
         let mut mask = 0;
         for (lane, state) in states.iter_mut().enumerate() {
@@ -82,7 +91,7 @@ pub(crate) fn run<'a>(
         if mask == 0 {
             return;
         }
-        backend.permute(lanes, Mask(mask));
+        kernels.permute(lanes, Mask(mask));
     }
 }
 
@@ -125,17 +134,17 @@ impl<'a> State<'a> {
                     return true;
                 }
                 Self::Squeezing(job, rate) => {
-                    if tasks.output(*job, lane, &blocks.0[lane][..usize::from(*rate)]) {
-                        return true;
+                    match tasks.output(*job, lane, &blocks.0[lane][..usize::from(*rate)]) {
+                        Output::More => return true,
+                        Output::Done => *self = Self::Idle,
                     }
-                    *self = Self::Idle;
                 }
             }
         }
     }
 }
 
-/// How far an input has been absorbed.
+/// The part of an input that is still to be absorbed.
 struct Reader<'a> {
     input: Input<'a>,
     segment: usize,

@@ -1,28 +1,32 @@
 //! FIPS 204, Algorithm 8 (`ML-DSA.Verify_internal`), for a tile of signatures at a time.
 //!
 //! Hashing goes across the signatures of a tile, one sponge per lane; arithmetic goes along the
-//! coefficients of one polynomial at a time, which stay in the first-level cache.
+//! coefficients of one polynomial at a time, which stay in the first-level cache. The algorithm itself,
+//! for one signature and in its own order of steps, is in `definition.rs`, which tiles are tested against.
 
-use crate::backend::Backend;
+#[cfg(test)]
+mod definition;
+
 use crate::cache::{Cache, Found};
 use crate::coding::{HintBits, InBall, hint_bit_unpack};
 use crate::error::Error;
 use crate::field::Poly;
 use crate::item::{Item, Key};
 use crate::keccak::{LANES, Lanes};
+use crate::kernels::Kernels;
 use crate::key::{ExpandedKey, RawKey, expand};
 use crate::message::Message;
 use crate::params::{Params, Set};
-use crate::sponge::{self, Input, Tasks};
+use crate::sponge::{self, Input, Output, Tasks};
 
 /// Signatures per tile: two rounds of the eight hashing lanes. The tile's data (3 KiB each) and the
 /// expanded key then stay in the second-level cache.
 pub(crate) const TILE: usize = 16;
 
-/// What is kept of one signature between the steps.
+/// The data of one signature that is kept between the steps.
 #[derive(Clone)]
 pub(crate) struct Slot {
-    /// mu, then w1 as Algorithm 28 encodes it: what c~ is the hash of.
+    /// The input of c~: mu, then w1 as Algorithm 28 encodes it.
     hashed: [u8; 64 + 1024],
     hint: [HintBits; 8],
     c: Poly,
@@ -41,7 +45,7 @@ impl Slot {
     };
 }
 
-/// Where the polynomials of one signature are worked on.
+/// Room for the polynomials of the signature under work.
 pub(crate) struct Work {
     pub(crate) lanes: Lanes,
     /// z, then c.
@@ -60,7 +64,7 @@ impl Work {
 /// Verifies at most [`TILE`] items. There are as many slots as items, or more, and as many
 /// verdicts as items; every verdict is written.
 pub(crate) fn verify_tile<P: Params>(
-    backend: Backend,
+    kernels: Kernels,
     items: &[Item<'_, P>],
     cache: &mut Cache,
     slots: &mut [Slot],
@@ -73,10 +77,10 @@ pub(crate) fn verify_tile<P: Params>(
         len: 0,
     };
 
-    // what can be refused without hashing: lengths, the hint, the norm of z
+    // refusals without hashing: lengths, the hint (step 3), the norm of z (step 13)
     for (index, item) in items.iter().enumerate() {
         verdicts[index] = item.check().and_then(|()| {
-            check_hint_and_norm(backend, set, item.signature, &mut slots[index], work)
+            check_hint_and_norm(kernels, set, item.signature, &mut slots[index], work)
         });
         if verdicts[index].is_ok() {
             live.push(index);
@@ -100,7 +104,7 @@ pub(crate) fn verify_tile<P: Params>(
         };
     }
     expand(
-        backend,
+        kernels,
         set,
         &mut work.lanes,
         &unknown[..count],
@@ -124,13 +128,13 @@ pub(crate) fn verify_tile<P: Params>(
         live,
         slots,
     };
-    sponge::run(backend, &mut work.lanes, 2 * live.len(), &mut commit);
+    sponge::run(kernels, &mut work.lanes, 2 * live.len(), &mut commit);
 
     // steps 9 and 10: w1
     for &index in live {
         let key = key_of(&items[index], keys, &slots[index]);
         recompute_w1(
-            backend,
+            kernels,
             set,
             items[index].signature,
             key,
@@ -147,7 +151,7 @@ pub(crate) fn verify_tile<P: Params>(
         slots,
         verdicts,
     };
-    sponge::run(backend, &mut work.lanes, live.len(), &mut compare);
+    sponge::run(kernels, &mut work.lanes, live.len(), &mut compare);
 }
 
 impl<P: Params> ExpandedKey<P> {
@@ -164,7 +168,7 @@ impl<P: Params> ExpandedKey<P> {
         let mut work = Work::NEW;
         let mut verdict = Err(Error::Mismatch);
         verify_tile(
-            Backend::detect(),
+            Kernels::detect(),
             &[item],
             &mut Cache::new(0),
             &mut [Slot::NEW],
@@ -219,7 +223,7 @@ fn packed_z<'a>(set: &Set, signature: &'a [u8]) -> impl Iterator<Item = &'a [u8]
 }
 
 fn check_hint_and_norm(
-    backend: Backend,
+    kernels: Kernels,
     set: &Set,
     signature: &[u8],
     slot: &mut Slot,
@@ -231,13 +235,13 @@ fn check_hint_and_norm(
     }
     let bound = set.gamma1() - set.beta;
     let short =
-        packed_z(set, signature).all(|z| backend.unpack_z(&mut work.w, z, set.gamma1_bits, bound));
+        packed_z(set, signature).all(|z| kernels.unpack_z(&mut work.w, z, set.gamma1_bits, bound));
     if short { Ok(()) } else { Err(Error::ZNorm) }
 }
 
 /// w1 = UseHint(h, A z - c t1 2^d), encoded behind mu.
 fn recompute_w1(
-    backend: Backend,
+    kernels: Kernels,
     set: &Set,
     signature: &[u8],
     key: &RawKey,
@@ -247,21 +251,29 @@ fn recompute_w1(
     let Work { vector, w, .. } = work;
     let vector = &mut vector[..=set.l];
     for (poly, z) in vector.iter_mut().zip(packed_z(set, signature)) {
-        backend.unpack_z(poly, z, set.gamma1_bits, set.gamma1());
-        backend.ntt(poly);
+        kernels.unpack_z(poly, z, set.gamma1_bits, set.gamma1());
+        kernels.ntt(poly);
     }
     vector[set.l] = slot.c;
-    backend.ntt(&mut vector[set.l]);
+    kernels.ntt(&mut vector[set.l]);
     let rows = key.matrix.chunks_exact(set.l + 1);
     let encoded = slot.hashed[64..].chunks_exact_mut(set.gamma2.w1_len());
     for ((row, hint), encoded) in rows.zip(&slot.hint).zip(encoded) {
-        backend.product(w, row, vector);
-        backend.inverse_ntt(w);
-        backend.use_hint_encode(encoded, w, hint, set.gamma2);
+        kernels.product(w, row, vector);
+        kernels.inverse_ntt(w);
+        kernels.use_hint_encode(encoded, w, hint, set.gamma2);
     }
 }
 
-/// Jobs below `live.len()`: mu of a message. The others: c of a signature.
+/// The hashes of steps 7 and 8.
+enum Job {
+    /// mu of the message of the item at this index.
+    Mu(usize),
+    /// c of the signature of the item at this index.
+    Challenge(usize),
+}
+
+/// First mu of every live item, then c of every live item.
 struct MuAndBall<'t, 'a, P: Params> {
     set: &'t Set,
     items: &'a [Item<'a, P>],
@@ -270,26 +282,41 @@ struct MuAndBall<'t, 'a, P: Params> {
     slots: &'t mut [Slot],
 }
 
+impl<P: Params> MuAndBall<'_, '_, P> {
+    fn job(&self, number: usize) -> Job {
+        match number.checked_sub(self.live.len()) {
+            None => Job::Mu(self.live[number]),
+            Some(number) => Job::Challenge(self.live[number]),
+        }
+    }
+}
+
 impl<'a, P: Params> Tasks<'a> for MuAndBall<'_, 'a, P> {
     fn input(&mut self, job: usize, _lane: usize) -> Option<Input<'a>> {
-        let Some(job) = job.checked_sub(self.live.len()) else {
-            let index = self.live[job];
-            let item = &self.items[index];
-            return item
-                .message
-                .representative(&key_of(item, self.keys, &self.slots[index]).tr);
-        };
-        let signature = self.items[self.live[job]].signature;
-        Some(Input::shake256(&signature[..self.set.c_tilde_len]))
+        match self.job(job) {
+            Job::Mu(index) => {
+                let item = &self.items[index];
+                let key = key_of(item, self.keys, &self.slots[index]);
+                item.message.representative(&key.tr)
+            }
+            Job::Challenge(index) => {
+                let signature = self.items[index].signature;
+                Some(Input::shake256(&signature[..self.set.c_tilde_len]))
+            }
+        }
     }
 
-    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> bool {
-        let Some(job) = job.checked_sub(self.live.len()) else {
-            self.slots[self.live[job]].hashed[..64].copy_from_slice(&block[..64]);
-            return false;
-        };
-        let slot = &mut self.slots[self.live[job]];
-        slot.in_ball.block(self.set, block, &mut slot.c.0)
+    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> Output {
+        match self.job(job) {
+            Job::Mu(index) => {
+                self.slots[index].hashed[..64].copy_from_slice(&block[..64]);
+                Output::Done
+            }
+            Job::Challenge(index) => {
+                let slot = &mut self.slots[index];
+                slot.in_ball.block(self.set, block, &mut slot.c.0)
+            }
+        }
     }
 }
 
@@ -309,12 +336,12 @@ impl<'a, P: Params> Tasks<'a> for Compare<'_, 'a, P> {
         ))
     }
 
-    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> bool {
+    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> Output {
         let index = self.live[job];
         let len = self.set.c_tilde_len;
         if block[..len] != self.items[index].signature[..len] {
             self.verdicts[index] = Err(Error::Mismatch);
         }
-        false
+        Output::Done
     }
 }

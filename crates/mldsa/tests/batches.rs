@@ -86,7 +86,7 @@ fn one_bad_item<P: Signs>() {
         .map(|s| core::array::from_fn(|kind| spoil::<P>(s, kind)))
         .collect();
     for backend in Backend::available() {
-        let mut verifier = BatchVerifier::<P>::with_backend(backend, 16);
+        let mut verifier = BatchVerifier::<P>::with_keys_on(backend, 16);
         // every other item brings its key expanded
         let good: Vec<Item<'_, P>> = (0..MOST)
             .map(|i| {
@@ -106,7 +106,7 @@ fn one_bad_item<P: Signs>() {
             }
             let mut items = good[..size].to_vec();
             let mut verdicts = vec![Err(Error::Mismatch); size];
-            verifier.verify_each(&items, &mut verdicts);
+            verifier.verify_each_into(&items, &mut verdicts).unwrap();
             assert_eq!(verdicts, vec![Ok(()); size], "{}", backend.name());
             assert_eq!(verifier.verify_all(&items), Ok(()));
             for at in 0..size {
@@ -115,7 +115,7 @@ fn one_bad_item<P: Signs>() {
                 let mut expected = vec![Ok(()); size];
                 expected[at] = Err(*reason);
                 verdicts.fill(Err(Error::HintEncoding));
-                verifier.verify_each(&items, &mut verdicts);
+                verifier.verify_each_into(&items, &mut verdicts).unwrap();
                 assert_eq!(verdicts, expected, "{}, {size}, {at}", backend.name());
                 let failure = BatchError::Invalid {
                     index: at,
@@ -147,7 +147,33 @@ fn one_bad_item_87() {
 fn nothing_is_not_valid() {
     let mut verifier = BatchVerifier::<MlDsa44>::new();
     assert_eq!(verifier.verify_all(&[]), Err(BatchError::Empty));
-    verifier.verify_each(&[], &mut []);
+    assert!(verifier.verify_each(&[]).is_empty());
+}
+
+#[test]
+fn verdicts_too_few_or_too_many_are_refused_and_none_is_written() {
+    let signed = signed::<MlDsa44>();
+    let item = |s: &'_ Signed| (s.public_key.clone(), s.message.clone(), s.signature.clone());
+    let owned: Vec<_> = signed[..2].iter().map(item).collect();
+    let items: Vec<Item<'_, MlDsa44>> = owned
+        .iter()
+        .map(|(key, message, signature)| Item::new(&key[..], message, b"batch", signature))
+        .collect();
+    let mut verifier = BatchVerifier::new();
+    for found in [0, 1, 3] {
+        let mut verdicts = vec![Err(Error::ZNorm); found];
+        let wrong = BatchError::Verdicts { found, expected: 2 };
+        assert_eq!(verifier.verify_each_into(&items, &mut verdicts), Err(wrong));
+        #[cfg(feature = "rayon")]
+        assert_eq!(
+            verifier.par_verify_each_into(&items, &mut verdicts),
+            Err(wrong)
+        );
+        assert_eq!(verdicts, vec![Err(Error::ZNorm); found]);
+    }
+    assert_eq!(verifier.verify_each(&items), [Ok(()); 2]);
+    #[cfg(feature = "rayon")]
+    assert_eq!(verifier.par_verify_each(&items), [Ok(()); 2]);
 }
 
 #[cfg(feature = "rayon")]
@@ -180,7 +206,9 @@ fn threads_change_nothing() {
                     let mut items = items[..size].to_vec();
                     bad.iter().for_each(|&at| items[at].signature = &wrong);
                     let mut verdicts = vec![Err(Error::HintEncoding); size];
-                    verifier.par_verify_each(&items, &mut verdicts);
+                    verifier
+                        .par_verify_each_into(&items, &mut verdicts)
+                        .unwrap();
                     for (at, verdict) in verdicts.iter().enumerate() {
                         let expected = if bad.contains(&at) {
                             Err(Error::Mismatch)
@@ -245,10 +273,8 @@ fn lengths_are_told() {
     assert_eq!(check(key, digest, &signature), Err(wrong));
     // by a batch as well
     let items = [Item::<MlDsa65>::new(&key[1..], b"message", b"", &signature)];
-    let mut verdicts = [Ok(())];
-    BatchVerifier::new().verify_each(&items, &mut verdicts);
     assert_eq!(
-        verdicts,
+        BatchVerifier::new().verify_each(&items),
         [Err(Error::PublicKeyLength {
             expected: 1952,
             found: 1951

@@ -1,4 +1,4 @@
-//! What must hold for any input: the verdicts of two independent implementations.
+//! Properties of any input: the verdicts of two independent implementations.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -39,7 +39,7 @@ oracle!(MlDsa44, ml_dsa_44, MLDSA44VerificationKey, MLDSA44Signature);
 oracle!(MlDsa65, ml_dsa_65, MLDSA65VerificationKey, MLDSA65Signature);
 oracle!(MlDsa87, ml_dsa_87, MLDSA87VerificationKey, MLDSA87Signature);
 
-/// What is done to a valid signature, its message, context or key.
+/// A change to a valid signature, its message, context or key.
 #[derive(Clone, Debug)]
 enum Change {
     Nothing,
@@ -122,8 +122,7 @@ fn agree<P: Oracle>(cases: &[Case]) {
         })
         .collect();
     for backend in Backend::available() {
-        let mut verdicts = vec![Ok(()); items.len()];
-        BatchVerifier::<P>::with_backend(backend, 16).verify_each(&items, &mut verdicts);
+        let verdicts = BatchVerifier::<P>::with_keys_on(backend, 16).verify_each(&items);
         let found: Vec<bool> = verdicts.iter().map(Result::is_ok).collect();
         assert_eq!(found, expected, "{}: {verdicts:?}", backend.name());
     }

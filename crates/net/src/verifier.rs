@@ -85,9 +85,7 @@ impl Verifier {
                 Some(Item::new(key, &claim.statement, CONTEXT, &claim.signature))
             })
             .collect();
-        let mut verdicts = vec![Ok(()); items.len()];
-        self.batch.verify_each(&items, &mut verdicts);
-        let mut verdicts = verdicts.into_iter();
+        let mut verdicts = self.batch.verify_each(&items).into_iter();
         claims
             .iter()
             .zip(numbers)

@@ -158,9 +158,7 @@ pub(crate) fn route_len(routing: Routing, clusters: usize, width: usize) -> usiz
 /// The digests of buckets of one length, one after the other.
 pub(crate) fn bucket_digests(buckets: &[u8], len: usize) -> Vec<u8> {
     let buckets: Vec<&[u8]> = buckets.chunks_exact(len).collect();
-    let mut digests = vec![sordino_hash::Hash::from_bytes([0; 32]); buckets.len()];
-    sordino_hash::par_hash_each(&buckets, &mut digests);
-    digests
+    sordino_hash::par_hash_each(&buckets)
         .iter()
         .flat_map(sordino_hash::Hash::as_bytes)
         .copied()

@@ -189,14 +189,15 @@ impl Sketched {
                         *float = f32::from(*fixed);
                     }
                     let mut code = vec![0; hash.bits() / 64];
-                    hash.hash_into(floats, scratch, &mut code);
+                    hash.hash_into(floats, scratch, &mut code)
+                        .expect("a vector of the dimension");
                     code
                 },
             )
             .flatten_iter()
             .collect();
         Self {
-            codes: Codes::from_words(hash.bits(), &words),
+            codes: Codes::from_words(hash.bits(), &words).expect("whole codes"),
             hash,
             candidates: sketch.candidates as usize,
         }
@@ -205,8 +206,9 @@ impl Sketched {
     /// The rows of the vectors to score for this query.
     pub(crate) fn candidates(&self, query: &[f32]) -> Vec<u32> {
         let mut nearest = Nearest::default();
-        let code = self.hash.hash(query);
+        let code = self.hash.hash(query).expect("a query of the dimension");
         let nearest = self.codes.nearest(&code, self.candidates, &mut nearest);
+        let nearest = nearest.expect("the query's code is one of the hash");
         nearest.iter().map(|near| near.index).collect()
     }
 }

@@ -9,143 +9,20 @@ use core::slice::from_raw_parts;
 
 use sordino_cpu::Avx512;
 
-use super::{Kernel, Lanes, bits};
+use super::{Kernel, Lanes, ones};
 use crate::mode::Mode;
 use crate::node::{BLOCK, CHUNK, IV, SCHEDULE, flag, len_of};
 
-impl Kernel<16> for Avx512 {
-    fn advance(self, lanes: &mut Lanes<'_, 16>, mode: &Mode) -> u32 {
-        // SAFETY: the token proves AVX-512 F, BW, DQ and VL.
-        unsafe { advance(lanes, mode) }
-    }
+type Vector = __m512i;
+/// A bit for every lane.
+type Mask = __mmask16;
 
-    fn uniform<M: AsRef<[u8]>>(
-        self,
-        messages: &[M; 16],
-        next: &[M; 16],
-        mode: &Mode,
-        tails: &mut [[u8; BLOCK]; 16],
-        digests: &mut [[u8; 32]; 16],
-    ) {
-        // SAFETY: the token proves AVX-512 F, BW, DQ and VL.
-        unsafe { uniform(messages, next, mode, tails, digests) }
-    }
+kernel!(Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl");
 
-    #[inline]
-    fn prefetch(self, bytes: &[u8]) {
-        for k in 0..bytes.len().div_ceil(64) {
-            // SAFETY: every x86-64 processor has SSE; fetching any address is allowed.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(BLOCK * k).cast()) };
-        }
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn advance(lanes: &mut Lanes<'_, 16>, mode: &Mode) -> u32 {
-    let fresh = _mm512_movepi32_mask(load(&lanes.fresh));
-    let mut cv = [_mm512_setzero_si512(); 8];
-    for ((vector, words), key) in cv.iter_mut().zip(&lanes.cv).zip(mode.key) {
-        *vector = _mm512_mask_mov_epi32(load(words), fresh, splat(key));
-    }
-    let counter = [load(&lanes.counter_low), load(&lanes.counter_high)];
-    let base = splat(mode.flags);
-    let mut flags = _mm512_mask_or_epi32(base, fresh, base, load(&lanes.start));
-    let left = load(&lanes.left);
-    let n = _mm512_reduce_min_epu32(left);
-    let mut blocks = [core::ptr::null(); 16];
-    for (block, (bytes, at)) in blocks.iter_mut().zip(lanes.bytes.iter().zip(&mut lanes.at)) {
-        *block = bytes.as_ptr().wrapping_add(*at as usize);
-        *at += 64 * n;
-    }
-    for _ in 1..n {
-        // SAFETY: every lane has `n` blocks left, all but the last of them whole.
-        unsafe { compress(&mut cv, &blocks, counter, splat(64), flags) };
-        flags = base;
-        for block in &mut blocks {
-            *block = block.wrapping_add(BLOCK);
-        }
-    }
-    let last = _mm512_cmpeq_epi32_mask(left, splat(n));
-    let done = u32::from(last);
-    for lane in bits(done) {
-        // SAFETY: the lane is at its last block, of `tail_len` bytes.
-        let bytes = unsafe { from_raw_parts(blocks[lane], lanes.tail_len[lane] as usize) };
-        blocks[lane] = pad(bytes, &mut lanes.tails[lane]);
-    }
-    let len = _mm512_mask_mov_epi32(splat(64), last, load(&lanes.tail_len));
-    flags = _mm512_mask_or_epi32(flags, last, flags, load(&lanes.end));
-    // SAFETY: lanes that are not done have a whole block here, the others a padded one.
-    unsafe { compress(&mut cv, &blocks, counter, len, flags) };
-    store(&mut lanes.left, _mm512_sub_epi32(left, splat(n)));
-    lanes.fresh = [0; 16];
-    for (words, vector) in lanes.cv.iter_mut().zip(cv) {
-        store(words, vector);
-    }
-    done
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn uniform<M: AsRef<[u8]>>(
-    messages: &[M; 16],
-    next: &[M; 16],
-    mode: &Mode,
-    tails: &mut [[u8; BLOCK]; 16],
-    digests: &mut [[u8; 32]; 16],
-) {
-    let mut cv = [_mm512_setzero_si512(); 8];
-    for (vector, word) in cv.iter_mut().zip(mode.key) {
-        *vector = splat(word);
-    }
-    let counter = [splat(0), splat(0)];
-    let mut flags = mode.flags | flag::CHUNK_START;
-    let mut blocks = [core::ptr::null(); 16];
-    let (mut lens, mut any) = ([0; 16], 0);
-    for ((block, len), message) in blocks.iter_mut().zip(&mut lens).zip(messages) {
-        let message = message.as_ref();
-        *block = message.as_ptr();
-        *len = len_of(message);
-        any |= message.len();
-    }
-    let full = lens[0].saturating_sub(1) / 64;
-    let tail_len = _mm512_sub_epi32(load(&lens), splat(64 * full));
-    let same = _mm512_cmpgt_epu32_mask(tail_len, splat(64)) == 0;
-    assert!(
-        any < 2 * CHUNK && same,
-        "messages of the same number of blocks, at most a chunk"
-    );
-    prefetch(next, 0);
-    for k in 1..=full as usize {
-        prefetch(next, k);
-        // SAFETY: every message has this many blocks and at most a block more.
-        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
-        flags = mode.flags;
-        for block in &mut blocks {
-            *block = block.wrapping_add(BLOCK);
-        }
-    }
-    flags |= flag::CHUNK_END | flag::ROOT;
-    if _mm512_cmpeq_epi32_mask(tail_len, splat(64)) == u16::MAX {
-        // SAFETY: every last block is whole.
-        unsafe { compress(&mut cv, &blocks, counter, splat(64), splat(flags)) };
-    } else {
-        for (lane, space) in tails.iter_mut().enumerate() {
-            // SAFETY: this many bytes of the message are left, at most 64.
-            let tail = unsafe { from_raw_parts(blocks[lane], (lens[lane] - 64 * full) as usize) };
-            blocks[lane] = pad(tail, space);
-        }
-        // SAFETY: every block is a padded copy.
-        unsafe { compress(&mut cv, &blocks, counter, tail_len, splat(flags)) };
-    }
-    untranspose(&cv, digests);
-}
-
-/// Fetches block `k` of every message.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn prefetch<M: AsRef<[u8]>>(messages: &[M; 16], k: usize) {
-    for message in messages {
-        _mm_prefetch::<_MM_HINT_T0>(message.as_ref().as_ptr().wrapping_add(BLOCK * k).cast());
-    }
+fn fetch(address: *const u8) {
+    _mm_prefetch::<_MM_HINT_T0>(address.cast());
 }
 
 /// Copies a last block into `space`, zeros after it, and returns `space`.
@@ -181,44 +58,6 @@ fn store(words: &mut [u32; 16], vector: __m512i) {
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
 }
 
-/// The compression function on sixteen lanes.
-///
-/// # Safety
-/// 64 bytes must be readable at every pointer.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn compress(
-    cv: &mut [__m512i; 8],
-    blocks: &[*const u8; 16],
-    counter: [__m512i; 2],
-    block_len: __m512i,
-    flags: __m512i,
-) {
-    // SAFETY: the caller's.
-    let m = unsafe { transpose(blocks) };
-    let mut v = [
-        cv[0],
-        cv[1],
-        cv[2],
-        cv[3],
-        cv[4],
-        cv[5],
-        cv[6],
-        cv[7],
-        splat(IV[0]),
-        splat(IV[1]),
-        splat(IV[2]),
-        splat(IV[3]),
-        counter[0],
-        counter[1],
-        block_len,
-        flags,
-    ];
-    rounds!(v, m, 0 1 2 3 4 5 6);
-    for i in 0..8 {
-        cv[i] = xor(v[i], v[i + 8]);
-    }
-}
-
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add(a: __m512i, b: __m512i) -> __m512i {
@@ -229,6 +68,53 @@ fn add(a: __m512i, b: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 fn xor(a: __m512i, b: __m512i) -> __m512i {
     _mm512_xor_si512(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn or(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_or_si512(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sub(a: __m512i, b: __m512i) -> __m512i {
+    _mm512_sub_epi32(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn mask(words: __m512i) -> Mask {
+    _mm512_movepi32_mask(words)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn equal(a: __m512i, b: __m512i) -> Mask {
+    _mm512_cmpeq_epi32_mask(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn select(yes: Mask, a: __m512i, b: __m512i) -> __m512i {
+    _mm512_mask_mov_epi32(b, yes, a)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn keep(yes: Mask, a: __m512i) -> __m512i {
+    _mm512_maskz_mov_epi32(yes, a)
+}
+
+#[inline]
+fn bits(mask: Mask) -> u32 {
+    u32::from(mask)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn least(words: &[u32; 16]) -> u32 {
+    _mm512_reduce_min_epu32(load(words))
 }
 
 #[inline]
@@ -255,16 +141,20 @@ fn rotate_7(x: __m512i) -> __m512i {
     _mm512_ror_epi32::<7>(x)
 }
 
-/// Word `i` of every lane's block in vector `i`. Quarters of four blocks are put side by side by the
-/// loads, then a 4 x 4 transpose within each 128-bit part finishes.
+/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers.
+/// Quarters of four blocks are put side by side by the loads, then a 4 x 4 transpose within each
+/// 128-bit part finishes.
+///
+/// # Safety
+/// 64 bytes must be readable there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn transpose(blocks: &[*const u8; 16]) -> [__m512i; 16] {
+unsafe fn transpose(blocks: &[*const u8; 16], offset: usize) -> [__m512i; 16] {
     let mut m = [_mm512_setzero_si512(); 16];
     for quarter in 0..4 {
         let part = |lane: usize| {
             // SAFETY: `quarter` is at most 3, so the 16 bytes lie in the block of 64.
-            unsafe { _mm_loadu_si128(blocks[lane].add(16 * quarter).cast()) }
+            unsafe { _mm_loadu_si128(blocks[lane].wrapping_add(offset + 16 * quarter).cast()) }
         };
         let row = |j: usize| {
             let row = _mm512_castsi128_si512(part(j));

@@ -19,7 +19,7 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx2;
 
-/// Where eight packed fields lie: the bytes of each coefficient in two loads of 16 bytes, the
+/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, the
 /// second of which ends where the fields end, and the bits to shift away.
 #[repr(C, align(32))]
 struct Fields {
@@ -80,7 +80,7 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES]) -> __m256i {
     )
 }
 
-/// As [`super::portable::unpack_z`].
+/// The kernel of [`super::portable::unpack_z`].
 pub(crate) fn unpack_z(
     _: Avx2,
     out: &mut Poly,
@@ -119,7 +119,7 @@ fn unpack_z_of<const BYTES: usize>(
     _mm256_movemask_epi8(_mm256_cmpgt_epi32(_mm256_set1_epi32(bound), greatest)) == -1
 }
 
-/// As [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
+/// The kernel of [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
 pub(crate) fn unpack_t1(_: Avx2, out: &mut Poly, bytes: &[u8; 320]) {
     portable::unpack_t1(out, bytes);
 }
@@ -147,7 +147,7 @@ const fn compress() -> [[u32; 8]; 256] {
     table
 }
 
-/// As [`super::portable::rej_ntt_poly`].
+/// The kernel of [`super::portable::rej_ntt_poly`].
 pub(crate) fn rej_ntt_poly(_: Avx2, out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     // SAFETY: the token is proof of AVX2.
     unsafe { rej_ntt_poly_of(out, filled, block) }
@@ -178,7 +178,7 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     filled
 }
 
-/// As [`super::portable::use_hint_encode`].
+/// The kernel of [`super::portable::use_hint_encode`].
 pub(crate) fn use_hint_encode(_: Avx2, out: &mut [u8], w: &Poly, hint: &HintBits, gamma2: Gamma2) {
     // SAFETY: the token is proof of AVX2.
     unsafe {

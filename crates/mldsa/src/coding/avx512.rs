@@ -19,7 +19,7 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
-/// Where 16 packed fields lie: the words that each quarter of a register needs, the bytes that
+/// The places of 16 packed fields: the words that each quarter of a register needs, the bytes that
 /// each coefficient needs of them, and the bits to shift away.
 #[repr(C, align(64))]
 struct Fields {
@@ -84,7 +84,7 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES]) -> __m512i {
     _mm512_srlv_epi32(_mm512_shuffle_epi8(spread, within), shifts)
 }
 
-/// As [`super::portable::unpack_z`].
+/// The kernel of [`super::portable::unpack_z`].
 pub(crate) fn unpack_z(
     _: Avx512,
     out: &mut Poly,
@@ -123,7 +123,7 @@ fn unpack_z_of<const BYTES: usize>(
     _mm512_reduce_max_epi32(greatest) < bound
 }
 
-/// As [`super::portable::unpack_t1`].
+/// The kernel of [`super::portable::unpack_t1`].
 pub(crate) fn unpack_t1(_: Avx512, out: &mut Poly, bytes: &[u8; 320]) {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn unpack_t1(out: &mut Poly, bytes: &[u8; 320]) {
@@ -140,7 +140,7 @@ pub(crate) fn unpack_t1(_: Avx512, out: &mut Poly, bytes: &[u8; 320]) {
     unsafe { unpack_t1(out, bytes) }
 }
 
-/// As [`super::portable::rej_ntt_poly`].
+/// The kernel of [`super::portable::rej_ntt_poly`].
 pub(crate) fn rej_ntt_poly(_: Avx512, out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     // SAFETY: the token is proof of AVX-512F and BW.
     unsafe { rej_ntt_poly_of(out, filled, block) }
@@ -187,7 +187,7 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     filled
 }
 
-/// As [`super::portable::use_hint_encode`].
+/// The kernel of [`super::portable::use_hint_encode`].
 pub(crate) fn use_hint_encode(
     _: Avx512,
     out: &mut [u8],

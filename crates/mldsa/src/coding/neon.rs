@@ -20,7 +20,7 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Neon;
 
-/// Where eight packed fields lie: the bytes of each coefficient in two loads of 16 bytes, the
+/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, the
 /// second of which ends where the fields end, and the bits to shift away (as shifts to the left).
 struct Fields {
     bytes: [[u8; 16]; 2],
@@ -84,7 +84,7 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -
     [four(first, &fields.bytes[0]), four(last, &fields.bytes[1])]
 }
 
-/// As [`super::portable::unpack_z`].
+/// The kernel of [`super::portable::unpack_z`].
 pub(crate) fn unpack_z(
     _: Neon,
     out: &mut Poly,
@@ -124,12 +124,12 @@ fn unpack_z_of<const BYTES: usize>(
     unsafe { vmaxvq_s32(greatest) < bound }
 }
 
-/// As [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
+/// The kernel of [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
 pub(crate) fn unpack_t1(_: Neon, out: &mut Poly, bytes: &[u8; 320]) {
     portable::unpack_t1(out, bytes);
 }
 
-/// As [`super::portable::rej_ntt_poly`].
+/// The kernel of [`super::portable::rej_ntt_poly`].
 pub(crate) fn rej_ntt_poly(_: Neon, out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     let mut filled = filled;
     for bytes in block.as_chunks::<24>().0 {
@@ -160,7 +160,7 @@ pub(crate) fn rej_ntt_poly(_: Neon, out: &mut Poly, filled: usize, block: &[u8; 
     filled
 }
 
-/// As [`super::portable::use_hint_encode`].
+/// The kernel of [`super::portable::use_hint_encode`].
 pub(crate) fn use_hint_encode(_: Neon, out: &mut [u8], w: &Poly, hint: &HintBits, gamma2: Gamma2) {
     match gamma2 {
         Gamma2::Q88 => use_hint_encode_44(out, w, hint),

@@ -1,10 +1,11 @@
 //! The three places where fast verifiers have accepted what they must not: the norm of z, the
-//! hint's encoding, and the hint's use. Exhaustive, in every lane of every backend.
+//! hint's encoding, and the hint's use. Exhaustive, in every lane of every kernels.
 
 use super::{HintBits, InBall, hint_bit_unpack, portable};
-use crate::backend::Backend;
 use crate::field::{Poly, Q};
+use crate::kernels::Kernels;
 use crate::params::{Gamma2, MlDsa44, MlDsa65, MlDsa87, Sealed, Set};
+use crate::sponge::Output;
 
 const SETS: [Set; 3] = [MlDsa44::SET, MlDsa65::SET, MlDsa87::SET];
 
@@ -17,8 +18,8 @@ const STEP: usize = if cfg!(target_arch = "x86_64") && !cfg!(miri) {
 };
 
 /// The backends whose lanes are to be tried one by one: the portable one has no lanes.
-fn lanes_of(backend: Backend) -> core::ops::Range<usize> {
-    if backend.name() == "portable" {
+fn lanes_of(kernels: Kernels) -> core::ops::Range<usize> {
+    if kernels.name() == "portable" {
         0..1
     } else {
         0..16
@@ -39,22 +40,22 @@ fn every_value_of_z_in_every_lane() {
     for set in [MlDsa44::SET, MlDsa87::SET] {
         let width = 1 + set.gamma1_bits as usize;
         let bound = set.gamma1() - set.beta;
-        for backend in Backend::available() {
+        for kernels in Kernels::all() {
             let mut packed = vec![0; set.z_len()];
             // z = 0 everywhere
             (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
             let mut out = Poly::ZERO;
-            assert!(backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound));
+            assert!(kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound));
             assert_eq!(out, Poly::ZERO);
-            for lane in lanes_of(backend) {
+            for lane in lanes_of(kernels) {
                 for value in (0..1_u32 << width).step_by(STEP) {
                     // every row of 16 coefficients in turn, beside zeros
                     let i = lane + 16 * (value as usize % 16);
                     put(&mut packed, i, width, value);
-                    let short = backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
+                    let short = kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
                     let z = set.gamma1() - value.cast_signed();
-                    assert_eq!(out.0[i], z, "{} at {i}", backend.name());
-                    assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", backend.name());
+                    assert_eq!(out.0[i], z, "{} at {i}", kernels.name());
+                    assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", kernels.name());
                     put(&mut packed, i, width, 1 << set.gamma1_bits);
                 }
             }
@@ -67,7 +68,7 @@ fn the_norm_is_checked_at_every_coefficient() {
     for set in SETS {
         let width = 1 + set.gamma1_bits as usize;
         let bound = set.gamma1() - set.beta;
-        for backend in Backend::available() {
+        for kernels in Kernels::all() {
             let mut packed = vec![0; set.z_len()];
             (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
             let mut out = Poly::ZERO;
@@ -81,8 +82,8 @@ fn the_norm_is_checked_at_every_coefficient() {
                             continue;
                         }
                         put(&mut packed, i, width, value);
-                        let short = backend.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
-                        assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", backend.name());
+                        let short = kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
+                        assert_eq!(short, z.abs() < bound, "{} at {i}: {z}", kernels.name());
                     }
                 }
                 put(&mut packed, i, width, 1 << set.gamma1_bits);
@@ -150,10 +151,10 @@ fn every_use_of_a_hint_in_every_lane() {
                         let r = r(start + i);
                         if r & 32 == 0 { r } else { r - Q }
                     }));
-                    for backend in Backend::available() {
-                        if lanes_of(backend).contains(&shift) {
-                            backend.use_hint_encode(&mut found, &w, &bits, gamma2);
-                            assert!(found == defined, "{} {hint} {start}", backend.name());
+                    for kernels in Kernels::all() {
+                        if lanes_of(kernels).contains(&shift) {
+                            kernels.use_hint_encode(&mut found, &w, &bits, gamma2);
+                            assert!(found == defined, "{} {hint} {start}", kernels.name());
                         }
                     }
                 }
@@ -168,19 +169,19 @@ fn each_hint_bit_acts_on_its_own_coefficient() {
         let w = Poly(core::array::from_fn(|i| {
             i32::try_from(i * 32_749).unwrap() - Q / 2
         }));
-        for backend in Backend::available() {
+        for kernels in Kernels::all() {
             for i in 0..256 {
                 let mut hint = [0; 16];
                 hint[i / 16] = 1 << (i % 16);
                 let mut packed = vec![0; gamma2.w1_len()];
-                backend.use_hint_encode(&mut packed, &w, &hint, gamma2);
+                kernels.use_hint_encode(&mut packed, &w, &hint, gamma2);
                 for (j, found) in unpack_w1(&packed, width).enumerate() {
                     let expected = portable::use_hint(i == j, w.0[j].rem_euclid(Q), gamma2);
                     assert_eq!(
                         found,
                         expected,
                         "{} hint at {i}, value at {j}",
-                        backend.name()
+                        kernels.name()
                     );
                 }
             }
@@ -292,11 +293,11 @@ fn sampling_on_every_backend() {
             for filled in [0, 1, 100, 199, 200, 201, 239, 240, 241, 248, 252, 253, 255] {
                 let mut expected = Poly::ZERO;
                 let count = portable::rej_ntt_poly(&mut expected, filled, &block);
-                for backend in Backend::available() {
+                for kernels in Kernels::all() {
                     let mut found = Poly::ZERO;
-                    assert_eq!(backend.rej_ntt_poly(&mut found, filled, &block), count);
+                    assert_eq!(kernels.rej_ntt_poly(&mut found, filled, &block), count);
                     // what lies behind the count has no meaning
-                    assert_eq!(found.0[..count], expected.0[..count], "{}", backend.name());
+                    assert_eq!(found.0[..count], expected.0[..count], "{}", kernels.name());
                 }
             }
         }
@@ -312,10 +313,10 @@ fn t1_on_every_backend() {
         -expected.0[1] >> 13,
         (i32::from(bytes[1]) >> 2) + ((i32::from(bytes[2]) & 15) << 6)
     );
-    for backend in Backend::available() {
+    for kernels in Kernels::all() {
         let mut found = Poly::ZERO;
-        backend.unpack_t1(&mut found, &bytes);
-        assert_eq!(found, expected, "{}", backend.name());
+        kernels.unpack_t1(&mut found, &bytes);
+        assert_eq!(found, expected, "{}", kernels.name());
     }
 }
 
@@ -324,10 +325,10 @@ fn a_ball_may_need_many_blocks() {
     // bytes that are refused until the last: 255 is above every position but the last
     for set in SETS {
         let (mut state, mut c, mut blocks) = (InBall::NEW, Poly::ZERO, 1);
-        while state.block(&set, &[255; 136], &mut c.0) {
+        while state.block(&set, &[255; 136], &mut c.0) == Output::More {
             blocks += 1;
             if blocks == 5 {
-                while state.block(&set, &[7; 136], &mut c.0) {}
+                while state.block(&set, &[7; 136], &mut c.0) == Output::More {}
                 break;
             }
         }

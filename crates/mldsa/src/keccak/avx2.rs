@@ -23,7 +23,7 @@ pub(crate) fn permute_lanes(_: Avx2, lanes: &mut Lanes, mask: Mask) {
     }
 }
 
-/// As [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+/// The kernel of [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
 pub(crate) fn blocks(_: Avx2, lanes: &Lanes, blocks: &mut Blocks) {
     portable::blocks(lanes, blocks);
 }
@@ -37,7 +37,7 @@ fn permute(lanes: &mut Lanes, half: usize) {
     });
     permutation!(a);
     for (word, a) in lanes.0.iter_mut().zip(a) {
-        // SAFETY: as above.
+        // SAFETY: each half of a word of `Lanes` is 32 bytes, aligned to 32.
         unsafe { _mm256_store_si256(word[half..half + 4].as_mut_ptr().cast(), a) };
     }
 }

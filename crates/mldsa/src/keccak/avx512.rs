@@ -20,7 +20,7 @@ pub(crate) fn permute_lanes(_: Avx512, lanes: &mut Lanes, mask: Mask) {
     unsafe { permute(lanes) }
 }
 
-/// As [`portable::blocks`].
+/// The kernel of [`portable::blocks`].
 pub(crate) fn blocks(_: Avx512, lanes: &Lanes, blocks: &mut Blocks) {
     // SAFETY: the token is proof of AVX-512F.
     unsafe {
@@ -78,7 +78,7 @@ fn permute(lanes: &mut Lanes) {
         core::array::from_fn(|i| unsafe { _mm512_load_si512(lanes.0[i].as_ptr().cast()) });
     permutation!(a);
     for (word, a) in lanes.0.iter_mut().zip(a) {
-        // SAFETY: as above.
+        // SAFETY: every word of `Lanes` is 64 bytes, aligned to 64.
         unsafe { _mm512_store_si512(word.as_mut_ptr().cast(), a) };
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn permute_lanes(_: Neon, lanes: &mut Lanes, mask: Mask) {
     pairs(lanes, mask, |lanes, pair| plain::permute(lanes, pair));
 }
 
-/// As [`permute_lanes`], with `eor3`, `rax1`, `xar` and `bcax`.
+/// [`permute_lanes`] with `eor3`, `rax1`, `xar` and `bcax`.
 pub(crate) fn permute_lanes_sha3(_: NeonSha3, lanes: &mut Lanes, mask: Mask) {
     // SAFETY: the token is proof of the SHA-3 instructions.
     pairs(lanes, mask, |lanes, pair| unsafe {
@@ -20,7 +20,7 @@ pub(crate) fn permute_lanes_sha3(_: NeonSha3, lanes: &mut Lanes, mask: Mask) {
     });
 }
 
-/// As [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+/// The kernel of [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
 pub(crate) fn blocks(_: Neon, lanes: &Lanes, blocks: &mut Blocks) {
     portable::blocks(lanes, blocks);
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::field::{Poly, Q, Q_INV};
 use sordino_cpu::Avx2;
 
-/// As [`super::portable::ntt`].
+/// The kernel of [`super::portable::ntt`].
 pub(crate) fn ntt(_: Avx2, poly: &mut Poly) {
     #[target_feature(enable = "avx2")]
     fn ntt(poly: &mut Poly) {
@@ -27,7 +27,7 @@ pub(crate) fn ntt(_: Avx2, poly: &mut Poly) {
     unsafe { ntt(poly) }
 }
 
-/// As [`super::portable::inverse_ntt`].
+/// The kernel of [`super::portable::inverse_ntt`].
 pub(crate) fn inverse_ntt(_: Avx2, poly: &mut Poly) {
     #[target_feature(enable = "avx2")]
     fn inverse_ntt(poly: &mut Poly) {
@@ -51,13 +51,13 @@ pub(crate) fn inverse_ntt(_: Avx2, poly: &mut Poly) {
     unsafe { inverse_ntt(poly) }
 }
 
-/// As [`super::portable::transpose`].
+/// The kernel of [`super::portable::transpose`].
 pub(crate) fn transpose(_: Avx2, poly: &mut Poly) {
     // SAFETY: the token is proof of AVX2.
     unsafe { transpose_blocks(poly) }
 }
 
-/// As [`super::portable::product`].
+/// The kernel of [`super::portable::product`].
 pub(crate) fn product(_: Avx2, out: &mut Poly, row: &[Poly], vector: &[Poly]) {
     // SAFETY: the token is proof of AVX2.
     unsafe {

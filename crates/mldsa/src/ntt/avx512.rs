@@ -15,19 +15,19 @@ use super::{
 use crate::field::{Poly, Q, Q_INV};
 use sordino_cpu::Avx512;
 
-/// As [`super::portable::ntt`].
+/// The kernel of [`super::portable::ntt`].
 pub(crate) fn ntt(_: Avx512, poly: &mut Poly) {
     // SAFETY: the token is proof of AVX-512F.
     unsafe { ntt_in_registers(poly) }
 }
 
-/// As [`super::portable::inverse_ntt`].
+/// The kernel of [`super::portable::inverse_ntt`].
 pub(crate) fn inverse_ntt(_: Avx512, poly: &mut Poly) {
     // SAFETY: the token is proof of AVX-512F.
     unsafe { inverse_ntt_in_registers(poly) }
 }
 
-/// As [`super::portable::transpose`].
+/// The kernel of [`super::portable::transpose`].
 pub(crate) fn transpose(_: Avx512, poly: &mut Poly) {
     // SAFETY: the token is proof of AVX-512F.
     unsafe {
@@ -37,7 +37,7 @@ pub(crate) fn transpose(_: Avx512, poly: &mut Poly) {
     }
 }
 
-/// As [`super::portable::product`].
+/// The kernel of [`super::portable::product`].
 pub(crate) fn product(_: Avx512, out: &mut Poly, row: &[Poly], vector: &[Poly]) {
     // SAFETY: the token is proof of AVX-512F.
     unsafe {
@@ -295,7 +295,7 @@ fn product_of<const COLUMNS: usize>(out: &mut Poly, row: &[Poly], vector: &[Poly
             (even, odd),
             (_mm512_mul_epi32(m.0, q), _mm512_mul_epi32(m.1, q)),
         );
-        // SAFETY: as above.
+        // SAFETY: 16 coefficients are 64 bytes, and `Poly` is aligned to 64.
         unsafe { _mm512_store_si512(out.0[i..i + 16].as_mut_ptr().cast(), sum) };
     }
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::field::{Poly, Q, Q_INV};
 use sordino_cpu::Neon;
 
-/// As [`super::portable::ntt`].
+/// The kernel of [`super::portable::ntt`].
 pub(crate) fn ntt(_: Neon, poly: &mut Poly) {
     fn layer<const LEN: usize>(v: &mut Registers, zeta: impl Fn(usize) -> Zeta) {
         for block in 0..8 / LEN {
@@ -46,7 +46,7 @@ pub(crate) fn ntt(_: Neon, poly: &mut Poly) {
     });
 }
 
-/// As [`super::portable::inverse_ntt`].
+/// The kernel of [`super::portable::inverse_ntt`].
 pub(crate) fn inverse_ntt(_: Neon, poly: &mut Poly) {
     fn layer<const LEN: usize>(v: &mut Registers, zeta: impl Fn(usize) -> Zeta) {
         for block in 0..8 / LEN {
@@ -80,7 +80,7 @@ pub(crate) fn inverse_ntt(_: Neon, poly: &mut Poly) {
     });
 }
 
-/// As [`super::portable::transpose`].
+/// The kernel of [`super::portable::transpose`].
 pub(crate) fn transpose(_: Neon, poly: &mut Poly) {
     transpose_blocks(poly);
 }
@@ -205,7 +205,7 @@ fn transposed(poly: &Poly, row: usize, column: usize) -> [int32x4_t; 4] {
     }
 }
 
-/// As [`super::portable::product`].
+/// The kernel of [`super::portable::product`].
 pub(crate) fn product(_: Neon, out: &mut Poly, row: &[Poly], vector: &[Poly]) {
     for at in (0..256).step_by(4) {
         // SAFETY: NEON is part of every 64-bit Arm target.

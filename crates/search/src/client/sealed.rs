@@ -159,8 +159,7 @@ impl Client {
             .map_err(|_| Error::Search)?;
         let start = Instant::now();
         let mut opened = Opened::default();
-        let mut digests = vec![Hash::from_bytes([0; 32]); fetched.len()];
-        sordino_hash::hash_each(&fetched, &mut digests);
+        let digests = sordino_hash::hash_each(&fetched);
         let mut good = true;
         for ((&bucket, sealed), digest) in buckets.iter().zip(&fetched).zip(&digests) {
             good &= *digest == self.digests[bucket];

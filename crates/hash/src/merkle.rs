@@ -1,40 +1,65 @@
-//! A Merkle tree over a list of digests.
+//! A Merkle tree over a list of digests: its root, and proofs that a digest is at a place of the list.
+//!
+//! This tree is of this crate. It is not BLAKE3's own tree, which lies within one message, and its proofs
+//! are not those of Bao.
+//!
+//! # Definition
 //!
 //! | symbol | meaning |
 //! |---|---|
 //! | `n` | number of digests, 0 or more |
-//! | leaf | `derive_key(LEAF, digest)` |
-//! | node | `derive_key(NODE, left \|\| right)` |
-//! | root | `derive_key(ROOT, n as 8 little-endian bytes \|\| top)`, `top` being 32 zeros for `n` = 0 |
+//! | leaf | `derive_key("sordino-hash v1 tree: leaf", digest)` |
+//! | node | `derive_key("sordino-hash v1 tree: node", left \|\| right)` |
+//! | root | `derive_key("sordino-hash v1 tree: root", n as 8 little-endian bytes \|\| top)`, `top` being 32 zeros for `n` = 0 |
 //!
 //! Neighbours are joined level by level; one without a neighbour moves up as it is. The contexts
 //! keep leaves, nodes and roots apart from each other and from any other use of BLAKE3, and the root
 //! fixes `n`, so a list, its prefix and a list of inner nodes all have different roots.
+//!
+//! # A proof as bytes
+//!
+//! [`Proof::to_bytes`] gives, and [`Proof::from_bytes`] reads, numbers being little-endian:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 0 to 6 | the magic bytes `SRDPRF\0` |
+//! | 7 | the version, 1 |
+//! | 8 to 15 | the index of the digest, below `n` |
+//! | 16 to 23 | `n` |
+//! | from 24 | the siblings on the way from the leaf to the top, 32 bytes each; a level where the node has no sibling has no entry |
+//!
+//! The index and `n` fix the number of siblings, at most 64, so other lengths are refused.
+
+mod proof;
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use blake3::Hash;
 
 use crate::Backend;
 use crate::each::each;
 use crate::mode::Mode;
-use crate::proof::Proof;
+
+pub use proof::Proof;
 
 const LEAF: &str = "sordino-hash v1 tree: leaf";
 const NODE: &str = "sordino-hash v1 tree: node";
 const ROOT: &str = "sordino-hash v1 tree: root";
 
-/// The root of a list of digests. It fixes every digest, their order and their number.
+/// The root of a list of digests, which fixes every digest, their order and their number.
 ///
 /// Equal to [`Tree::new`]'s root, with less memory.
 ///
 /// # Examples
 /// ```
-/// use sordino_hash::{hash, tree_root};
+/// use sordino_hash::{hash, merkle};
 ///
 /// let digests = [hash(b"first bucket"), hash(b"second bucket")];
-/// assert_ne!(tree_root(&digests), tree_root(&digests[..1]));
+/// assert_ne!(merkle::root(&digests), merkle::root(&digests[..1]));
 /// ```
 #[must_use]
-pub fn tree_root(digests: &[Hash]) -> Hash {
+pub fn root(digests: &[Hash]) -> Hash {
     let joins = Joins::new();
     let mut level = joins.leaves(digests);
     while level.len() > 1 {
@@ -47,7 +72,8 @@ pub fn tree_root(digests: &[Hash]) -> Hash {
 ///
 /// # Examples
 /// ```
-/// use sordino_hash::{Tree, hash};
+/// use sordino_hash::hash;
+/// use sordino_hash::merkle::Tree;
 ///
 /// let digests: Vec<_> = (0..1000_u32).map(|i| hash(&i.to_le_bytes())).collect();
 /// let tree = Tree::new(&digests);
@@ -77,7 +103,7 @@ impl Tree {
         Self { levels, root }
     }
 
-    /// The root: equal to [`tree_root`] of the digests.
+    /// The root: equal to [`root`] of the digests.
     #[must_use]
     pub fn root(&self) -> Hash {
         self.root
@@ -89,7 +115,7 @@ impl Tree {
         self.levels[0].len()
     }
 
-    /// Whether there are no digests.
+    /// True if there are no digests.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

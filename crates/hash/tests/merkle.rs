@@ -1,7 +1,8 @@
 //! The tree's root and proofs, against a second, recursive definition; hostile proofs.
 
 use proptest::prelude::*;
-use sordino_hash::{Error, Hash, Proof, Tree, derive_key, hash, tree_root};
+use sordino_hash::merkle::{self, Proof, Tree};
+use sordino_hash::{Error, Hash, derive_key, hash};
 
 fn digests(n: usize) -> Vec<Hash> {
     (0..n as u64).map(|i| hash(&i.to_le_bytes())).collect()
@@ -32,7 +33,7 @@ fn root(leaves: &[Hash]) -> Hash {
 fn roots_equal_the_recursive_definition() {
     for n in (0..=70).chain([127, 128, 129, 1000]) {
         let digests = digests(n);
-        assert_eq!(tree_root(&digests), root(&digests), "{n} digests");
+        assert_eq!(merkle::root(&digests), root(&digests), "{n} digests");
         assert_eq!(Tree::new(&digests).root(), root(&digests), "{n} digests");
     }
 }
@@ -40,7 +41,7 @@ fn roots_equal_the_recursive_definition() {
 /// Fixed for good: manifests hold these roots.
 #[test]
 fn golden_roots() {
-    let golden = [0, 1, 2, 3, 1000].map(|n| tree_root(&digests(n)).to_hex().to_string());
+    let golden = [0, 1, 2, 3, 1000].map(|n| merkle::root(&digests(n)).to_hex().to_string());
     assert_eq!(golden, GOLDEN);
 }
 const GOLDEN: [&str; 5] = [
@@ -78,7 +79,7 @@ fn every_proof_of_small_lists_verifies_and_no_other() {
 fn an_inner_node_is_not_a_digest_of_a_shorter_list() {
     let digests = digests(4);
     let pairs = [&digests[..2], &digests[2..]].map(|pair| Hash::from(top(pair)));
-    assert_ne!(tree_root(&pairs), tree_root(&digests));
+    assert_ne!(merkle::root(&pairs), merkle::root(&digests));
 }
 
 #[test]
@@ -133,6 +134,21 @@ fn errors_carry_the_numbers() {
     assert!(error(&with(0, 0)).contains("magic"));
 }
 
+#[cfg(feature = "serde")]
+#[test]
+fn serde_reads_only_proofs() {
+    let proof = Tree::new(&digests(9)).prove(3).unwrap();
+    let written = serde_json::to_string(&proof).unwrap();
+    assert_eq!(serde_json::from_str::<Proof>(&written).unwrap(), proof);
+    let mut bytes = proof.to_bytes();
+    bytes.pop();
+    let short = serde_json::to_string(&bytes).unwrap();
+    let refused = serde_json::from_str::<Proof>(&short)
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("expected 152"), "{refused}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -144,7 +160,7 @@ proptest! {
         let proof = tree.prove(index).unwrap();
         let read = Proof::from_bytes(&proof.to_bytes()).unwrap();
         prop_assert_eq!(&read, &proof);
-        read.verify(&tree_root(&digests), &digests[index]).unwrap();
+        read.verify(&merkle::root(&digests), &digests[index]).unwrap();
     }
 
     #[test]

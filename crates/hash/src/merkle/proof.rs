@@ -1,9 +1,11 @@
 //! Inclusion proofs: the siblings on the way from a leaf to the top.
 
+use alloc::vec::Vec;
+
 use blake3::Hash;
 
+use super::Joins;
 use crate::Error;
-use crate::tree::Joins;
 
 /// First bytes of a proof.
 const MAGIC: &[u8; 7] = b"SRDPRF\0";
@@ -12,9 +14,11 @@ const VERSION: u8 = 1;
 /// Magic, version, index, count.
 const HEAD: usize = 7 + 1 + 8 + 8;
 
-/// A proof that a digest is at a place of a list with a known root; [`Tree::prove`](crate::Tree::prove)
+/// A proof that a digest is at a place of a list with a known root; [`Tree::prove`](super::Tree::prove)
 /// makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "Vec<u8>", try_from = "Vec<u8>"))]
 pub struct Proof {
     index: u64,
     count: u64,
@@ -81,7 +85,7 @@ impl Proof {
         bytes
     }
 
-    /// Reads a proof. Bytes of any origin are safe to read; what they prove, [`Self::verify`] says.
+    /// Reads a proof. Bytes of any origin are safe to read; they prove nothing before [`Self::verify`].
     ///
     /// # Errors
     /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofIndex`] or
@@ -126,7 +130,25 @@ impl Proof {
     }
 }
 
-/// Which side of a node its sibling is on.
+/// With the feature `serde` a proof is written as its bytes.
+#[cfg(feature = "serde")]
+impl From<Proof> for Vec<u8> {
+    fn from(proof: Proof) -> Self {
+        proof.to_bytes()
+    }
+}
+
+/// With the feature `serde` a proof is read from its bytes, with all checks of [`Proof::from_bytes`].
+#[cfg(feature = "serde")]
+impl TryFrom<Vec<u8>> for Proof {
+    type Error = Error;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::from_bytes(&bytes)
+    }
+}
+
+/// The side of a node that its sibling is on.
 enum Side {
     Left,
     Right,

@@ -1,5 +1,6 @@
-//! Which instructions the kernels use, decided once per operation.
+//! The kernels that an operation runs, chosen once from its backend.
 
+use crate::Backend;
 use crate::coding::{self, HintBits};
 use crate::field::Poly;
 use crate::keccak::{self, Blocks, Lanes, Mask};
@@ -10,9 +11,9 @@ use sordino_cpu::{Avx2, Avx512};
 #[cfg(target_arch = "aarch64")]
 use sordino_cpu::{Neon, NeonSha3};
 
-/// A set of kernels that this processor can run. All sets give the same verdicts, bit for bit.
+/// The kernels of an operation. All give the same verdicts, bit for bit.
 #[derive(Clone, Copy, Debug)]
-pub struct Backend(Level);
+pub(crate) struct Kernels(Level);
 
 #[derive(Clone, Copy, Debug)]
 enum Level {
@@ -27,7 +28,7 @@ enum Level {
     NeonSha3(Neon, NeonSha3),
 }
 
-/// Calls the kernel of this backend.
+/// Calls the kernel of this level.
 macro_rules! dispatch {
     ($self:ident, $noun:ident::$kernel:ident($($argument:expr),*)) => {
         match $self.0 {
@@ -44,37 +45,46 @@ macro_rules! dispatch {
     };
 }
 
-impl Backend {
-    /// The kernels written in plain Rust, which run everywhere and define all others.
-    pub const PORTABLE: Self = Self(Level::Portable);
-
-    /// The fastest backend that this processor has and `SORDINO_CPU` admits.
-    #[must_use]
-    pub fn detect() -> Self {
-        Self::available().last().unwrap_or(Self::PORTABLE)
+impl Kernels {
+    /// The fastest kernels of a backend.
+    pub(crate) fn of(backend: Backend) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = backend.token() {
+            return Self(Level::Avx512(token));
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = backend.token() {
+            return Self(Level::Avx2(token));
+        }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(neon) = backend.token() {
+            return Self(match backend.token() {
+                Some(sha3) => Level::NeonSha3(neon, sha3),
+                None => Level::Neon(neon),
+            });
+        }
+        let _ = backend;
+        Self(Level::Portable)
     }
 
-    /// Every backend that this processor has and `SORDINO_CPU` admits, slowest first.
-    pub fn available() -> impl Iterator<Item = Self> {
-        let levels = [
-            Some(Level::Portable),
-            #[cfg(target_arch = "x86_64")]
-            Avx2::detect().map(Level::Avx2),
-            #[cfg(target_arch = "x86_64")]
-            Avx512::detect().map(Level::Avx512),
-            #[cfg(target_arch = "aarch64")]
-            Neon::detect().map(Level::Neon),
-            #[cfg(target_arch = "aarch64")]
-            Neon::detect()
-                .zip(NeonSha3::detect())
-                .map(|(neon, sha3)| Level::NeonSha3(neon, sha3)),
-        ];
-        levels.into_iter().flatten().map(Self)
+    /// The fastest kernels of this processor.
+    pub(crate) fn detect() -> Self {
+        Self::of(Backend::detect())
     }
 
-    /// `portable`, `avx2`, `avx512`, `neon` or `neon-sha3`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    /// The kernels of every backend, and those of NEON without the SHA-3 instructions where there are both.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "aarch64")]
+        let plain = Neon::detect().map(Level::Neon);
+        #[cfg(not(target_arch = "aarch64"))]
+        let plain = None;
+        Backend::available().map(Self::of).chain(plain.map(Self))
+    }
+
+    /// A name for the messages of tests.
+    #[cfg(test)]
+    pub(crate) fn name(self) -> &'static str {
         match self.0 {
             Level::Portable => "portable",
             #[cfg(target_arch = "x86_64")]

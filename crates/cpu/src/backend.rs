@@ -1,0 +1,114 @@
+//! The level that an operation runs at.
+
+use crate::{Level, Token};
+
+/// A level that this processor has: which kernels an operation runs. Kernels of all levels compute the
+/// same bits, so a backend is chosen for speed alone, in tests and benchmarks; elsewhere
+/// [`Backend::detect`] is right.
+///
+/// A crate that has no kernel at a backend's level, or whose kernel wants an extension that the processor
+/// lacks, runs the kernel of the next lower level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Backend(Level);
+
+impl Backend {
+    /// The kernels written in plain Rust, which run everywhere and define all others.
+    pub const PORTABLE: Self = Self(Level::Portable);
+
+    /// The fastest backend that this processor has and `SORDINO_CPU` admits, tiles aside.
+    #[inline]
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::available().next().unwrap_or(Self::PORTABLE)
+    }
+
+    /// Every backend that this processor has and `SORDINO_CPU` admits, tiles aside, fastest first. The last
+    /// is [`Backend::PORTABLE`].
+    #[inline]
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let vectors = [
+            crate::Avx512::detect().map(|_| Level::Avx512),
+            crate::Avx2::detect().map(|_| Level::Avx2),
+        ];
+        #[cfg(target_arch = "aarch64")]
+        let vectors = [crate::Neon::detect().map(|_| Level::Neon)];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let vectors = [None];
+        vectors
+            .into_iter()
+            .flatten()
+            .chain([Level::Portable])
+            .map(Self)
+    }
+
+    /// The backend above all of [`Backend::available`], for crates that have kernels on tiles. Detecting it
+    /// asks the system for the tiles, see [`Amx`](crate::Amx).
+    #[cfg(target_arch = "x86_64")]
+    #[must_use]
+    pub fn tiles() -> Option<Self> {
+        crate::Amx::detect().map(|_| Self(Level::Amx))
+    }
+
+    /// The backend's level.
+    #[must_use]
+    pub const fn level(self) -> Level {
+        self.0
+    }
+
+    /// The name of its level, for reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The token `T`, if the processor has its instructions and this backend's level includes them.
+    #[inline]
+    #[must_use]
+    pub fn token<T: Token>(self) -> Option<T> {
+        if self.0 < T::LEVEL {
+            return None;
+        }
+        T::detect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn backends_come_fastest_first_and_portable_is_among_them() {
+        let all: Vec<Backend> = Backend::available().collect();
+        assert!(all.is_sorted_by(|a, b| a > b), "{all:?}");
+        assert_eq!(all.first(), Some(&Backend::detect()));
+        assert_eq!(all.last(), Some(&Backend::PORTABLE));
+        assert!(
+            all.iter()
+                .all(|backend| backend.level() <= Level::ceiling())
+        );
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_backend_gives_no_token_above_its_level() {
+        use crate::{Amx, Avx2, Avx512, Bmi};
+        for backend in Backend::available().chain(Backend::tiles()) {
+            let level = backend.level();
+            assert_eq!(
+                backend.token::<Avx512>().is_some(),
+                level >= Level::Avx512,
+                "{backend:?}"
+            );
+            assert_eq!(
+                backend.token::<Avx2>().is_some(),
+                level >= Level::Avx2,
+                "{backend:?}"
+            );
+            assert!(backend.token::<Bmi>().is_none() || level >= Level::Avx2);
+            assert_eq!(backend.token::<Amx>().is_some(), level == Level::Amx);
+        }
+    }
+}
