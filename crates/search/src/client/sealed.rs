@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
-use sordino_hash::Hash;
 use sordino_pir::{Seed, simple};
 use zeroize::Zeroizing;
 
