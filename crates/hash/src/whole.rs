@@ -21,15 +21,14 @@ const GROUP: usize = 64;
 /// The official crate's kernel at a backend's level; `None` where this crate's own is used.
 pub(crate) fn platform(backend: Backend) -> Option<Platform> {
     #[cfg(target_arch = "x86_64")]
-    {
-        use sordino_cpu::Level;
-        // The crate has AVX-512 where it was built with a compiler of C that knows it.
-        let widest = Platform::detect();
-        return match backend.level() {
-            Level::Avx512 => (widest.simd_degree() == 16).then_some(widest),
-            Level::Avx2 => Platform::avx2(),
-            _ => None,
-        };
+    match backend.level() {
+        sordino_cpu::Level::Portable => None,
+        sordino_cpu::Level::Avx2 => Platform::avx2(),
+        _ => {
+            // The crate has AVX-512 where it was built with a compiler of C that knows it.
+            let widest = Platform::detect();
+            (widest.simd_degree() == 16).then_some(widest)
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
