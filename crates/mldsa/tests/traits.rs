@@ -1,6 +1,7 @@
 //! RustCrypto's traits, on a key and signatures of RustCrypto's own crate.
 
 #![cfg(feature = "signature")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/signer.rs"]
 mod signer;
