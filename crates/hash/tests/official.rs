@@ -224,13 +224,13 @@ fn a_digest_too_few_or_too_many_is_refused_and_none_is_written() {
     for found in [0, 1, 3] {
         let mut digests = vec![NONE; found];
         let mut keys = vec![[0; 32]; found];
-        let mut refused = vec![
+        let refused = [
             hash_each_into(&messages, &mut digests),
             keyed_hash_each_into(&[1; 32], &messages, &mut digests),
             derive_key_each_into("context", &messages, &mut keys),
         ];
         #[cfg(feature = "rayon")]
-        refused.extend([
+        let refused = refused.into_iter().chain([
             par_hash_each_into(&messages, &mut digests),
             par_keyed_hash_each_into(&[1; 32], &messages, &mut digests),
             par_derive_key_each_into("context", &messages, &mut keys),
