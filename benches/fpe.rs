@@ -1,14 +1,16 @@
 //! Format-preserving encryption: AES-128, 8-byte tweak, digits in and digits out.
 //!
 //! Group: the operation. Function: algorithm and implementation; `-batch` is a batch of 1,024
-//! records (divide, or read the throughput), `-fpe-crate` is crates.io's `fpe`. Parameter:
-//! decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
+//! records (divide, or read the throughput), `-fpe-crate` is crates.io's `fpe`. `ff1` has a plan for
+//! the length, made once; `ff1-no-plan` prepares the length in each call, as the `fpe` crate does.
+//! Parameter: decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
 //! what is missing for a number of digits cannot be written so.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fpe::ff1::{FF1, FlexibleNumeralString};
 use sordino_fpe::{
-    Alphabet, DigitOrder, Ff1, Ff3, Ff3_1, Fpe, Riffpe, RiffpeX, Tweaks, find_best_bases,
+    AesKey, Alphabet, DigitOrder, Ff1, Ff3, Ff3_1, NumeralCipher, Riffpe, RiffpeX, Tweaks,
+    find_best_bases,
 };
 use std::hint::black_box;
 
@@ -26,12 +28,13 @@ fn text(len: usize) -> Vec<u8> {
 }
 
 fn both(c: &mut Criterion) {
+    let key = AesKey::new_128(&KEY);
     for (direction, encrypt) in [("encrypt", true), ("decrypt", false)] {
         let mut group = c.benchmark_group(format!("fpe/{direction}"));
         group.throughput(Throughput::Elements(1));
         for digits in DIGITS.into_iter().chain([1000]) {
-            let ff1 = Ff1::new(&KEY, 10).expect("parameters");
-            let plan = ff1.plan(digits, TWEAK.len()).expect("parameters");
+            let cipher = Ff1::new(&key, 10).expect("parameters");
+            let plan = cipher.plan(digits, TWEAK.len()).expect("parameters");
             let mut x = text(digits);
             group.bench_function(BenchmarkId::new("ff1", digits), |b| {
                 b.iter(|| {
@@ -40,6 +43,19 @@ fn both(c: &mut Criterion) {
                         plan.encrypt_ascii(&Alphabet::DECIMAL, &TWEAK, x)
                     } else {
                         plan.decrypt_ascii(&Alphabet::DECIMAL, &TWEAK, x)
+                    }
+                });
+            });
+
+            // The other crate has no plans: beside its row, ours with all prepared in each call.
+            let mut x = text(digits);
+            group.bench_function(BenchmarkId::new("ff1-no-plan", digits), |b| {
+                b.iter(|| {
+                    let x = black_box(&mut x[..]);
+                    if encrypt {
+                        cipher.encrypt_ascii(&Alphabet::DECIMAL, &TWEAK, x)
+                    } else {
+                        cipher.decrypt_ascii(&Alphabet::DECIMAL, &TWEAK, x)
                     }
                 });
             });
@@ -66,7 +82,7 @@ fn both(c: &mut Criterion) {
         for digits in DIGITS {
             let mut x = text(digits);
             let decimal = Alphabet::DECIMAL;
-            let ff3_1 = Ff3_1::new(&KEY, 10)
+            let ff3_1 = Ff3_1::new(&key, 10)
                 .and_then(|ff3| ff3.plan(digits))
                 .expect("parameters");
             group.bench_function(BenchmarkId::new("ff3-1", digits), |b| {
@@ -79,7 +95,7 @@ fn both(c: &mut Criterion) {
                     }
                 });
             });
-            let ff3 = Ff3::new(&KEY, 10)
+            let ff3 = Ff3::new(&key, 10)
                 .and_then(|ff3| ff3.plan(digits))
                 .expect("parameters");
             group.bench_function(BenchmarkId::new("ff3", digits), |b| {
@@ -104,7 +120,7 @@ fn both(c: &mut Criterion) {
                 if uneven || absent {
                     continue;
                 }
-                let riffpe = Riffpe::new(&KEY, radix, len).expect("parameters");
+                let riffpe = Riffpe::new(&key, radix, len).expect("parameters");
                 group.bench_function(BenchmarkId::new(format!("riffpe-{radix}"), digits), |b| {
                     b.iter(|| {
                         let y = if encrypt {
@@ -118,7 +134,7 @@ fn both(c: &mut Criterion) {
             }
             for threshold in [16, 25, 50] {
                 let bases = find_best_bases(size, threshold).expect("a power of ten");
-                let riffpe = RiffpeX::new(&KEY, &bases).expect("parameters");
+                let riffpe = RiffpeX::new(&key, &bases).expect("parameters");
                 group.bench_function(
                     BenchmarkId::new(format!("riffpex-{threshold}"), digits),
                     |b| {
@@ -136,14 +152,14 @@ fn both(c: &mut Criterion) {
         }
         group.throughput(Throughput::Elements(RECORDS as u64));
         for digits in DIGITS {
-            let plan = Ff1::new(&KEY, 10)
+            let plan = Ff1::new(&key, 10)
                 .and_then(|ff1| ff1.plan(digits, TWEAK.len()))
                 .expect("parameters");
             let records = text(digits * RECORDS);
             let each = [&TWEAK[..]; RECORDS];
             let digit = |x: &u8| u32::from(x - b'0');
             let mut strings: Vec<u32> = records.iter().map(digit).collect();
-            let riffpe = Riffpe::new(&KEY, 10, digits).expect("parameters");
+            let riffpe = Riffpe::new(&key, 10, digits).expect("parameters");
             group.bench_function(BenchmarkId::new("riffpe-10-batch", digits), |b| {
                 b.iter(|| {
                     let x = black_box(&mut strings[..]);

@@ -5,11 +5,12 @@
 //! ```
 
 use rand::{TryRng, rngs::SysRng};
-use sordino_fpe::{Alphabet, Ff1, Format, Tweaks};
+use sordino_fpe::{AesKey, Alphabet, Ff1, Format, Tweaks};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut key = [0; 32];
-    SysRng.try_fill_bytes(&mut key)?;
+    let mut bytes = [0; 32];
+    SysRng.try_fill_bytes(&mut bytes)?;
+    let key = AesKey::new_256(&bytes);
 
     println!("one field of each format, hidden and shown again");
     for (name, text) in [

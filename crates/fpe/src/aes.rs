@@ -1,10 +1,10 @@
-//! The AES forward block (FIPS 197): one interface, and a key that knows which form to use.
+//! The AES forward block (FIPS 197): one interface, and a key that knows its backend.
 //!
 //! Every cipher of this crate uses the block in the forward direction only. A computation over
-//! blocks is an [`Operation`]; [`Key::run`] picks the form of the block once and runs the whole
+//! blocks is an [`Operation`]; [`Key::run`] picks the backend once and runs the whole
 //! operation with it, so that the block is inlined into the operation's own loop.
 
-use crate::Error;
+use crate::AesKey;
 #[cfg(all(feature = "std", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use alloc::boxed::Box;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -18,7 +18,7 @@ mod portable;
 /// Blocks that [`Aes::encrypt8`] takes: enough to hide the latency of one behind the others.
 pub(crate) const LANES: usize = 8;
 
-/// AES under one key. A block is handled in the register form of the implementation; as an
+/// AES under one key. A block is kept in the kind of register that the backend works on; as an
 /// integer it is big-endian, as all of SP 800-38G is.
 pub(crate) trait Aes: Copy {
     /// A block of 16 bytes.
@@ -48,8 +48,8 @@ pub(crate) trait Aes: Copy {
     }
     /// The encrypted block.
     fn encrypt(self, x: Self::Block) -> Self::Block;
-    /// The block with the first round key added, where that is a step of its own: then it can be
-    /// taken out of a chain. Its own inverse.
+    /// The block with the first round key added, on backends where that is a step of its own: it can
+    /// then be done before the block is complete. A second call undoes it.
     #[inline(always)]
     fn whiten(self, x: Self::Block) -> Self::Block {
         x
@@ -93,25 +93,23 @@ impl core::fmt::Debug for Key {
 }
 
 impl Key {
-    pub(crate) fn new(key: &[u8]) -> Result<Self, Error> {
-        if !matches!(key.len(), 16 | 24 | 32) {
-            return Err(Error::KeyLength { found: key.len() });
-        }
+    pub(crate) fn new(key: &AesKey) -> Self {
+        let key = key.bytes();
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         if let Some(token) = sordino_cpu::AesNi::detect() {
-            return Ok(Self::AesNi(Box::new(aesni::Key::new(token, key))));
+            return Self::AesNi(Box::new(aesni::Key::new(token, key)));
         }
         #[cfg(all(feature = "std", target_arch = "aarch64"))]
         if let Some(token) = sordino_cpu::NeonAes::detect() {
-            return Ok(Self::Neon(Box::new(neon::Key::new(token, key))));
+            return Self::Neon(Box::new(neon::Key::new(token, key)));
         }
-        Ok(Self::Portable(portable::Key::new(key)))
+        Self::Portable(portable::Key::new(key))
     }
 
-    /// The same key on the portable form, to compare with.
+    /// The same key on the portable backend, to compare with.
     #[cfg(test)]
-    pub(crate) fn portable(key: &[u8]) -> Self {
-        Self::Portable(portable::Key::new(key))
+    pub(crate) fn portable(key: &AesKey) -> Self {
+        Self::Portable(portable::Key::new(key.bytes()))
     }
 
     #[inline]
@@ -139,7 +137,7 @@ impl Key {
     }
 }
 
-/// Round keys `w` of FIPS 197, Section 5.2, for the forms that use AES instructions.
+/// Round keys `w` of FIPS 197, Section 5.2, for the backends with AES instructions.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(16))]
 pub(crate) struct Schedule {
@@ -157,7 +155,7 @@ impl Schedule {
         not(all(feature = "std", any(target_arch = "x86_64", target_arch = "aarch64"))),
         expect(
             dead_code,
-            reason = "only the forms with AES instructions keep round keys"
+            reason = "only the backends with AES instructions keep round keys"
         )
     )]
     fn expand(key: &[u8], sub_word: impl Fn(u32) -> u32) -> Self {
@@ -200,6 +198,7 @@ impl Schedule {
 #[expect(clippy::cast_possible_truncation, reason = "patterns cut to size")]
 mod tests {
     use super::{Aes, Key, LANES, Operation};
+    use crate::{AesKey, AesSize};
 
     /// FIPS 197, Appendix C.
     #[test]
@@ -211,12 +210,14 @@ mod tests {
             (24, 0xdda97ca4864cdfe06eaf70a0ec0d7191),
             (32, 0x8ea2b7ca516745bfeafc49904b496089),
         ] {
-            assert_eq!(Key::portable(&key[..bytes]).block(plain), cipher);
-            assert_eq!(Key::new(&key[..bytes]).unwrap().block(plain), cipher);
+            let size = AesSize::from_bytes(bytes).unwrap();
+            let key = AesKey::from_slice(size, &key[..bytes]).unwrap();
+            assert_eq!(Key::portable(&key).block(plain), cipher);
+            assert_eq!(Key::new(&key).block(plain), cipher);
         }
     }
 
-    /// Every method of the interface, told in integers.
+    /// The results of every method of the interface, as integers.
     struct Interface(u128, u64);
     impl Operation for Interface {
         type Output = Vec<u128>;
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_agree() {
+    fn the_backends_agree() {
         let mut x = 0x0123456789abcdef_fedcba9876543210_u128;
         for bytes in [16, 24, 32].repeat(50) {
             x = x
@@ -252,8 +253,10 @@ mod tests {
                 .rotate_left(29);
             let key = [x.to_le_bytes(), (!x).to_be_bytes()].concat();
             let low = (x >> 33) as u64;
-            let portable = Key::portable(&key[..bytes]).run(Interface(x, low));
-            let native = Key::new(&key[..bytes]).unwrap().run(Interface(x, low));
+            let size = AesSize::from_bytes(bytes).unwrap();
+            let key = AesKey::from_slice(size, &key[..bytes]).unwrap();
+            let portable = Key::portable(&key).run(Interface(x, low));
+            let native = Key::new(&key).run(Interface(x, low));
             assert_eq!(portable, native);
             assert_eq!(portable[2], x ^ u128::from(low));
         }

@@ -24,10 +24,10 @@ const SCAN: usize = 64;
 /// access show the symbols.
 ///
 /// ```
-/// use sordino_fpe::{Alphabet, Ff1, Fpe};
+/// use sordino_fpe::{AesKey, Alphabet, Ff1, NumeralCipher};
 ///
 /// let digits = Alphabet::new("〇一二三四五六七八九")?;
-/// let ff1 = Ff1::new(&[7; 32], digits.radix())?;
+/// let ff1 = Ff1::new(&AesKey::new_256(&[7; 32]), digits.radix())?;
 /// let hidden = ff1.encrypt_str(&digits, b"", "一九八四〇六")?;
 /// assert_eq!(ff1.decrypt_str(&digits, b"", &hidden)?, "一九八四〇六");
 /// # Ok::<(), sordino_fpe::Error>(())
@@ -37,7 +37,7 @@ pub struct Alphabet {
     /// By code point.
     runs: Cow<'static, [Run]>,
     /// By numeral; empty where the runs are scanned.
-    symbols: Vec<char>,
+    table: Vec<char>,
     radix: u32,
 }
 
@@ -47,7 +47,7 @@ macro_rules! preset {
         $(#[$doc])*
         pub const $name: Self = Self {
             runs: Cow::Borrowed(&[$(Run { first: $first as u32, numeral: $numeral, len: $len }),+]),
-            symbols: Vec::new(),
+            table: Vec::new(),
             radix: $radix,
         };
     };
@@ -121,14 +121,14 @@ impl Alphabet {
                 }),
             }
         }
-        let symbols = if runs.len() > SCAN {
+        let table = if runs.len() > SCAN {
             symbols
         } else {
             Vec::new()
         };
         Ok(Self {
             runs: runs.into(),
-            symbols,
+            table,
             radix,
         })
     }
@@ -139,12 +139,12 @@ impl Alphabet {
         self.radix
     }
 
-    /// Whether this is [`Alphabet::DECIMAL`].
+    /// True if this is [`Alphabet::DECIMAL`].
     pub(crate) fn is_decimal(&self) -> bool {
         self.radix == 10 && self.runs[0].first == u32::from(b'0') && self.runs.len() == 1
     }
 
-    /// Whether every symbol is ASCII.
+    /// True if every symbol is ASCII.
     #[must_use]
     pub fn is_ascii(&self) -> bool {
         self.runs.iter().all(|run| run.first + run.len <= 128)
@@ -154,7 +154,7 @@ impl Alphabet {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "numerals are below 65536")]
     pub(crate) fn numeral(&self, symbol: u32) -> Option<u16> {
-        if self.symbols.is_empty() {
+        if self.table.is_empty() {
             let (mut numeral, mut found) = (0, 0);
             for run in self.runs.iter() {
                 let offset = symbol.wrapping_sub(run.first);
@@ -173,7 +173,7 @@ impl Alphabet {
     /// The code point of a numeral below the radix.
     #[inline]
     pub(crate) fn symbol(&self, numeral: u16) -> u32 {
-        if let Some(&symbol) = self.symbols.get(usize::from(numeral)) {
+        if let Some(&symbol) = self.table.get(usize::from(numeral)) {
             return symbol.into();
         }
         let mut symbol = 0;
@@ -185,7 +185,14 @@ impl Alphabet {
         symbol
     }
 
-    /// That a cipher of this radix can use the alphabet.
+    /// All symbols in the order of their numerals.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = char> {
+        (0..=u16::MAX)
+            .take(self.radix as usize)
+            .filter_map(|numeral| char::from_u32(self.symbol(numeral)))
+    }
+
+    /// Refuses an alphabet that has not as many symbols as a cipher has numerals.
     pub(crate) fn check_radix(&self, radix: u32) -> Result<(), Error> {
         if self.radix != radix {
             return Err(Error::Radix {
@@ -218,10 +225,7 @@ impl Alphabet {
 /// The symbols in the order of their numerals.
 impl fmt::Display for Alphabet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (0..=u16::MAX)
-            .take(self.radix as usize)
-            .filter_map(|numeral| char::from_u32(self.symbol(numeral)))
-            .try_for_each(|symbol| f.write_char(symbol))
+        self.symbols().try_for_each(|symbol| f.write_char(symbol))
     }
 }
 

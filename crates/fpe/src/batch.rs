@@ -5,7 +5,7 @@
 mod avx512;
 
 use crate::{
-    Alphabet, Error, Fpe,
+    Alphabet, Error, NumeralCipher,
     aes::LANES,
     decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
@@ -56,7 +56,7 @@ impl<'a> Tweaks<'a> {
 
 impl Ff1Plan {
     /// Encrypts records of [`Ff1Plan::len`] numerals that lie one after another. The result
-    /// equals [`Fpe::encrypt_numerals`] of each. On an error all are unchanged.
+    /// equals [`NumeralCipher::encrypt_numerals`] of each. On an error all are unchanged.
     ///
     /// # Errors
     /// [`Error::Batch`] if the records are not whole or there is not one tweak for each;
@@ -72,7 +72,7 @@ impl Ff1Plan {
     /// The inverse of [`Ff1Plan::encrypt_numerals_batch`].
     ///
     /// # Errors
-    /// As [`Ff1Plan::encrypt_numerals_batch`].
+    /// Those of [`Ff1Plan::encrypt_numerals_batch`].
     pub fn decrypt_numerals_batch(
         &self,
         tweaks: Tweaks<'_>,
@@ -82,12 +82,12 @@ impl Ff1Plan {
     }
 
     /// Encrypts records of [`Ff1Plan::len`] symbols of an ASCII alphabet that lie one after
-    /// another. The result equals [`Fpe::encrypt_ascii`] of each. On an error all are unchanged.
+    /// another. The result equals [`NumeralCipher::encrypt_ascii`] of each. On an error all are unchanged.
     ///
     /// ```
-    /// use sordino_fpe::{Alphabet, Ff1, Tweaks};
+    /// use sordino_fpe::{AesKey, Alphabet, Ff1, Tweaks};
     ///
-    /// let plan = Ff1::new(&[7; 16], 10)?.plan(9, 8)?;
+    /// let plan = Ff1::new(&AesKey::new_128(&[7; 16]), 10)?.plan(9, 8)?;
     /// let mut records = *b"123456789987654321";
     /// plan.encrypt_ascii_batch(&Alphabet::DECIMAL, Tweaks::One(b"column 3"), &mut records)?;
     /// plan.decrypt_ascii_batch(&Alphabet::DECIMAL, Tweaks::One(b"column 3"), &mut records)?;
@@ -96,7 +96,7 @@ impl Ff1Plan {
     /// ```
     ///
     /// # Errors
-    /// As [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`];
+    /// Those of [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`];
     /// [`Error::Radix`], [`Error::Alphabet`] for an alphabet that does not fit.
     pub fn encrypt_ascii_batch(
         &self,
@@ -110,7 +110,7 @@ impl Ff1Plan {
     /// The inverse of [`Ff1Plan::encrypt_ascii_batch`].
     ///
     /// # Errors
-    /// As [`Ff1Plan::encrypt_ascii_batch`].
+    /// Those of [`Ff1Plan::encrypt_ascii_batch`].
     pub fn decrypt_ascii_batch(
         &self,
         alphabet: &Alphabet,
@@ -141,7 +141,7 @@ impl Ff1Plan {
         let number = |x: &[u16]| base.number(x);
         let write = |n, x: &mut [u16]| base.write(n, x.iter_mut().rev());
         match &self.halves {
-            Halves::Narrow(halves) => {
+            Halves::Small(halves) => {
                 self.eights::<_, _, D>(halves, tweaks, records, number, write);
             }
             Halves::Word(halves) => self.eights::<_, _, D>(halves, tweaks, records, number, write),
@@ -177,9 +177,9 @@ impl Ff1Plan {
             let parse = |x: &[u8]| decimal::parse(x).0;
             let format = |n, x: &mut [u8]| decimal::format(n, x);
             match &self.halves {
-                Halves::Narrow(halves) => {
+                Halves::Small(halves) => {
                     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-                    let (tweaks, records) = self.wide::<D>(halves, tweaks, records);
+                    let (tweaks, records) = self.groups_of_32::<D>(halves, tweaks, records);
                     self.eights::<_, _, D>(halves, tweaks, records, parse, format);
                     return Ok(());
                 }
@@ -205,10 +205,10 @@ impl Ff1Plan {
         Ok(())
     }
 
-    /// As many decimal records as go in whole steps of AVX-512, where there is VAES; returns the
-    /// others with their tweaks.
+    /// Encrypts or decrypts all whole groups of 32 decimal records, where there is VAES, and returns
+    /// the records that are left with their tweaks.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    fn wide<'t, 'r, const D: Direction>(
+    fn groups_of_32<'t, 'r, const D: Direction>(
         &self,
         halves: &[Half32; 2],
         tweaks: Tweaks<'t>,
@@ -224,7 +224,7 @@ impl Ff1Plan {
         let kernel = avx512::Decimal::new(key, halves, self.mac.b, self.len());
         let step = self.len() * avx512::STRINGS;
         let whole = records.len() / step;
-        let (wide, rest) = records.split_at_mut(whole * step);
+        let (groups, rest) = records.split_at_mut(whole * step);
         let block = |tweak: &[u8]| {
             self.key.run(TweakBlock {
                 mac: &self.mac,
@@ -235,14 +235,14 @@ impl Ff1Plan {
             Tweaks::One(tweak) => {
                 let block = block(tweak);
                 let blocks = avx512::Blocks::new(|_| block);
-                for records in wide.chunks_mut(step) {
+                for records in groups.chunks_mut(step) {
                     kernel.run::<D>(token, &blocks, records);
                 }
                 (tweaks, rest)
             }
             Tweaks::Each(tweaks) => {
                 let (now, later) = tweaks.split_at(whole * avx512::STRINGS);
-                let steps = wide.chunks_mut(step).zip(now.chunks(avx512::STRINGS));
+                let steps = groups.chunks_mut(step).zip(now.chunks(avx512::STRINGS));
                 for (records, tweaks) in steps {
                     let blocks = self.key.run(TweakBlocks {
                         mac: &self.mac,
@@ -255,8 +255,8 @@ impl Ff1Plan {
         }
     }
 
-    /// All records, eight at a time; what is missing from the last eight is zero. `number` reads
-    /// a half, `write` writes it.
+    /// Encrypts or decrypts all records, eight at a time. The last group is filled up with zeros.
+    /// `number` reads a half, `write` writes it.
     fn eights<T, H: Half, const D: Direction>(
         &self,
         halves: &[H; 2],
@@ -288,7 +288,7 @@ impl Ff1Plan {
     }
 }
 
-/// The block of a tweak, as an integer.
+/// Computes [`Mac::tweak`] of one tweak, as an integer.
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 struct TweakBlock<'a> {
     mac: &'a Mac,
@@ -305,7 +305,7 @@ impl Operation for TweakBlock<'_> {
     }
 }
 
-/// The blocks of the tweaks of one step.
+/// Computes [`Mac::tweak`] of 32 tweaks, as integers.
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 struct TweakBlocks<'a> {
     mac: &'a Mac,

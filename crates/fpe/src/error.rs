@@ -1,14 +1,17 @@
-//! Why a call was refused. No message holds a plaintext, a ciphertext or a key.
+//! Reasons to refuse a call. No message holds a plaintext, a ciphertext or a key; the symbols that
+//! messages about formats name are those of the format.
 
-/// Why a key, a parameter or an input was refused.
+/// The reason why a key, a parameter or an input was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The key is not an AES key.
-    #[error("key of {found} bytes: expected 16, 24 or 32")]
+    /// The key is not one of the AES size that was asked for.
+    #[error("key of {found} bytes: expected {expected}")]
     KeyLength {
         /// Bytes given.
         found: usize,
+        /// Bytes of a key of the size asked for.
+        expected: usize,
     },
     /// The radix is outside the range of the algorithm.
     #[error("radix {found}: expected {min} to {max}")]
@@ -101,7 +104,54 @@ pub enum Error {
     /// A format is not well formed.
     #[error("format: {what}")]
     Format {
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
+    /// A symbol is in two sets of a format that may share none, so that a reader of a ciphertext
+    /// could not tell which of the two it stands for.
+    #[error("format: symbol {symbol:?} is in {first} and in {second}")]
+    FormatOverlap {
+        /// The first such symbol.
+        symbol: char,
+        /// One of the sets.
+        first: SymbolSet,
+        /// The other.
+        second: SymbolSet,
+    },
+    /// A symbol of a format's alphabet is not one that its check is defined for.
+    #[error("format: the check does not cover symbol {symbol:?} of the alphabet")]
+    FormatUncovered {
+        /// The first such symbol.
+        symbol: char,
+    },
+    /// An option was set that this kind of format does not have.
+    #[error("format: {format} has no option `{option}`")]
+    FormatOption {
+        /// The option's method.
+        option: &'static str,
+        /// The kind of format.
+        format: &'static str,
+    },
+}
+
+/// A set of symbols that a [`crate::Format::text`] is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SymbolSet {
+    /// The alphabet of the symbols that are encrypted.
+    Alphabet,
+    /// The characters that stay where they are.
+    Pass,
+    /// The symbols that the check may end in.
+    Check,
+}
+
+impl core::fmt::Display for SymbolSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Alphabet => "the alphabet",
+            Self::Pass => "the characters that pass",
+            Self::Check => "the symbols of the check",
+        })
+    }
 }

@@ -1,29 +1,30 @@
-//! What FF1 and FF3 share: rounds that mix into one half what AES makes of the other.
+//! The rounds of FF1 and FF3: each adds to one half an integer that AES makes of the other half.
 
 use crate::aes::Aes;
 
-/// Whether rounds run forward.
+/// The order of the rounds: true is forward.
 pub(crate) type Direction = bool;
 /// Rounds from the first to the last.
 pub(crate) const ENCRYPT: Direction = true;
 /// Rounds from the last to the first, each undone.
 pub(crate) const DECRYPT: Direction = false;
 
-/// One half: its modulus, and what a round does to it.
+/// The arithmetic of one half, modulo the number of its values.
 pub(crate) trait Half: Copy {
     type Int: Copy;
 
-    /// `(a + y) mod m`, or `(a - y) mod m`, where `y` is what the cipher takes from the encrypted
-    /// block `s`.
+    /// `(a + y) mod m`, or `(a - y) mod m` backward, where `y` is the integer that the cipher reads
+    /// from the encrypted block `s`.
     fn mix<A: Aes, const D: Direction>(&self, aes: A, a: Self::Int, s: A::Block) -> Self::Int;
 
-    /// `block ^ x`, where the cipher has the other half in the block.
+    /// `block` with the other half, `x`, added by XOR to the bytes where the cipher has it.
     fn absorb<A: Aes>(aes: A, block: A::Block, x: Self::Int) -> A::Block;
 }
 
-/// `n` rounds, each `|half, i|` a statement: round `i` changes half 0 or 1.
+/// Runs a statement for each of `n` rounds: `i` is the round, and `half` (0 or 1) the half that it
+/// changes.
 ///
-/// Two at a time, so that both halves stay in registers. A macro, because a closure is a function
+/// Rounds are unrolled by two, so that both halves stay in registers. A macro, because a closure is a function
 /// of its own, without the instructions of the one that it would be inlined into.
 macro_rules! rounds {
     ($forward:ident, $n:literal, |$half:ident, $i:ident| $round:expr) => {

@@ -11,6 +11,8 @@
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;
+#[cfg(test)]
+pub(crate) mod definition; // Algorithms 7 and 8, step by step
 pub(crate) mod half;
 mod long;
 pub(crate) mod mac;
@@ -18,7 +20,7 @@ pub(crate) mod plan;
 
 pub use plan::Ff1Plan;
 
-use crate::{Error, aes::Key, numerals::Fpe};
+use crate::{AesKey, Error, aes::Key, numerals::NumeralCipher};
 
 /// Fewest values that a string may take, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
@@ -29,12 +31,12 @@ pub const LEGACY_MIN_DOMAIN: u128 = 100;
 /// FF1 under one key, over one radix.
 ///
 /// [`Ff1::plan`] prepares one length and is what to keep where many strings are encrypted; the
-/// methods of [`Fpe`] make a plan for each call.
+/// methods of [`NumeralCipher`] make a plan for each call.
 ///
 /// ```
-/// use sordino_fpe::{Ff1, Fpe};
+/// use sordino_fpe::{AesKey, Ff1, NumeralCipher};
 ///
-/// let ff1 = Ff1::new(&[7; 16], 10)?;
+/// let ff1 = Ff1::new(&AesKey::new_128(&[7; 16]), 10)?;
 /// let mut numerals = [4, 1, 1, 1, 0, 0, 9];
 /// ff1.encrypt_numerals(b"tweak", &mut numerals)?;
 /// ff1.decrypt_numerals(b"tweak", &mut numerals)?;
@@ -62,12 +64,12 @@ impl core::fmt::Debug for Ff1 {
 }
 
 impl Ff1 {
-    /// FF1 with AES-128, AES-192 or AES-256, by the length of the key; `radix` from 2 to 65536.
+    /// FF1 with AES of the key's size; `radix` from 2 to 65536.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::Radix`].
-    pub fn new(key: &[u8], radix: u32) -> Result<Self, Error> {
-        Self::with_key(Key::new(key)?, radix)
+    /// [`Error::Radix`].
+    pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
+        Self::with_key(Key::new(key), radix)
     }
 
     pub(crate) fn with_key(key: Key, radix: u32) -> Result<Self, Error> {
@@ -130,7 +132,7 @@ impl Ff1 {
     }
 }
 
-impl Fpe for Ff1 {
+impl NumeralCipher for Ff1 {
     fn radix(&self) -> u32 {
         self.radix
     }

@@ -11,13 +11,14 @@
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;
+#[cfg(test)]
+pub(crate) mod definition; // Algorithms 9 and 10, step by step
 mod half;
 mod plan;
 
 pub use plan::Ff3Plan;
 
-use crate::{Error, Fpe, LEGACY_MIN_DOMAIN, MIN_DOMAIN, aes::Key};
-use zeroize::Zeroizing;
+use crate::{AesKey, Error, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher, aes::Key};
 
 /// FF3, whose tweak has 8 bytes.
 ///
@@ -37,9 +38,9 @@ pub type Ff3_1 = Ff3Cipher<7>;
 /// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), by the tweak's bytes.
 ///
 /// ```
-/// use sordino_fpe::{Ff3_1, Fpe};
+/// use sordino_fpe::{AesKey, Ff3_1, NumeralCipher};
 ///
-/// let ff3_1 = Ff3_1::new(&[7; 16], 10)?;
+/// let ff3_1 = Ff3_1::new(&AesKey::new_128(&[7; 16]), 10)?;
 /// let mut numerals = [8, 9, 0, 1, 2, 1];
 /// ff3_1.encrypt_numerals(&[0; 7], &mut numerals)?;
 /// ff3_1.decrypt_numerals(&[0; 7], &mut numerals)?;
@@ -62,11 +63,11 @@ impl<const TWEAK: usize> core::fmt::Debug for Ff3Cipher<TWEAK> {
 }
 
 impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
-    /// With AES-128, AES-192 or AES-256, by the length of the key; `radix` from 2 to 65536.
+    /// With AES of the key's size; `radix` from 2 to 65536.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::Radix`].
-    pub fn new(key: &[u8], radix: u32) -> Result<Self, Error> {
+    /// [`Error::Radix`].
+    pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
                 found: radix,
@@ -74,15 +75,8 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
                 max: 65536,
             });
         }
-        let mut reversed = Zeroizing::new([0; 32]);
-        let found = key.len();
-        let reversed = reversed
-            .get_mut(..found)
-            .ok_or(Error::KeyLength { found })?;
-        reversed.copy_from_slice(key);
-        reversed.reverse();
         Ok(Self {
-            key: Key::new(reversed)?,
+            key: Key::new(&key.reversed()),
             radix,
             min_domain: MIN_DOMAIN,
         })
@@ -91,7 +85,8 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     /// Also takes strings of 100 to 999,999 possible values.
     ///
     /// # Security
-    /// As for [`crate::Ff1::allow_small_domain`], and worse.
+    /// The plaintexts of so small a domain can be found, and with fewer ciphertexts than for FF1:
+    /// see [`crate::Ff1::allow_small_domain`].
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.min_domain = LEGACY_MIN_DOMAIN;
@@ -132,7 +127,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     }
 }
 
-impl<const TWEAK: usize> Fpe for Ff3Cipher<TWEAK> {
+impl<const TWEAK: usize> NumeralCipher for Ff3Cipher<TWEAK> {
     fn radix(&self) -> u32 {
         self.radix
     }

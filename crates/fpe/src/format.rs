@@ -1,4 +1,4 @@
-//! Real fields: what of a text is encrypted, what is kept, and what is recomputed.
+//! Real fields: a part of a text is encrypted, a part kept, and a check digit recomputed.
 //!
 //! The symbols to be encrypted, wherever they stand in the text, are one value: a numeral string
 //! where they are all of one alphabet, else an integer of mixed radix that walks within FF1 over
@@ -7,19 +7,20 @@
 mod calendar; // days and dates
 mod check; // check digits
 mod cipher; // a format under a key
+mod contradiction; // formats that cannot work
 mod name; // formats by name
 mod preset; // well-known fields
 mod range; // fields that are integers of a range
-mod slots; // what of a text is encrypted
+mod slots; // the places that are encrypted
 
-use crate::{Alphabet, Error, aes::Key};
+use crate::{AesKey, Alphabet, Error, aes::Key};
 use alloc::{
     format,
     string::{String, ToString},
     vec,
     vec::Vec,
 };
-pub use check::Check;
+pub use check::{Check, CheckSymbols};
 pub use cipher::FormatCipher;
 use slots::Text;
 
@@ -28,18 +29,18 @@ use slots::Text;
 pub enum Segment {
     /// This text, as it is.
     Literal(String),
-    /// So many symbols of the alphabet, kept.
+    /// This number of symbols of the alphabet, kept.
     Keep(Alphabet, usize),
-    /// So many symbols of the alphabet, encrypted.
+    /// This number of symbols of the alphabet, encrypted.
     Encrypt(Alphabet, usize),
 }
 
 /// The shape of a field.
 ///
 /// ```
-/// use sordino_fpe::Format;
+/// use sordino_fpe::{AesKey, Format};
 ///
-/// let cards = Format::pan().cipher(&[7; 16])?;
+/// let cards = Format::pan().cipher(&AesKey::new_256(&[7; 32]))?;
 /// let hidden = cards.encrypt(b"shop", "4111 1111 1111 1111")?;
 /// assert!(hidden.starts_with("4111 11") && hidden.ends_with(" 1111"));
 /// assert_eq!(cards.decrypt(b"shop", &hidden)?, "4111 1111 1111 1111");
@@ -48,9 +49,11 @@ pub enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     shape: Shape,
-    /// What tells this format from every other: bound into the tweak.
+    /// A string that no other format has: bound into the tweak.
     identity: Vec<u8>,
     small: bool,
+    /// An option that was set although this shape has none of that name.
+    misplaced: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,9 +68,23 @@ enum Shape {
     Date(u32, u32),
 }
 
+impl Shape {
+    /// Its name in messages.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a text",
+            Self::Pattern(_) => "a pattern",
+            Self::Ssn => "a social security number",
+            Self::Date(..) => "a date",
+        }
+    }
+}
+
 impl Format {
     /// Any number of symbols of one alphabet; the characters of `pass` stay where they are. The
     /// name is part of the format's identity.
+    ///
+    /// No symbol of the alphabet may pass: [`Format::cipher`] refuses such a format.
     #[must_use]
     pub fn text(name: &str, alphabet: Alphabet, pass: &str) -> Self {
         let parts = [
@@ -113,47 +130,76 @@ impl Format {
             shape,
             identity,
             small: false,
+            misplaced: None,
         }
     }
 
-    /// Keeps the first and the last symbols of a [`Format::text`]; of any other format nothing.
+    /// Keeps the first `prefix` and the last `suffix` symbols of a text. The symbols of a
+    /// [`Format::check`] are not counted: they come after the last. A later call replaces an
+    /// earlier one.
+    ///
+    /// Only a [`Format::text`] and the presets that are made of one (cards, telephone numbers,
+    /// e-mail addresses) have this option: [`Format::cipher`] refuses any other format with it.
     #[must_use]
     pub fn keep(mut self, prefix: usize, suffix: usize) -> Self {
-        if let Shape::Text(text) = &mut self.shape {
-            (text.keep_prefix, text.keep_suffix) = (prefix, suffix);
-            push(&mut self.identity, &(prefix as u64).to_be_bytes());
-            push(&mut self.identity, &(suffix as u64).to_be_bytes());
-        }
+        let Shape::Text(text) = &mut self.shape else {
+            self.misplaced = Some("keep");
+            return self;
+        };
+        (text.keep_prefix, text.keep_suffix) = (prefix, suffix);
+        push(&mut self.identity, &(prefix as u64).to_be_bytes());
+        push(&mut self.identity, &(suffix as u64).to_be_bytes());
         self
     }
 
-    /// The last symbols of a [`Format::text`] are a check of those before: it is verified, and
-    /// recomputed for the result.
+    /// The last symbols of a text are a check of those before: it is verified, and recomputed
+    /// for the result. A later call replaces an earlier one.
+    ///
+    /// The check must cover every symbol of the alphabet, and none of its own symbols may pass.
+    /// Only a [`Format::text`] and the presets that are made of one have this option.
+    /// [`Format::cipher`] refuses anything else.
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
-        if let Shape::Text(text) = &mut self.shape {
-            text.check = Some(check);
-            push(&mut self.identity, format!("{check:?}").as_bytes());
-        }
+        let Shape::Text(text) = &mut self.shape else {
+            self.misplaced = Some("check");
+            return self;
+        };
+        text.check = Some(check);
+        push(&mut self.identity, format!("{check:?}").as_bytes());
         self
     }
 
     /// Also takes texts with 100 to 999,999 possible values.
     ///
     /// # Security
-    /// As for [`crate::Ff1::allow_small_domain`].
+    /// The plaintexts of so small a domain can be found: see [`crate::Ff1::allow_small_domain`].
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.small = true;
         self
     }
 
-    /// The format under a key of 16, 24 or 32 bytes.
+    /// The format under a key.
+    ///
+    /// ```
+    /// use sordino_fpe::{AesKey, Alphabet, Check, Error, Format, SymbolSet};
+    ///
+    /// // MOD 11-2 ends in `X` one time in eleven, which the reader would take for a character
+    /// // that passes.
+    /// let isbn = Format::text("isbn", Alphabet::DECIMAL, "X-").check(Check::Mod11_2);
+    /// let error = isbn.cipher(&AesKey::new_256(&[7; 32])).unwrap_err();
+    /// let (first, second) = (SymbolSet::Check, SymbolSet::Pass);
+    /// assert_eq!(error, Error::FormatOverlap { symbol: 'X', first, second });
+    /// ```
     ///
     /// # Errors
-    /// [`Error::KeyLength`].
-    pub fn cipher(self, key: &[u8]) -> Result<FormatCipher, Error> {
-        Ok(FormatCipher::new(Key::new(key)?, self))
+    /// A format that contradicts itself: [`Error::FormatOverlap`] if a character that passes is
+    /// also a symbol of the alphabet or of the check; [`Error::FormatUncovered`] if the check is
+    /// not defined for a symbol of the alphabet; [`Error::FormatOption`] if `keep` or `check` was
+    /// called on a format without that option; [`Error::Format`] if a pattern encrypts nothing.
+    pub fn cipher(self, key: &AesKey) -> Result<FormatCipher, Error> {
+        self.contradiction()?;
+        Ok(FormatCipher::new(Key::new(key), self))
     }
 }
 

@@ -13,7 +13,7 @@
 //! this.
 
 use crate::{
-    Error, Ff1, Fpe,
+    Error, Ff1, NumeralCipher,
     aes::LANES,
     feistel::{DECRYPT, Direction, ENCRYPT},
     ff1::{
@@ -27,9 +27,9 @@ use core::ops::RangeInclusive;
 /// FF1 over the integers of a range. Made by [`Ff1::range`].
 ///
 /// ```
-/// use sordino_fpe::Ff1;
+/// use sordino_fpe::{AesKey, Ff1};
 ///
-/// let ids = Ff1::new(&[7; 16], 2)?.range(1..=2_500_000)?;
+/// let ids = Ff1::new(&AesKey::new_128(&[7; 16]), 2)?.range(1..=2_500_000)?;
 /// let hidden = ids.encrypt_u64(b"rows", 1_234_567)?;
 /// assert!((1..=2_500_000).contains(&hidden));
 /// assert_eq!(ids.decrypt_u64(b"rows", hidden)?, 1_234_567);
@@ -42,8 +42,8 @@ pub struct Ff1Range {
     /// The largest distance from `start`.
     last: u128,
     divisor: Divisor128,
-    /// The divisor again, where two halves below `2^32` allow it.
-    narrow: Option<Divisor64>,
+    /// The same divisor for 64-bit integers, if both halves are below `2^32`.
+    divisor64: Option<Divisor64>,
 }
 
 impl Ff1 {
@@ -75,8 +75,8 @@ impl Ff1 {
         let plan = self.plan(len.max(self.min_len()), 0)?;
         let power = u128::from(self.radix())
             .pow(u32::try_from(plan.len().div_ceil(2)).map_err(|_| Error::OutOfRange)?);
-        let narrow = match (&plan.halves, u64::try_from(power), u64::try_from(last)) {
-            (Halves::Narrow(_), Ok(power), Ok(_)) => Some(Divisor64::new(power)),
+        let divisor64 = match (&plan.halves, u64::try_from(power), u64::try_from(last)) {
+            (Halves::Small(_), Ok(power), Ok(_)) => Some(Divisor64::new(power)),
             _ => None,
         };
         Ok(Ff1Range {
@@ -84,7 +84,7 @@ impl Ff1 {
             start,
             last,
             divisor: Divisor128::new(power),
-            narrow,
+            divisor64,
         })
     }
 }
@@ -138,7 +138,7 @@ impl Ff1Range {
     /// Decrypts integers in place under one tweak, many at once. On an error none is changed.
     ///
     /// # Errors
-    /// As [`Ff1Range::encrypt_batch`].
+    /// Those of [`Ff1Range::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
         self.batch::<DECRYPT>(tweak, x)
     }
@@ -154,17 +154,17 @@ impl Ff1Range {
         let x = self.distance(x)?;
         check_tweak(tweak)?;
         let plan = &self.plan;
-        let x = match (&plan.halves, self.narrow) {
-            (Halves::Narrow(halves), Some(divisor)) => {
-                // Both fit: `narrow` is there for `last < 2^64` only.
+        let x = match (&plan.halves, self.divisor64) {
+            (Halves::Small(halves), Some(divisor)) => {
+                // Both fit: `divisor64` is there for `last < 2^64` only.
                 let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
                 let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
-                let (a, b) = walk(x, last, |x| plan.narrow::<D>(halves, tweak, x));
+                let (a, b) = walk(x, last, |x| plan.small_halves::<D>(halves, tweak, x));
                 u128::from(a * halves[1].m + b)
             }
-            (Halves::Narrow(halves), None) => {
+            (Halves::Small(halves), None) => {
                 let (x, last) = (self.word(x), self.word(self.last));
-                let (a, b) = walk(x, last, |x| plan.narrow::<D>(halves, tweak, x));
+                let (a, b) = walk(x, last, |x| plan.small_halves::<D>(halves, tweak, x));
                 u128::from(a) * u128::from(halves[1].m) + u128::from(b)
             }
             (Halves::Word(halves), _) => {
@@ -204,9 +204,9 @@ impl Ff1Range {
             u64::try_from(self.permute::<D>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
         };
         let plan = &self.plan;
-        let (Halves::Narrow(halves), Some(divisor), Ok(start), Ok(last)) = (
+        let (Halves::Small(halves), Some(divisor), Ok(start), Ok(last)) = (
             &plan.halves,
-            self.narrow,
+            self.divisor64,
             u64::try_from(self.start),
             u64::try_from(self.last),
         ) else {
@@ -231,7 +231,7 @@ impl Ff1Range {
                 // Distances outside the range walk on one by one.
                 if y > last {
                     let last = divisor.div_rem(last);
-                    let (a, b) = walk((a, b), last, |x| plan.narrow::<D>(halves, tweak, x));
+                    let (a, b) = walk((a, b), last, |x| plan.small_halves::<D>(halves, tweak, x));
                     y = a * halves[1].m + b;
                 }
                 *x = start + y;

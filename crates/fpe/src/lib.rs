@@ -3,35 +3,39 @@
 
 extern crate alloc;
 
-mod aes; // the block, in every form
+mod aes; // the block, on every backend
 mod alphabet; // symbols and their numerals
+#[cfg(test)]
+mod backends; // every backend equals the definition
 mod batch; // many strings at once
 mod decimal; // digits in ASCII
-mod error; // why a call was refused
-mod feistel; // what FF1 and FF3 share
+#[cfg(test)]
+mod definition; // the components of SP 800-38G, for tests
+mod error; // reasons to refuse a call
+mod feistel; // the rounds of FF1 and FF3
 mod ff1; // FF1 (SP 800-38G)
 #[cfg(feature = "legacy-ff3")]
 mod ff3; // FF3 and FF3-1, withdrawn
 mod format; // real fields
-#[cfg(test)]
-mod forms; // each form of the rounds equals the portable one
 mod integer; // FF1 on integers of a range
+mod key; // keys of a stated size
 mod limbs; // integers of many limbs
 mod number; // integers from numerals and back
 mod numerals; // the interface of every cipher
 mod reciprocal; // division by public integers in constant time
-mod residue; // sums modulo public integers in the depth of two products
+mod residue; // sums modulo public integers by two products
 mod riffpe; // Riffpe and RiffpeX
 
 pub use alphabet::Alphabet;
 pub use batch::Tweaks;
-pub use error::Error;
+pub use error::{Error, SymbolSet};
 pub use ff1::{Ff1, Ff1Plan, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
 #[cfg(feature = "legacy-ff3")]
 pub use ff3::{Ff3, Ff3_1, Ff3Cipher, Ff3Plan};
-pub use format::{Check, Format, FormatCipher, Segment};
+pub use format::{Check, CheckSymbols, Format, FormatCipher, Segment};
 pub use integer::Ff1Range;
-pub use numerals::Fpe;
+pub use key::{AesKey, AesSize};
+pub use numerals::NumeralCipher;
 pub use riffpe::{
     DigitOrder, MAX_BYTES_PER_VALUE, MAX_RIFFPE_RADIX, Riffpe, RiffpeX, find_best_bases,
 };

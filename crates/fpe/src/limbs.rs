@@ -1,5 +1,5 @@
-//! Integers of any length, little-endian in 64-bit limbs: what FF1 needs for halves that no
-//! machine integer holds. Not constant-time: products and carries are, the add-back of
+//! Integers of any length, little-endian in 64-bit limbs: for halves of FF1 that no
+//! machine integer holds. They are not constant-time: products and carries are, the add-back of
 //! [`Modulus`] is not.
 //!
 //! Notation: `beta = 2^64`.

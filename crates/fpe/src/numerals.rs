@@ -7,15 +7,15 @@ use zeroize::Zeroizing;
 /// A cipher over strings of numerals, most significant first.
 ///
 /// ```
-/// use sordino_fpe::{Alphabet, Ff1, Fpe};
+/// use sordino_fpe::{AesKey, Alphabet, Ff1, NumeralCipher};
 ///
-/// let ff1 = Ff1::new(&[1; 16], 36)?;
+/// let ff1 = Ff1::new(&AesKey::new_128(&[1; 16]), 36)?;
 /// let hidden = ff1.encrypt_str(&Alphabet::UPPER_ALPHANUMERIC, b"plates", "WX1234C")?;
 /// let shown = ff1.decrypt_str(&Alphabet::UPPER_ALPHANUMERIC, b"plates", &hidden)?;
 /// assert_eq!(shown, "WX1234C");
 /// # Ok::<(), sordino_fpe::Error>(())
 /// ```
-pub trait Fpe {
+pub trait NumeralCipher {
     /// Numerals are below this.
     fn radix(&self) -> u32;
 
@@ -34,7 +34,7 @@ pub trait Fpe {
     /// Encrypts a text over `alphabet`, which must have as many symbols as the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and those of [`Fpe::encrypt_numerals`].
+    /// [`Error::Radix`], [`Error::Symbol`], and those of [`NumeralCipher::encrypt_numerals`].
     fn encrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.encrypt_numerals(tweak, x)
@@ -44,7 +44,7 @@ pub trait Fpe {
     /// Decrypts a text over `alphabet`, which must have as many symbols as the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and those of [`Fpe::decrypt_numerals`].
+    /// [`Error::Radix`], [`Error::Symbol`], and those of [`NumeralCipher::decrypt_numerals`].
     fn decrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.decrypt_numerals(tweak, x)
@@ -54,7 +54,7 @@ pub trait Fpe {
     /// Encrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
     ///
     /// # Errors
-    /// As [`Fpe::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// Those of [`NumeralCipher::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
     fn encrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.encrypt_numerals(tweak, x)
@@ -64,7 +64,7 @@ pub trait Fpe {
     /// Decrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
     ///
     /// # Errors
-    /// As [`Fpe::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// Those of [`NumeralCipher::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
     fn decrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.decrypt_numerals(tweak, x)
@@ -74,7 +74,7 @@ pub trait Fpe {
     /// Encrypts bytes in place, each a numeral of radix 256.
     ///
     /// # Errors
-    /// [`Error::Radix`] for any other radix, and those of [`Fpe::encrypt_numerals`].
+    /// [`Error::Radix`] for any other radix, and those of [`NumeralCipher::encrypt_numerals`].
     fn encrypt_bytes(&self, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         bytes(self.radix(), x, |x| self.encrypt_numerals(tweak, x))
     }
@@ -82,13 +82,13 @@ pub trait Fpe {
     /// Decrypts bytes in place, each a numeral of radix 256.
     ///
     /// # Errors
-    /// [`Error::Radix`] for any other radix, and those of [`Fpe::decrypt_numerals`].
+    /// [`Error::Radix`] for any other radix, and those of [`NumeralCipher::decrypt_numerals`].
     fn decrypt_bytes(&self, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         bytes(self.radix(), x, |x| self.decrypt_numerals(tweak, x))
     }
 }
 
-/// What a cipher does to numerals.
+/// The numerals that a cipher works on in place.
 type Numerals<'a> = &'a mut [u16];
 
 fn translate(
@@ -146,7 +146,7 @@ fn bytes(
     Ok(())
 }
 
-/// That every numeral is below `radix`. Only a refused string is searched for the position.
+/// Refuses numerals that are not below `radix`. Only a refused string is searched for the position.
 pub(crate) fn check(x: &[u16], radix: u32) -> Result<(), Error> {
     let bad = x
         .iter()

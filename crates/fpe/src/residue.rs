@@ -1,34 +1,38 @@
-//! `(a + y) mod m` and `(a - y) mod m` of a secret `y` of several pieces by a public `m`, in the
-//! depth of two products.
+//! `(a + y) mod m` and `(a - y) mod m` for a secret `y` in several pieces and a public `m`, with
+//! only two products one after the other.
 //!
-//! What is kept of `(a + y) / m` is its fraction, in units of `2^-BITS`: a sum of products, mod
-//! `2^BITS`, of each piece of `y` by the rounded fraction of `2^k / m`, where the piece begins at
-//! bit `k`. The fraction times `m` is the remainder, if the roundings add up to less than `1 / m`;
-//! a bias keeps their sum from falling below zero. (The remainder from the fraction: Lemire, Kaser
-//! and Kurz, "Faster remainder by direct computation".)
+//! The remainder of `x` by `m` is `m` times the fractional part of `x / m` (Lemire, Kaser and Kurz,
+//! "Faster remainder by direct computation"). Fractions are integers modulo `2^BITS`, in units of
+//! `2^-BITS`. A piece of `y` that begins at bit `k` adds its value times the fraction of `2^k / m`,
+//! which is rounded to a unit and computed in advance; all these products are independent of each
+//! other. The product with `m` gives the exact remainder if the sum is not below the true fraction
+//! and above it by less than `1 / m`: [`Residue::new`] adds up the roundings, refuses moduli for
+//! which they may reach that, and adds a bias that keeps the sum from falling below.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 pub(crate) mod avx512;
 
 use crate::feistel::Direction;
 
-/// One public modulus of at most `2^32`, for `y` in `N` pieces: fractions of 64 bits here, of 52
-/// in vector registers.
+/// A public modulus of at most `2^32`, for `y` in `N` pieces: with fractions of 64 bits in general
+/// registers, and of 52 in vector registers, whose products have so many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Residue<const BITS: u32, const N: usize> {
     pub(crate) m: u64,
-    /// `2^BITS / m`, and the `BITS` bits that follow.
+    /// `floor(2^BITS / m)`, the fraction of `1 / m`, and the `BITS` bits of it that follow.
     whole: u64,
     part: u64,
     plus: Fractions<N>,
     minus: Fractions<N>,
 }
 
-/// What a direction adds up.
+/// The constants of one direction: to add `y`, or to subtract it.
 #[derive(Clone, Copy, Debug)]
 struct Fractions<const N: usize> {
-    /// Of `2^k / m` or `-2^k / m`, rounded to the nearest.
+    /// For each piece of `y`, which begins at bit `k`, the fraction of `2^k / m`, or of `-2^k / m`
+    /// to subtract it: rounded to the nearest.
     pieces: [u64; N],
+    /// Added so that all roundings together are never below zero.
     bias: u64,
 }
 
@@ -39,9 +43,9 @@ struct Fractions<const N: usize> {
 impl<const BITS: u32, const N: usize> Residue<BITS, N> {
     const ONE: u128 = 1 << BITS;
 
-    /// For pieces of `widths` bits from the least significant, at most 32 each. `None` if the
-    /// roundings may add up to `1 / m`: of 64 bits they do not for two words and a power of a
-    /// radix, nor for four words and `m <= 2^30`.
+    /// Constants for pieces of `widths` bits, at most 32 each, the least significant first. `None` if
+    /// the roundings may add up to `1 / m`. Fractions of 64 bits are always enough for two words and
+    /// `m` a power of a radix, and for four words and `m <= 2^30`.
     pub(crate) fn new(m: u64, widths: [u32; N]) -> Option<Self> {
         let wide = u128::from(m);
         Some(Self {
@@ -55,14 +59,14 @@ impl<const BITS: u32, const N: usize> Residue<BITS, N> {
 
     fn fractions(m: u128, widths: [u32; N], signed: impl Fn(u128) -> u128) -> Option<Fractions<N>> {
         let mut pieces = [0; N];
-        // The roundings up and down, each at most so many units.
+        // Bounds on the sums of all roundings up and of all roundings down, in units.
         let (mut up, mut down, mut power) = (0, 0, 1 % m);
         for (piece, width) in pieces.iter_mut().zip(widths) {
             let largest = (1u128 << width) - 1;
             let fraction = signed(power) << BITS;
             let (q, r) = (fraction / m, fraction % m);
             if 2 * r >= m {
-                // One whole is none.
+                // A fraction of one is a fraction of zero.
                 *piece = ((q + 1) % Self::ONE) as u64;
                 up += (largest * (m - r)).div_ceil(m);
             } else {
@@ -71,7 +75,7 @@ impl<const BITS: u32, const N: usize> Residue<BITS, N> {
             }
             power = (power << width) % m;
         }
-        // What the fraction of `a / m` rounds down is below two units.
+        // The fraction of `a / m` is rounded down by less than two units.
         let bias = down + 2;
         (m * (up + bias) <= Self::ONE).then_some(Fractions {
             pieces,
@@ -79,7 +83,7 @@ impl<const BITS: u32, const N: usize> Residue<BITS, N> {
         })
     }
 
-    /// Of `y` forward, of `-y` backward.
+    /// The constants that add `y` (forward) or subtract it (backward).
     #[inline(always)]
     fn direction<const D: Direction>(&self) -> &Fractions<N> {
         if D { &self.plus } else { &self.minus }

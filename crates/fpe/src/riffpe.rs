@@ -13,20 +13,18 @@
 //! place in the order of the labels.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-mod avx512; // sixteen strings in step
+mod avx512; // one string, and sixteen in step
 mod bases; // the best bases of a domain
 mod definition; // by sorting, as specified
-mod eight; // eight strings in step
 mod integer; // integers from and to digits
 mod mac; // CBC-MAC, and the tweak's state
-mod message; // what keys a step
+mod message; // the digits that key a step
+mod portable8; // eight strings in step
 mod select; // one step by the first bytes of labels
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
-mod single; // one string in vector registers
-mod steps; // all steps, by the quickest form
+mod steps; // all steps, on the quickest backend
 mod uniform; // all digits of one radix
 
-use crate::{Error, aes::Key};
+use crate::{AesKey, Error, aes::Key};
 use alloc::vec::Vec;
 use mac::Prefix;
 
@@ -70,11 +68,11 @@ pub struct RiffpeX {
     bytes_per_value: usize,
     /// All digits of one radix, and the tweak's state as Riffpe has it.
     uniform: bool,
-    /// What the tweak's state has before the tweak.
+    /// The part of the tweak's state that comes before the tweak.
     prefix: Prefix,
     divisors: Option<integer::Divisors>,
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    single: Option<single::Token>,
+    one: Option<avx512::one::Token>,
 }
 
 impl core::fmt::Debug for RiffpeX {
@@ -115,30 +113,30 @@ fn check_shape(least: u32, most: u32, digits: usize) -> Result<usize, Error> {
 }
 
 impl RiffpeX {
-    /// One digit for each of `bases`, 16 bytes per value, AES by the length of the key.
+    /// One digit for each of `bases`, 16 bytes per value, AES of the key's size.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::Radix`], [`Error::Length`].
-    pub fn new(key: &[u8], bases: &[u32]) -> Result<Self, Error> {
+    /// [`Error::Radix`], [`Error::Length`].
+    pub fn new(key: &AesKey, bases: &[u32]) -> Result<Self, Error> {
         let least = bases.iter().copied().min().unwrap_or(2);
         let most = bases.iter().copied().max().unwrap_or(2);
         let width = check_shape(least, most, bases.len())?;
-        Self::with_shape(key, bases.to_vec(), width, false)
+        Ok(Self::with_shape(key, bases.to_vec(), width, false))
     }
 
-    fn with_shape(key: &[u8], bases: Vec<u32>, width: usize, uniform: bool) -> Result<Self, Error> {
-        let key = Key::new(key)?;
-        Ok(Self {
+    fn with_shape(key: &AesKey, bases: Vec<u32>, width: usize, uniform: bool) -> Self {
+        let key = Key::new(key);
+        Self {
             prefix: Prefix::new(&key, &bases, uniform),
             divisors: integer::Divisors::new(&bases),
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
-            single: single::Token::detect(&bases),
+            one: avx512::one::Token::detect().filter(|_| avx512::one::fits(&bases)),
             key,
             bases,
             width,
             bytes_per_value: 16,
             uniform,
-        })
+        }
     }
 
     /// With labels of this many bytes.
@@ -196,7 +194,7 @@ impl RiffpeX {
     /// The inverse of [`RiffpeX::encrypt_batch`].
     ///
     /// # Errors
-    /// As [`RiffpeX::encrypt_batch`].
+    /// Those of [`RiffpeX::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.check_batch(strings)?;
         self.run_batch::<true>(tweak, strings);
@@ -229,7 +227,7 @@ impl RiffpeX {
     /// Decrypts an integer below the product of the bases.
     ///
     /// # Errors
-    /// As [`RiffpeX::encrypt_integer`].
+    /// Those of [`RiffpeX::encrypt_integer`].
     pub fn decrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.integer(x, order, |digits| self.run::<true>(tweak, digits))
     }

@@ -7,14 +7,18 @@
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
-use sordino_fpe::{Alphabet, Ff1, Fpe, Tweaks};
+use sordino_fpe::{Alphabet, Ff1, NumeralCipher, Tweaks};
 use sordino_memcheck::{is_watching, public, secret};
+
+#[path = "given/key.rs"]
+mod key;
+use key::aes;
 
 /// FF1 under a secret key.
 fn ff1(bytes: usize, radix: u32) -> Ff1 {
     let key = std::hint::black_box([7u8; 32]);
     secret(&key);
-    Ff1::new(&key[..bytes], radix).unwrap()
+    Ff1::new(&aes(&key[..bytes]), radix).unwrap()
 }
 
 #[test]

@@ -8,8 +8,12 @@
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
-use sordino_fpe::{Error, Ff1, Fpe, LEGACY_MIN_DOMAIN, MIN_DOMAIN};
+use sordino_fpe::{AesKey, AesSize, Error, Ff1, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher};
 use std::{fs, path::PathBuf};
+
+#[path = "given/key.rs"]
+mod key;
+use key::aes;
 
 fn bytes(value: &Value) -> Vec<u8> {
     hex::decode(value.as_str().unwrap()).unwrap()
@@ -26,7 +30,7 @@ fn numerals(value: &Value) -> Vec<u32> {
 
 /// Encrypts and decrypts; numerals above 65535 are refused as `Ff1` would refuse them.
 fn both(ff1: &Ff1, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Error> {
-    let narrow = |x: &[u32]| {
+    let to_u16 = |x: &[u32]| {
         let bad = x.iter().position(|&x| x >= ff1.radix());
         match bad {
             Some(index) if x[index] > 0xffff => Err(Error::Numeral { index }),
@@ -36,12 +40,12 @@ fn both(ff1: &Ff1, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Er
                 .collect::<Vec<_>>()),
         }
     };
-    let mut x = narrow(plain)?;
-    let cipher = narrow(cipher)?;
+    let mut x = to_u16(plain)?;
+    let cipher = to_u16(cipher)?;
     ff1.encrypt_numerals(tweak, &mut x)?;
     assert_eq!(x, cipher);
     ff1.decrypt_numerals(tweak, &mut x)?;
-    assert_eq!(x, narrow(plain)?);
+    assert_eq!(x, to_u16(plain)?);
     Ok(())
 }
 
@@ -54,7 +58,7 @@ fn nist_samples() {
             continue;
         }
         let radix = u32::try_from(vector["radix"].as_u64().unwrap()).unwrap();
-        let ff1 = Ff1::new(&bytes(&vector["key"]), radix).unwrap();
+        let ff1 = Ff1::new(&aes(&bytes(&vector["key"])), radix).unwrap();
         let (plain, cipher) = (
             numerals(&vector["pt_numerals"]),
             numerals(&vector["ct_numerals"]),
@@ -102,7 +106,10 @@ fn wycheproof() {
                 let tweak = bytes(&test["tweak"]);
                 let plain = message(&test["msg"], alphabet);
                 let cipher = message(&test["ct"], alphabet);
-                let ff1 = Ff1::new(&bytes(&test["key"]), radix);
+                // The key's size, if it has one; of no size it is refused below.
+                let key = bytes(&test["key"]);
+                let size = AesSize::from_bytes(key.len()).unwrap_or(AesSize::Aes256);
+                let ff1 = AesKey::from_slice(size, &key).and_then(|key| Ff1::new(&key, radix));
                 let run = |ff1: Result<Ff1, Error>| both(&ff1?, &tweak, &plain, &cipher);
                 let flags = test["flags"].to_string();
                 if test["result"] == "invalid" {
@@ -171,7 +178,7 @@ fn case(max_len: usize) -> impl Strategy<Value = (Vec<u8>, u32, Vec<u8>, Vec<u16
         (1u32..16).prop_map(|k| 1 << k),
     ];
     (key, radix, vec(any::<u8>(), 0..40)).prop_flat_map(move |(key, radix, tweak)| {
-        let min = Ff1::new(&key, radix).unwrap().min_len();
+        let min = Ff1::new(&aes(&key), radix).unwrap().min_len();
         let top = u16::try_from(radix - 1).unwrap();
         let numeral = prop_oneof![0..=top, Just(0), Just(top)];
         let numerals = vec(numeral, min..max_len.max(min + 1));
@@ -184,7 +191,7 @@ proptest! {
 
     #[test]
     fn equals_the_fpe_crate((key, radix, tweak, x) in case(160), forward in any::<bool>()) {
-        let ff1 = Ff1::new(&key, radix).unwrap();
+        let ff1 = Ff1::new(&aes(&key), radix).unwrap();
         let mut y = x.clone();
         if forward {
             ff1.encrypt_numerals(&tweak, &mut y).unwrap();
@@ -208,7 +215,7 @@ proptest! {
 
     #[test]
     fn long_strings_equal_the_fpe_crate((key, radix, tweak, x) in case(4000)) {
-        let ff1 = Ff1::new(&key, radix).unwrap();
+        let ff1 = Ff1::new(&aes(&key), radix).unwrap();
         let mut y = x.clone();
         ff1.encrypt_numerals(&tweak, &mut y).unwrap();
         prop_assert!(y == reference(&key, radix, &tweak, &x, true));
@@ -226,7 +233,7 @@ fn extreme_numerals_survive_long_conversions() {
         (65536, 3_000),
         (62, 5_000),
     ] {
-        let ff1 = Ff1::new(&[9; 16], radix).unwrap();
+        let ff1 = Ff1::new(&aes(&[9; 16]), radix).unwrap();
         for pattern in [0u32, 1, radix - 1] {
             let x: Vec<u16> = (0..len).map(|_| u16::try_from(pattern).unwrap()).collect();
             let mut y = x.clone();
@@ -240,7 +247,7 @@ fn extreme_numerals_survive_long_conversions() {
 
 #[test]
 fn every_value_of_a_million_has_one_image() {
-    let plan = Ff1::new(&[3; 16], 10).unwrap().plan(6, 1).unwrap();
+    let plan = Ff1::new(&aes(&[3; 16]), 10).unwrap().plan(6, 1).unwrap();
     let mut seen = vec![false; 1_000_000];
     for n in 0..1_000_000u32 {
         let mut x: [u16; 6] =
@@ -256,15 +263,27 @@ fn every_value_of_a_million_has_one_image() {
 
 #[test]
 fn refusals_name_the_place_and_not_the_value() {
-    for len in [0, 1, 15, 17, 23, 25, 31, 33, 64] {
-        assert_eq!(
-            Ff1::new(&vec![0; len], 10).unwrap_err(),
-            Error::KeyLength { found: len }
-        );
+    for size in [AesSize::Aes128, AesSize::Aes192, AesSize::Aes256] {
+        for found in [0, 1, 15, 16, 17, 23, 24, 25, 31, 32, 33, 64] {
+            let key = AesKey::from_slice(size, &vec![0xab; found]);
+            let expected = size.bytes();
+            match key {
+                Ok(key) => {
+                    assert!(found == expected && key.size() == size);
+                    assert!(!format!("{key:?}").contains("171"));
+                }
+                Err(error) => {
+                    assert!(found != expected);
+                    assert_eq!(error, Error::KeyLength { found, expected });
+                }
+            }
+        }
+        assert_eq!(AesSize::from_bytes(size.bytes()), Some(size));
     }
+    assert_eq!(AesSize::from_bytes(20), None);
     for found in [0, 1, 65537, u32::MAX] {
         assert_eq!(
-            Ff1::new(&[0; 16], found).unwrap_err(),
+            Ff1::new(&aes(&[0; 16]), found).unwrap_err(),
             Error::Radix {
                 found,
                 min: 2,
@@ -272,7 +291,7 @@ fn refusals_name_the_place_and_not_the_value() {
             }
         );
     }
-    let ff1 = Ff1::new(&[0; 16], 10).unwrap();
+    let ff1 = Ff1::new(&aes(&[0; 16]), 10).unwrap();
     for len in 0..6 {
         let error = ff1.encrypt_numerals(b"", &mut vec![0; len]).unwrap_err();
         assert!(matches!(error, Error::Length { found, min: 6, .. } if found == len));
@@ -293,7 +312,7 @@ fn refusals_name_the_place_and_not_the_value() {
     );
     // Both floors, at every radix around which they move.
     for radix in [2, 3, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 65536] {
-        let ff1 = Ff1::new(&[0; 16], radix).unwrap();
+        let ff1 = Ff1::new(&aes(&[0; 16]), radix).unwrap();
         let values = |len: usize| u128::from(radix).pow(u32::try_from(len).unwrap());
         let len = ff1.min_len();
         assert!(values(len) >= MIN_DOMAIN && (len == 2 || values(len - 1) < MIN_DOMAIN));

@@ -4,7 +4,11 @@
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
-use sordino_fpe::{Alphabet, Error, Ff3, Ff3_1, Fpe};
+use sordino_fpe::{Alphabet, Error, Ff3, Ff3_1, NumeralCipher};
+
+#[path = "given/key.rs"]
+mod key;
+use key::aes;
 
 fn bytes(value: &Value) -> Vec<u8> {
     hex::decode(value.as_str().unwrap()).unwrap()
@@ -26,14 +30,14 @@ fn nist_and_acvp_samples() {
             numerals(&vector["pt_numerals"]),
             numerals(&vector["ct_numerals"]),
         );
-        let fpe: &dyn Fpe = match vector["alg"].as_str().unwrap() {
+        let fpe: &dyn NumeralCipher = match vector["alg"].as_str().unwrap() {
             "FF3" => {
                 ff3 += 1;
-                &Ff3::new(&key, radix).unwrap()
+                &Ff3::new(&aes(&key), radix).unwrap()
             }
             "FF3-1" => {
                 ff3_1 += 1;
-                &Ff3_1::new(&key, radix).unwrap()
+                &Ff3_1::new(&aes(&key), radix).unwrap()
             }
             _ => continue,
         };
@@ -57,7 +61,7 @@ proptest! {
         seed in vec(any::<u16>(), 192),
     ) {
         let x: Vec<u16> = seed[..len].iter().map(|&x| u16::try_from(u32::from(x) % radix).unwrap()).collect();
-        let ff3_1 = Ff3_1::new(&key, radix).unwrap();
+        let ff3_1 = Ff3_1::new(&aes(&key), radix).unwrap();
         let mut y = x.clone();
         ff3_1.encrypt_numerals(&tweak, &mut y).unwrap();
         if radix == 10 {
@@ -76,18 +80,10 @@ proptest! {
 
 #[test]
 fn refusals() {
-    assert_eq!(
-        Ff3::new(&[0; 33], 10).unwrap_err(),
-        Error::KeyLength { found: 33 }
-    );
-    assert_eq!(
-        Ff3::new(&[0; 15], 10).unwrap_err(),
-        Error::KeyLength { found: 15 }
-    );
-    assert!(Ff3::new(&[0; 16], 1).is_err());
+    assert!(Ff3::new(&aes(&[0; 16]), 1).is_err());
     let (ff3, ff3_1) = (
-        Ff3::new(&[0; 16], 10).unwrap(),
-        Ff3_1::new(&[0; 16], 10).unwrap(),
+        Ff3::new(&aes(&[0; 16]), 10).unwrap(),
+        Ff3_1::new(&aes(&[0; 16]), 10).unwrap(),
     );
     let mut x = [0; 8];
     assert_eq!(
@@ -106,8 +102,8 @@ fn refusals() {
     );
     // 10^28 <= 2^96 < 10^29; 2^96 itself is allowed.
     assert_eq!(ff3.lengths(), 6..=56);
-    assert_eq!(Ff3::new(&[0; 16], 2).unwrap().lengths(), 20..=192);
-    assert_eq!(Ff3::new(&[0; 16], 65536).unwrap().lengths(), 2..=12);
+    assert_eq!(Ff3::new(&aes(&[0; 16]), 2).unwrap().lengths(), 20..=192);
+    assert_eq!(Ff3::new(&aes(&[0; 16]), 65536).unwrap().lengths(), 2..=12);
     assert!(matches!(
         ff3.encrypt_numerals(&[0; 8], &mut [0; 57]),
         Err(Error::Length {

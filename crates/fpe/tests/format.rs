@@ -4,6 +4,10 @@
 use proptest::prelude::*;
 use sordino_fpe::{Alphabet, Check, Error, Format, Segment};
 
+#[path = "given/key.rs"]
+mod key;
+use key::aes;
+
 fn plates() -> Format {
     Format::pattern(
         "plates",
@@ -68,7 +72,7 @@ proptest! {
         key: [u8; 16],
         tweak in proptest::collection::vec(any::<u8>(), 0..20),
     ) {
-        let cipher = format.cipher(&key).unwrap();
+        let cipher = format.cipher(&aes(&key)).unwrap();
         let hidden = cipher.encrypt(&tweak, &text).unwrap();
         prop_assert_eq!(cipher.decrypt(&tweak, &hidden).unwrap(), text.clone());
         prop_assert_eq!(hidden.chars().count(), text.chars().count());
@@ -85,7 +89,7 @@ proptest! {
     #[test]
     fn no_text_panics(name in "(pan|pan-luhn|ssn|phone:3|date|uuid|email|orcid|digits|printable|\\PC{0,20})", text in "\\PC{0,40}") {
         if let Ok(format) = name.parse::<Format>() {
-            let cipher = format.cipher(&[0; 16]).unwrap();
+            let cipher = format.cipher(&aes(&[0; 16])).unwrap();
             if let Ok(hidden) = cipher.encrypt(b"", &text) {
                 prop_assert_eq!(cipher.decrypt(b"", &hidden).unwrap(), text);
             }
@@ -96,18 +100,18 @@ proptest! {
 #[test]
 fn what_is_to_be_kept_is_kept() {
     let key = [9; 32];
-    let pan = Format::pan().cipher(&key).unwrap();
+    let pan = Format::pan().cipher(&aes(&key)).unwrap();
     let hidden = pan.encrypt(b"", "4012-8888-8888-1881").unwrap();
     assert!(hidden.starts_with("4012-88") && hidden.ends_with("-1881"));
-    let luhn = Format::pan_luhn().cipher(&key).unwrap();
+    let luhn = Format::pan_luhn().cipher(&aes(&key)).unwrap();
     let hidden = luhn.encrypt(b"", "4012888888881881").unwrap();
     assert!(hidden.starts_with("401288") && Check::Luhn.verify(&hidden));
-    let uuid = Format::uuid().cipher(&key).unwrap();
+    let uuid = Format::uuid().cipher(&aes(&key)).unwrap();
     let hidden = uuid
         .encrypt(b"", "f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
         .unwrap();
     assert_eq!((&hidden[14..15], &hidden[19..20]), ("4", "a"));
-    let email = Format::email().cipher(&key).unwrap();
+    let email = Format::email().cipher(&aes(&key)).unwrap();
     let hidden = email.encrypt(b"", "jane.doe+news@mail.example").unwrap();
     assert!(hidden.ends_with("@mail.example") && &hidden[4..5] == "." && &hidden[8..9] == "+");
 }
@@ -117,7 +121,11 @@ fn what_is_to_be_kept_is_kept() {
 fn everything_kept_is_bound() {
     let key = [9; 16];
     let middle = |format: Format, tweak: &[u8], text: &str| -> String {
-        let hidden = format.cipher(&key).unwrap().encrypt(tweak, text).unwrap();
+        let hidden = format
+            .cipher(&aes(&key))
+            .unwrap()
+            .encrypt(tweak, text)
+            .unwrap();
         let digits: String = hidden.chars().filter(char::is_ascii_digit).collect();
         digits[6..12].into()
     };
@@ -156,8 +164,13 @@ fn everything_kept_is_bound() {
 #[test]
 fn refusals() {
     let key = [0; 16];
-    let error =
-        |format: Format, text: &str| format.cipher(&key).unwrap().encrypt(b"", text).unwrap_err();
+    let error = |format: Format, text: &str| {
+        format
+            .cipher(&aes(&key))
+            .unwrap()
+            .encrypt(b"", text)
+            .unwrap_err()
+    };
     assert_eq!(
         error(Format::pan(), "4111x11111111111"),
         Error::Symbol { index: 4 }
@@ -174,7 +187,7 @@ fn refusals() {
     assert!(
         Format::pan()
             .allow_small_domain()
-            .cipher(&key)
+            .cipher(&aes(&key))
             .unwrap()
             .encrypt(b"", "378282246310005")
             .is_ok()
@@ -251,7 +264,6 @@ fn refusals() {
     assert!("phone:x".parse::<Format>().is_err());
     assert!("date:2000-01-01".parse::<Format>().is_err());
     assert!("alphabet:aa".parse::<Format>().is_err());
-    assert!(Format::pan().cipher(&[0; 5]).is_err());
     // More than 2^128 values of mixed radix.
     let wide = Format::pattern(
         "wide",
@@ -270,7 +282,11 @@ fn refusals() {
 /// the symbol of its own that one in eleven is.
 #[test]
 fn a_check_may_be_followed_by_passed_characters() {
-    let cipher = "orcid".parse::<Format>().unwrap().cipher(&[7; 32]).unwrap();
+    let cipher = "orcid"
+        .parse::<Format>()
+        .unwrap()
+        .cipher(&aes(&[7; 32]))
+        .unwrap();
     let mut own_symbols = 0;
     for number in 0..200u64 {
         let body = format!("{:015}", number * 7_654_321_001 % 1_000_000_000_000_000);

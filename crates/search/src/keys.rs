@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
-use sordino_fpe::{Ff1, Ff1Range};
+use sordino_fpe::{AesKey, Ff1, Ff1Range};
 use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
@@ -294,7 +294,8 @@ pub(crate) struct RecordIds(Ff1Range);
 
 impl RecordIds {
     fn new(key: &[u8; 32]) -> Self {
-        let ids = Ff1::new(key, 2).and_then(|ff1| ff1.range(0..=u128::from(u32::MAX)));
+        let ids =
+            Ff1::new(&AesKey::new_256(key), 2).and_then(|ff1| ff1.range(0..=u128::from(u32::MAX)));
         Self(ids.expect("a 256-bit key and a domain of 2^32"))
     }
 

@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use sordino_fpe::{Ff1, Ff1Range};
+use sordino_fpe::{AesKey, Ff1, Ff1Range};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::recall::number;
@@ -22,7 +22,8 @@ pub(crate) enum RowOrder {
 impl RowOrder {
     pub(crate) fn new(key: &[u8; 32], n: u32) -> Self {
         if n >= FF1_ROWS {
-            let range = Ff1::new(key, 2).and_then(|ff1| ff1.range(0..=u128::from(n - 1)));
+            let range =
+                Ff1::new(&AesKey::new_256(key), 2).and_then(|ff1| ff1.range(0..=u128::from(n - 1)));
             let range = range.expect("a 256-bit key and a domain of a million");
             return Self::Ff1(Box::new(range));
         }

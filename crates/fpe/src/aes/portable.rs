@@ -1,4 +1,4 @@
-//! The definition: the `aes` crate, which is constant-time on every processor.
+//! The portable backend: the `aes` crate, which is constant-time on every processor.
 
 use super::{Aes, LANES};
 use alloc::boxed::Box;
@@ -14,9 +14,9 @@ pub(crate) enum Key {
 
 impl Key {
     /// # Panics
-    /// If the key is not of 16, 24 or 32 bytes, which [`super::Key::new`] has checked.
+    /// If the key is not of 16, 24 or 32 bytes: a [`crate::AesKey`] always is.
     pub(super) fn new(key: &[u8]) -> Self {
-        const LENGTH: &str = "the key's length was checked";
+        const LENGTH: &str = "the length is that of an AesKey";
         match key.len() {
             16 => Self::Aes128(Box::new(aes::Aes128::new_from_slice(key).expect(LENGTH))),
             24 => Self::Aes192(Box::new(aes::Aes192::new_from_slice(key).expect(LENGTH))),

@@ -24,7 +24,7 @@ const GROUPS: usize = STRINGS / 8;
 /// Strings of up to 16 digits, each with room for a register of 16 bytes.
 const ROOM: usize = STRINGS * 16 + 16;
 
-/// Proof that the processor has what this file uses.
+/// Proof that the processor has the instructions of this file.
 #[derive(Clone, Copy)]
 pub(super) struct Token(());
 
@@ -35,8 +35,8 @@ impl Token {
     }
 }
 
-/// The blocks of the tweaks, each without index and half: the first eight bytes and the last, in
-/// the order of lanes.
+/// The last block of `P || Q` of each string, as [`crate::ff1::mac::Mac::tweak`] gives it: without
+/// the round's index and `NUM(B)`. The first eight bytes and the last, in the order of lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Blocks {
     high: [u64; STRINGS],
@@ -134,7 +134,7 @@ fn run<const D: Direction>(this: &Decimal<'_>, blocks: &Blocks, text: &mut [u8])
         let (a, b) = (digits(a[g]), digits(b[g]));
         let even = _mm512_shuffle_epi8(_mm512_unpacklo_epi64(a, b), join);
         let odd = _mm512_shuffle_epi8(_mm512_unpackhi_epi64(a, b), join);
-        // In ascending order: what a store leaves behind a string is written over by the next.
+        // In ascending order: a store also writes behind its string, where the next one goes.
         store_quad(even, &mut room, 8 * g, this.len);
         store_quad(odd, &mut room, 8 * g + 4, this.len);
     }
@@ -151,7 +151,7 @@ fn lanes(x: &[u8; 16]) -> __m512i {
     _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(x.as_ptr().cast()) })
 }
 
-/// Four strings, from string `i`, each in a 128-bit lane with whatever follows it.
+/// Four strings, from string `i`, each in a 128-bit lane with the bytes that follow it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn quad(room: &[u8; ROOM], i: usize, len: usize) -> __m512i {

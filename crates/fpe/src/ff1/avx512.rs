@@ -13,7 +13,7 @@ use core::arch::x86_64::*;
 const TWO: Places<2> = [[7, 6, 5, 4], [3, 2, 1, 0]];
 const THREE: Places<3> = [[7, 6, 5, -1], [4, 3, 2, -1], [1, 0, -1, -1]];
 
-/// The two halves' moduli, prepared: for few pieces where that is exact, for more where not.
+/// The moduli of the two halves. Two pieces of `y` are quicker; larger moduli need three to be exact.
 #[derive(Clone)]
 pub(crate) enum Rounds {
     Two(Moduli<2>),
@@ -64,7 +64,7 @@ fn feistel<const D: Direction, const N: usize>(
     let tweak = key.whiten(mac.tweak(key, tweak));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));
     rounds!(D, 10, |half, i| {
-        // The index stands before NUM(B), of at most four bytes.
+        // In the block, the index is the byte before the `b <= 4` bytes of NUM(B).
         let index = (u64::from(i) << (8 * mac.b)).swap_bytes();
         let index = _mm_insert_epi64::<1>(_mm_setzero_si128(), index as i64);
         let block = absorb(_mm_xor_si128(tweak, index), x[1 - half]);

@@ -1,4 +1,5 @@
-//! FF1's halves that are machine integers, and its ten rounds on them with no numeral in sight.
+//! Halves of FF1 that are machine integers, and the ten rounds on these integers. Numerals are
+//! converted before the first round and after the last.
 
 use super::mac::Mac;
 use crate::{
@@ -70,7 +71,7 @@ pub(crate) struct Half128 {
 }
 
 impl Half128 {
-    /// Where `NUM(B)` has `b` bytes.
+    /// A half of a string whose `NUM(B)` has `b` bytes.
     pub(crate) fn new(m: u128, b: u32) -> Self {
         Self {
             modulus: Modulus128::new(m),

@@ -1,11 +1,12 @@
 //! FF1 whose halves are integers of many limbs, and their conversion from and to numerals in
 //! less than quadratic time.
 //!
-//! A number `x < R = radix^n` is converted to numerals as the fraction `y = (x + e) / R`, of
-//! which multiplication by `radix^h` takes the first `h` numerals; no division is left but the
-//! first, by a reciprocal. Every numeral comes out exact while `0 <= e < 1`. It starts near `1/8`
-//! and is brought back between `1/8` and `7/8` where a fraction is cut; every cut to fewer limbs
-//! keeps one to spare, so that it changes `e` by less than one part in `2^63`.
+//! A number `x < R = radix^n` is converted to numerals by way of the fraction `y = (x + e) / R`:
+//! the whole part of `radix^h y` is the first `h` numerals, and its fractional part has the others.
+//! So the only division is the first one, by `R`, which is a product with a reciprocal. Every
+//! numeral comes out exact while the error `e` is from 0 to 1. It starts near `1/8`, and is brought
+//! back between `1/8` and `7/8` where a fraction is cut in two. A fraction that is cut to fewer
+//! limbs keeps one to spare, so that the cut changes `e` by less than one part in `2^63`.
 
 use super::mac::Mac;
 use crate::{
@@ -134,8 +135,8 @@ impl Half {
         let (high, low) = out.split_at_mut(high_len);
         let mut product = limbs::mul(y, power);
         let p = y.len();
-        // The high numerals are those of y too, whose error is now the low part: of either
-        // side of a half, moved towards the middle.
+        // As a fraction of the high numerals alone, y has for its error all that belongs to the
+        // low numerals. It may be near 0 or near 1, and is moved by at most a quarter towards the middle.
         let upper_half = product[p - 1] >> 63 == 1;
         let y = self.shorten(y, high_len);
         let shift = power[power.len() - 1].leading_zeros();
@@ -185,7 +186,7 @@ impl<const D: Direction> Operation for Feistel<'_, D> {
         let tweak = self.mac.tweak(aes, self.tweak);
         let bytes = self.mac.b as usize;
         let [u, v] = self.halves;
-        // Of b bytes, then y: whole limbs, and the spare one that the reduction asks for.
+        // NUM(B) has b bytes, in whole limbs; y has the spare limb that the reduction needs.
         let limbs = bytes.div_ceil(8);
         let fit = |mut x: Vec<u64>| {
             x.resize(x.len().max(limbs), 0);
@@ -213,7 +214,7 @@ impl<const D: Direction> Operation for Feistel<'_, D> {
     }
 }
 
-/// What a round writes: the blocks of index and half, and `y`.
+/// Memory for a round: the blocks that begin with the index and end with the half, and `y`.
 struct Buffers {
     x: Vec<u8>,
     y: Vec<u64>,
@@ -242,7 +243,7 @@ impl Buffers {
         {
             *out = byte;
         }
-        // Step 6.ii; what precedes the index in its block is in `tweak` already.
+        // Step 6.ii. `tweak` has the bytes before the index in its block already.
         let (blocks, _) = x.as_chunks::<16>();
         let mut r = aes.xor(tweak, aes.load(u128::from_be_bytes(blocks[0])));
         r = aes.encrypt(r);
@@ -275,7 +276,7 @@ impl Buffers {
     }
 }
 
-/// Writes the first of the `left` bytes of a big-endian integer that `y` is still without.
+/// Writes the next block of a big-endian integer into `y`; `left` of its bytes are still to come.
 fn put(y: &mut [u64], left: &mut usize, s: u128) {
     let bytes = s.to_be_bytes();
     let take = bytes.len().min(*left);

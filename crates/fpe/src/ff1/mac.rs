@@ -1,14 +1,17 @@
-//! FF1's round function on a half that is a machine integer: one block of AES for `b <= 15`.
+//! Steps 6.i and 6.ii of FF1 on a half that is a machine integer: `R = PRF(P || Q)`.
 //!
-//! The last block of `P || Q` is `[end of T, zeros, i, NUM(B)]`, so a round's last block is a
-//! fixed block of this tweak, plus (by XOR) the round's index, plus `NUM(B)`.
+//! `Q = T || 0...0 || [i] || [NUM(B)]^b` differs from round to round only in its last `b + 1` bytes,
+//! and for `b <= 15` these lie in its last block. The CBC-MAC of all blocks before the last, XORed
+//! with the bytes of the last one that come from `T` and the zeros, is therefore the same in every
+//! round: [`Mac::tweak`] computes it once for each string. A round XORs `i` and `NUM(B)` into it,
+//! and encrypts that one block.
 
 use crate::{
     aes::{Aes, Key, LANES},
     feistel::Half,
 };
 
-/// The part of the round function's CBC-MAC that no half enters.
+/// The start of the CBC-MAC, which depends on neither the round nor the half.
 #[derive(Clone)]
 pub(crate) struct Mac {
     /// `P` without the tweak's length.
@@ -31,8 +34,11 @@ impl Mac {
         }
     }
 
-    /// The chaining value of `P` and all whole blocks of `T` and its zeros, plus what follows
-    /// them in the block of the round's index, plus (by XOR) nothing yet for index and half.
+    /// The state of the CBC-MAC before its last block, XORed with the bytes of that block that come
+    /// from `T` and the zeros. The bytes of `i` and `NUM(B)` are left for [`Mac::encrypt`].
+    ///
+    /// For `b = 16` this is the last block but one: the index is its last byte, and `NUM(B)` is the
+    /// whole block after it.
     #[inline(always)]
     pub(crate) fn tweak<A: Aes>(&self, aes: A, tweak: &[u8]) -> A::Block {
         let mut state = if tweak.len() == self.tweak_len {
@@ -40,7 +46,7 @@ impl Mac {
         } else {
             aes.encrypt(aes.load(self.p | tweak.len() as u128))
         };
-        // Bytes of the index's block that come before the index.
+        // The number of bytes that come before the index in its block.
         let before = (31 - self.b as usize % 16) % 16;
         let mut tail = tweak;
         if tweak.len() > before {
@@ -54,7 +60,7 @@ impl Mac {
         aes.xor(state, aes.load(left(tail)))
     }
 
-    /// The block of round `i`, for `b <= 16`: all but `NUM(B)`.
+    /// The input of the last AES call of round `i`, but for `NUM(B)`; for `b <= 16`.
     #[inline(always)]
     fn round<A: Aes>(&self, aes: A, tweak: A::Block, i: u8) -> A::Block {
         if self.b == 16 {
@@ -72,7 +78,7 @@ impl Mac {
         i: u8,
         x: H::Int,
     ) -> A::Block {
-        // The half comes last: all else is ready before it.
+        // NUM(B) comes last, because everything else is ready before it.
         let block = aes.whiten(self.round(aes, tweak, i));
         aes.encrypt_whitened(H::absorb(aes, block, x))
     }

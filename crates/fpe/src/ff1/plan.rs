@@ -14,7 +14,7 @@ use crate::{
     decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     number::{Base, Chunk},
-    numerals::Fpe,
+    numerals::NumeralCipher,
 };
 use alloc::boxed::Box;
 
@@ -28,7 +28,7 @@ pub struct Ff1Plan {
     len: usize,
     pub(crate) mac: Mac,
     pub(crate) halves: Halves,
-    /// The rounds of narrow halves in vector registers.
+    /// The rounds of small halves in vector registers.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     pub(crate) rounds: Option<avx512::Rounds>,
 }
@@ -37,7 +37,7 @@ pub struct Ff1Plan {
 #[derive(Clone)]
 pub(crate) enum Halves {
     /// `b <= 4`: `radix^v <= 2^32`, and `y` has 64 bits.
-    Narrow([Half32; 2]),
+    Small([Half32; 2]),
     /// `radix^v < 2^64`.
     Word([Half64; 2]),
     /// `radix^v < 2^128`.
@@ -56,7 +56,7 @@ impl core::fmt::Debug for Ff1Plan {
 }
 
 impl Ff1Plan {
-    /// `len` has been checked.
+    /// A plan for `len` numerals, which [`Ff1::plan`] has checked.
     #[expect(clippy::cast_possible_truncation, reason = "len and b are below 2^32")]
     pub(super) fn new(ff1: &Ff1, len: usize, tweak_len: usize) -> Self {
         let (base, radix, u) = (Base::new(ff1.radix), u128::from(ff1.radix), len / 2);
@@ -72,7 +72,7 @@ impl Ff1Plan {
             Some((u, v)) => {
                 let b = (128 - (v - 1).leading_zeros()).div_ceil(8);
                 match (u64::try_from(u), u64::try_from(v)) {
-                    (Ok(u), Ok(v)) if b <= 4 => (Halves::Narrow([Half32::of(u), Half32::of(v)]), b),
+                    (Ok(u), Ok(v)) if b <= 4 => (Halves::Small([Half32::of(u), Half32::of(v)]), b),
                     (Ok(u), Ok(v)) => (Halves::Word([Half64::new(u), Half64::new(v)]), b),
                     _ => {
                         let halves = [Half128::new(u, b), Half128::new(v, b)];
@@ -94,7 +94,7 @@ impl Ff1Plan {
             | ((len as u128) << 32);
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         let rounds = match &halves {
-            Halves::Narrow([u, v]) => avx512::Rounds::new([u.m, v.m]),
+            Halves::Small([u, v]) => avx512::Rounds::new([u.m, v.m]),
             _ => None,
         };
         Self {
@@ -129,9 +129,9 @@ impl Ff1Plan {
         check_tweak(tweak)
     }
 
-    /// The rounds on the integers of narrow halves.
+    /// The rounds on the integers of small halves: in vector registers where that is possible.
     #[inline]
-    pub(crate) fn narrow<const D: Direction>(
+    pub(crate) fn small_halves<const D: Direction>(
         &self,
         halves: &[Half32; 2],
         tweak: &[u8],
@@ -179,7 +179,7 @@ impl Ff1Plan {
             return Err(Error::Symbol { index });
         }
         let (na, nb) = match &self.halves {
-            Halves::Narrow(halves) => self.narrow::<D>(halves, tweak, (na, nb)),
+            Halves::Small(halves) => self.small_halves::<D>(halves, tweak, (na, nb)),
             Halves::Word(halves) => self.integers::<_, D>(halves, tweak, (na, nb)),
             // 38 digits are halves below 2^64.
             _ => return crate::numerals::in_place(self.base.radix(), alphabet, x, cipher),
@@ -199,9 +199,9 @@ impl Ff1Plan {
         let (a, b) = x.split_at_mut(self.len / 2);
         let base = self.base;
         match &self.halves {
-            Halves::Narrow(halves) => {
+            Halves::Small(halves) => {
                 let number = (base.number(&*a), base.number(&*b));
-                let (na, nb) = self.narrow::<D>(halves, tweak, number);
+                let (na, nb) = self.small_halves::<D>(halves, tweak, number);
                 base.write(na, a.iter_mut().rev());
                 base.write(nb, b.iter_mut().rev());
             }
@@ -241,7 +241,7 @@ pub(crate) fn check_tweak(tweak: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-impl Fpe for Ff1Plan {
+impl NumeralCipher for Ff1Plan {
     fn radix(&self) -> u32 {
         self.base.radix()
     }

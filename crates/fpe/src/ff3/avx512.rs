@@ -19,7 +19,7 @@ const SIX: Places<6> = [
     [14, 15, -1, -1],
 ];
 
-/// The two halves' moduli, prepared: for few pieces where that is exact, for more where not.
+/// The moduli of the two halves. Four pieces of `y` are quicker; larger moduli need six to be exact.
 #[derive(Clone)]
 pub(crate) enum Rounds {
     Four(Moduli<4>),
@@ -65,7 +65,7 @@ fn feistel<const D: Direction, const N: usize>(
     (a, b): (u64, u64),
 ) -> (u64, u64) {
     let moduli = moduli.registers::<D>();
-    // What stands behind the number: W, with the round's index added.
+    // W, or the round's index, in the last four bytes of a block: behind the number.
     let behind = |w: u32| _mm_set_epi32(w as i32, 0, 0, 0);
     let tweak = [right, left].map(|w| key.whiten(behind(w)));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));

@@ -1,5 +1,5 @@
-//! FF3's halves, which are machine integers, and its eight rounds on them: `y` is the whole block,
-//! and stands in it least significant byte first, as the other half does.
+//! Halves of FF3, which are always machine integers, and the eight rounds on these integers. The
+//! integer `y` is a whole block with the least significant byte first; so is the other half.
 
 use crate::{
     aes::{Aes, Operation},
@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// `m <= 2^30`.
-pub(super) type HalfNarrow = Residue<64, 4>;
+pub(super) type Half30 = Residue<64, 4>;
 
-impl HalfNarrow {
+impl Half30 {
     /// # Panics
     /// If `m` is above `2^30`.
     pub(super) fn of(m: u64) -> Self {
@@ -19,7 +19,7 @@ impl HalfNarrow {
     }
 }
 
-impl Half for HalfNarrow {
+impl Half for Half30 {
     type Int = u64;
 
     #[inline(always)]

@@ -4,10 +4,10 @@
 use super::avx512;
 use super::{
     Ff3Cipher,
-    half::{Feistel, HalfNarrow},
+    half::{Feistel, Half30},
 };
 use crate::{
-    Alphabet, Error, Fpe,
+    Alphabet, Error, NumeralCipher,
     aes::Key,
     decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
@@ -23,7 +23,7 @@ pub struct Ff3Plan<const TWEAK: usize> {
     base: Base,
     len: usize,
     halves: Halves,
-    /// The rounds of narrow halves in vector registers.
+    /// The rounds of small halves in vector registers.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     pub(crate) rounds: Option<avx512::Rounds>,
 }
@@ -32,7 +32,7 @@ pub struct Ff3Plan<const TWEAK: usize> {
 #[derive(Clone)]
 enum Halves {
     /// Both at most `2^30`.
-    Narrow([HalfNarrow; 2]),
+    Small([Half30; 2]),
     /// Both below `2^64`.
     Word([Modulus64; 2]),
     /// Both at most `2^96`.
@@ -72,9 +72,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         let u = len.div_ceil(2);
         let (u, v) = (power(u), power(len - u));
         let halves = match (u64::try_from(u), u64::try_from(v)) {
-            (Ok(u), Ok(v)) if u.max(v) <= 1 << 30 => {
-                Halves::Narrow([HalfNarrow::of(u), HalfNarrow::of(v)])
-            }
+            (Ok(u), Ok(v)) if u.max(v) <= 1 << 30 => Halves::Small([Half30::of(u), Half30::of(v)]),
             (Ok(u), Ok(v)) => Halves::Word([Modulus64::new(u), Modulus64::new(v)]),
             _ => Halves::Double([Modulus128::new(u), Modulus128::new(v)], base.chunk()),
         };
@@ -84,7 +82,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
             len,
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
             rounds: match &halves {
-                Halves::Narrow([u, v]) => avx512::Rounds::new([u.m, v.m]),
+                Halves::Small([u, v]) => avx512::Rounds::new([u.m, v.m]),
                 _ => None,
             },
             halves,
@@ -102,11 +100,11 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         Ok(())
     }
 
-    /// The rounds on the integers of narrow halves.
+    /// The rounds on the integers of small halves.
     #[inline]
-    fn narrow<const D: Direction>(
+    fn small_halves<const D: Direction>(
         &self,
-        halves: &[HalfNarrow; 2],
+        halves: &[Half30; 2],
         tweak: [u32; 2],
         number: (u64, u64),
     ) -> (u64, u64) {
@@ -139,9 +137,9 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         let (a, b) = x.split_at_mut(self.len.div_ceil(2));
         let base = self.base;
         match &self.halves {
-            Halves::Narrow(halves) => {
+            Halves::Small(halves) => {
                 let number = (base.number(a.iter().rev()), base.number(b.iter().rev()));
-                let (na, nb) = self.narrow::<D>(halves, tweak, number);
+                let (na, nb) = self.small_halves::<D>(halves, tweak, number);
                 base.write(na, a.iter_mut());
                 base.write(nb, b.iter_mut());
             }
@@ -187,7 +185,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
         }
         let number = (na, nb);
         let (na, nb) = match &self.halves {
-            Halves::Narrow(halves) => self.narrow::<D>(halves, tweak, number),
+            Halves::Small(halves) => self.small_halves::<D>(halves, tweak, number),
             Halves::Word(halves) => self.integers::<_, D>(halves, tweak, number),
             Halves::Double(..) => number,
         };
@@ -197,7 +195,7 @@ impl<const TWEAK: usize> Ff3Plan<TWEAK> {
     }
 }
 
-impl<const TWEAK: usize> Fpe for Ff3Plan<TWEAK> {
+impl<const TWEAK: usize> NumeralCipher for Ff3Plan<TWEAK> {
     fn radix(&self) -> u32 {
         self.base.radix()
     }

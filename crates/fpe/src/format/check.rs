@@ -1,6 +1,10 @@
 //! Check digits: Luhn's (ISO/IEC 7812-1, Annex B) and those of ISO/IEC 7064.
 
 use crate::Error;
+use core::{
+    fmt::{self, Write},
+    ops::Deref,
+};
 
 /// A check digit system.
 ///
@@ -28,80 +32,128 @@ pub enum Check {
     Mod37_36,
 }
 
+/// A check: one symbol or two, as [`Check::width`] says. It is a slice of them, and displays them.
+///
+/// ```
+/// use sordino_fpe::Check;
+///
+/// let check = Check::Mod97_10.compute("794".chars())?;
+/// assert_eq!((check.len(), check.to_string()), (2, "44".to_owned()));
+/// # Ok::<(), sordino_fpe::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckSymbols(Symbols);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Symbols {
+    One([char; 1]),
+    Two([char; 2]),
+}
+
+impl Deref for CheckSymbols {
+    type Target = [char];
+
+    fn deref(&self) -> &[char] {
+        match &self.0 {
+            Symbols::One(symbols) => symbols,
+            Symbols::Two(symbols) => symbols,
+        }
+    }
+}
+
+impl fmt::Display for CheckSymbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|&symbol| f.write_char(symbol))
+    }
+}
+
 /// The symbols of ISO 7064 in the order of their values.
 const SYMBOLS: &[u8; 37] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*";
 
 impl Check {
-    /// Symbols that the check takes at the end.
+    /// Symbols of the check itself, at the end of a text: 1 or 2.
     #[must_use]
-    pub fn len(self) -> usize {
+    pub fn width(self) -> usize {
         match self {
             Self::Mod97_10 => 2,
             _ => 1,
         }
     }
 
-    /// No check is empty.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        false
+    /// The value of a symbol that the check is computed over.
+    fn value(self, symbol: char) -> Option<u32> {
+        let (digits, letters) = match self {
+            Self::Mod37_2 | Self::Mod37_36 => (true, Some(10)),
+            Self::Mod27_26 => (false, Some(0)),
+            _ => (true, None),
+        };
+        match symbol {
+            '0'..='9' if digits => Some(u32::from(symbol) - u32::from('0')),
+            'A'..='Z' => letters.map(|first| u32::from(symbol) - u32::from('A') + first),
+            _ => None,
+        }
     }
 
-    /// The check of `symbols`, which are without it: [`Check::len`] of the returned characters.
+    /// True if the check can be computed over this symbol.
+    pub(super) fn covers(self, symbol: char) -> bool {
+        self.value(symbol).is_some()
+    }
+
+    /// True if the check itself may have this symbol.
+    pub(super) fn ends_in(self, symbol: char) -> bool {
+        let own = match self {
+            Self::Mod11_2 => symbol == 'X',
+            Self::Mod37_2 => symbol == '*',
+            _ => false,
+        };
+        own || self.covers(symbol)
+    }
+
+    /// The check of `symbols`, which are without it.
     ///
     /// # Errors
     /// [`Error::Symbol`] with the index of the first symbol that the system does not have.
-    pub fn compute(self, symbols: impl IntoIterator<Item = char>) -> Result<[char; 2], Error> {
-        let (letters, numbers) = match self {
-            Self::Mod37_2 | Self::Mod37_36 => (10, 10),
-            Self::Mod27_26 => (0, 0),
-            _ => (36, 10),
-        };
-        let value = |(index, c): (usize, char)| -> Result<u32, Error> {
-            match c {
-                '0'..='9' if numbers > 0 => Ok(u32::from(c) - u32::from('0')),
-                'A'..='Z' if letters < 36 => Ok(u32::from(c) - u32::from('A') + letters),
-                _ => Err(Error::Symbol { index }),
-            }
-        };
+    pub fn compute(self, symbols: impl IntoIterator<Item = char>) -> Result<CheckSymbols, Error> {
+        let value = |(index, c)| self.value(c).ok_or(Error::Symbol { index });
         let values = symbols.into_iter().enumerate().map(value);
         let symbol = |value: u32| char::from(SYMBOLS[value as usize]);
+        let one = |value: u32| CheckSymbols(Symbols::One([symbol(value)]));
         Ok(match self {
             Self::Luhn => {
-                // Whether a digit is doubled depends on its distance from the end: keep both sums.
+                // A digit is doubled or not by its distance from the end, so both sums are kept.
                 let (mut now, mut next) = (0, 0);
                 for a in values {
                     let a = a?;
                     let doubled = 2 * a / 10 + 2 * a % 10;
                     (now, next) = (next + doubled, now + a);
                 }
-                [symbol((10 - now % 10) % 10), ' ']
+                one((10 - now % 10) % 10)
             }
             Self::Mod11_2 => match (12 - pure(11, 2, values)?) % 11 {
-                10 => ['X', ' '],
-                check => [symbol(check), ' '],
+                10 => CheckSymbols(Symbols::One(['X'])),
+                check => one(check),
             },
-            Self::Mod37_2 => [symbol((38 - pure(37, 2, values)?) % 37), ' '],
+            Self::Mod37_2 => one((38 - pure(37, 2, values)?) % 37),
             Self::Mod97_10 => {
                 let check = (98 - pure(97, 10, values)? * 10 % 97) % 97;
-                [symbol(check / 10), symbol(check % 10)]
+                CheckSymbols(Symbols::Two([symbol(check / 10), symbol(check % 10)]))
             }
-            Self::Mod11_10 => [symbol(hybrid(10, values)?), ' '],
-            Self::Mod27_26 => [symbol(hybrid(26, values)? + 10), ' '],
-            Self::Mod37_36 => [symbol(hybrid(36, values)?), ' '],
+            Self::Mod11_10 => one(hybrid(10, values)?),
+            Self::Mod27_26 => one(hybrid(26, values)? + 10),
+            Self::Mod37_36 => one(hybrid(36, values)?),
         })
     }
 
-    /// Whether a text ends with the check of what comes before.
+    /// True if a text ends with the check of all that comes before.
     #[must_use]
     pub fn verify(self, text: &str) -> bool {
         let len = text.chars().count();
-        let Some(body) = len.checked_sub(self.len()) else {
+        let Some(body) = len.checked_sub(self.width()) else {
             return false;
         };
         let check = self.compute(text.chars().take(body));
         let found = text.chars().skip(body);
-        check.is_ok_and(|check| check.into_iter().take(self.len()).eq(found))
+        check.is_ok_and(|check| check.iter().copied().eq(found))
     }
 }
 
@@ -149,8 +201,7 @@ mod tests {
         }
     }
 
-    /// What every one of the systems promises: a wrong symbol is found, and those of ISO 7064
-    /// also find two neighbours exchanged (hybrid and Luhn's but for some pairs).
+    /// Every one of the systems promises that a single wrong symbol is found.
     #[test]
     fn single_errors_are_found() {
         for check in [
@@ -171,7 +222,7 @@ mod tests {
                 .map(|i| symbols[i * 7 % symbols.len()].into())
                 .collect();
             let tail = check.compute(body.iter().copied()).unwrap();
-            let whole: Vec<char> = body.iter().chain(&tail[..check.len()]).copied().collect();
+            let whole: Vec<char> = body.iter().chain(tail.iter()).copied().collect();
             let verify = |x: &[char]| check.verify(&x.iter().collect::<String>());
             assert!(verify(&whole));
             for i in 0..body.len() {

@@ -1,7 +1,7 @@
 //! A format under a key.
 
 use super::{Format, Shape, push, slots::Slots};
-use crate::{Alphabet, Error, Ff1, Fpe, aes::Key};
+use crate::{Alphabet, Error, Ff1, NumeralCipher, aes::Key};
 use alloc::{string::String, vec, vec::Vec};
 use zeroize::Zeroizing;
 
@@ -30,7 +30,7 @@ impl FormatCipher {
     /// Decrypts a text of the format.
     ///
     /// # Errors
-    /// As [`FormatCipher::encrypt`].
+    /// Those of [`FormatCipher::encrypt`].
     pub fn decrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
         self.run::<false>(tweak, text)
     }
@@ -43,14 +43,9 @@ impl FormatCipher {
         }
         let mut text: Zeroizing<Vec<char>> = Zeroizing::new(text.chars().collect());
         let slots = self.format.slots(&text)?;
-        if let Some(check) = slots.check {
-            let (body, tail) = slots.checked.split_at(slots.checked.len() - check.len());
-            let expected = check.compute(body.iter().map(|&i| text[i]))?;
-            if !tail
-                .iter()
-                .map(|&i| text[i])
-                .eq(expected.into_iter().take(check.len()))
-            {
+        if let Some(check) = &slots.check {
+            let expected = check.system.compute(check.body.iter().map(|&i| text[i]))?;
+            if !check.tail.iter().map(|&i| &text[i]).eq(expected.iter()) {
                 return Err(Error::CheckDigit);
             }
         }
@@ -83,11 +78,10 @@ impl FormatCipher {
         for (&(i, alphabet), &numeral) in slots.encrypted.iter().zip(numerals.iter()) {
             text[i] = char::from_u32(alphabet.symbol(numeral)).unwrap_or_default();
         }
-        if let Some(check) = slots.check {
-            let (body, tail) = slots.checked.split_at(slots.checked.len() - check.len());
-            let computed = check.compute(body.iter().map(|&i| text[i]))?;
-            for (&i, c) in tail.iter().zip(computed) {
-                text[i] = c;
+        if let Some(check) = &slots.check {
+            let computed = check.system.compute(check.body.iter().map(|&i| text[i]))?;
+            for (&i, &symbol) in check.tail.iter().zip(computed.iter()) {
+                text[i] = symbol;
             }
         }
         Ok(text.iter().collect())
@@ -146,9 +140,8 @@ impl FormatCipher {
     pub(super) fn tweak(&self, tweak: &[u8], text: &[char], slots: &Slots<'_>) -> Vec<u8> {
         let mut kept = vec![true; text.len()];
         slots.encrypted.iter().for_each(|&(i, _)| kept[i] = false);
-        if let Some(check) = slots.check {
-            let tail = slots.checked.len() - check.len();
-            slots.checked[tail..].iter().for_each(|&i| kept[i] = false);
+        if let Some(check) = &slots.check {
+            check.tail.iter().for_each(|&i| kept[i] = false);
         }
         // A kept character as its code point and one, one not kept as zero.
         let mut template = Vec::with_capacity(4 * text.len());

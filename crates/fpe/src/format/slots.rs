@@ -1,4 +1,4 @@
-//! What of a text is encrypted, and what is a check.
+//! The places of a text that are encrypted, and those of its check.
 
 use super::{Check, Format, Segment, Shape};
 use crate::{Alphabet, Error};
@@ -17,7 +17,7 @@ pub(super) struct Text {
 }
 
 impl Format {
-    /// Which characters of a text are encrypted, and which are a check.
+    /// The places of the characters that are encrypted, and of those that are a check.
     pub(super) fn slots<'a>(&'a self, text: &[char]) -> Result<Slots<'a>, Error> {
         match &self.shape {
             Shape::Text(shape) => shape.slots(text),
@@ -32,9 +32,16 @@ impl Format {
 pub(super) struct Slots<'a> {
     /// Encrypted, each with its alphabet.
     pub(super) encrypted: Vec<(usize, &'a Alphabet)>,
-    /// Symbols that a check is computed over, then the check's own.
-    pub(super) checked: Vec<usize>,
-    pub(super) check: Option<Check>,
+    pub(super) check: Option<CheckSlots>,
+}
+
+/// The positions that a check concerns.
+pub(super) struct CheckSlots {
+    pub(super) system: Check,
+    /// The symbols that the check is computed over, kept ones among them.
+    pub(super) body: Vec<usize>,
+    /// The check itself.
+    pub(super) tail: Vec<usize>,
 }
 
 impl Text {
@@ -46,42 +53,29 @@ impl Text {
                 last.ok_or(Error::Symbol { index: text.len() })?
             }
         };
-        let is_symbol = |c: char| self.alphabet.numeral(c.into()).is_some();
-        // A check may have a symbol of its own, where the last symbol stands: passed characters
-        // may follow it, as they may follow a check that is a digit.
-        let own = self.check.filter(|check| check.len() == 1).and_then(|_| {
-            text[..end]
-                .iter()
-                .rposition(|&c| is_symbol(c) || !self.pass.contains(c))
-        });
-        let mut symbols = Vec::with_capacity(end);
-        for (index, &c) in text[..end].iter().enumerate() {
-            if is_symbol(c) || (own == Some(index) && !self.pass.contains(c)) {
-                symbols.push(index);
-            } else if !self.pass.contains(c) {
-                return Err(Error::Symbol { index });
-            }
+        // Every character that does not pass is a symbol; the last of them are the check.
+        let mut body: Vec<usize> = (0..end).filter(|&i| !self.pass.contains(text[i])).collect();
+        let found = body.len();
+        let tail = body.split_off(found.saturating_sub(self.check.map_or(0, Check::width)));
+        let in_alphabet = |&i: &usize| self.alphabet.numeral(text[i].into()).is_some();
+        let in_check = |&i: &usize| self.check.is_some_and(|check| check.ends_in(text[i]));
+        let stranger = body.iter().find(|i| !in_alphabet(i));
+        if let Some(&index) = stranger.or_else(|| tail.iter().find(|i| !in_check(i))) {
+            return Err(Error::Symbol { index });
         }
-        let found = symbols.len();
-        let drop = self
-            .keep_suffix
-            .saturating_add(self.check.map_or(0, Check::len));
-        if found <= self.keep_prefix.saturating_add(drop) {
+        let kept = self.keep_prefix.saturating_add(self.keep_suffix);
+        if body.len() <= kept {
+            let min = kept.saturating_add(self.check.map_or(0, Check::width));
             return Err(Error::Length {
                 found,
-                min: self.keep_prefix.saturating_add(drop).saturating_add(1),
+                min: min.saturating_add(1),
                 max: usize::MAX,
             });
         }
-        let encrypted = &symbols[self.keep_prefix..found - drop];
+        let encrypted = &body[self.keep_prefix..body.len() - self.keep_suffix];
         Ok(Slots {
             encrypted: encrypted.iter().map(|&i| (i, &self.alphabet)).collect(),
-            check: self.check,
-            checked: if self.check.is_some() {
-                symbols
-            } else {
-                Vec::new()
-            },
+            check: self.check.map(|system| CheckSlots { system, body, tail }),
         })
     }
 }

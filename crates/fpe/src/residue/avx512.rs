@@ -1,5 +1,5 @@
-//! `(a + y) mod m` and `(a - y) mod m` in vector registers, where the way of a number from a
-//! block to an integer and back would be a tenth of a round.
+//! `(a + y) mod m` and `(a - y) mod m` in vector registers: to move a number from a block to a
+//! general register and back would take a tenth of a round.
 //!
 //! The remainder comes from a fraction as in [`crate::residue`], in units of `2^-52`: 52-bit
 //! products of pieces of `y` with fractions of powers of two. The smaller the modulus, the wider
@@ -10,7 +10,7 @@ use super::Residue;
 use crate::feistel::Direction;
 use core::arch::x86_64::*;
 
-/// Proof that the processor has what this file uses.
+/// Proof that the processor has the instructions of this file.
 #[derive(Clone, Copy)]
 pub(crate) struct Token(());
 
@@ -29,8 +29,8 @@ pub(crate) type Places<const N: usize> = [[i8; 4]; N];
 pub(crate) struct Moduli<const N: usize> {
     token: Token,
     halves: [Residue<52, N>; 2],
-    /// What takes each piece out of a block. Were they constants of the code, the compiler would
-    /// make two shuffles of one where it believes them cheaper: 3 ns of FF3's 155.
+    /// For each piece, the shuffle that takes it out of a block. They are data, because of constants
+    /// the compiler makes two shuffles where it believes them cheaper: 3 ns of FF3's 155.
     masks: [[u8; 16]; N],
 }
 
@@ -109,7 +109,7 @@ impl<const N: usize> Registers<N> {
     pub(crate) fn mix(&self, half: usize, a: __m128i, s: __m128i) -> __m128i {
         let zero = _mm_setzero_si128();
         let half = &self.halves[half];
-        // All that the other half adds is ready before `s`.
+        // The terms of `a` are ready before `s` is.
         let fraction = _mm_madd52lo_epu64(half.bias, a, half.whole);
         let mut sum = [zero; N];
         sum[0] = _mm_madd52hi_epu64(fraction, a, half.part);
@@ -124,7 +124,7 @@ impl<const N: usize> Registers<N> {
             }
             step *= 2;
         }
-        // Of the sum the lower 52 bits are the fraction; the product takes no others.
+        // The fraction is the lower 52 bits of the sum; the product takes no others.
         _mm_madd52hi_epu64(zero, sum[0], half.m)
     }
 }

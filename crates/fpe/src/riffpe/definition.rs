@@ -1,5 +1,5 @@
-//! Riffpe by its definition: whole labels, sorted. What `select` is tested against, and what
-//! decides where labels are short or collide.
+//! Riffpe by its definition: whole labels, sorted. All other code of this folder is tested against
+//! it, and it decides where labels are shorter than eight bytes or begin alike.
 
 use super::RiffpeX;
 use crate::aes::Key;
@@ -25,7 +25,7 @@ pub(super) fn run<const INVERSE: bool>(cipher: &RiffpeX, tweak: &[u8], digits: &
     }
 }
 
-/// What the tweak's state authenticates.
+/// The bytes whose CBC-MAC is the tweak's state.
 fn prefix(cipher: &RiffpeX, tweak: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::new();
     if cipher.uniform {

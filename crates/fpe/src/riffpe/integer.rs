@@ -40,7 +40,8 @@ impl Divisors {
 }
 
 impl RiffpeX {
-    /// What `cipher` does to the digits of `x`, `order` telling which digit is first.
+    /// Writes `x` as digits, the first of them by `order`, applies `cipher`, and reads the digits
+    /// as an integer again.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a digit is below 2^20; the product is at most 2^64 where said"

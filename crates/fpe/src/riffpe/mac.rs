@@ -39,7 +39,8 @@ impl<A: Aes> Mac<A> {
     }
 }
 
-/// What the tweak's state has before the tweak: the radices and the number of digits.
+/// The part of the tweak's state that comes before the tweak: it absorbs the radices and, for
+/// Riffpe, the number of digits.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix {
     state: u128,

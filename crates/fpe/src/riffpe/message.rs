@@ -1,4 +1,4 @@
-//! What keys a step: the digits but one, and the index of that one.
+//! The message that keys a step: the digits but one, and the index of that one.
 
 use alloc::{vec, vec::Vec};
 use zeroize::Zeroizing;

@@ -1,8 +1,11 @@
-//! All steps of one string or of many, by the quickest form that the processor has.
+//! All steps of one string or of many, on the quickest backend that the processor has.
 
-use super::{RiffpeX, definition, eight::Eight, message::Message, select};
+use super::{RiffpeX, definition, message::Message, portable8::Eight, select};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use super::{avx512, mac::TweakState, single};
+use super::{
+    avx512::{one, sixteen},
+    mac::TweakState,
+};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::aes::Key;
 use crate::aes::{Aes, LANES, Operation};
@@ -20,10 +23,9 @@ impl RiffpeX {
             return;
         }
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        if let (Some(token), Key::AesNi(aesni), 16) = (self.single, &self.key, self.bytes_per_value)
-        {
+        if let (Some(token), Key::AesNi(aesni), 16) = (self.one, &self.key, self.bytes_per_value) {
             let iv = self.tweak_state(tweak);
-            single::run::<INVERSE>(token, (&self.key, aesni), iv, &self.bases, fast.digits);
+            one::run::<INVERSE>(token, (&self.key, aesni), iv, &self.bases, fast.digits);
             return;
         }
         self.key.run(fast);
@@ -39,7 +41,7 @@ impl RiffpeX {
     pub(super) fn run_batch<const INVERSE: bool>(&self, tweak: &[u8], strings: &mut [u32]) {
         let l = self.bases.len();
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        let strings = self.wide::<INVERSE>(tweak, strings);
+        let strings = self.sixteens::<INVERSE>(tweak, strings);
         for strings in strings.chunks_mut(l * LANES) {
             let whole = strings.len() == l * LANES && self.fits_eight();
             let eight = Eight::<INVERSE> {
@@ -55,24 +57,29 @@ impl RiffpeX {
         }
     }
 
-    /// As many strings as go in whole steps of AVX-512, where there is VAES; returns the others.
+    /// Encrypts or decrypts all whole groups of sixteen strings, where there is VAES, and returns
+    /// the strings that are left.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    fn wide<'a, const INVERSE: bool>(&self, tweak: &[u8], strings: &'a mut [u32]) -> &'a mut [u32] {
+    fn sixteens<'a, const INVERSE: bool>(
+        &self,
+        tweak: &[u8],
+        strings: &'a mut [u32],
+    ) -> &'a mut [u32] {
         let l = self.bases.len();
         let fits = self.bytes_per_value == 16
-            && l <= avx512::MAX_DIGITS
-            && self.bases.iter().all(|&n| n as usize <= avx512::CARDS);
+            && l <= sixteen::MAX_DIGITS
+            && self.bases.iter().all(|&n| n as usize <= sixteen::CARDS);
         let (Some(token), Key::AesNi(key), true) =
             (sordino_cpu::Avx512Vaes::detect(), &self.key, fits)
         else {
             return strings;
         };
         let iv = self.tweak_state(tweak);
-        let step = l * avx512::STRINGS;
+        let step = l * sixteen::STRINGS;
         let whole = strings.len() / step * step;
-        let (wide, rest) = strings.split_at_mut(whole);
-        for strings in wide.chunks_mut(step) {
-            if !avx512::run::<INVERSE>(token, key, iv, &self.bases, strings) {
+        let (sixteens, rest) = strings.split_at_mut(whole);
+        for strings in sixteens.chunks_mut(step) {
+            if !sixteen::run::<INVERSE>(token, key, iv, &self.bases, strings) {
                 for string in strings.chunks_mut(l) {
                     self.run::<INVERSE>(tweak, string);
                 }
@@ -135,14 +142,14 @@ impl<const INVERSE: bool> Operation for Fast<'_, INVERSE> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::Key;
+    use crate::{AesKey, AesSize, aes::Key};
     use proptest::prelude::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         #[test]
-        fn every_form_equals_the_definition(
+        fn every_backend_equals_the_definition(
             key: [u8; 32],
             bytes in prop_oneof![Just(16), Just(24), Just(32)],
             tweak in proptest::collection::vec(any::<u8>(), 0..40),
@@ -156,12 +163,14 @@ mod tests {
             seed: u32,
         ) {
             let key = &key[..bytes];
+            let size = AesSize::from_bytes(bytes).unwrap();
+            let key = &AesKey::from_slice(size, key).unwrap();
             let native = RiffpeX::new(key, &bases).unwrap();
             let native = native.with_bytes_per_value(width).unwrap();
             let mut portable = native.clone();
             portable.key = Key::portable(key);
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
-            let scalar = RiffpeX { single: None, ..native.clone() };
+            let scalar = RiffpeX { one: None, ..native.clone() };
             #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
             let scalar = native.clone();
             let mut random = seed;

@@ -1,16 +1,16 @@
 //! Riffpe: all digits of one radix.
 
 use super::{DigitOrder, RiffpeX};
-use crate::{Error, Fpe};
+use crate::{AesKey, Error, NumeralCipher};
 use alloc::{vec, vec::Vec};
 use zeroize::Zeroizing;
 
 /// Riffpe: all digits of one radix. See [`RiffpeX`] for what both are and are not.
 ///
 /// ```
-/// use sordino_fpe::Riffpe;
+/// use sordino_fpe::{AesKey, Riffpe};
 ///
-/// let riffpe = Riffpe::new(&[7; 16], 10, 6)?;
+/// let riffpe = Riffpe::new(&AesKey::new_128(&[7; 16]), 10, 6)?;
 /// let mut digits = [1, 2, 3, 4, 5, 6];
 /// riffpe.encrypt(b"tweak", &mut digits)?;
 /// riffpe.decrypt(b"tweak", &mut digits)?;
@@ -21,13 +21,14 @@ use zeroize::Zeroizing;
 pub struct Riffpe(RiffpeX);
 
 impl Riffpe {
-    /// `digits` digits of radix `radix`, 16 bytes per value, AES by the length of the key.
+    /// `digits` digits of radix `radix`, 16 bytes per value, AES of the key's size.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::Radix`], [`Error::Length`].
-    pub fn new(key: &[u8], radix: u32, digits: usize) -> Result<Self, Error> {
+    /// [`Error::Radix`], [`Error::Length`].
+    pub fn new(key: &AesKey, radix: u32, digits: usize) -> Result<Self, Error> {
         let width = super::check_shape(radix, radix, digits)?;
-        RiffpeX::with_shape(key, vec![radix; digits], width, true).map(Self)
+        let cipher = RiffpeX::with_shape(key, vec![radix; digits], width, true);
+        Ok(Self(cipher))
     }
 
     /// With labels of this many bytes.
@@ -66,7 +67,7 @@ impl Riffpe {
     /// The inverse of [`Riffpe::encrypt_batch`].
     ///
     /// # Errors
-    /// As [`Riffpe::encrypt_batch`].
+    /// Those of [`Riffpe::encrypt_batch`].
     pub fn decrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.0.decrypt_batch(tweak, strings)
     }
@@ -82,13 +83,13 @@ impl Riffpe {
     /// Decrypts an integer below `radix^digits`.
     ///
     /// # Errors
-    /// As [`Riffpe::encrypt_integer`].
+    /// Those of [`Riffpe::encrypt_integer`].
     pub fn decrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.0.decrypt_integer(tweak, x, order)
     }
 }
 
-impl Fpe for Riffpe {
+impl NumeralCipher for Riffpe {
     fn radix(&self) -> u32 {
         self.0.bases[0]
     }

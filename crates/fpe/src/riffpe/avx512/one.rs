@@ -1,12 +1,15 @@
 //! Riffpe on one string with AVX-512, for radices up to 48 and labels of whole blocks.
 //!
-//! A step is a chain of AES blocks, one label each, and all else is done in its shadow: labels are
-//! sorted as they come, and while the last is on its way the two between which it must fall to be
-//! the answer are found. A maximum and a minimum then choose.
+//! A step is a chain of AES blocks, each of which is one label. The processor waits for each block
+//! some forty cycles, and all other work is done in that time: each label is sorted among those
+//! before it as it comes. While the last block is under way the two neighbours at place `x` are
+//! found: the answer is the middle one of these two and the last label, by a maximum and a minimum.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
-use super::definition;
-use crate::aes::{Aes, Key, aesni};
+use crate::{
+    aes::{Aes, Key, aesni},
+    riffpe::definition,
+};
 use core::arch::x86_64::*;
 
 /// Most cards of a digit.
@@ -16,17 +19,20 @@ const BLOCKS: usize = 4;
 /// Most digits: with the index and one byte of padding they fill the blocks.
 const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
-/// Proof that the processor has what this file uses, and that the bases are such as it takes.
+/// Proof that the processor has the instructions of this file.
 #[derive(Clone, Copy)]
-pub(super) struct Token(());
+pub(in crate::riffpe) struct Token(());
 
 impl Token {
-    pub(super) fn detect(bases: &[u32]) -> Option<Self> {
-        let fits = bases.len() <= MAX_DIGITS && bases.iter().all(|&n| n <= CARDS);
-        let has = sordino_cpu::Avx512::detect().is_some()
-            && std::arch::is_x86_feature_detected!("popcnt");
-        (fits && has).then_some(Self(()))
+    pub(in crate::riffpe) fn detect() -> Option<Self> {
+        let popcnt = sordino_cpu::Popcnt::detect().is_some();
+        (popcnt && sordino_cpu::Avx512::detect().is_some()).then_some(Self(()))
     }
+}
+
+/// True if [`run`] takes strings of these bases.
+pub(in crate::riffpe) fn fits(bases: &[u32]) -> bool {
+    bases.len() <= MAX_DIGITS && bases.iter().all(|&n| n <= CARDS)
 }
 
 /// Encrypts or decrypts one string. `iv` is the tweak's state.
@@ -34,15 +40,14 @@ impl Token {
 /// # Panics
 /// If there are not as many digits as bases, or more than [`MAX_DIGITS`], or a base is above
 /// [`CARDS`].
-pub(super) fn run<const INVERSE: bool>(
+pub(in crate::riffpe) fn run<const INVERSE: bool>(
     _: Token,
     (key, aesni): (&Key, &aesni::Key),
     iv: u128,
     bases: &[u32],
     digits: &mut [u32],
 ) {
-    assert!(digits.len() == bases.len() && bases.len() <= MAX_DIGITS);
-    assert!(bases.iter().all(|&n| n <= CARDS));
+    assert!(digits.len() == bases.len() && fits(bases));
     let cipher = Cipher {
         key,
         aesni,
@@ -91,7 +96,7 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
         let here = _mm_xor_si128(at(u32::MAX, i), _mm_set1_epi8(-1));
         *t = _mm_or_si128(_mm_and_si128(*t, here), at(digit, i));
     }
-    // What the first block of a message is added to.
+    // The first block of a message is added to this.
     let start = aes.whiten(aes.load(cipher.iv));
     let mut index = 0;
     for step in 0..2 * l {
@@ -122,33 +127,23 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
     }
 }
 
+/// A card's key is the first 58 bits of its label, then its number: 64-bit lanes of `G` registers.
+/// A card that is not there is above all others.
+type Keys<const G: usize> = [__m512i; G];
+
 /// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`; `None` if
 /// two labels share their first 58 bits. `s` is the last block of the message before its
 /// encryption, whitened.
-///
-/// A card's key is the first 58 bits of its label, then its number. Keys are kept in order in
-/// the 64-bit lanes of `G` registers: a new one is put among them by a maximum and a minimum.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "at most 48 cards; keys are bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "at most 48 cards")]
 fn select<const INVERSE: bool, const G: usize>(
     aes: &aesni::Key,
     s: __m128i,
     n: u32,
     x: u32,
 ) -> Option<u32> {
-    let swap = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1);
-    let label_bits = _mm_set1_epi64x(-64);
-    // (label & label_bits) | card
-    let key = |block, card| {
-        _mm_ternarylogic_epi64::<0xea>(_mm_shuffle_epi8(block, swap), label_bits, card)
-    };
     let one = _mm_set1_epi64x(1);
-    // A card that is not there is above all others.
     let mut keys = [_mm512_set1_epi64(-1); G];
     let mut s = aes.next_whitened(s);
     let mut card = _mm_setzero_si128();
@@ -166,34 +161,89 @@ fn select<const INVERSE: bool, const G: usize>(
                 let keys = &mut keys[g as usize];
                 *keys = _mm512_mask_broadcastq_epi64(*keys, lane, new);
             } else {
-                let new = _mm512_broadcastq_epi64(new);
-                let mut lower = _mm512_setzero_si512();
-                for keys in &mut keys[..=g as usize] {
-                    // Each key's neighbour below, or zero.
-                    let below = _mm512_alignr_epi64::<7>(*keys, lower);
-                    lower = *keys;
-                    *keys = _mm512_min_epu64(*keys, _mm512_max_epu64(new, below));
-                }
+                insert(&mut keys[..=g as usize], new);
             }
             card = _mm_add_epi64(card, one);
         }
     }
+    // The last block is under way while the others are counted or compared.
     if INVERSE {
-        // The last card's key goes where the first that is not there was.
-        let (less, same) = count(&keys, mine);
+        let others = count(&keys, mine);
         let last = key(aes.encrypt_whitened(s), card);
-        let (less_last, same_last) = count(&keys, last);
-        let last_less = _mm_cvtsi128_si64(_mm_srli_epi64::<63>(_mm_sub_epi64(
-            _mm_srli_epi64::<1>(last),
-            _mm_srli_epi64::<1>(mine),
-        ))) as u32;
-        let last_same = u32::from(shared(last, mine));
-        let is_last = x == before;
-        let y = choose(is_last, less_last, less + last_less);
-        let same = choose(is_last, same_last + 1, same + last_same);
-        (same == 1).then_some(y)
+        place(&keys, others, mine, last, x == before)
     } else {
-        // What place x holds is the last key, kept between the two that hold x - 1 and x now.
+        let neighbours = Neighbours::at(&keys, x);
+        neighbours.between(key(aes.encrypt_whitened(s), card))
+    }
+}
+
+/// The key of a card with this label: `(label & label_bits) | card`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,avx2,sse4.1")]
+fn key(label: __m128i, card: __m128i) -> __m128i {
+    let swap = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1);
+    let label_bits = _mm_set1_epi64x(-64);
+    _mm_ternarylogic_epi64::<0xea>(_mm_shuffle_epi8(label, swap), label_bits, card)
+}
+
+/// Puts a new key among sorted ones. Each lane becomes the middle one of itself, its neighbour
+/// below and the new key: by a maximum and a minimum.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn insert(keys: &mut [__m512i], new: __m128i) {
+    let new = _mm512_broadcastq_epi64(new);
+    let mut lower = _mm512_setzero_si512();
+    for keys in keys {
+        // Each key's neighbour below, or zero.
+        let below = _mm512_alignr_epi64::<7>(*keys, lower);
+        lower = *keys;
+        *keys = _mm512_min_epu64(*keys, _mm512_max_epu64(new, below));
+    }
+}
+
+/// The place of the card whose key is `mine`. `others` counts all keys but the last against
+/// `mine`, for a card that is not the last; the last card is counted against all here.
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the sign of a difference"
+)]
+fn place<const G: usize>(
+    keys: &Keys<G>,
+    (less, same): (u32, u32),
+    mine: __m128i,
+    last: __m128i,
+    is_last: bool,
+) -> Option<u32> {
+    let (less_last, same_last) = count(keys, last);
+    let last_less = _mm_cvtsi128_si64(_mm_srli_epi64::<63>(_mm_sub_epi64(
+        _mm_srli_epi64::<1>(last),
+        _mm_srli_epi64::<1>(mine),
+    ))) as u32;
+    let last_same = u32::from(shared(last, mine));
+    let y = choose(is_last, less_last, less + last_less);
+    let same = choose(is_last, same_last + 1, same + last_same);
+    (same == 1).then_some(y)
+}
+
+/// The sorted keys at places `x - 1` and `x`, before the last one is put among them.
+struct Neighbours {
+    low: __m128i,
+    high: __m128i,
+    /// Two keys differ in their cards' numbers alone.
+    tie: bool,
+}
+
+impl Neighbours {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a mask of all ones or none"
+    )]
+    fn at<const G: usize>(keys: &Keys<G>, x: u32) -> Self {
         let mut high = _mm512_setzero_si512();
         let mut low = high;
         let mut lower = high;
@@ -205,15 +255,29 @@ fn select<const INVERSE: bool, const G: usize>(
             let here = u32::from(x / 8 == g as u32).wrapping_neg() as u8;
             high = _mm512_or_si512(high, _mm512_maskz_permutexvar_epi64(here, lane, keys));
             low = _mm512_or_si512(low, _mm512_maskz_permutexvar_epi64(here, lane, below));
-            // Neighbours that differ in their numbers alone; cards that are not there do not.
+            // Cards that are not there have equal keys, which are no tie.
             let differ = _mm512_xor_si512(keys, below);
             tie |= _mm512_cmplt_epu64_mask(differ, _mm512_set1_epi64(64))
                 & _mm512_test_epi64_mask(differ, differ);
         }
-        let (high, low) = (_mm512_castsi512_si128(high), _mm512_castsi512_si128(low));
-        let last = key(aes.encrypt_whitened(s), card);
-        let answer = _mm_min_epu64(_mm_max_epu64(last, low), high);
-        let tie = (tie != 0) | shared(last, low) | shared(last, high);
+        Self {
+            low: _mm512_castsi512_si128(low),
+            high: _mm512_castsi512_si128(high),
+            tie: tie != 0,
+        }
+    }
+
+    /// The card at place `x` once the last key is there: the middle one of the three.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a card is below 48"
+    )]
+    fn between(&self, last: __m128i) -> Option<u32> {
+        let answer = _mm_min_epu64(_mm_max_epu64(last, self.low), self.high);
+        let tie = self.tie | shared(last, self.low) | shared(last, self.high);
         (!tie).then_some(_mm_cvtsi128_si64(answer) as u32 & 63)
     }
 }
@@ -224,7 +288,7 @@ fn choose(first: bool, a: u32, b: u32) -> u32 {
     b ^ ((a ^ b) & u32::from(first).wrapping_neg())
 }
 
-/// Whether the first lanes have the same 58 bits of a label.
+/// True if the first lanes have the same 58 bits of a label.
 #[inline]
 #[target_feature(enable = "sse2")]
 #[expect(clippy::cast_sign_loss, reason = "keys are bits")]
@@ -232,10 +296,10 @@ fn shared(a: __m128i, b: __m128i) -> bool {
     (_mm_cvtsi128_si64(_mm_xor_si128(a, b)) as u64) < 64
 }
 
-/// How many keys are below `key`, and how many share its label.
+/// The number of keys below `key`, and of those that share its label.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-fn count<const G: usize>(keys: &[__m512i; G], key: __m128i) -> (u32, u32) {
+fn count<const G: usize>(keys: &Keys<G>, key: __m128i) -> (u32, u32) {
     let key = _mm512_broadcastq_epi64(key);
     let (mut less, mut same) = (0u64, 0u64);
     for (h, &k) in keys.iter().enumerate() {

@@ -1,65 +1,109 @@
-//! Every form of the rounds (vector registers, AES instructions, eight strings in step) against
-//! the portable form, which is their definition.
+//! Every backend of the rounds (vector registers, AES instructions, portable code, eight strings in
+//! step) against the definition of FF1 and FF3, which has the steps of SP 800-38G.
 
-use crate::{Ff1, Fpe, Tweaks, aes::Key};
+use crate::{
+    AesKey, AesSize, Error, Ff1, NumeralCipher, Tweaks,
+    aes::Key,
+    feistel::{DECRYPT, Direction, ENCRYPT},
+    ff1::definition::ff1 as ff1_definition,
+};
 use proptest::{collection::vec, prelude::*};
 use std::{boxed::Box, vec::Vec};
 
-/// A plan of one cipher in every form that this processor has, the portable one first.
-type Forms = Vec<(&'static str, Box<dyn Fpe>)>;
+/// A plan of one cipher on every backend that this processor has, after the definition.
+type Backends = Vec<(&'static str, Box<dyn NumeralCipher>)>;
 
-fn ff1(key: &[u8], radix: u32, len: usize, tweak_len: usize) -> Forms {
+/// The definition as a cipher: its radix, and a function of direction, tweak and numerals.
+struct Definition<F>(u32, F);
+
+impl<F: Fn(Direction, &[u8], &[u16]) -> Vec<u16>> NumeralCipher for Definition<F> {
+    fn radix(&self) -> u32 {
+        self.0
+    }
+    fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
+        x.copy_from_slice(&(self.1)(ENCRYPT, tweak, x));
+        Ok(())
+    }
+    fn decrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error> {
+        x.copy_from_slice(&(self.1)(DECRYPT, tweak, x));
+        Ok(())
+    }
+}
+
+fn ff1(key: &AesKey, radix: u32, len: usize, tweak_len: usize) -> Backends {
     let plan = |key| {
         let ff1 = Ff1::with_key(key, radix).unwrap().allow_small_domain();
         ff1.plan(len, tweak_len).unwrap()
     };
-    let (portable, native) = (plan(Key::portable(key)), plan(Key::new(key).unwrap()));
-    let mut forms: Forms = std::vec![("portable", Box::new(portable))];
-    #[cfg(target_arch = "x86_64")]
+    let owned = key.clone();
+    let definition = Definition(radix, move |forward, tweak: &[u8], x: &[u16]| {
+        if forward {
+            ff1_definition::<ENCRYPT>(&owned, radix, tweak, x)
+        } else {
+            ff1_definition::<DECRYPT>(&owned, radix, tweak, x)
+        }
+    });
+    let (portable, native) = (plan(Key::portable(key)), plan(Key::new(key)));
+    let mut backends: Backends = std::vec![
+        ("definition", Box::new(definition)),
+        ("portable", Box::new(portable))
+    ];
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
     {
         let mut native = native.clone();
         native.rounds = None;
-        forms.push(("AES instructions", Box::new(native)));
+        backends.push(("AES instructions", Box::new(native)));
     }
-    forms.push(("native", Box::new(native)));
-    forms
+    backends.push(("native", Box::new(native)));
+    backends
 }
 
 #[cfg(feature = "legacy-ff3")]
-fn ff3(key: &[u8], radix: u32, len: usize) -> Forms {
+fn ff3(key: &AesKey, radix: u32, len: usize) -> Backends {
+    use crate::ff3::definition::ff3 as ff3_definition;
     let cipher = crate::Ff3::new(key, radix).unwrap().allow_small_domain();
-    let reversed: Vec<u8> = key.iter().rev().copied().collect();
     let plan = |key| {
         let mut cipher = cipher.clone();
         cipher.key = key;
         cipher.plan(len).unwrap()
     };
-    let portable = plan(Key::portable(&reversed));
+    let owned = key.clone();
+    let definition = Definition(radix, move |forward, tweak: &[u8], x: &[u16]| {
+        if forward {
+            ff3_definition::<ENCRYPT>(&owned, radix, tweak, x)
+        } else {
+            ff3_definition::<DECRYPT>(&owned, radix, tweak, x)
+        }
+    });
+    let portable = plan(Key::portable(&key.reversed()));
     let native = cipher.plan(len).unwrap();
-    let mut forms: Forms = std::vec![("portable", Box::new(portable))];
-    #[cfg(target_arch = "x86_64")]
+    let mut backends: Backends = std::vec![
+        ("definition", Box::new(definition)),
+        ("portable", Box::new(portable))
+    ];
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
     {
         let mut native = native.clone();
         native.rounds = None;
-        forms.push(("AES instructions", Box::new(native)));
+        backends.push(("AES instructions", Box::new(native)));
     }
-    forms.push(("native", Box::new(native)));
-    forms
+    backends.push(("native", Box::new(native)));
+    backends
 }
 
-/// All forms make the same of `x`, in both directions, and each its own inverse.
-fn agree(forms: &Forms, tweak: &[u8], x: &[u16]) {
+/// All backends make the same of `x`, in both directions, and each its own inverse.
+fn agree(backends: &Backends, tweak: &[u8], x: &[u16]) {
     let (mut forward, mut backward) = (x.to_vec(), x.to_vec());
-    let (_, portable) = &forms[0];
-    portable.encrypt_numerals(tweak, &mut forward).unwrap();
-    portable.decrypt_numerals(tweak, &mut backward).unwrap();
-    for (name, form) in forms {
+    let (_, definition) = &backends[0];
+    definition.encrypt_numerals(tweak, &mut forward).unwrap();
+    definition.decrypt_numerals(tweak, &mut backward).unwrap();
+    for (name, backend) in backends {
         let mut y = x.to_vec();
-        form.encrypt_numerals(tweak, &mut y).unwrap();
+        backend.encrypt_numerals(tweak, &mut y).unwrap();
         assert_eq!(y, forward, "{name}: encrypt");
-        form.decrypt_numerals(tweak, &mut y).unwrap();
+        backend.decrypt_numerals(tweak, &mut y).unwrap();
         assert_eq!(y, x, "{name}: decrypt what was encrypted");
-        form.decrypt_numerals(tweak, &mut y).unwrap();
+        backend.decrypt_numerals(tweak, &mut y).unwrap();
         assert_eq!(y, backward, "{name}: decrypt");
     }
 }
@@ -74,7 +118,7 @@ fn half(radix: u32, bits: u32) -> usize {
 
 /// Fewest numerals of at least 100 values.
 fn min_len(radix: u32) -> usize {
-    Ff1::new(&[0; 16], radix)
+    Ff1::new(&AesKey::new_128(&[0; 16]), radix)
         .unwrap()
         .allow_small_domain()
         .min_len()
@@ -104,27 +148,27 @@ fn extremes(radix: u32, len: usize) -> [Vec<u16>; 3] {
 /// Every length to the end of what vector registers hold, odd and even, at each of [`RADICES`].
 #[test]
 fn every_length_of_the_edge_radices() {
-    let key = *b"a key: 16 bytes.";
+    let key = AesKey::new_128(b"a key: 16 bytes.");
     for radix in RADICES {
-        let narrow = 2 * half(radix, 32);
-        for len in min_len(radix)..=narrow.max(min_len(radix)) + 3 {
-            let forms = ff1(&key, radix, len, 8);
+        let small = 2 * half(radix, 32);
+        for len in min_len(radix)..=small.max(min_len(radix)) + 3 {
+            let backends = ff1(&key, radix, len, 8);
             for x in extremes(radix, len) {
-                agree(&forms, b"a tweak.", &x);
+                agree(&backends, b"a tweak.", &x);
             }
         }
         #[cfg(feature = "legacy-ff3")]
         for len in min_len(radix)..=2 * half(radix, 96) {
-            let forms = ff3(&key, radix, len);
+            let backends = ff3(&key, radix, len);
             for x in extremes(radix, len) {
-                agree(&forms, b"a tweak.", &x);
+                agree(&backends, b"a tweak.", &x);
             }
         }
     }
 }
 
-/// Without this the others would compare the portable form with itself.
-#[cfg(target_arch = "x86_64")]
+/// Without this the other tests would not reach the vector registers.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
 #[test]
 fn halves_to_2_26_go_through_vector_registers() {
     if sordino_cpu::Avx512Ifma::detect().is_none() || sordino_cpu::AesNi::detect().is_none() {
@@ -132,13 +176,15 @@ fn halves_to_2_26_go_through_vector_registers() {
     }
     for radix in RADICES {
         for len in min_len(radix)..=2 * half(radix, 26) {
-            let ff1 = Ff1::new(&[0; 16], radix).unwrap().allow_small_domain();
+            let ff1 = Ff1::new(&AesKey::new_128(&[0; 16]), radix)
+                .unwrap()
+                .allow_small_domain();
             let ff1 = ff1.plan(len, 0).unwrap();
             assert!(ff1.rounds.is_some(), "{radix} {len}");
             assert!(matches!(ff1.key, Key::AesNi(_)));
             #[cfg(feature = "legacy-ff3")]
             {
-                let ff3 = crate::Ff3::new(&[0; 16], radix).unwrap();
+                let ff3 = crate::Ff3::new(&AesKey::new_128(&[0; 16]), radix).unwrap();
                 let ff3 = ff3.allow_small_domain().plan(len).unwrap();
                 assert!(ff3.rounds.is_some(), "{radix} {len}");
                 assert!(matches!(ff3.key, Key::AesNi(_)));
@@ -147,15 +193,21 @@ fn halves_to_2_26_go_through_vector_registers() {
     }
 }
 
-fn key() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| vec(any::<u8>(), len))
+fn key() -> impl Strategy<Value = AesKey> {
+    let size = prop_oneof![
+        Just(AesSize::Aes128),
+        Just(AesSize::Aes192),
+        Just(AesSize::Aes256)
+    ];
+    (size, any::<[u8; 32]>())
+        .prop_map(|(size, key)| AesKey::from_slice(size, &key[..size.bytes()]).unwrap())
 }
 
 fn radix() -> impl Strategy<Value = u32> {
     prop_oneof![
         proptest::sample::select(&RADICES[..]),
         2u32..=65536,
-        // As many small ones as large ones.
+        // Small ones are as frequent as large ones.
         (1u32..=16, any::<u32>()).prop_map(|(bits, x)| (x >> (32 - bits)).max(2)),
     ]
 }
@@ -175,14 +227,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn ff1_on_narrow_halves((radix, x) in numerals(32, 2), key in key(), tweak in vec(any::<u8>(), 0..40), other: bool) {
+    fn ff1_on_small_halves((radix, x) in numerals(32, 2), key in key(), tweak in vec(any::<u8>(), 0..40), other: bool) {
         let tweak_len = if other { 8 } else { tweak.len() };
         agree(&ff1(&key, radix, x.len(), tweak_len), &tweak, &x);
     }
 
     #[cfg(feature = "legacy-ff3")]
     #[test]
-    fn ff3_on_narrow_halves((radix, x) in numerals(30, 0), key in key(), tweak: [u8; 8]) {
+    fn ff3_on_small_halves((radix, x) in numerals(30, 0), key in key(), tweak: [u8; 8]) {
         agree(&ff3(&key, radix, x.len()), &tweak, &x);
     }
 }
@@ -199,6 +251,12 @@ proptest! {
     #[test]
     fn ff3_on_all_halves((radix, x) in numerals(96, 0), key in key(), tweak: [u8; 8]) {
         agree(&ff3(&key, radix, x.len()), &tweak, &x);
+    }
+
+    #[test]
+    fn ff1_on_small_radices_and_awkward_lengths(radix in 2u32..12, len in 20usize..150, seed in vec(any::<u16>(), 150), key in key(), tweak in vec(any::<u8>(), 0..70)) {
+        let x: Vec<u16> = seed[..len].iter().map(|&x| u16::try_from(u32::from(x) % radix).unwrap()).collect();
+        agree(&ff1(&key, radix, len, 8), &tweak, &x);
     }
 
     #[test]
@@ -222,5 +280,15 @@ proptest! {
         prop_assert_eq!(&all, &plain);
         portable.encrypt_numerals_batch(Tweaks::One(&tweak), &mut all).unwrap();
         prop_assert_eq!(&all, &expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    /// Halves of many limbs, whose conversion is not quadratic.
+    #[test]
+    fn ff1_on_long_halves((radix, x) in numerals(127, 1500), key in key(), tweak in vec(any::<u8>(), 0..40)) {
+        agree(&ff1(&key, radix, x.len(), 8), &tweak, &x);
     }
 }

@@ -1,7 +1,6 @@
-//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks: on every
-//! processor whose AES is quicker with several blocks under way.
-//!
-//! Written lane by lane over arrays of eight, which compilers turn into vectors.
+//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable
+//! code and gains on every processor whose AES is quicker with several blocks under way: loops go
+//! over arrays of eight lanes, which compilers turn into vector instructions.
 
 use super::{
     RiffpeX,
@@ -16,7 +15,7 @@ use zeroize::Zeroizing;
 type Lanes = [i32; LANES];
 
 impl RiffpeX {
-    /// Whether strings go eight at a time.
+    /// True if strings may go eight at a time.
     pub(super) fn fits_eight(&self) -> bool {
         self.bytes_per_value == 16 && self.bases.iter().all(|&n| n <= SMALL)
     }

@@ -1,0 +1,66 @@
+//! Formats that cannot work are refused before they get a key.
+//!
+//! A text of one alphabet is read in one pass: every character either passes, or is a symbol of
+//! the alphabet, or is among the last ones and belongs to the check. Decryption finds the places
+//! that encryption filled only if a character's kind does not depend on the plaintext. So the
+//! passing characters may share no symbol with the alphabet or with the symbols that a check
+//! ends in, and each symbol of the alphabet must be one that the check covers.
+
+use super::{Format, Segment, Shape, slots::Text};
+use crate::{Error, SymbolSet};
+
+impl Format {
+    /// The reason why this format cannot work, if there is one.
+    pub(super) fn contradiction(&self) -> Result<(), Error> {
+        if let Some(option) = self.misplaced {
+            return Err(Error::FormatOption {
+                option,
+                format: self.shape.name(),
+            });
+        }
+        match &self.shape {
+            Shape::Text(text) => text.contradiction(),
+            Shape::Pattern(segments) => {
+                let encrypts = |segment: &Segment| matches!(segment, Segment::Encrypt(_, 1..));
+                if segments.iter().any(encrypts) {
+                    return Ok(());
+                }
+                Err(Error::Format {
+                    what: "no segment of the pattern is encrypted",
+                })
+            }
+            Shape::Ssn | Shape::Date(..) => Ok(()),
+        }
+    }
+}
+
+impl Text {
+    fn contradiction(&self) -> Result<(), Error> {
+        let in_alphabet = |symbol: &char| self.alphabet.numeral(u32::from(*symbol)).is_some();
+        if let Some(symbol) = self.pass.chars().find(in_alphabet) {
+            return Err(Error::FormatOverlap {
+                symbol,
+                first: SymbolSet::Alphabet,
+                second: SymbolSet::Pass,
+            });
+        }
+        let Some(check) = self.check else {
+            return Ok(());
+        };
+        if let Some(symbol) = self.pass.chars().find(|&symbol| check.ends_in(symbol)) {
+            return Err(Error::FormatOverlap {
+                symbol,
+                first: SymbolSet::Check,
+                second: SymbolSet::Pass,
+            });
+        }
+        if let Some(symbol) = self
+            .alphabet
+            .symbols()
+            .find(|&symbol| !check.covers(symbol))
+        {
+            return Err(Error::FormatUncovered { symbol });
+        }
+        Ok(())
+    }
+}
