@@ -1,14 +1,14 @@
 //! Bytes as CSV and as lines: no panic.
 #![no_main]
 
-use sordino_cli::fpe::{Column, Table, Transform, transform_csv, transform_lines};
-use sordino_fpe::Format;
+use sordino_cli::fpe::{Column, OnError, Table, Transform, transform_csv, transform_lines};
+use sordino_fpe::{AesKey, Format};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, data)) = data.split_first() else {
         return;
     };
-    let Ok(cipher) = Format::phone(0).cipher(&[7; 16]) else {
+    let Ok(cipher) = Format::phone(0).cipher(&AesKey::new_128(&[7; 16])) else {
         return;
     };
     let transform = Transform {
@@ -16,6 +16,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         encrypt: first & 1 == 0,
         tweak: Vec::new(),
         keep_empty: first & 2 == 0,
+        on_error: if first & 1 == 0 {
+            OnError::Keep
+        } else {
+            OnError::Stop
+        },
     };
     let table = Table {
         column: Column::Number(usize::from(first >> 4)),
@@ -23,6 +28,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         header: first & 8 == 0,
         delimiter: b',',
     };
-    let _ = transform_csv(&transform, &table, &mut &*data, &mut Vec::new());
-    let _ = transform_lines(&transform, &mut &*data, &mut Vec::new());
+    let _ = transform_csv(
+        &transform,
+        &table,
+        &mut &*data,
+        &mut Vec::new(),
+        &mut |_| (),
+    );
+    let _ = transform_lines(&transform, &mut &*data, &mut Vec::new(), &mut |_| ());
 });

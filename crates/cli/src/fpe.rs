@@ -1,23 +1,26 @@
-//! `sordino fpe`: its arguments, and what they set going.
+//! `sordino fpe`: its arguments, and the run that they describe.
 
 mod error;
 mod key;
 mod output;
+mod record;
 mod stream;
+mod table;
 
 pub use error::Error;
 pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
-pub use stream::{Column, Table, Transform, transform_csv, transform_lines};
+pub use stream::{OnError, Transform, transform_lines};
+pub use table::{Column, Table, transform_csv};
 
 use crate::Output;
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Destination;
 use serde::Serialize;
-use sordino_fpe::Format;
+use sordino_fpe::{AesSize, Format};
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, IsTerminal, Read},
+    io::{self, BufReader, ErrorKind, IsTerminal, Read, Write},
     path::PathBuf,
     time::Duration,
 };
@@ -40,9 +43,9 @@ enum Command {
         #[arg(long, value_enum, default_value = "256")]
         bits: Bits,
     },
-    /// Encrypt lines, or one column of a CSV file.
+    /// Encrypt lines, or one column of a CSV file. Everything else stays as it is, byte by byte.
     Encrypt(Fields),
-    /// Decrypt lines, or one column of a CSV file.
+    /// Decrypt lines, or one column of a CSV file. Everything else stays as it is, byte by byte.
     Decrypt(Fields),
 }
 
@@ -56,7 +59,7 @@ enum Bits {
     Aes256,
 }
 
-/// What to encrypt or decrypt, and with what.
+/// The values to encrypt or decrypt, with their key and format.
 #[derive(clap::Args, Debug)]
 struct Fields {
     /// The key file, as `keygen` makes it.
@@ -77,12 +80,16 @@ struct Fields {
     /// The CSV input has no header.
     #[arg(long, requires = "column")]
     no_header: bool,
-    /// What separates the CSV fields.
+    /// The separator of the CSV fields: one character of ASCII.
     #[arg(long, default_value = ",", requires = "column")]
     delimiter: char,
     /// Let empty fields pass.
     #[arg(long)]
     keep_empty: bool,
+    /// The way on from a value that the format refuses. Refused values are named on standard error,
+    /// by line and column.
+    #[arg(long, value_enum, default_value = "stop")]
+    on_error: OnError,
     /// Also take formats with fewer than a million values.
     #[arg(long)]
     allow_small_domain: bool,
@@ -94,10 +101,16 @@ struct Fields {
     output: Option<PathBuf>,
 }
 
-/// What was written, for scripts.
+/// The file that was written, for scripts.
 #[derive(Serialize)]
 struct Written {
     output: PathBuf,
+}
+
+/// A refused value that does not end the run, for scripts.
+#[derive(Serialize)]
+struct Refused {
+    refused: String,
 }
 
 /// Runs `sordino fpe`. The values are the output, where no file is named for them; so as JSON it
@@ -108,16 +121,16 @@ struct Written {
 pub fn run(args: Args, output: Output) -> Result<(), crate::Error> {
     let written = match args.command {
         Command::Keygen { output, bits } => {
-            let bytes = match bits {
-                Bits::Aes128 => 16,
-                Bits::Aes192 => 24,
-                Bits::Aes256 => 32,
+            let size = match bits {
+                Bits::Aes128 => AesSize::Aes128,
+                Bits::Aes192 => AesSize::Aes192,
+                Bits::Aes256 => AesSize::Aes256,
             };
-            generate_key(&output, bytes)?;
+            generate_key(&output, size)?;
             Some(output)
         }
-        Command::Encrypt(fields) => fields.run(true)?,
-        Command::Decrypt(fields) => fields.run(false)?,
+        Command::Encrypt(fields) => fields.run(true, output)?,
+        Command::Decrypt(fields) => fields.run(false, output)?,
     };
     match written.filter(|_| output.is_json()) {
         Some(file) => output.report(&Written { output: file }, String::new),
@@ -127,20 +140,32 @@ pub fn run(args: Args, output: Output) -> Result<(), crate::Error> {
 
 impl Fields {
     /// The file that was written, if one was named.
-    fn run(self, encrypt: bool) -> Result<Option<PathBuf>, Error> {
+    fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
+        match self.work(encrypt, report) {
+            // The reader of standard output has seen enough, as `head` does.
+            Err(Error::Stream(error))
+                if error.kind() == ErrorKind::BrokenPipe && self.output.is_none() =>
+            {
+                Ok(None)
+            }
+            done => done.map(|()| self.output),
+        }
+    }
+
+    fn work(&self, encrypt: bool, report: Output) -> Result<(), Error> {
         let key = read_key(&self.key_file)?;
-        let format = if self.allow_small_domain {
-            self.format.allow_small_domain()
-        } else {
-            self.format
-        };
-        let cipher = format.cipher(&key).map_err(Error::Parameters)?;
+        let mut format = self.format.clone();
+        if self.allow_small_domain {
+            format = format.allow_small_domain();
+        }
         let transform = Transform {
-            cipher,
+            cipher: format.cipher(&key).map_err(Error::Parameters)?,
             encrypt,
-            tweak: self.tweak.into_bytes(),
+            tweak: self.tweak.clone().into_bytes(),
             keep_empty: self.keep_empty,
+            on_error: self.on_error,
         };
+        let table = self.table()?;
         let (input, len): (Box<dyn Read>, _) = match &self.input {
             None => (Box::new(io::stdin().lock()), None),
             Some(path) => {
@@ -152,31 +177,48 @@ impl Fields {
         let progress = progress(len);
         let mut input = BufReader::new(progress.wrap_read(input));
         let mut output = Destination::new(self.output.clone())?;
-        let done = match self.column {
-            None => transform_lines(&transform, &mut input, &mut output),
-            Some(column) => {
-                let table = Table {
-                    column: Column::new(&column, !self.no_header)?,
-                    tweak_column: self
-                        .tweak_column
-                        .map(|name| Column::new(&name, !self.no_header))
-                        .transpose()?,
-                    header: !self.no_header,
-                    delimiter: u8::try_from(self.delimiter).map_err(|_| Error::Delimiter)?,
-                };
-                transform_csv(
-                    &transform,
-                    &table,
-                    &mut input as &mut dyn BufRead,
-                    &mut output,
-                )
-            }
+        let mut count = 0;
+        let mut refused = |error: &Error| {
+            count += 1;
+            progress.suspend(|| tell(report, error));
+        };
+        let done = match &table {
+            None => transform_lines(&transform, &mut input, &mut output, &mut refused),
+            Some(table) => transform_csv(&transform, table, &mut input, &mut output, &mut refused),
         };
         progress.finish_and_clear();
         done?;
-        output.finish()?;
-        Ok(self.output)
+        if count > 0 && self.on_error == OnError::Report {
+            return Err(Error::Refused { count });
+        }
+        output.finish()
     }
+
+    /// The columns, if the input is CSV.
+    fn table(&self) -> Result<Option<Table>, Error> {
+        let column = |name: &String| Column::new(name, !self.no_header);
+        let Some(name) = &self.column else {
+            return Ok(None);
+        };
+        Ok(Some(Table {
+            column: column(name)?,
+            tweak_column: self.tweak_column.as_ref().map(column).transpose()?,
+            header: !self.no_header,
+            delimiter: u8::try_from(self.delimiter).map_err(|_| Error::Delimiter)?,
+        }))
+    }
+}
+
+/// Names a refused value on standard error.
+fn tell(report: Output, error: &Error) {
+    let line = if report.is_json() {
+        let refused = error.to_string();
+        serde_json::to_string(&Refused { refused }).unwrap_or_default()
+    } else {
+        format!("sordino: {error}")
+    };
+    // With standard error closed there is no one left to tell.
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// A bar where the length is known, else a count; neither where standard error is no terminal.

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 use proptest::prelude::*;
-use sordino_cli::fpe::{Column, Error, Table, Transform, transform_csv, transform_lines};
+use sordino_cli::fpe::{Column, Error, OnError, Table, Transform, transform_csv, transform_lines};
 use std::{
     fs,
     io::Write,
@@ -16,10 +16,13 @@ mod command;
 fn transform(format: &str, encrypt: bool) -> Transform {
     let format: sordino_fpe::Format = format.parse().unwrap();
     Transform {
-        cipher: format.cipher(&[7; 32]).unwrap(),
+        cipher: format
+            .cipher(&sordino_fpe::AesKey::new_256(&[7; 32]))
+            .unwrap(),
         encrypt,
         tweak: b"tweak".to_vec(),
         keep_empty: false,
+        on_error: OnError::Stop,
     }
 }
 
@@ -35,13 +38,13 @@ fn table(column: Column) -> Table {
 
 fn lines(transform: &Transform, input: &[u8]) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
-    transform_lines(transform, &mut &*input, &mut out)?;
+    transform_lines(transform, &mut &*input, &mut out, &mut |_| ())?;
     Ok(out)
 }
 
 fn csv(transform: &Transform, table: &Table, input: &[u8]) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
-    transform_csv(transform, table, &mut &*input, &mut out)?;
+    transform_csv(transform, table, &mut &*input, &mut out, &mut |_| ())?;
     Ok(out)
 }
 
@@ -67,6 +70,112 @@ fn only_the_column_changes() {
         csv(&transform("pan", false), &table, &hidden).unwrap(),
         input.as_bytes()
     );
+}
+
+#[test]
+fn every_other_byte_comes_back() {
+    let table = table(Column::Name("card".into()));
+    let mark = "\u{feff}";
+    for input in [
+        "id,card\r\n1,4111111111111111\r\n2,4012888888881881\r\n".to_owned(),
+        format!("{mark}card,id\n4111111111111111,1\n"),
+        format!("{mark}\"card\",id\r\n\"4111111111111111\",\"1\"\r\n\r\n"),
+        "\n\nid,card\r\"1\",4111111111111111\r\r'2',\"4012888888881881\"".to_owned(),
+        "\"a\nb\",card\n\"x\"y,4111111111111111\n \"z\" ,4111111111111111\n".to_owned(),
+    ] {
+        let hidden = csv(&transform("pan", true), &table, input.as_bytes()).unwrap();
+        assert_ne!(hidden, input.as_bytes());
+        assert_eq!(hidden.len(), input.len());
+        let shown = csv(&transform("pan", false), &table, &hidden).unwrap();
+        assert_eq!(String::from_utf8(shown).unwrap(), input);
+    }
+    let input = format!("{mark}123456\r\n654321");
+    let hidden = lines(&transform("digits", true), input.as_bytes()).unwrap();
+    let shown = lines(&transform("digits", false), &hidden).unwrap();
+    assert_eq!(String::from_utf8(shown).unwrap(), input);
+}
+
+/// A result with a separator in it must get quotation marks, and keeps them: the value comes back,
+/// the marks remain.
+#[test]
+fn results_are_quoted_where_they_must_be() {
+    let table = table(Column::Number(0));
+    let mut added = 0;
+    for i in 0..200 {
+        let input = format!("value {i:03},next\n");
+        let hidden = csv(&transform("printable", true), &table, input.as_bytes()).unwrap();
+        let shown = csv(&transform("printable", false), &table, &hidden).unwrap();
+        let shown = String::from_utf8(shown).unwrap();
+        if shown != input {
+            assert_eq!(shown, format!("\"value {i:03}\",next\n"));
+            added += 1;
+        }
+    }
+    assert!((1..100).contains(&added), "{added}");
+}
+
+#[test]
+fn refused_values_are_reported_and_kept_or_left_out() {
+    let input = b"n,x\n1,123456\n2,12a456\n3\n4,654321\n5,\"1\"2\n6,\xff\n";
+    let table = table(Column::Name("x".into()));
+    let run = |on_error, encrypt, input: &[u8]| {
+        let transform = Transform {
+            on_error,
+            ..transform("digits", encrypt)
+        };
+        let (mut out, mut reports) = (Vec::new(), Vec::new());
+        let mut report = |error: &Error| reports.push(error.to_string());
+        let done = transform_csv(&transform, &table, &mut &*input, &mut out, &mut report);
+        (done, out, reports)
+    };
+    let expected = [
+        "line 3, column 2: symbol 2 does not belong to the alphabet or format",
+        "line 4: 1 fields, expected 2",
+        "line 6, column 2: text after the closing quotation mark",
+        "line 7, column 2: not UTF-8",
+    ];
+    let (done, kept, reports) = run(OnError::Keep, true, input);
+    assert!(done.is_ok());
+    assert_eq!(reports, expected);
+    assert!(kept.windows(8).any(|part| part == b"2,12a456") && kept.len() == input.len());
+    assert_eq!(run(OnError::Keep, false, &kept).1, input);
+    for on_error in [OnError::Skip, OnError::Report] {
+        let (done, left, reports) = run(on_error, true, input);
+        assert!(done.is_ok());
+        assert_eq!(reports, expected);
+        let shown = run(OnError::Stop, false, &left).1;
+        assert_eq!(shown, b"n,x\n1,123456\n4,654321\n");
+    }
+    let (done, _, reports) = run(OnError::Stop, true, input);
+    assert!(matches!(
+        done,
+        Err(Error::Value {
+            line: 3,
+            column: 2,
+            ..
+        })
+    ));
+    assert!(reports.is_empty());
+    // From an open quotation mark on no record can be told, so that nothing passes.
+    let open = b"n,x\n1,123456\n2,\"654321\n3,123456\n";
+    for on_error in [OnError::Stop, OnError::Keep, OnError::Skip] {
+        let (done, _, _) = run(on_error, true, open);
+        let message = done.unwrap_err().to_string();
+        let expected = "line 3, column 2: the quotation mark that opens the field is not closed";
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn delimiters_are_ascii_and_separate() {
+    for delimiter in [b'"', b'\r', b'\n', 0xe9] {
+        let table = Table {
+            delimiter,
+            ..table(Column::Number(0))
+        };
+        let error = csv(&transform("digits", true), &table, b"123456\n");
+        assert!(matches!(error, Err(Error::Delimiter)));
+    }
 }
 
 #[test]
@@ -163,10 +272,15 @@ proptest! {
         }
         let table = table(Column::Number(1));
         if let Ok(hidden) = csv(&encrypt, &table, &input) {
-            let shown = csv(&decrypt, &table, &hidden).unwrap();
-            // Quotes that are not needed go; from then on nothing changes.
-            let again = csv(&decrypt, &table, &csv(&encrypt, &table, &shown).unwrap()).unwrap();
-            prop_assert_eq!(again, shown);
+            prop_assert_eq!(csv(&decrypt, &table, &hidden).unwrap(), input.clone());
+        }
+        // Refused values that are kept come back too, and everything around them.
+        let keep = |encrypt| Transform { on_error: OnError::Keep, ..transform("digits", encrypt) };
+        let (encrypt, decrypt) = (keep(true), keep(false));
+        let hidden = lines(&encrypt, &input).unwrap();
+        prop_assert_eq!(lines(&decrypt, &hidden).unwrap(), input.clone());
+        if let Ok(hidden) = csv(&encrypt, &table, &input) {
+            prop_assert_eq!(csv(&decrypt, &table, &hidden).unwrap(), input);
         }
     }
 }
@@ -249,4 +363,75 @@ fn the_command_works_and_leaves_good_files_alone() {
         !out.status.success() && message.contains("not a key file") && !message.contains("secret")
     );
     fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_run_goes_on_over_refused_values_if_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let common = ["fpe", "encrypt", "--key-file", "k", "--format", "digits"];
+        sordino(
+            folder.path(),
+            &[&common, args].concat(),
+            b"123456\nx\n12\n654321\n",
+        )
+    };
+    let made = sordino(folder.path(), &["fpe", "keygen", "--output", "k"], b"");
+    assert!(made.status.success());
+    let out = run(&["--on-error", "skip"]);
+    let errors = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(
+        (out.status.code(), out.stdout.len()),
+        (Some(0), 14),
+        "{errors}"
+    );
+    assert!(errors.contains("line 2, column 1") && errors.contains("line 3, column 1"));
+    let out = run(&["--on-error", "report", "--output", "out"]);
+    let errors = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(errors.contains("line 3, column 1") && errors.contains("2 values were refused"));
+    assert!(!folder.path().join("out").exists());
+    let out = run(&["--on-error", "keep", "--json", "--output", "out"]);
+    assert_eq!(out.status.code(), Some(0));
+    let errors = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        errors
+            .lines()
+            .all(|line| line.starts_with("{\"refused\":\"line "))
+    );
+    let kept = fs::read_to_string(folder.path().join("out")).unwrap();
+    assert_eq!(
+        kept.lines().skip(1).take(2).collect::<Vec<_>>(),
+        ["x", "12"]
+    );
+}
+
+/// The reader of standard output goes away early, like `head`.
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = sordino(folder.path(), &["fpe", "keygen", "--output", "k"], b"");
+    assert!(made.status.success());
+    fs::write(folder.path().join("in"), "123456\n".repeat(300_000)).unwrap();
+    let args = [
+        "fpe",
+        "encrypt",
+        "--key-file",
+        "k",
+        "--format",
+        "digits",
+        "--input",
+        "in",
+    ];
+    let mut child = command::sordino()
+        .args(args)
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&out.stderr), "");
+    assert_eq!(out.status.code(), Some(0));
 }

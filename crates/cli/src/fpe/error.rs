@@ -1,11 +1,11 @@
-//! Why `sordino fpe` stopped.
+//! Reasons for `sordino fpe` to stop.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// Why `sordino fpe` stopped. No message holds a value or a key.
+/// The reason why `sordino fpe` stopped. No message holds a value or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Standard input or output could not be read or written.
@@ -29,8 +29,8 @@ pub enum Error {
     /// Key and format do not fit.
     #[error("{0}")]
     Parameters(sordino_fpe::Error),
-    /// The delimiter is not a character of one byte.
-    #[error("the delimiter is to be one character of ASCII")]
+    /// The delimiter cannot separate fields.
+    #[error("the delimiter is to be one character of ASCII, no quotation mark and no line end")]
     Delimiter,
     /// There is no such column.
     #[error("the input has no column {column}")]
@@ -45,7 +45,7 @@ pub enum Error {
         line: u64,
         /// The field, from 1.
         column: usize,
-        /// Why.
+        /// The reason.
         source: sordino_fpe::Error,
     },
     /// A value is not UTF-8.
@@ -66,7 +66,29 @@ pub enum Error {
         /// Fields of the first record.
         expected: u64,
     },
-    /// A line is too long to be a value.
+    /// A quotation mark opens a field and is not closed, so that no record can be told from there.
+    #[error("line {line}, column {column}: the quotation mark that opens the field is not closed")]
+    Quote {
+        /// The line of the quotation mark, from 1.
+        line: u64,
+        /// The field, from 1.
+        column: usize,
+    },
+    /// There is text between a closing quotation mark and the end of its field.
+    #[error("line {line}, column {column}: text after the closing quotation mark")]
+    AfterQuote {
+        /// The line, from 1.
+        line: u64,
+        /// The field, from 1.
+        column: usize,
+    },
+    /// Values were refused, and have been reported one by one.
+    #[error("{count} values were refused")]
+    Refused {
+        /// Refused values.
+        count: u64,
+    },
+    /// A line is too long to be a value, or a record to be held in memory.
     #[error("line {line}: longer than {max} bytes")]
     LineLength {
         /// The line, from 1.

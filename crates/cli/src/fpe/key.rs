@@ -2,6 +2,7 @@
 
 use super::Error;
 use rand::{TryRng, rngs::SysRng};
+use sordino_fpe::{AesKey, AesSize};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Write},
@@ -9,7 +10,7 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// What a key file begins with; the key follows in lower-case hex.
+/// The beginning of a key file; the key follows in lower-case hex.
 pub const KEY_FILE_PREFIX: &str = "sordino-fpe-key-1:";
 
 /// Longer than any key file.
@@ -19,7 +20,7 @@ const MAX_FILE: u64 = 128;
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is not a key file.
-pub fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     let mut text = Zeroizing::new(Vec::with_capacity(256));
     let file = File::open(path).map_err(Error::at(path))?;
     file.take(MAX_FILE)
@@ -28,21 +29,23 @@ pub fn read_key(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     parse(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
 }
 
-fn parse(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+/// The key of a key file, whose size is that of its digits.
+fn parse(text: &[u8]) -> Option<AesKey> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let digits = text.strip_prefix(KEY_FILE_PREFIX.as_bytes())?;
     let upper = digits.iter().any(u8::is_ascii_uppercase);
     let key = Zeroizing::new(hex::decode(digits).ok()?);
-    (!upper && matches!(key.len(), 16 | 24 | 32)).then_some(key)
+    let size = AesSize::from_bytes(key.len()).filter(|_| !upper)?;
+    AesKey::from_slice(size, &key).ok()
 }
 
-/// Writes a new key of 16, 24 or 32 bytes to a file that does not exist yet.
+/// Writes a new key of this size to a file that does not exist yet.
 ///
 /// # Errors
 /// [`Error::File`] if it exists or cannot be written.
-pub fn generate_key(path: &Path, bytes: usize) -> Result<(), Error> {
-    let mut key = Zeroizing::new(vec![0; bytes]);
+pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
+    let mut key = Zeroizing::new(vec![0; size.bytes()]);
     SysRng
         .try_fill_bytes(&mut key)
         .map_err(|error| Error::Stream(io::Error::other(error)))?;
@@ -71,7 +74,7 @@ mod tests {
             let text = format!("{KEY_FILE_PREFIX}{}", "0a".repeat(bytes));
             for end in ["", "\n", "\r\n"] {
                 let key = parse(format!("{text}{end}").as_bytes()).unwrap();
-                assert_eq!(*key, vec![10; bytes]);
+                assert_eq!(key.size().bytes(), bytes);
             }
             for wrong in [
                 text.to_uppercase(),

@@ -1,0 +1,167 @@
+//! One column of a CSV file.
+
+use super::{
+    Error, Transform,
+    record::{Record, field},
+    stream::after_mark,
+};
+use std::io::{BufRead, Write};
+use zeroize::Zeroizing;
+
+/// A column by name or by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Its name in the header.
+    Name(String),
+    /// Its number from 0.
+    Number(usize),
+}
+
+impl Column {
+    /// A name where there is a header, else a number from 1.
+    ///
+    /// # Errors
+    /// [`Error::NoColumn`] for what is no such number.
+    pub fn new(text: &str, header: bool) -> Result<Self, Error> {
+        if header {
+            return Ok(Self::Name(text.into()));
+        }
+        let number = text
+            .parse()
+            .ok()
+            .and_then(|number: usize| number.checked_sub(1));
+        number.map(Self::Number).ok_or_else(|| Error::NoColumn {
+            column: text.into(),
+        })
+    }
+
+    /// Its number among the fields of the first record.
+    fn find(&self, first: &Record) -> Result<usize, Error> {
+        let (found, column) = match self {
+            Self::Name(name) => {
+                let is_name = |&i: &usize| {
+                    let field = first.value(i);
+                    field.is_ok_and(|field| *field == *name.as_bytes())
+                };
+                ((0..first.len()).find(is_name), name.clone())
+            }
+            Self::Number(number) => {
+                let found = (*number < first.len()).then_some(*number);
+                (found, (number + 1).to_string())
+            }
+        };
+        found.ok_or(Error::NoColumn { column })
+    }
+}
+
+/// The part of a CSV file that is worked on.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The column of the values.
+    pub column: Column,
+    /// The column of the records' own tweaks.
+    pub tweak_column: Option<Column>,
+    /// True if the first record is a header.
+    pub header: bool,
+    /// The separator of the fields: a character of ASCII, but no quotation mark and no line end.
+    pub delimiter: u8,
+}
+
+/// Columns and number of fields, as the first record has them.
+struct Layout {
+    column: usize,
+    tweak: Option<usize>,
+    fields: usize,
+}
+
+impl Table {
+    fn layout(&self, first: &Record) -> Result<Layout, Error> {
+        let tweak = self.tweak_column.as_ref().map(|column| column.find(first));
+        Ok(Layout {
+            column: self.column.find(first)?,
+            tweak: tweak.transpose()?,
+            fields: first.len(),
+        })
+    }
+
+    /// The new field of a record, as it is to be written.
+    fn work(
+        &self,
+        transform: &Transform,
+        layout: &Layout,
+        record: &Record,
+    ) -> Result<Zeroizing<String>, Error> {
+        if record.len() != layout.fields {
+            return Err(Error::Fields {
+                line: record.line(),
+                found: record.len() as u64,
+                expected: layout.fields as u64,
+            });
+        }
+        let own = layout.tweak.map(|tweak| record.value(tweak)).transpose()?;
+        let own = own.unwrap_or_default();
+        let value = record.value(layout.column)?;
+        let result = transform.value(&own, &value, record.line(), layout.column + 1)?;
+        let quoted = record.is_quoted(layout.column);
+        Ok(Zeroizing::new(
+            field(&result, quoted, self.delimiter).into_owned(),
+        ))
+    }
+}
+
+/// One column of CSV (RFC 4180). All other bytes stay as they are: fields, quotation marks, blank
+/// lines, line ends, a byte-order mark. The column's own fields keep their quotation marks, and
+/// get some where the result needs them. Errors of records go to `refused`, unless
+/// [`Transform::on_error`] is [`super::OnError::Stop`].
+///
+/// # Errors
+/// [`Error::Value`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line;
+/// [`Error::Quote`], [`Error::LineLength`], after which no record can be told; [`Error::NoColumn`];
+/// [`Error::Delimiter`]; [`Error::Stream`].
+pub fn transform_csv(
+    transform: &Transform,
+    table: &Table,
+    input: &mut dyn BufRead,
+    output: &mut impl Write,
+    refused: &mut dyn FnMut(&Error),
+) -> Result<(), Error> {
+    let delimiter = table.delimiter;
+    if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\r' | b'\n') {
+        return Err(Error::Delimiter);
+    }
+    let mut input = after_mark(input, output)?;
+    let mut record = Record::default();
+    let mut layout = None;
+    while record.read(&mut input, delimiter)? {
+        // Blank lines at the end.
+        if record.len() == 0 {
+            output.write_all(record.bytes())?;
+            continue;
+        }
+        let layout = match &mut layout {
+            Some(layout) => &*layout,
+            none => {
+                let found = none.insert(table.layout(&record)?);
+                if table.header {
+                    output.write_all(record.bytes())?;
+                    continue;
+                }
+                found
+            }
+        };
+        match table.work(transform, layout, &record) {
+            Ok(result) => {
+                let (before, after) = record.around(layout.column);
+                for part in [before, result.as_bytes(), after] {
+                    output.write_all(part)?;
+                }
+            }
+            Err(error) => {
+                if transform.refuse(error, refused)? {
+                    output.write_all(record.bytes())?;
+                }
+            }
+        }
+    }
+    Ok(output.flush()?)
+}
