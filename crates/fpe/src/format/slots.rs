@@ -53,14 +53,23 @@ impl Text {
                 last.ok_or(Error::Symbol { index: text.len() })?
             }
         };
-        // Every character that does not pass is a symbol; the last of them are the check.
-        let mut body: Vec<usize> = (0..end).filter(|&i| !self.pass.contains(text[i])).collect();
+        // Every character that does not pass is a symbol; the last of them are the check, which
+        // alone may have symbols that are not of the alphabet.
+        let (mut body, mut strangers) = (Vec::with_capacity(end), Vec::new());
+        for (index, &c) in text[..end].iter().enumerate() {
+            if self.alphabet.numeral(c.into()).is_none() {
+                if self.pass.contains(c) {
+                    continue;
+                }
+                strangers.push(index);
+            }
+            body.push(index);
+        }
         let found = body.len();
         let tail = body.split_off(found.saturating_sub(self.check.map_or(0, Check::width)));
-        let in_alphabet = |&i: &usize| self.alphabet.numeral(text[i].into()).is_some();
-        let in_check = |&i: &usize| self.check.is_some_and(|check| check.ends_in(text[i]));
-        let stranger = body.iter().find(|i| !in_alphabet(i));
-        if let Some(&index) = stranger.or_else(|| tail.iter().find(|i| !in_check(i))) {
+        let in_check = |c| self.check.is_some_and(|check| check.ends_in(c));
+        let belongs = |i: &&usize| tail.contains(i) && in_check(text[**i]);
+        if let Some(&index) = strangers.iter().find(|i| !belongs(i)) {
             return Err(Error::Symbol { index });
         }
         let kept = self.keep_prefix.saturating_add(self.keep_suffix);
