@@ -86,7 +86,7 @@ struct Report<'a> {
     k: usize,
     searches: usize,
     threads: usize,
-    /// What downloading everything moves, for comparison.
+    /// The bytes of downloading everything, for comparison.
     bytes_download_all: u64,
     measured: &'a [Measured],
 }

@@ -1,4 +1,4 @@
-//! Why a command stopped, and the exit code that says so to scripts.
+//! The reasons why a command stopped, and the exit codes that say so to scripts.
 
 use std::{
     io,
@@ -10,15 +10,19 @@ use sordino_search::{Error as Search, vectors};
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
-/// A command could not do its work. Usage errors are 2, from clap.
+/// A command could not do its work.
 pub const FAILURE: u8 = 1;
+/// Wrong usage.
+pub const USAGE: u8 = 2;
 /// A signature, a digest or a version is wrong: the index, a file or the server is not to be
 /// trusted.
 pub const INTEGRITY: u8 = 3;
 /// The server cannot be reached, or refused.
 pub const SERVER: u8 = 4;
+/// Ctrl-C: the number that shells give to whoever ends by it.
+pub const INTERRUPTED: u8 = 130;
 
-/// Why a command stopped. No message holds a secret, a query or a score.
+/// The reason why a command stopped. No message holds a secret, a query or a score.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,7 +31,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's words.
         source: io::Error,
     },
     /// Standard input or output could not be read or written.
@@ -38,7 +42,7 @@ pub enum Error {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A key file is of another kind.
@@ -46,26 +50,34 @@ pub enum Error {
     KeyKind {
         /// The file.
         path: PathBuf,
-        /// What it holds.
+        /// Its content.
         found: &'static str,
-        /// What was needed.
+        /// The kind that was needed.
         expected: &'static str,
     },
     /// The system has no randomness.
     #[error("the system's random generator: {0}")]
     Random(String),
-    /// What is being searched or built.
+    /// The index changed whenever it was being read.
+    #[error(
+        "the index changed again and again while it was being read (it is at version {version} now): try again later"
+    )]
+    Changing {
+        /// The version that the server has.
+        version: u64,
+    },
+    /// An index, or a search of it.
     #[error(transparent)]
-    Search(#[from] Search),
+    Search(Search),
     /// Something of a file of vectors.
     #[error("{path}: {source}", path = path.display())]
     Vectors {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         source: vectors::Error,
     },
-    /// What goes over the network.
+    /// An error of the network.
     #[error(transparent)]
     Net(#[from] sordino_net::Error),
     /// Format-preserving encryption.
@@ -74,6 +86,22 @@ pub enum Error {
     /// Arguments that do not go together.
     #[error("{0}")]
     Arguments(String),
+    /// Arguments that cannot be read.
+    #[error("{0}")]
+    Usage(String),
+    /// Ctrl-C.
+    #[error("interrupted: results so far are complete")]
+    Interrupted,
+}
+
+impl From<Search> for Error {
+    /// Names what a user can do something about.
+    fn from(error: Search) -> Self {
+        match error {
+            Search::Stale { serving, .. } => Self::Changing { version: serving },
+            error => Self::Search(error),
+        }
+    }
 }
 
 impl Error {
@@ -96,10 +124,39 @@ impl Error {
         }
     }
 
-    /// What the process ends with.
+    /// The same work, done anew, may well succeed a little later.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Net(error) => error.is_passing(),
+            Self::Search(Search::Transport(error)) => error
+                .downcast_ref()
+                .is_some_and(sordino_net::Error::is_passing),
+            _ => false,
+        }
+    }
+
+    /// Whoever read the output has closed it.
+    #[must_use]
+    pub fn is_closed_output(&self) -> bool {
+        let error: &dyn std::error::Error = match self {
+            Self::Stream(error) => error,
+            Self::Fpe(error) => error,
+            _ => return false,
+        };
+        let mut sources = std::iter::successors(Some(error), |error| error.source());
+        sources.any(|error| {
+            let error = error.downcast_ref::<io::Error>();
+            error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        })
+    }
+
+    /// The code that the process ends with.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Usage(_) => USAGE,
+            Self::Interrupted => INTERRUPTED,
+            Self::Changing { .. } => SERVER,
             Self::Search(error) => search_code(error),
             Self::Net(error) => net_code(error),
             _ => FAILURE,
@@ -135,7 +192,12 @@ fn search_code(error: &Search) -> u8 {
 
 fn net_code(error: &Net) -> u8 {
     match error {
-        Net::Connect(_) | Net::Refused(_) | Net::Status { .. } | Net::Deadline { .. } => SERVER,
+        Net::Connect(_)
+        | Net::Unreachable(_)
+        | Net::Broken(_)
+        | Net::Refused(_)
+        | Net::Status { .. }
+        | Net::Deadline { .. } => SERVER,
         Net::Reply(_) => INTEGRITY,
         _ => FAILURE,
     }

@@ -49,12 +49,12 @@ enum Command {
 enum New {
     /// The owner's secret: builds, changes and signs indexes, and reads them. Keep a copy offline.
     Owner {
-        /// Where to write it, readable by you alone.
+        /// The file to write, readable by you alone.
         output: PathBuf,
     },
     /// A reader's secret: searches and checks, and cannot sign.
     Reader {
-        /// Where to write it, readable by you alone.
+        /// The file to write, readable by you alone.
         output: PathBuf,
         /// The owner's key file.
         #[arg(long, value_name = "OWNER_KEY")]
@@ -62,7 +62,7 @@ enum New {
     },
     /// The owner's public key: checks an index. It is all that a server needs.
     Public {
-        /// Where to write it.
+        /// The file to write.
         output: PathBuf,
         /// The owner's or a reader's key file.
         #[arg(long, value_name = "KEY")]
@@ -70,12 +70,12 @@ enum New {
     },
     /// A client's secret, with which it signs its requests to a server.
     Client {
-        /// Where to write it, readable by you alone.
+        /// The file to write, readable by you alone.
         output: PathBuf,
     },
     /// The public half of a client's key, which a server lists.
     ClientPublic {
-        /// Where to write it.
+        /// The file to write.
         output: PathBuf,
         /// The client's key file.
         #[arg(long, value_name = "CLIENT_KEY")]
@@ -83,7 +83,7 @@ enum New {
     },
 }
 
-/// What is said of a key file.
+/// The report of a key file.
 #[derive(Serialize)]
 struct Shown {
     file: PathBuf,

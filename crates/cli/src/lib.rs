@@ -1,20 +1,24 @@
 #![doc = include_str!("../README.md")]
 
+pub mod arguments; // of the whole command
 pub mod bench; // every mode measured on the same vectors
 pub mod completions; // scripts for shells
 pub mod fpe; // format-preserving encryption of lines and columns
 pub mod index; // indexes on disk
 pub mod keys; // key files
-pub mod plan; // what each mode costs
+pub mod log; // events on standard error
+pub mod plan; // the costs of each mode
 pub mod query; // searches
 pub mod serve; // the server
 
 mod error;
 mod mode;
 mod output;
+mod patience;
 mod random;
 
-pub use error::{Error, FAILURE, INTEGRITY, SERVER, SUCCESS};
+pub use arguments::{Arguments, Command};
+pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};
 pub use output::Output;
 
 use random::random;

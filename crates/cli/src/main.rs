@@ -1,58 +1,36 @@
 //! The command line of Sordino.
 
-use clap::{CommandFactory, Parser, Subcommand};
-use sordino_cli::{Output, bench, completions, fpe, index, keys, plan, query, serve};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use sordino_cli::{
+    Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, plan, query,
+    serve,
+};
 use std::process::ExitCode;
 
-/// Private vector search, and format-preserving encryption.
-///
-/// Exit codes: 0 done; 1 it could not be done; 2 wrong usage; 3 a signature, digest or version is
-/// wrong, so the index, file or server is not to be trusted; 4 the server cannot be reached, or
-/// refused.
-#[derive(Parser)]
-#[command(name = "sordino", version, after_help = EXAMPLES)]
-struct Cli {
-    /// Print results as one JSON object a line, and errors as JSON on standard error.
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(subcommand)]
-    command: Command,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  sordino keys new owner owner.key
-  sordino keys new reader reader.key --from owner.key
-  sordino keys new public owner.pub --from owner.key
-  sordino plan --data base.npy
-  sordino index build base.npy --output base.index --key owner.key
-  sordino serve base.index --key owner.pub --listen 127.0.0.1:7700 --plaintext --anyone
-  sordino query --connect http://127.0.0.1:7700 --key reader.key --file queries.npy";
-
-#[derive(Subcommand)]
-enum Command {
-    /// Make and inspect keys.
-    Keys(keys::Args),
-    /// What each mode costs for your numbers.
-    Plan(plan::Args),
-    /// Build, inspect and change an index.
-    Index(index::Args),
-    /// Serve an index.
-    Serve(serve::Args),
-    /// Search an index, on a server or in this process.
-    Query(query::Args),
-    /// Measure the modes: recall, time, bytes.
-    Bench(bench::Args),
-    /// Format-preserving encryption of lines and CSV columns.
-    Fpe(fpe::Args),
-    /// A script that lets your shell complete commands.
-    Completions(completions::Args),
-}
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let output = Output::new(cli.json);
-    let result = match cli.command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let output = Output::new(arguments.json);
+    match run(arguments, output) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the output has seen enough, as `head` has.
+        Err(error) if error.is_closed_output() => ExitCode::SUCCESS,
+        Err(error) => {
+            output.failed(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
+    match &arguments.command {
+        Command::Serve(args) => log::start(Some(args.log())),
+        _ => log::start(None),
+    }
+    match arguments.command {
         Command::Keys(args) => keys::run(args, output),
         Command::Plan(args) => plan::run(&args, output),
         Command::Index(args) => index::run(args, output),
@@ -60,13 +38,22 @@ fn main() -> ExitCode {
         Command::Query(args) => query::run(&args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Fpe(args) => fpe::run(args, output),
-        Command::Completions(args) => completions::run(&args, &mut Cli::command()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output.failed(&error);
-            ExitCode::from(error.exit_code())
-        }
+        Command::Completions(args) => completions::run(&args, &mut Arguments::command()),
     }
+}
+
+/// Help and the version are what was asked for; the rest is wrong usage, in JSON where that was
+/// asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if !asked && std::env::args_os().any(|arg| arg == "--json") {
+        Output::new(true).failed(&Error::Usage(error.to_string().trim_end().to_owned()));
+        return ExitCode::from(sordino_cli::USAGE);
+    }
+    // A closed terminal has no use for it.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(sordino_cli::USAGE))
 }

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// How an index is searched.
+/// A way to search an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// The server sees neither vectors nor queries, and scores all vectors.

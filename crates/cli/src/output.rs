@@ -1,4 +1,4 @@
-//! What a command says: text for people on a terminal, or one JSON object for scripts.
+//! The words of a command: text for people on a terminal, or one JSON object for scripts.
 
 use crate::Error;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,11 +8,15 @@ use std::{
     time::Duration,
 };
 
-/// How a command says what it did.
+/// The form in which a command reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     json: bool,
 }
+
+/// Bars of work whose length is not known: with a count, and without.
+const COUNTING: &str = "{spinner} {human_pos} {msg} [{elapsed}]";
+const WORKING: &str = "{spinner} {msg} [{elapsed}]";
 
 #[derive(Serialize)]
 struct Failure {
@@ -27,7 +31,7 @@ impl Output {
         Self { json }
     }
 
-    /// Whether it is JSON.
+    /// True for JSON.
     #[must_use]
     pub fn is_json(self) -> bool {
         self.json
@@ -74,6 +78,14 @@ impl Output {
         }
     }
 
+    /// Turns a bar whose length has been reached into one for work without a length.
+    pub(crate) fn working(self, bar: &ProgressBar, what: &'static str) {
+        if let Ok(style) = ProgressStyle::with_template(WORKING) {
+            bar.set_style(style);
+        }
+        bar.set_message(what);
+    }
+
     /// A bar on standard error, if that is a terminal; without a length, a count.
     #[must_use]
     pub fn progress(self, len: Option<u64>, what: &'static str) -> ProgressBar {
@@ -85,10 +97,7 @@ impl Output {
                 ProgressBar::new(len),
                 "{bar:32} {human_pos}/{human_len} {msg} [{elapsed}, {eta} to go]",
             ),
-            None => (
-                ProgressBar::new_spinner(),
-                "{spinner} {human_pos} {msg} [{elapsed}]",
-            ),
+            None => (ProgressBar::new_spinner(), COUNTING),
         };
         let bar = bar.with_message(what);
         bar.enable_steady_tick(Duration::from_millis(200));

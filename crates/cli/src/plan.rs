@@ -58,7 +58,7 @@ struct Planned {
     queries: u64,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
-    /// What payloads cost; it is part of every mode's figures.
+    /// The cost of payloads; it is part of every mode's figures.
     payloads: Option<Payloads>,
 }
 

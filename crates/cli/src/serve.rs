@@ -1,7 +1,7 @@
 //! `sordino serve`: an index, to clients on a network.
 
-use crate::{Error, Output, keys};
-use clap::Args as ClapArgs;
+use crate::{Error, Output, keys, log};
+use clap::{ArgGroup, Args as ClapArgs};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
@@ -9,18 +9,25 @@ use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
 use sordino_search::keys::OwnerPublicKey;
 use sordino_search::manifest::{Manifest, SignedManifest};
 use sordino_search::{Index, Server};
-use std::{fs, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    net::{SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use zeroize::Zeroizing;
 
-/// How often it is looked whether the index has changed, or the server is to stop.
+/// The pause between looks at the index, which may have changed, and at the signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long it waits before it tries again to open an index that is damaged.
+/// The pause before it tries again to open an index that is damaged.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Arguments of `sordino serve`.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
+#[command(group(ArgGroup::new("askers").args(["clients", "anyone"]).required(true)))]
 pub struct Args {
     /// The index.
     #[arg(value_name = "INDEX")]
@@ -28,16 +35,11 @@ pub struct Args {
     /// The owner's public key: an index that the owner did not sign is not served.
     #[arg(long, value_name = "PUBLIC_KEY")]
     key: PathBuf,
-    /// Where to listen; port 0 for one that is free.
-    #[arg(long, default_value = "127.0.0.1:7700")]
+    /// The address to listen on, HOST:PORT; port 0 for one that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = address)]
     listen: SocketAddr,
     /// The server's certificate chain, in PEM.
-    #[arg(
-        long,
-        value_name = "PEM",
-        requires = "cert_key",
-        required_unless_present = "plaintext"
-    )]
+    #[arg(long, value_name = "PEM", requires = "cert_key")]
     cert: Option<PathBuf>,
     /// The certificate's private key, in PEM.
     #[arg(long, value_name = "PEM", requires = "cert")]
@@ -46,17 +48,13 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["cert", "cert_key"])]
     plaintext: bool,
     /// Answer this client, by its public key; may be given several times.
-    #[arg(
-        long = "client",
-        value_name = "CLIENT_PUBLIC_KEY",
-        required_unless_present = "anyone"
-    )]
+    #[arg(long = "client", value_name = "CLIENT_PUBLIC_KEY")]
     clients: Vec<PathBuf>,
     /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
     #[arg(long, conflicts_with = "clients")]
     anyone: bool,
-    /// Give metrics out on this address, in the clear, at /metrics.
-    #[arg(long, value_name = "ADDRESS")]
+    /// Give metrics out on this address, in the clear, at /metrics; /health says whether it serves.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
     /// Connections at a time.
     #[arg(long, default_value_t = 256)]
@@ -74,6 +72,16 @@ pub struct Args {
     /// Requests per second of one client key.
     #[arg(long, default_value_t = 100.0)]
     rate_per_key: f64,
+    /// Requests per second of one address: with --anyone of all, else of those that prove no key.
+    #[arg(long, default_value_t = 500.0)]
+    rate_per_address: f64,
+    /// Requests answered at a time. A client, or an address with --anyone, gets another place as long
+    /// as it has fewer than are free.
+    #[arg(long, default_value_t = 64)]
+    max_in_flight: usize,
+    /// The form of the log on standard error; RUST_LOG says how much there is of it.
+    #[arg(long, value_enum, default_value = "text")]
+    log: log::Form,
     /// Threads that scan; 0: all processors.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -85,7 +93,7 @@ Examples:
   sordino serve base.index --key owner.pub --listen 0.0.0.0:7700 --cert chain.pem --cert-key key.pem \\
       --client alice.pub --client bob.pub --metrics 127.0.0.1:9100
 
-The server needs no secret of the owner. It follows the index: when that is changed, the new version
+The server needs no secret of the owner. It prints a line when it listens. It follows the index: when that is changed, the new version
 is served, and queries about the old one are made anew. It stops at SIGTERM or Ctrl-C, after what is
 being answered.";
 
@@ -106,7 +114,7 @@ struct Serving {
 /// # Errors
 /// If the index is not the owner's or is damaged, or the address cannot be listened on.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
-    let owner = keys::public(&args.key)?;
+    let owner = owner(&args.key)?;
     if args.threads > 0 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
         let built = pool.build_global();
@@ -121,6 +129,13 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let service = Service::new(server, &args.access()?, args.limits())?;
     let running = service.listen(&args.listening()?)?;
     args.say("serving", &running, &manifest, output)?;
+    if args.plaintext && args.anyone && !running.address().ip().is_loopback() {
+        tracing::warn!(
+            "anyone who reaches {} may ask, without TLS: --client lets in known keys only, and \
+             --cert brings TLS",
+            running.address()
+        );
+    }
 
     let mut failed = None;
     while signals.pending().next().is_none() {
@@ -132,23 +147,62 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         match args.open(&owner) {
             Ok((server, manifest)) => {
                 service.replace(server);
-                args.say("following", &running, &manifest, output)?;
+                // Nobody may be reading any more, which is no reason to stop.
+                let _ = args.say("following", &running, &manifest, output);
                 seen = now;
             }
-            // What is damaged is not served, the version before goes on. It is said once, and tried
+            // A damaged version is not served, the version before goes on. It is said once, and tried
             // again: a change that was made meanwhile may have removed what was being read.
             Err(error) if failed != now => {
-                output.failed(&error);
+                tracing::error!(%error, "the index cannot be followed; the version before is served on");
                 failed = now;
             }
             Err(_) => std::thread::sleep(RETRY),
         }
     }
-    output.note("stopping");
+    tracing::info!("stopping");
     Ok(running.stop()?)
 }
 
+/// The owner's public key. A secret that was given in its place is refused: it must not be where the
+/// server is.
+fn owner(path: &Path) -> Result<OwnerPublicKey, Error> {
+    let file = keys::KeyFile::read(path)?;
+    if file.kind().is_secret() {
+        return Err(Error::KeyKind {
+            path: path.to_owned(),
+            found: file.kind().described(),
+            expected: "the owner's public key, since a server must have no secret: `sordino keys new public \
+                       owner.pub --from owner.key` makes it",
+        });
+    }
+    keys::public(path)
+}
+
+/// The address that text stands for; a host may be a name.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let why = |why: &dyn std::fmt::Display| {
+        format!("{why}; expected HOST:PORT, for instance 127.0.0.1:7700 or localhost:7700")
+    };
+    let mut found: Vec<SocketAddr> = text
+        .to_socket_addrs()
+        .map_err(|error| why(&error))?
+        .collect();
+    // A name of this machine may stand for both families; the older is what URLs are tried with first.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| why(&"no such host"))
+}
+
 impl Args {
+    /// The form of the log.
+    #[must_use]
+    pub fn log(&self) -> log::Form {
+        self.log
+    }
+
     /// The index as it is now, checked and ready.
     fn open(&self, owner: &OwnerPublicKey) -> Result<(Server, SignedManifest), Error> {
         let index = Index::open_dir(&self.index, owner)?;
@@ -171,6 +225,8 @@ impl Args {
             batch: self.batch,
             rate: self.rate,
             rate_per_key: self.rate_per_key,
+            rate_per_address: self.rate_per_address,
+            in_flight: self.max_in_flight,
             ..Limits::default()
         }
     }

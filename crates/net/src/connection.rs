@@ -7,18 +7,21 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
-use sordino_search::Transport;
+use sordino_search::{Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
 use tonic::transport::Channel;
 
+use crate::collected::Collected;
 use crate::counted::Connector;
-use crate::error::chain;
 use crate::grpc::CHUNK;
-use crate::proof::now;
 use crate::schema::search_client::SearchClient;
-use crate::schema::{CallReply, CallRequest, HelloRequest};
+use crate::schema::{CallRequest, HelloRequest};
+use crate::signature::now;
 use crate::{Deadlines, Endpoint, Error, Refusal};
+
+/// Changes of the index during which a client that connects begins anew.
+const CHANGES: usize = 5;
 
 /// More than a chunk's tags and lengths.
 const CHUNK_HEAD: usize = 64;
@@ -30,25 +33,25 @@ const CHUNK_HEAD: usize = 64;
 ///
 /// # Security
 /// A request is sent once. If its reply is lost, the same encrypted query must not go again: the
-/// server would learn that it is the same, and a second answer to it would be a second equation about
-/// one secret. A search that is tried again is a new [`search`](sordino_search::Client::search), which
-/// draws fresh secrets. Whether and when to try again must not depend on what was searched for.
+/// server would learn that it is the same search. A search that is tried again is a new
+/// [`search`](sordino_search::Client::search), which draws fresh secrets, so nothing links it to the
+/// first but its time. Whether and when to try again must not depend on the query.
 pub struct Connection {
     runtime: Option<Runtime>,
     endpoint: Endpoint,
     calls: SearchClient<Channel>,
     connector: Connector,
-    /// The run of the server that proofs are made for.
+    /// The run of the server that signatures are made for.
     instance: Option<[u8; 32]>,
     traffic: Traffic,
 }
 
-/// What has gone over a connection.
+/// The amount that has gone over a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages of the search protocol, with a reply each.
     pub calls: u64,
-    /// Bytes of requests, proofs included, as gRPC carries them.
+    /// Bytes of requests, signatures included, as gRPC carries them.
     pub up: u64,
     /// Bytes of replies, as gRPC carries them.
     pub down: u64,
@@ -65,19 +68,19 @@ impl Connection {
     /// [`Error::Address`], [`Error::Roots`], [`Error::Certificate`], [`Error::Connect`],
     /// [`Error::Start`].
     pub fn open(endpoint: Endpoint) -> Result<Self, Error> {
-        let http = endpoint.build()?;
+        let (http, connector) = endpoint.build()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("sordino-connection")
             .enable_all()
             .build()
             .map_err(Error::Start)?;
-        let connector = Connector::default();
         let connect = {
             let (connector, time) = (connector.clone(), endpoint.deadlines.connect);
+            let address = endpoint.address.clone();
             async move {
                 match timeout(time, http.connect_with_connector(connector)).await {
-                    Ok(channel) => channel.map_err(|error| Error::Connect(chain(&error))),
+                    Ok(channel) => channel.map_err(|error| Error::unconnected(&address, &error)),
                     Err(_) => Err(Error::Deadline { after: time }),
                 }
             }
@@ -94,7 +97,27 @@ impl Connection {
         })
     }
 
-    /// What has gone over this connection so far.
+    /// Connects a client of the index, as [`Client::connect`] does, and begins anew if the index
+    /// changes while it is being downloaded: at most so often that a server cannot keep a client
+    /// busy for ever.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`].
+    pub fn client(
+        &mut self,
+        keys: &ReaderKeys,
+        pin: Option<&Pin>,
+    ) -> Result<Client, sordino_search::Error> {
+        for _ in 1..CHANGES {
+            match Client::connect(self, keys, pin) {
+                Err(sordino_search::Error::Stale { .. }) => (),
+                result => return result,
+            }
+        }
+        Client::connect(self, keys, pin)
+    }
+
+    /// The amount that has gone over this connection so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let count = &self.connector.count;
@@ -111,14 +134,14 @@ impl Connection {
     /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`], [`Error::Deadline`].
     pub fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let deadlines = self.endpoint.deadlines;
-        let mut proof = None;
+        let mut signature = None;
         if let Some(key) = self.endpoint.key.clone() {
             let instance = self.instance()?;
-            proof = Some(key.prove(&instance, message, now()));
+            signature = Some(key.sign(&instance, message, now()));
         }
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
-            proof,
+            signature,
         };
         self.traffic.calls += 1;
         self.traffic.up += request.encoded_len() as u64;
@@ -142,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// The run of the server that proofs are made for.
+    /// The run of the server that signatures are made for.
     fn instance(&mut self) -> Result<[u8; 32], Error> {
         if let Some(instance) = self.instance {
             return Ok(instance);
@@ -167,7 +190,9 @@ impl Connection {
     ) -> Result<T, Error> {
         match &self.runtime {
             Some(runtime) => wait(runtime, work),
-            None => Err(Error::Connect("the connection is closed".to_owned())),
+            None => Err(Error::Connect(
+                "over a connection that is closed".to_owned(),
+            )),
         }
     }
 }
@@ -182,7 +207,7 @@ fn wait<T: Send + 'static>(
         // Nobody waits any more only if the waiting thread is gone.
         let _ = done.send(work.await);
     });
-    let gone = || Error::Connect("the connection's thread ended".to_owned());
+    let gone = || Error::Connect("since the connection's thread ended".to_owned());
     result.recv().unwrap_or_else(|_| Err(gone()))
 }
 
@@ -221,57 +246,6 @@ async fn part<T>(
     }
 }
 
-/// A reply so far.
-struct Collected {
-    limit: usize,
-    /// The whole's length, from the first chunk.
-    length: Option<usize>,
-    bytes: Vec<u8>,
-    down: u64,
-}
-
-impl Collected {
-    fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            length: None,
-            bytes: Vec::new(),
-            down: 0,
-        }
-    }
-
-    /// Takes the next chunk, if it is the one that an honest server sends. Memory grows with what
-    /// has come, not with what was announced.
-    fn push(&mut self, next: &CallReply) -> Result<(), Error> {
-        let announced = usize::try_from(next.length).unwrap_or(usize::MAX);
-        let length = *self.length.get_or_insert(announced);
-        if announced != length || length > self.limit {
-            let limit = self.limit;
-            return Err(Error::Reply(format!(
-                "{announced} bytes announced, expected at most {limit}"
-            )));
-        }
-        let expected = CHUNK.min(length - self.bytes.len());
-        if next.chunk.len() != expected || expected == 0 {
-            let found = next.chunk.len();
-            return Err(Error::Reply(format!(
-                "a chunk of {found} bytes, expected {expected}"
-            )));
-        }
-        self.bytes.extend_from_slice(&next.chunk);
-        self.down += next.encoded_len() as u64;
-        Ok(())
-    }
-
-    fn finish(self) -> Result<(Vec<u8>, u64), Error> {
-        let found = self.bytes.len();
-        match self.length {
-            Some(length) if length == found => Ok((self.bytes, self.down)),
-            _ => Err(Error::Reply(format!("it ends after {found} bytes"))),
-        }
-    }
-}
-
 impl Transport for Connection {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_search::Error> {
         Ok(self.exchange(request, limit)?)
@@ -292,48 +266,5 @@ impl fmt::Debug for Connection {
             .field("endpoint", &self.endpoint)
             .field("traffic", &self.traffic())
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reply(length: usize, chunk: usize) -> CallReply {
-        CallReply {
-            length: length as u64,
-            chunk: Bytes::from(vec![7; chunk]),
-        }
-    }
-
-    #[test]
-    fn only_an_honest_sequence_of_chunks_is_taken() {
-        let collect = |limit: usize, chunks: &[(usize, usize)]| {
-            let mut collected = Collected::new(limit);
-            for &(length, chunk) in chunks {
-                collected.push(&reply(length, chunk))?;
-                assert!(collected.bytes.len() <= limit);
-            }
-            collected.finish().map(|(bytes, _)| bytes.len())
-        };
-        let (whole, last) = (2 * CHUNK + 5, (2 * CHUNK + 5, 5));
-        let full = (whole, CHUNK);
-        assert_eq!(collect(whole, &[full, full, last]).unwrap(), whole);
-        assert_eq!(collect(10, &[(3, 3)]).unwrap(), 3);
-        let wrong: [(usize, &[(usize, usize)]); 10] = [
-            (whole, &[]),
-            (whole, &[full, full]),
-            (whole, &[full, full, last, last]),
-            (whole, &[full, full, (whole, 6)]),
-            (whole, &[full, full, (whole, 4), (whole, 1)]),
-            (whole, &[full, (whole, 1)]),
-            (whole, &[full, (whole + 1, CHUNK)]),
-            (whole - 1, &[full, full, last]),
-            (10, &[(usize::MAX, CHUNK)]),
-            (10, &[(0, 0)]),
-        ];
-        for (limit, chunks) in wrong {
-            assert!(collect(limit, chunks).is_err(), "{limit} {chunks:?}");
-        }
     }
 }

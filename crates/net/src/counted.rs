@@ -11,6 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tonic::codegen::http::Uri;
 
+use crate::trust::Tls;
+
 /// Bytes of TCP payload, below TLS and HTTP/2.
 #[derive(Debug, Default)]
 pub(crate) struct Count {
@@ -19,13 +21,27 @@ pub(crate) struct Count {
 }
 
 /// Makes counted connections.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) count: Arc<Count>,
+    tls: Option<Tls>,
 }
 
+impl Connector {
+    pub(crate) fn new(tls: Option<Tls>) -> Self {
+        Self {
+            count: Arc::default(),
+            tls,
+        }
+    }
+}
+
+/// Reads and writes of a connection, above TLS where there is some.
+pub(crate) trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<Counted>;
+    type Response = TokioIo<Box<dyn Line>>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
@@ -34,28 +50,40 @@ impl tower_service::Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let count = Arc::clone(&self.count);
+        let (count, tls) = (Arc::clone(&self.count), self.tls.clone());
         Box::pin(async move {
             let host = uri.host().unwrap_or_default();
             // An IPv6 address stands in brackets.
             let host = host.trim_start_matches('[').trim_end_matches(']');
-            let default = if uri.scheme_str() == Some("https") {
-                443
-            } else {
-                80
-            };
+            let default = if tls.is_some() { 443 } else { 80 };
             let port = uri.port_u16().unwrap_or(default);
             let tcp = TcpStream::connect((host, port)).await?;
             tcp.set_nodelay(true)?;
-            Ok(TokioIo::new(Counted { tcp, count }))
+            let counted = Counted {
+                tcp,
+                count,
+                encrypted: tls.is_some(),
+                begun: false,
+            };
+            Ok(TokioIo::new(match tls {
+                Some(tls) => tls.connect(counted).await?,
+                None => Box::new(counted),
+            }))
         })
     }
 }
 
+/// A TCP connection whose bytes are counted.
 pub(crate) struct Counted {
     tcp: TcpStream,
     count: Arc<Count>,
+    encrypted: bool,
+    /// Something has come.
+    begun: bool,
 }
+
+/// The types of TLS records (RFC 8446, 5.1).
+const TLS_RECORDS: std::ops::RangeInclusive<u8> = 20..=24;
 
 impl Counted {
     fn sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -63,6 +91,40 @@ impl Counted {
             self.count.up.fetch_add(bytes as u64, Ordering::Relaxed);
         }
         sent
+    }
+
+    /// Looks at the first bytes that come: a server that speaks something else would otherwise be
+    /// reported in the words of the layers above.
+    fn look(&mut self, came: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let wrong = |text: &str| Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        match (came.first(), self.encrypted) {
+            // A server of TLS closes what is not TLS, and any closes one connection too many.
+            (None, encrypted) => {
+                let tls = if encrypted {
+                    ""
+                } else {
+                    "it may speak TLS (https://), or "
+                };
+                let text = format!(
+                    "the server closed the connection at once: {tls}it may have too many connections, of \
+                     all or of your address"
+                );
+                Err(io::Error::new(io::ErrorKind::ConnectionReset, text))
+            }
+            (Some(byte), false) if TLS_RECORDS.contains(byte) => {
+                wrong("the server speaks TLS: its address begins with https://")
+            }
+            (Some(byte), true) if !TLS_RECORDS.contains(byte) => {
+                wrong("the server does not speak TLS: its address begins with http://")
+            }
+            _ if came.starts_with(b"HTTP") => {
+                wrong("this is not a Sordino server: it speaks HTTP/1.1")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -74,8 +136,13 @@ impl AsyncRead for Counted {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.tcp).poll_read(context, buffer);
-        let bytes = buffer.filled().len() - before;
-        self.count.down.fetch_add(bytes as u64, Ordering::Relaxed);
+        let came = &buffer.filled()[before..];
+        self.count
+            .down
+            .fetch_add(came.len() as u64, Ordering::Relaxed);
+        if matches!(read, Poll::Ready(Ok(()))) {
+            self.look(came)?;
+        }
         read
     }
 }

@@ -1,16 +1,18 @@
-//! Where a server is, and how a client wants to talk to it.
+//! The address of a server, and how a client wants to talk to it.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::counted::Connector;
+use crate::trust::Tls;
 use crate::{ClientKey, Error};
 
 /// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
 /// in one way, and no server can make the client buffer more.
 const WINDOW: u32 = 4 << 20;
 
-/// How long a client waits.
+/// The times that a client waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlines {
     /// For a connection, TLS included.
@@ -43,7 +45,7 @@ impl Deadlines {
 /// A server to connect to.
 #[derive(Clone)]
 pub struct Endpoint {
-    address: String,
+    pub(crate) address: String,
     name: Option<String>,
     roots: Option<Vec<u8>>,
     pub(crate) key: Option<Arc<ClientKey>>,
@@ -63,15 +65,15 @@ impl Endpoint {
         }
     }
 
-    /// The certificates, in PEM, of which one must have signed the server's. Needed for `https`: no
-    /// others are trusted.
+    /// The certificates, in PEM, of which one must have signed the server's; no others are trusted
+    /// then. Without them an `https` server must have a certificate that this system trusts.
     #[must_use]
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
         self
     }
 
-    /// The name that the server's certificate must have, if it is not the address's host.
+    /// The name that the server's certificate must have, if it is another than the address's host.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -85,15 +87,15 @@ impl Endpoint {
         self
     }
 
-    /// How long to wait.
+    /// Sets the times to wait.
     #[must_use]
     pub fn deadlines(mut self, deadlines: Deadlines) -> Self {
         self.deadlines = deadlines;
         self
     }
 
-    /// HTTP/2 with its bounds, and TLS.
-    pub(crate) fn build(&self) -> Result<tonic::transport::Endpoint, Error> {
+    /// HTTP/2 with its bounds, and how connections are made.
+    pub(crate) fn build(&self) -> Result<(tonic::transport::Endpoint, Connector), Error> {
         let wrong = || Error::Address {
             address: self.address.clone(),
         };
@@ -101,7 +103,7 @@ impl Endpoint {
         if !encrypted && !self.address.starts_with("http://") {
             return Err(wrong());
         }
-        if encrypted != self.roots.is_some() {
+        if !encrypted && (self.roots.is_some() || self.name.is_some()) {
             return Err(Error::Roots);
         }
         let endpoint = tonic::transport::Endpoint::from_shared(self.address.clone())
@@ -113,38 +115,21 @@ impl Endpoint {
             .http2_max_header_list_size(8 << 10)
             .http2_keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20));
-        self.with_tls(endpoint)
+        let tls = match encrypted {
+            true => Some(self.tls(endpoint.uri().host().ok_or_else(wrong)?)?),
+            false => None,
+        };
+        Ok((endpoint, Connector::new(tls)))
     }
 
     #[cfg(feature = "tls")]
-    fn with_tls(
-        &self,
-        endpoint: tonic::transport::Endpoint,
-    ) -> Result<tonic::transport::Endpoint, Error> {
-        use tonic::transport::{Certificate, ClientTlsConfig};
-        let Some(roots) = &self.roots else {
-            return Ok(endpoint);
-        };
-        let mut config = ClientTlsConfig::new()
-            .ca_certificate(Certificate::from_pem(roots))
-            .timeout(self.deadlines.connect);
-        if let Some(name) = &self.name {
-            config = config.domain_name(name);
-        }
-        endpoint
-            .tls_config(config)
-            .map_err(|error| Error::Certificate(crate::error::chain(&error)))
+    fn tls(&self, host: &str) -> Result<Tls, Error> {
+        Tls::new(self.roots.as_deref(), self.name.as_deref().unwrap_or(host))
     }
 
     #[cfg(not(feature = "tls"))]
-    fn with_tls(
-        &self,
-        endpoint: tonic::transport::Endpoint,
-    ) -> Result<tonic::transport::Endpoint, Error> {
-        match (&self.roots, &self.name) {
-            (None, _) => Ok(endpoint),
-            _ => Err(Error::Certificate("this build has no TLS".to_owned())),
-        }
+    fn tls(&self, _: &str) -> Result<Tls, Error> {
+        Err(Error::Certificate("this build has no TLS".to_owned()))
     }
 }
 

@@ -1,9 +1,13 @@
-//! What can go wrong between a client and a server.
+//! Errors between a client and a server.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What was wrong, and what was expected.
+use crate::Refusal;
+use crate::refusal::{METADATA, STALE};
+
+/// The reason why something between a client and a server did not work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,13 +23,13 @@ pub enum Error {
     #[error("cannot start the network: {0}")]
     Start(#[source] std::io::Error),
     /// A server's address is not of the form `http://host:port` or `https://host:port`.
-    #[error("the address {address:?} is not of the form https://host:port")]
+    #[error("the address {address:?} is not of the form https://host:port or http://host:port")]
     Address {
-        /// What was given.
+        /// The text given.
         address: String,
     },
-    /// An `https` address without roots to check the certificate against, or roots for `http`.
-    #[error("an https address needs root certificates, and an http address has no use for them")]
+    /// Roots or a certificate's name for an `http` address, which has no certificate.
+    #[error("an http:// address has no use for root certificates or a certificate's name")]
     Roots,
     /// A certificate or its key cannot be used.
     #[error("certificate or key: {0}")]
@@ -43,9 +47,16 @@ pub enum Error {
     /// A limit of zero, or limits that contradict each other.
     #[error("limits: {0}")]
     Limits(&'static str),
-    /// No connection could be made.
-    #[error("cannot connect: {0}")]
+    /// No connection could be made, and another attempt would not help: a name that is not known, a
+    /// certificate that is not trusted, a server that speaks something else.
+    #[error("cannot connect {0}")]
     Connect(String),
+    /// Nobody listens at the address, or nobody lets this client in; a little later that may differ.
+    #[error("cannot connect {0}")]
+    Unreachable(String),
+    /// The connection ended before the reply was whole.
+    #[error("the connection broke: {0}; a server that has too many connections closes some")]
+    Broken(String),
     /// The server refused the request, and said why.
     #[error("refused: {0}")]
     Refused(Refusal),
@@ -62,7 +73,7 @@ pub enum Error {
     Status {
         /// The gRPC status code's name.
         code: String,
-        /// What was said, printable and cut short.
+        /// The server's words, printable and cut short.
         message: String,
     },
     /// The reply is not one that an honest server sends.
@@ -71,148 +82,65 @@ pub enum Error {
     /// No complete reply came in time.
     #[error("no complete reply after {} s", after.as_secs_f32())]
     Deadline {
-        /// How long it was waited for.
+        /// The time that it was waited for.
         after: Duration,
     },
     /// The server was told to stop, and some requests were not answered in time.
     #[error("stopped before the last requests were answered, after {} s", after.as_secs_f32())]
     Drain {
-        /// How long it was waited for.
+        /// The time that it was waited for.
         after: Duration,
     },
 }
 
+impl Error {
+    /// A search that is made anew, with fresh secrets, may well be answered a little later: the
+    /// server was busy, could not be reached, or was started anew.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::Broken(_) => true,
+            // The server draws a new run when it starts, for which the next request is signed.
+            Self::Refused(Refusal::Signature | Refusal::Instance) => true,
+            Self::Refused(refusal) => refusal.is_passing(),
+            _ => false,
+        }
+    }
+
+    /// The reason why there is no connection.
+    pub(crate) fn unconnected(address: &str, error: &(dyn std::error::Error + 'static)) -> Self {
+        let text = format!("to {}: {}", printable(address), root(error));
+        match io_kind(error) {
+            Some(ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => {
+                Self::Unreachable(text)
+            }
+            _ => Self::Connect(text),
+        }
+    }
+
+    /// The reason why a call ended at this end, not by a word of the server.
+    fn broken(error: &(dyn std::error::Error + 'static)) -> Self {
+        match io_kind(error) {
+            // The first bytes were of another protocol.
+            Some(ErrorKind::InvalidData) => {
+                Self::Connect(format!("to the server: {}", root(error)))
+            }
+            Some(ErrorKind::ConnectionRefused) => {
+                Self::Unreachable(format!("to the server: {}", root(error)))
+            }
+            _ => Self::Broken(root(error)),
+        }
+    }
+}
+
 impl From<Error> for sordino_search::Error {
-    /// What a client of the index acts on keeps its name; the rest is the transport's.
+    /// An error that a client of the index acts on keeps its name; the rest is the transport's.
     fn from(error: Error) -> Self {
         match error {
             Error::Stale { found, serving } => Self::Stale { found, serving },
             error => Self::Transport(Box::new(error)),
         }
     }
-}
-
-/// Why a server does not answer a request. Its name travels with the refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The server answers signed requests only, and this one is not.
-    #[error("the request is not signed")]
-    Unsigned,
-    /// A part of the proof does not have its length.
-    #[error("the proof is malformed")]
-    Malformed,
-    /// The key is not among those that may ask.
-    #[error("the key is not known here")]
-    Key,
-    /// The proof was made for another run of the server.
-    #[error("the proof is for another run of the server")]
-    Instance,
-    /// The client's clock and the server's are too far apart, or the request was held back.
-    #[error("the proof's time is too far from the server's")]
-    Time,
-    /// The signature is not this key's on this request.
-    #[error("the signature is wrong")]
-    Signature,
-    /// The request was seen before.
-    #[error("the request was seen before")]
-    Replayed,
-    /// This client, or all clients together, ask too often.
-    #[error("too many requests: ask again later")]
-    Rate,
-    /// As many requests as the server takes are in flight.
-    #[error("the server is busy: ask again later")]
-    Busy,
-    /// The server is about to stop.
-    #[error("the server is stopping")]
-    Stopping,
-    /// The server took too long.
-    #[error("the server took too long")]
-    Slow,
-    /// The message is not one that this index answers.
-    #[error("the message is not one that the index answers")]
-    Message,
-}
-
-impl Refusal {
-    /// All refusals.
-    pub const ALL: [Self; 12] = [
-        Self::Unsigned,
-        Self::Malformed,
-        Self::Key,
-        Self::Instance,
-        Self::Time,
-        Self::Signature,
-        Self::Replayed,
-        Self::Rate,
-        Self::Busy,
-        Self::Stopping,
-        Self::Slow,
-        Self::Message,
-    ];
-
-    /// The name that travels.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unsigned => "unsigned",
-            Self::Malformed => "malformed",
-            Self::Key => "key",
-            Self::Instance => "instance",
-            Self::Time => "time",
-            Self::Signature => "signature",
-            Self::Replayed => "replayed",
-            Self::Rate => "rate",
-            Self::Busy => "busy",
-            Self::Stopping => "stopping",
-            Self::Slow => "slow",
-            Self::Message => "message",
-        }
-    }
-
-    /// The gRPC code that fits it.
-    fn code(self) -> tonic::Code {
-        match self {
-            Self::Unsigned
-            | Self::Malformed
-            | Self::Key
-            | Self::Instance
-            | Self::Time
-            | Self::Signature
-            | Self::Replayed => tonic::Code::Unauthenticated,
-            Self::Rate | Self::Busy => tonic::Code::ResourceExhausted,
-            Self::Stopping => tonic::Code::Unavailable,
-            Self::Slow => tonic::Code::DeadlineExceeded,
-            Self::Message => tonic::Code::InvalidArgument,
-        }
-    }
-
-    /// The refusal as it travels, with details where there are any.
-    pub(crate) fn status(self, detail: Option<String>) -> tonic::Status {
-        let text = detail.unwrap_or_else(|| self.to_string());
-        let mut status = tonic::Status::new(self.code(), text);
-        let name = tonic::metadata::MetadataValue::from_static(self.name());
-        status.metadata_mut().insert(METADATA, name);
-        status
-    }
-}
-
-/// The metadata key of a refusal's name.
-const METADATA: &str = "sordino-refusal";
-
-/// The metadata key of the two versions of a stale request.
-const STALE: &str = "sordino-stale";
-
-/// How the index's refusal of a message travels. What is wrong with a request is public: the server
-/// knows nothing else.
-pub(crate) fn refused_message(error: &sordino_search::Error) -> tonic::Status {
-    let mut status = Refusal::Message.status(Some(error.to_string()));
-    if let sordino_search::Error::Stale { found, serving } = error
-        && let Ok(versions) = format!("{found} {serving}").parse()
-    {
-        status.metadata_mut().insert(STALE, versions);
-    }
-    status
 }
 
 /// The two versions of a stale request.
@@ -225,12 +153,15 @@ fn stale(status: &tonic::Status) -> Option<Error> {
     })
 }
 
-/// What the other side said is printed up to here.
+/// Words of the other side are printed up to here.
 const MESSAGE_LEN: usize = 200;
 
 impl From<tonic::Status> for Error {
     /// The text is the other side's: it is cut short and cannot steer a terminal.
     fn from(status: tonic::Status) -> Self {
+        if let Some(source) = std::error::Error::source(&status) {
+            return Self::broken(source);
+        }
         let name = status.metadata().get(METADATA).map(|name| name.as_bytes());
         let refusal = Refusal::ALL
             .into_iter()
@@ -257,28 +188,41 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// An error and what it came from: tonic's own texts say little.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let next = error.to_string();
-        if !text.ends_with(&next) {
-            text = format!("{text}: {next}");
+/// The sources of an error, itself first.
+fn sources<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        // An error of the system may hold another without calling it its source.
+        let inner = error.downcast_ref::<std::io::Error>();
+        match inner.and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner as &(dyn std::error::Error + 'static)),
+            None => error.source(),
         }
-        source = error.source();
-    }
-    printable(&text)
+    })
+}
+
+/// The kind of the system's error that an error came from.
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    let kinds = sources(error).filter_map(|error| error.downcast_ref::<std::io::Error>());
+    kinds.map(std::io::Error::kind).last()
+}
+
+/// The last source of an error: the layers above it say only that there was one.
+fn root(error: &(dyn std::error::Error + 'static)) -> String {
+    let last = sources(error).last().unwrap_or(error);
+    printable(&last.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refused;
 
     #[test]
     fn refusals_keep_their_names_on_the_way() {
         for refusal in Refusal::ALL {
-            let found = Error::from(refusal.status(None));
+            let found = Error::from(Refused::By(refusal).status());
             match found {
                 Error::Refused(found) => assert_eq!(found, refusal),
                 Error::Status { message, .. } => {

@@ -1,7 +1,8 @@
-//! The metrics port: one path, over HTTP/1.1.
+//! The metrics port: counts and health, over HTTP/1.1.
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,7 +25,11 @@ const CONNECTIONS: usize = 8;
 const TIME: Duration = Duration::from_secs(10);
 
 /// Gives the metrics out until it is dropped.
-pub(crate) async fn export(listener: TcpListener, metrics: Arc<Metrics>) {
+pub(crate) async fn export(
+    listener: TcpListener,
+    metrics: Arc<Metrics>,
+    stopping: Arc<AtomicBool>,
+) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = listener.accept().await;
@@ -33,21 +38,21 @@ pub(crate) async fn export(listener: TcpListener, metrics: Arc<Metrics>) {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let metrics = Arc::clone(&metrics);
+        let (metrics, stopping) = (Arc::clone(&metrics), Arc::clone(&stopping));
         tokio::spawn(async move {
             // A scraper that is too slow is cut off.
-            let _ = tokio::time::timeout(TIME, serve(tcp, metrics)).await;
+            let _ = tokio::time::timeout(TIME, serve(tcp, &metrics, &stopping)).await;
             drop(slot);
         });
     }
 }
 
-async fn serve(tcp: TcpStream, metrics: Arc<Metrics>) {
+async fn serve(tcp: TcpStream, metrics: &Metrics, stopping: &AtomicBool) {
     let answer = service_fn(|request: Request<Incoming>| {
-        let reply = reply(&request, &metrics);
+        let reply = reply(&request, metrics, stopping);
         async move { Ok::<_, Infallible>(reply) }
     });
-    // What goes wrong on such a connection is the scraper's.
+    // An error on such a connection is the scraper's.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIME)
@@ -56,15 +61,36 @@ async fn serve(tcp: TcpStream, metrics: Arc<Metrics>) {
         .await;
 }
 
-fn reply(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
-    if request.method() != Method::GET || request.uri().path() != "/metrics" {
-        let mut reply = Response::new(Full::new(Bytes::from_static(b"only /metrics is here\n")));
-        *reply.status_mut() = StatusCode::NOT_FOUND;
-        return reply;
+fn reply(
+    request: &Request<Incoming>,
+    metrics: &Metrics,
+    stopping: &AtomicBool,
+) -> Response<Full<Bytes>> {
+    // HTTP takes the body off the answer to HEAD.
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
     }
-    let mut reply = Response::new(Full::new(Bytes::from(metrics.text())));
-    let form = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let form = HeaderValue::from_static(form);
-    reply.headers_mut().insert(CONTENT_TYPE, form);
+    match request.uri().path() {
+        "/metrics" => {
+            let mut reply = Response::new(Full::new(Bytes::from(metrics.text())));
+            let form = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            let form = HeaderValue::from_static(form);
+            reply.headers_mut().insert(CONTENT_TYPE, form);
+            reply
+        }
+        "/health" if stopping.load(Ordering::Relaxed) => {
+            said(StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+        }
+        "/health" => said(StatusCode::OK, "serving\n"),
+        _ => said(
+            StatusCode::NOT_FOUND,
+            "only /metrics and /health are here\n",
+        ),
+    }
+}
+
+fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut reply = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *reply.status_mut() = status;
     reply
 }

@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -14,15 +15,19 @@ use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
 use crate::Refusal;
-use crate::error::refused_message;
-use crate::incoming::Activity;
-use crate::proof::Claim;
+use crate::door::Call;
+use crate::peer::Peer;
+use crate::refusal::Refused;
 use crate::schema::search_server::{Search, SearchServer};
 use crate::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
-use crate::service::{Call, Scan, Shared};
+use crate::service::{Scan, Shared};
+use crate::signature::Signed;
 
 /// Bytes of a reply that travel together.
 pub(crate) const CHUNK: usize = 64 << 10;
+
+/// The paths of calls end with the call's name.
+const HELLO: &str = "/Hello";
 
 /// Lets requests in or refuses them, before their bodies are read.
 #[derive(Clone)]
@@ -47,31 +52,95 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
-        let activity = request.extensions().get::<Arc<Activity>>().cloned();
-        let call = match shared.admit(activity) {
-            Ok(call) => call,
-            Err(refusal) => {
-                shared.metrics.refused(refusal);
-                return Box::pin(std::future::ready(Ok(refusal.status(None).into_http())));
-            }
-        };
-        request.extensions_mut().insert(Arc::new(call));
         // The bound is that of the version in place, so the server is made for this request.
+        let longest = shared.longest_call();
+        let call = match shared.enter(&request, longest) {
+            Ok(call) => call,
+            Err(refused) => return Box::pin(std::future::ready(Ok(refused))),
+        };
+        let outcome = Outcome::default();
+        request.extensions_mut().insert(Arc::clone(&call));
+        request.extensions_mut().insert(outcome.clone());
         let calls = Calls {
             shared: Arc::clone(&shared),
         };
-        let mut server = SearchServer::new(calls).max_decoding_message_size(shared.longest_call());
+        let mut server = SearchServer::new(calls).max_decoding_message_size(longest);
         let answer = tower_service::Service::call(&mut server, request);
         Box::pin(async move {
             // Receiving the request and computing the reply; the body follows.
-            match tokio::time::timeout(shared.limits.request, answer).await {
-                Ok(answer) => answer,
-                Err(_) => {
-                    shared.metrics.refused(Refusal::Slow);
-                    Ok(Refusal::Slow.status(None).into_http())
+            tokio::select! {
+                biased;
+                answer = answer => {
+                    let answer = answer?;
+                    Ok(match outcome.read_by_tonic(&answer) {
+                        Some(refusal) => shared.refuse(&call.peer, refusal),
+                        None => answer,
+                    })
                 }
+                refusal = call.given_up() => Ok(shared.refuse(&call.peer, refusal)),
             }
         })
+    }
+}
+
+impl Shared {
+    /// Lets a request in whose body is still to come, or refuses it.
+    fn enter(
+        &self,
+        request: &http::Request<Body>,
+        longest: usize,
+    ) -> Result<Arc<Call>, http::Response<Body>> {
+        let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
+            // Every connection has one.
+            return Err(Status::internal("no connection").into_http());
+        };
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(self.refuse(peer, Refusal::Stopping));
+        }
+        let hello = request.uri().path().ends_with(HELLO);
+        let entered = self.door.enter(peer, hello, longest);
+        entered.map_err(|refusal| self.refuse(peer, refusal))
+    }
+
+    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
+        self.refused(peer, &Refused::By(refusal)).into_http()
+    }
+
+    fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
+        let reason = refused.reason();
+        self.metrics.refused(reason);
+        let (address, name) = (peer.address, reason.name());
+        if reason.is_passing() {
+            tracing::debug!(reason = name, %address, "request refused");
+        } else {
+            tracing::info!(reason = name, %address, "request refused");
+        }
+        refused.status()
+    }
+}
+
+/// A request's outcome, if it came as far as to a call of ours.
+#[derive(Clone, Default)]
+struct Outcome(Arc<OnceLock<()>>);
+
+impl Outcome {
+    /// The request has been read, so that what comes of it is ours.
+    fn is_ours(&self) {
+        let _ = self.0.set(());
+    }
+
+    /// The refusal of a request that tonic did not even hand over: too long, or not of the schema.
+    fn read_by_tonic(&self, answer: &http::Response<Body>) -> Option<Refusal> {
+        if self.0.get().is_some() {
+            return None;
+        }
+        let code = Status::from_header_map(answer.headers())?.code();
+        match code {
+            tonic::Code::Ok => None,
+            tonic::Code::OutOfRange => Some(Refusal::Long),
+            _ => Some(Refusal::Message),
+        }
     }
 }
 
@@ -80,21 +149,36 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// What `request` is answered with.
-    async fn answer(&self, request: CallRequest) -> Result<Content, Status> {
-        let CallRequest { message, proof } = request;
-        let refused = |refusal: Refusal| refusal.status(None);
-        if let Some(claims) = &self.shared.claims {
-            let claim = Claim::read(&self.shared.instance, &message, proof).map_err(refused)?;
-            claims
-                .ask(claim)
-                .await
-                .and_then(|verdict| verdict)
-                .map_err(refused)?;
+    /// The call that a request belongs to. It is whole now.
+    fn begun<T>(request: &mut Request<T>) -> Result<Arc<Call>, Status> {
+        if let Some(outcome) = request.extensions_mut().remove::<Outcome>() {
+            outcome.is_ours();
         }
+        let call = request.extensions_mut().remove::<Arc<Call>>();
+        let call = call.ok_or_else(|| Status::internal("no call"))?;
+        call.received();
+        Ok(call)
+    }
+
+    /// Answers `request`, once it is known that it may be.
+    async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
+        let CallRequest { message, signature } = request;
+        let mut asker = None;
+        if let Some(keys) = &self.shared.keys {
+            let signed = Signed::read(&self.shared.instance, &message, signature)?;
+            let number = keys.known.number(&signed)?;
+            keys.verifier.ask((number, signed)).await??;
+            call.peer.prove();
+            asker = Some(number);
+        }
+        call.begin(asker)?;
         let index = self.shared.index();
-        let prepared = index.prepared(&message).map(|reply| reply.len());
-        if let Some(len) = prepared {
+        if let Some(reply) = index.prepared(&message) {
+            let len = reply.len();
+            if len <= CHUNK {
+                return Ok(Content::Own(reply.range(0, len).into()));
+            }
+            drop(reply);
             return Ok(Content::Prepared {
                 index,
                 request: message,
@@ -105,16 +189,18 @@ impl Calls {
             index,
             request: message,
         };
-        let reply = self.shared.scans.ask(scan).await.map_err(refused)?;
-        Ok(Content::Own(
-            reply.map_err(|error| refused_message(&error))?,
-        ))
+        let reply = self.shared.scans.ask(scan).await?;
+        Ok(Content::Own(reply.map_err(Refused::Message)?))
     }
 }
 
 #[tonic::async_trait]
 impl Search for Calls {
-    async fn hello(&self, _: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
+    async fn hello(
+        &self,
+        mut request: Request<HelloRequest>,
+    ) -> Result<Response<HelloReply>, Status> {
+        Self::begun(&mut request)?;
         Ok(Response::new(HelloReply {
             instance: Bytes::copy_from_slice(&self.shared.instance),
         }))
@@ -123,19 +209,11 @@ impl Search for Calls {
     type CallStream = Reply;
 
     async fn call(&self, mut request: Request<CallRequest>) -> Result<Response<Reply>, Status> {
-        let call = request.extensions_mut().remove::<Arc<Call>>();
-        let content = match self.answer(request.into_inner()).await {
-            Ok(content) => content,
-            Err(status) => {
-                self.shared.metrics.refused(reason(&status));
-                return Err(status);
-            }
-        };
+        let call = Self::begun(&mut request)?;
+        let content = self.answer(&call, request.into_inner()).await;
+        let content = content.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
         self.shared.metrics.answered.inc();
-        let len = content.len();
-        if let Some(call) = &call {
-            call.replying(len);
-        }
+        call.replying(content.len());
         Ok(Response::new(Reply {
             content,
             at: 0,
@@ -144,19 +222,12 @@ impl Search for Calls {
     }
 }
 
-/// The refusal that a status of ours is made from.
-fn reason(status: &Status) -> Refusal {
-    match crate::Error::from(status.clone()) {
-        crate::Error::Refused(refusal) => refusal,
-        _ => Refusal::Message,
-    }
-}
-
 /// A reply, and where it lies.
 enum Content {
-    /// Made for this request.
+    /// Made for this request, or short.
     Own(Bytes),
-    /// The same for everyone: it stays where it is.
+    /// The same for everyone: it stays where it is, and is looked up by its request for every chunk,
+    /// which takes a microsecond where copying the chunk takes ten.
     Prepared {
         index: Arc<Server>,
         request: Bytes,
@@ -190,7 +261,7 @@ impl Content {
 pub(crate) struct Reply {
     content: Content,
     at: usize,
-    _call: Option<Arc<Call>>,
+    _call: Arc<Call>,
 }
 
 impl Stream for Reply {

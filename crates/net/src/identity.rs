@@ -1,31 +1,55 @@
 //! The server's certificate.
 
 use std::fmt;
-use std::time::Duration;
+use std::sync::Arc;
 
-use tonic::transport::{Server, ServerTlsConfig};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{ServerConfig, version};
+use zeroize::Zeroizing;
 
 use crate::Error;
 
+/// The protocol that TLS is asked for (RFC 7301): HTTP/2.
+pub(crate) const ALPN: &[u8] = b"h2";
+
 /// A certificate chain and the private key of its first certificate, in PEM.
 #[derive(Clone)]
-pub struct Identity(tonic::transport::Identity);
+pub struct Identity {
+    chain: Vec<u8>,
+    key: Arc<Zeroizing<Vec<u8>>>,
+}
 
 impl Identity {
     /// Takes the two files' contents. They are looked at when the service starts to listen.
     #[must_use]
     pub fn from_pem(chain: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
-        Self(tonic::transport::Identity::from_pem(chain, key))
+        Self {
+            chain: chain.as_ref().to_vec(),
+            key: Arc::new(Zeroizing::new(key.as_ref().to_vec())),
+        }
     }
 
-    /// TLS for a server, with so much time for a handshake.
-    pub(crate) fn configure(&self, builder: Server, handshake: Duration) -> Result<Server, Error> {
-        let config = ServerTlsConfig::new()
-            .identity(self.0.clone())
-            .timeout(handshake);
-        builder
-            .tls_config(config)
-            .map_err(|error| Error::Certificate(crate::error::chain(&error)))
+    /// TLS 1.3 with this certificate, and no older version.
+    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+        let wrong = |error: &dyn fmt::Display| Error::Certificate(error.to_string());
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.chain).collect();
+        let chain = chain.map_err(|error| wrong(&format_args!("the chain: {error}")))?;
+        if chain.is_empty() {
+            return Err(wrong(&"the chain has no certificate in PEM"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&self.key)
+            .map_err(|error| wrong(&format_args!("the private key: {error}")))?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(|error| wrong(&error))?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(|error| wrong(&error))?;
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
     }
 }
 

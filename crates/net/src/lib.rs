@@ -4,13 +4,16 @@
 pub mod schema;
 
 // The client
+mod collected;
 mod connection;
 mod counted;
 mod endpoint;
+mod trust;
 
 // The server
-mod addresses;
+mod address;
 mod batcher;
+mod door;
 mod exporter;
 mod grpc;
 #[cfg(feature = "tls")]
@@ -18,24 +21,31 @@ mod identity;
 mod incoming;
 mod limits;
 mod metrics;
+mod opening;
+mod peer;
+mod places;
 mod rate;
 mod running;
 mod service;
+mod shares;
+mod watched;
 
 // Who may ask
-mod proof;
 mod replay;
+mod signature;
 mod verifier;
 
 mod error;
+mod refusal;
 
 pub use connection::{Connection, Traffic};
 pub use endpoint::{Deadlines, Endpoint};
-pub use error::{Error, Refusal};
+pub use error::Error;
 #[cfg(feature = "tls")]
 pub use identity::Identity;
 pub use limits::Limits;
-pub use proof::{ClientKey, ClientPublicKey};
+pub use refusal::Refusal;
 pub use running::{Listen, Running};
 pub use service::Service;
+pub use signature::{ClientKey, ClientPublicKey};
 pub use verifier::Access;

@@ -1,4 +1,4 @@
-//! How much a server takes on.
+//! The bounds of a server.
 
 use std::time::Duration;
 
@@ -11,29 +11,45 @@ use crate::Error;
 pub struct Limits {
     /// Connections; more are closed as they come.
     pub connections: usize,
-    /// Connections of one IPv4 address or one IPv6 network of 64 bits; more are closed as they come.
+    /// Connections of one IPv4 address or one IPv6 network of 64 bits.
     /// Whatever passes connections on, a proxy for instance, is one address.
     pub per_address: usize,
+    /// New connections per second of one address; more are closed as they come.
+    pub connects_per_address: f64,
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// Requests in flight; more are refused.
+    /// Requests being received or verified, of which nothing is known yet. They are shared between
+    /// addresses and connections: where there are too many, those of whoever has the most are given
+    /// up, the oldest first.
+    pub receiving: usize,
+    /// The same, of one address.
+    pub receiving_per_address: usize,
+    /// Requests in flight: whole, and with a good signature where one is needed. A key, or an
+    /// address where anyone may ask, gets another place as long as it has fewer than are free.
     pub in_flight: usize,
     /// Requests that one scan answers at most. The rest wait for the next.
     pub batch: usize,
-    /// Requests per second, of all clients together and of each client key.
+    /// Requests per second that are answered; and, counted apart, of all who have proven no key.
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
-    /// A new connection must make a request within this time.
+    /// Requests per second of one address that has proven no key: where keys are known these are
+    /// questions for the server's run and requests that are refused; where anyone may ask, all.
+    pub rate_per_address: f64,
+    /// A new connection must make a request within this time; where keys are known, one with a good
+    /// signature.
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
+    /// A request must be whole within this time and that of its longest at [`slowest`](Self::slowest).
+    pub receive: Duration,
     /// A request must be received and answered within this time; sending a long reply may take
     /// longer, by [`slowest`](Self::slowest).
     pub request: Duration,
-    /// Bytes per second at which a client must at least take its reply.
+    /// Bytes per second at which a client must at least send its request and take its reply.
     pub slowest: u32,
-    /// How far a client's clock may be from the server's. Proofs are remembered twice as long.
+    /// The most that a client's clock may be from the server's. Signatures are remembered
+    /// twice as long.
     pub skew: Duration,
     /// Requests in flight when the server is told to stop have this long.
     pub drain: Duration,
@@ -44,13 +60,18 @@ impl Default for Limits {
         Self {
             connections: 256,
             per_address: 64,
+            connects_per_address: 100.0,
             per_connection: 8,
+            receiving: 256,
+            receiving_per_address: 64,
             in_flight: 64,
             batch: 16,
             rate: 1000.0,
             rate_per_key: 100.0,
+            rate_per_address: 500.0,
             first_request: Duration::from_secs(10),
             idle: Duration::from_secs(300),
+            receive: Duration::from_secs(3),
             request: Duration::from_secs(30),
             slowest: 64 << 10,
             skew: Duration::from_secs(60),
@@ -65,19 +86,26 @@ impl Limits {
         let counts = [
             self.connections,
             self.per_address,
+            self.receiving,
+            self.receiving_per_address,
             self.in_flight,
             self.batch,
         ];
         if counts.contains(&0) || self.per_connection == 0 || self.slowest == 0 {
             return Err(Error::Limits("a count of zero"));
         }
-        let rates = [self.rate, self.rate_per_key];
+        let rates = [
+            self.rate,
+            self.rate_per_key,
+            self.rate_per_address,
+            self.connects_per_address,
+        ];
         if !rates.iter().all(|rate| (0.001..=1e9).contains(rate)) {
             return Err(Error::Limits(
                 "a rate outside 0.001 to 10^9 requests per second",
             ));
         }
-        let times = [self.first_request, self.idle, self.request];
+        let times = [self.first_request, self.idle, self.receive, self.request];
         if times.iter().any(|time| time.is_zero()) {
             return Err(Error::Limits("no time at all"));
         }
@@ -87,7 +115,18 @@ impl Limits {
         Ok(())
     }
 
-    /// Nonces to be remembered: as many as the rate lets through while a proof is fresh.
+    /// For receiving a request of at most `longest` bytes.
+    pub(crate) fn receiving_time(&self, longest: usize) -> Duration {
+        self.receive + self.moving(longest)
+    }
+
+    /// For so many bytes at the slowest pace.
+    #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
+    pub(crate) fn moving(&self, bytes: usize) -> Duration {
+        Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))
+    }
+
+    /// Nonces to be remembered: as many as the rate lets through while a signature is fresh.
     pub(crate) fn nonces(&self) -> usize {
         let window = 2.0 * self.skew.as_secs_f64() + 2.0;
         #[expect(

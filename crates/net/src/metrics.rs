@@ -1,4 +1,4 @@
-//! What an operator may watch: sums over all clients, never one of them.
+//! The counts that an operator may watch: sums over all clients, never one of them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -25,6 +25,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) answered: Counter,
     refused: Family<Reason, Counter>,
+    pub(crate) receiving: Gauge,
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) closed: Counter,
@@ -52,6 +53,7 @@ impl Metrics {
             registry: Registry::with_prefix("sordino"),
             answered: Counter::<u64, AtomicU64>::default(),
             refused: Family::default(),
+            receiving: Gauge::default(),
             in_flight: Gauge::default(),
             connections: Gauge::default(),
             closed: Counter::default(),
@@ -67,11 +69,13 @@ impl Metrics {
         let registry = &mut metrics.registry;
         registry.register("answered", "Requests answered", metrics.answered.clone());
         registry.register("refused", "Requests refused", metrics.refused.clone());
+        let help = "Requests being received or verified";
+        registry.register("receiving", help, metrics.receiving.clone());
         let help = "Requests in flight";
         registry.register("in_flight", help, metrics.in_flight.clone());
         let help = "Open connections";
         registry.register("connections", help, metrics.connections.clone());
-        let help = "Connections closed because there were too many, of all or of one address";
+        let help = "Connections closed because there were too many, or too many new ones, of all or of one address";
         registry.register("connections_refused", help, metrics.closed.clone());
         let help = "Versions of the index put in place";
         registry.register("replaced", help, metrics.replaced.clone());
@@ -79,7 +83,7 @@ impl Metrics {
         registry.register("batch", help, metrics.batch.clone());
         let help = "Time of a scan";
         registry.register_with_unit("scan", help, Unit::Seconds, metrics.scan.clone());
-        let help = "Time of verifying a batch of proofs";
+        let help = "Time of verifying a batch of signatures";
         registry.register_with_unit("verify", help, Unit::Seconds, metrics.verify.clone());
         Arc::new(metrics)
     }

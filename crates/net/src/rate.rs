@@ -6,29 +6,52 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
+    /// The most tokens at once.
+    burst: f64,
     tokens: f64,
     at: Instant,
 }
 
 impl Rate {
     pub(crate) fn new(per_second: f64, now: Instant) -> Self {
+        Self::with_burst(per_second, per_second.max(1.0), now)
+    }
+
+    /// Lets `burst` at once through after a rest, however few a second they are.
+    pub(crate) fn with_burst(per_second: f64, burst: f64, now: Instant) -> Self {
         Self {
             per_second,
-            tokens: per_second.max(1.0),
+            burst,
+            tokens: burst,
             at: now,
         }
     }
 
     /// Takes a token, if there is one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let rested = now.saturating_duration_since(self.at).as_secs_f64();
-        self.at = now.max(self.at);
-        self.tokens = (self.tokens + rested * self.per_second).min(self.per_second.max(1.0));
+        self.rest(now);
         let enough = self.tokens >= 1.0;
         if enough {
             self.tokens -= 1.0;
         }
         enough
+    }
+
+    /// Gives a token back that need not have been taken.
+    pub(crate) fn give_back(&mut self) {
+        self.tokens = (self.tokens + 1.0).min(self.burst);
+    }
+
+    /// Nothing has been taken lately.
+    pub(crate) fn is_full(&mut self, now: Instant) -> bool {
+        self.rest(now);
+        self.tokens >= self.burst
+    }
+
+    fn rest(&mut self, now: Instant) {
+        let rested = now.saturating_duration_since(self.at).as_secs_f64();
+        self.at = now.max(self.at);
+        self.tokens = (self.tokens + rested * self.per_second).min(self.burst);
     }
 }
 

@@ -1,16 +1,16 @@
-//! What was seen before.
+//! The requests that were accepted before.
 
 use std::collections::HashSet;
 
 use crate::Refusal;
 
-/// Who signed, and the nonce.
+/// The number of the key that signed, and the nonce.
 pub(crate) type Seen = (u32, [u8; 16]);
 
-/// Remembers every accepted request for as long as its proof is fresh, so that none is accepted
+/// Remembers every accepted request for as long as its signature is fresh, so that none is accepted
 /// twice.
 ///
-/// Time goes in windows as long as the skew. A proof is fresh if its time is at most the skew from
+/// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from
 /// now, so it lies in one of three windows, and older ones can be forgotten whole.
 #[derive(Debug)]
 pub(crate) struct Replay {
@@ -32,8 +32,20 @@ impl Replay {
         }
     }
 
-    /// Accepts what is fresh and was not seen before, and remembers it. Times are milliseconds
-    /// since 1970.
+    /// Refuses what is not fresh or was seen before, and remembers nothing: before a signature is
+    /// verified, for which this saves the work.
+    pub(crate) fn look(&self, seen: &Seen, time: u64, now: u64) -> Result<(), Refusal> {
+        if time.abs_diff(self.now.max(now)) > self.skew {
+            return Err(Refusal::Time);
+        }
+        if self.windows.iter().any(|(_, set)| set.contains(seen)) {
+            return Err(Refusal::Replayed);
+        }
+        Ok(())
+    }
+
+    /// Accepts a request that is fresh and was not seen before, and remembers it. Times are
+    /// milliseconds since 1970.
     pub(crate) fn accept(&mut self, seen: Seen, time: u64, now: u64) -> Result<(), Refusal> {
         self.now = self.now.max(now);
         let now = self.now;

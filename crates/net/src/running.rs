@@ -14,14 +14,18 @@ use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
 use crate::grpc::Gate;
+#[cfg(feature = "tls")]
+use crate::identity::Identity;
 use crate::incoming::Incoming;
-use crate::{Error, Service, exporter};
+use crate::opening::Tls;
+use crate::{Error, Limits, Service, exporter};
 
-/// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several.
-const STREAM_WINDOW: u32 = 1 << 20;
+/// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
+/// that is the window of a connection, which bounds what is buffered for it.
+const WINDOWS: std::ops::RangeInclusive<u32> = 64 << 10..=1 << 20;
 
-/// HTTP/2's window of a connection, which bounds what is buffered for it.
-const CONNECTION_WINDOW: u32 = 2 << 20;
+/// Streams that a client has reset before they were looked at; with more it is cut off.
+const RESETS: usize = 16;
 
 /// Larger frames than HTTP/2's default, since messages are large.
 const FRAME: u32 = 64 << 10;
@@ -29,13 +33,13 @@ const FRAME: u32 = 64 << 10;
 /// Pings find out whether the other side is still there.
 const PING: Duration = Duration::from_secs(20);
 
-/// Where and how to listen.
+/// An address to listen on, and the way to do it.
 #[derive(Clone, Debug)]
 pub struct Listen {
     address: SocketAddr,
     metrics: Option<SocketAddr>,
     #[cfg(feature = "tls")]
-    identity: Option<crate::Identity>,
+    identity: Option<Identity>,
 }
 
 impl Listen {
@@ -53,7 +57,8 @@ impl Listen {
         }
     }
 
-    /// Gives metrics out on another address, in the clear: at `/metrics`, for the operator.
+    /// Gives metrics out on another address, in the clear: at `/metrics`, for the operator. There,
+    /// `/health` says whether it serves.
     #[must_use]
     pub fn metrics(mut self, address: SocketAddr) -> Self {
         self.metrics = Some(address);
@@ -63,27 +68,35 @@ impl Listen {
     /// Speaks TLS with this certificate.
     #[cfg(feature = "tls")]
     #[must_use]
-    pub fn tls(mut self, identity: crate::Identity) -> Self {
+    pub fn tls(mut self, identity: Identity) -> Self {
         self.identity = Some(identity);
         self
     }
 
-    /// HTTP/2 with its bounds, and TLS.
-    fn builder(&self, service: &Service) -> Result<Server, Error> {
-        let limits = &service.shared.limits;
-        let builder = Server::builder()
+    /// HTTP/2 with its bounds, for requests of at most `longest` bytes.
+    fn builder(limits: &Limits, longest: usize) -> Server {
+        let longest = u32::try_from(longest).unwrap_or(*WINDOWS.end());
+        let window = longest.clamp(*WINDOWS.start(), *WINDOWS.end());
+        Server::builder()
             .max_concurrent_streams(limits.per_connection)
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_stream_window_size(window)
+            .initial_connection_window_size(2 * window)
             .max_frame_size(FRAME)
             .http2_max_header_list_size(8 << 10)
+            .http2_max_pending_accept_reset_streams(Some(RESETS))
+            .http2_max_local_error_reset_streams(Some(RESETS))
             .http2_keepalive_interval(Some(PING))
-            .http2_keepalive_timeout(Some(PING));
-        #[cfg(feature = "tls")]
-        if let Some(identity) = &self.identity {
-            return identity.configure(builder, limits.first_request);
-        }
-        Ok(builder)
+            .http2_keepalive_timeout(Some(PING))
+    }
+
+    #[cfg(feature = "tls")]
+    fn acceptor(&self) -> Result<Tls, Error> {
+        self.identity.as_ref().map(Identity::acceptor).transpose()
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn acceptor(&self) -> Result<Tls, Error> {
+        Ok(())
     }
 }
 
@@ -98,13 +111,16 @@ impl Service {
             .enable_all()
             .build()
             .map_err(Error::Start)?;
-        let builder = listen.builder(self)?;
+        let shared = &self.shared;
+        let mut builder = Listen::builder(&shared.limits, shared.longest_call());
+        let tls = listen.acceptor()?;
         let (listener, address) = bind(&runtime, listen.address)?;
         let metrics = listen.metrics.map(|address| bind(&runtime, address));
         let metrics_address = match metrics.transpose()? {
             Some((listener, address)) => {
                 let metrics = Arc::clone(&self.shared.metrics);
-                runtime.spawn(exporter::export(listener, metrics));
+                let stopping = Arc::clone(&self.shared.stopping);
+                runtime.spawn(exporter::export(listener, metrics, stopping));
                 Some(address)
             }
             None => None,
@@ -116,18 +132,14 @@ impl Service {
         let health_reporter = reporter.clone();
         let serving = async move {
             report(&reporter, ServingStatus::Serving).await;
-            let incoming = Incoming::new(
-                listener,
-                &shared.limits,
-                Arc::clone(&shared.metrics),
-                Arc::clone(&shared.stopping),
-            );
-            let mut builder = builder;
+            let (limits, metrics) = (&shared.limits, &shared.metrics);
+            let (anyone, stopping) = (shared.door.anyone, &shared.stopping);
+            let incoming = Incoming::new(listener, tls, anyone, limits, metrics, stopping);
             builder
                 .add_service(health)
                 .add_service(Gate { shared })
                 .serve_with_incoming_shutdown(incoming, async {
-                    // Told to, or nobody is left who could tell.
+                    // The sender is used, or dropped with whoever could have used it: either way it ends.
                     let _ = stopped.await;
                 })
                 .await
@@ -174,13 +186,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where its metrics are.
+    /// The address of its metrics.
     #[must_use]
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
@@ -210,7 +222,7 @@ impl Running {
             tokio::time::timeout(drain, serving).await.is_ok()
         });
         runtime.shutdown_background();
-        if ended || shared.busy() == 0 {
+        if ended || shared.door.busy() == 0 {
             return Ok(());
         }
         Err(Error::Drain { after: drain })

@@ -1,20 +1,20 @@
-//! Who may ask, and the check of their proofs, many at a time.
+//! The keys that may ask, and the check of their signatures, many at a time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
 
-use crate::proof::{CONTEXT, Claim, now};
 use crate::rate::Rate;
 use crate::replay::Replay;
+use crate::signature::{CONTEXT, Signed, now};
 use crate::{ClientPublicKey, Error, Limits, Refusal};
 
-/// Who may ask.
+/// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no proof, so the server cannot link them by key; whoever reaches
-    /// the port can ask, and only the common rate holds them back.
+    /// Everyone. Requests carry no signature, so the server cannot link them by key; whoever reaches
+    /// the port can ask, held back by the rates of the address and of all.
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
@@ -23,10 +23,33 @@ pub enum Access {
 /// Signatures that are verified in one go: eight lanes of the hash, twice over.
 pub(crate) const BATCH: usize = 16;
 
-/// The keys that may ask, what they have asked before, and how often.
+/// The keys that may ask, by their digests. Looking one up comes before any arithmetic, so a stranger
+/// costs no more than that.
+#[derive(Debug)]
+pub(crate) struct KnownKeys {
+    numbers: HashMap<[u8; 32], u32>,
+}
+
+impl KnownKeys {
+    pub(crate) fn new(keys: &[ClientPublicKey]) -> Self {
+        let numbers = (0..).zip(keys).map(|(number, key)| (key.id(), number));
+        Self {
+            numbers: numbers.collect(),
+        }
+    }
+
+    /// The number of the key that is said to have signed a request.
+    pub(crate) fn number(&self, signed: &Signed) -> Result<u32, Refusal> {
+        self.numbers.get(&signed.key).copied().ok_or(Refusal::Key)
+    }
+}
+
+/// A request that a known key is said to have signed: the key's number, and what was signed.
+pub(crate) type Claimed = (u32, Signed);
+
+/// The known keys, what they have asked before, and how often.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    numbers: HashMap<[u8; 32], u32>,
     keys: Vec<ExpandedKey<MlDsa65>>,
     rates: Vec<Rate>,
     replay: Replay,
@@ -36,9 +59,8 @@ pub(crate) struct Verifier {
 impl Verifier {
     pub(crate) fn new(keys: &[ClientPublicKey], limits: &Limits) -> Result<Self, Error> {
         let start = Instant::now();
-        let mut numbers = HashMap::new();
         let mut expanded = Vec::new();
-        for (number, key) in (0..).zip(keys) {
+        for key in keys {
             let bytes = key.to_bytes();
             let key_length = |_| Error::KeyLength {
                 what: "public key",
@@ -46,10 +68,8 @@ impl Verifier {
                 expected: <MlDsa65 as sordino_mldsa::Params>::PUBLIC_KEY_LEN,
             };
             expanded.push(ExpandedKey::from_bytes(bytes).map_err(key_length)?);
-            numbers.insert(key.id(), number);
         }
         Ok(Self {
-            numbers,
             rates: keys
                 .iter()
                 .map(|_| Rate::new(limits.rate_per_key, start))
@@ -60,42 +80,48 @@ impl Verifier {
         })
     }
 
-    /// A verdict for each claim. Only a claim with a good signature uses up its key's rate and the
+    /// A verdict for each request. Only one with a good signature uses up its key's rate and the
     /// memory for nonces, so nobody can do that for another.
-    pub(crate) fn verify(&mut self, claims: &[Claim]) -> Vec<Result<(), Refusal>> {
+    pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
-        self.verify_at(claims, time, instant)
+        self.verify_at(claimed, time, instant)
     }
 
     fn verify_at(
         &mut self,
-        claims: &[Claim],
+        claimed: &[Claimed],
         time: u64,
         instant: Instant,
     ) -> Vec<Result<(), Refusal>> {
-        let numbers: Vec<Option<u32>> = claims
+        // A recording that is sent again is refused before any arithmetic.
+        let looks: Vec<Result<(), Refusal>> = claimed
             .iter()
-            .map(|claim| self.numbers.get(&claim.key).copied())
+            .map(|(number, signed)| {
+                self.replay
+                    .look(&(*number, signed.nonce), signed.time, time)
+            })
             .collect();
-        let items: Vec<Item<'_, MlDsa65>> = claims
+        let items: Vec<Item<'_, MlDsa65>> = claimed
             .iter()
-            .zip(&numbers)
-            .filter_map(|(claim, number)| {
-                let key = &self.keys[(*number)? as usize];
-                Some(Item::new(key, &claim.statement, CONTEXT, &claim.signature))
+            .zip(&looks)
+            .filter(|(_, look)| look.is_ok())
+            .map(|((number, signed), _)| {
+                let key = &self.keys[*number as usize];
+                Item::new(key, &signed.statement, CONTEXT, &signed.signature)
             })
             .collect();
         let mut verdicts = self.batch.verify_each(&items).into_iter();
-        claims
+        claimed
             .iter()
-            .zip(numbers)
-            .map(|(claim, number)| {
-                let number = number.ok_or(Refusal::Key)?;
-                let verdict = verdicts.next().unwrap_or(Ok(()));
+            .zip(looks)
+            .map(|((number, signed), look)| {
+                look?;
+                // There is a verdict for each that was looked at.
+                let verdict = verdicts.next().ok_or(Refusal::Signature)?;
                 verdict.map_err(|_| Refusal::Signature)?;
-                self.replay
-                    .accept((number, claim.nonce), claim.time, time)?;
-                if self.rates[number as usize].take(instant) {
+                let seen = (*number, signed.nonce);
+                self.replay.accept(seen, signed.time, time)?;
+                if self.rates[*number as usize].take(instant) {
                     Ok(())
                 } else {
                     Err(Refusal::Rate)
@@ -113,7 +139,7 @@ fn milliseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::ClientKey;
-    use crate::schema::Proof;
+    use crate::schema::RequestSignature;
     use bytes::Bytes;
 
     const INSTANCE: [u8; 32] = [9; 32];
@@ -123,19 +149,27 @@ mod tests {
         ClientKey::from_seed(&[number; 32])
     }
 
-    fn verifier(limits: &Limits) -> Verifier {
-        let keys: Vec<_> = (0..3).map(|number| key(number).public().clone()).collect();
-        Verifier::new(&keys, limits).unwrap()
+    fn public() -> Vec<ClientPublicKey> {
+        (0..3).map(|number| key(number).public().clone()).collect()
     }
 
-    fn claim(proof: Proof, message: &[u8]) -> Claim {
-        Claim::read(&INSTANCE, message, Some(proof)).unwrap()
+    fn verifier(limits: &Limits) -> Verifier {
+        Verifier::new(&public(), limits).unwrap()
+    }
+
+    fn signed(signature: RequestSignature, message: &[u8]) -> Signed {
+        Signed::read(&INSTANCE, message, Some(signature)).unwrap()
+    }
+
+    fn claim(signature: RequestSignature, message: &[u8]) -> Claimed {
+        let signed = signed(signature, message);
+        (KnownKeys::new(&public()).number(&signed).unwrap(), signed)
     }
 
     #[test]
-    fn each_claim_of_a_batch_gets_its_own_verdict() {
+    fn each_request_of_a_batch_gets_its_own_verdict() {
         let mut verifier = verifier(&Limits::default());
-        let good = |number| key(number).prove(&INSTANCE, b"message", TIME);
+        let good = |number| key(number).sign(&INSTANCE, b"message", TIME);
         let replayed = good(0);
         let mut flipped = good(1);
         let mut signature = flipped.signature.to_vec();
@@ -149,7 +183,6 @@ mod tests {
         renonced.nonce = good(0).nonce;
         let cases = [
             (claim(good(0), b"message"), Ok(())),
-            (claim(good(3), b"message"), Err(Refusal::Key)),
             (claim(replayed.clone(), b"message"), Ok(())),
             (claim(good(0), b"massage"), Err(Refusal::Signature)),
             (claim(flipped, b"message"), Err(Refusal::Signature)),
@@ -158,12 +191,12 @@ mod tests {
             (claim(renamed, b"message"), Err(Refusal::Signature)),
             (claim(renonced, b"message"), Err(Refusal::Signature)),
             (
-                claim(key(1).prove(&[8; 32], b"message", TIME), b"message"),
+                claim(key(1).sign(&[8; 32], b"message", TIME), b"message"),
                 Err(Refusal::Signature),
             ),
             (
                 claim(
-                    key(1).prove(&INSTANCE, b"message", TIME - 61_000),
+                    key(1).sign(&INSTANCE, b"message", TIME - 61_000),
                     b"message",
                 ),
                 Err(Refusal::Time),
@@ -173,6 +206,18 @@ mod tests {
         let (claims, expected): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let found = verifier.verify_at(&claims, TIME, Instant::now());
         assert_eq!(found, expected);
+        // A recording is refused again, now without a look at its signature.
+        let again = verifier.verify_at(&claims[..1], TIME, Instant::now());
+        assert_eq!(again, [Err(Refusal::Replayed)]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_without_any_arithmetic() {
+        let stranger = signed(key(3).sign(&INSTANCE, b"message", TIME), b"message");
+        let keys = KnownKeys::new(&public());
+        assert_eq!(keys.number(&stranger), Err(Refusal::Key));
+        let known = signed(key(2).sign(&INSTANCE, b"message", TIME), b"message");
+        assert_eq!(keys.number(&known), Ok(2));
     }
 
     #[test]
@@ -184,7 +229,7 @@ mod tests {
         let mut verifier = verifier(&limits);
         let instant = Instant::now();
         let mut ask = |number| {
-            let claim = claim(key(number).prove(&INSTANCE, b"", TIME), b"");
+            let claim = claim(key(number).sign(&INSTANCE, b"", TIME), b"");
             verifier.verify_at(&[claim], TIME, instant).remove(0)
         };
         let first: Vec<_> = (0..5).map(|_| ask(0)).collect();
@@ -194,20 +239,23 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_proof_is_refused_before_any_arithmetic() {
-        let good = key(0).prove(&INSTANCE, b"", TIME);
-        let read = |proof| Claim::read(&INSTANCE, b"", proof).map(|_| ());
+    fn a_malformed_signature_is_refused_before_any_arithmetic() {
+        let good = key(0).sign(&INSTANCE, b"", TIME);
+        let read = |signature| Signed::read(&INSTANCE, b"", signature).map(|_| ());
         assert_eq!(read(Some(good.clone())), Ok(()));
         assert_eq!(read(None), Err(Refusal::Unsigned));
-        assert_eq!(read(Some(Proof::default())), Err(Refusal::Malformed));
+        assert_eq!(
+            read(Some(RequestSignature::default())),
+            Err(Refusal::Malformed)
+        );
         for change in [
-            |proof: &mut Proof| proof.key = proof.key.slice(1..),
-            |proof: &mut Proof| proof.nonce = Bytes::from(vec![0; 17]),
-            |proof: &mut Proof| proof.signature = proof.signature.slice(..3308),
+            |signed: &mut RequestSignature| signed.key = signed.key.slice(1..),
+            |signed: &mut RequestSignature| signed.nonce = Bytes::from(vec![0; 17]),
+            |signed: &mut RequestSignature| signed.signature = signed.signature.slice(..3308),
         ] {
-            let mut proof = good.clone();
-            change(&mut proof);
-            assert_eq!(read(Some(proof)), Err(Refusal::Malformed));
+            let mut signature = good.clone();
+            change(&mut signature);
+            assert_eq!(read(Some(signature)), Err(Refusal::Malformed));
         }
     }
 }

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What was measured in one mode. Times are medians over the searches, in one process.
+/// The measurements of one mode. Times are medians over the searches, in one process.
 #[derive(Debug, Serialize)]
 pub(super) struct Measured {
     pub(super) mode: &'static str,
@@ -36,11 +36,11 @@ pub(super) struct Measured {
     pub(super) connect_ms: f64,
     /// Time that building took, if it was built here.
     pub(super) build_s: Option<f64>,
-    /// What the builder measured on held-out vectors; sealed mode only.
+    /// The builder's measurement on held-out vectors; sealed mode only.
     pub(super) expected_recall: Option<f64>,
-    /// Whether the builder found a number of probes for the recall wished for.
+    /// True if the builder found a number of probes for the recall wished for.
     pub(super) reached: bool,
-    /// Whether all searches sent messages of the same number, order and sizes.
+    /// True if all searches sent messages of the same number, order and sizes.
     pub(super) identical_messages: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Measured {
 struct Built {
     index: Index,
     time: Duration,
-    /// What sealed mode's builder expects, and whether that is enough.
+    /// The recall that sealed mode's builder expects, and whether that is enough.
     recall: Option<(f64, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is searched, what for, and the right answers.
+//! A set of vectors, the queries, and the right answers.
 
 use super::{Args, Synthetic};
 use crate::{Error, Output};
@@ -81,7 +81,7 @@ impl Set {
         })
     }
 
-    /// What an index is searched for.
+    /// The queries for an index, and the right answers if they are known.
     pub(super) fn of_index(args: &Args) -> Result<Self, Error> {
         let named = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
         let (index, queries) = (named(&args.index), named(&args.queries));
@@ -97,7 +97,7 @@ impl Set {
     }
 }
 
-/// What downloading all of so many vectors moves.
+/// The bytes of downloading all of so many vectors.
 pub(super) fn download_all(n: usize, dim: usize, k: usize) -> Result<u64, Error> {
     let wish = Wish {
         k,

@@ -29,8 +29,9 @@ Examples:
   sordino index add base.index more.npy --key owner.key
   sordino index add base.index changed.parquet --key owner.key --id-column id
 
-Without ids, vectors get the numbers after the highest id of the index. A file of more than 131,072
-vectors is added in several versions, each of them whole.";
+Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
+there twice. A file of more than 131,072 vectors is added in several versions, each of them whole: one
+that may be interrupted should have ids, since with them it can be added again, and replaces itself.";
 
 #[derive(Serialize)]
 struct Report {

@@ -21,10 +21,10 @@ pub(super) struct Args {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
-    /// How the index is searched; `sordino plan` compares the modes.
+    /// The way the index is searched; `sordino plan` compares them.
     #[arg(long, value_enum, default_value = "masked")]
     mode: Mode,
-    /// How nearness is measured.
+    /// The measure of nearness.
     #[arg(long, value_enum, default_value = "cosine")]
     metric: MetricName,
     /// No vector, now or later, is longer than this; public, rounded up to a power of two. Without
@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// fewer bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
-    /// How clients find their buckets, in sealed mode.
+    /// The way clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
 }
@@ -102,9 +102,9 @@ struct Report {
     segments: usize,
     bytes: u64,
     seconds: f64,
-    /// What sealed mode's builder measured on held-out vectors.
+    /// The recall that sealed mode's builder measured on held-out vectors.
     expected_recall: Option<f64>,
-    /// Whether that reaches the recall asked for.
+    /// True if that reaches the recall asked for.
     reached: Option<bool>,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             bar.inc(batch.len() as u64);
         }
     });
-    let mut progress = |step: sordino_search::build::Step| bar.set_message(step.name());
+    let mut progress = |step: sordino_search::build::Step| output.working(&bar, step.name());
     let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
     let store = store.map_err(named)?;
@@ -214,7 +214,7 @@ impl Args {
             Some(PackingName::T8) => return Ok(Packing::T8),
             None => (),
         }
-        // Of a file that does not say how many vectors it holds, it is read later how many.
+        // Some files do not say how many vectors they hold.
         let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok()) else {
             return Ok(Packing::T4);
         };

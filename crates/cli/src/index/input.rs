@@ -6,7 +6,7 @@ use sordino_search::vectors::{ColumnNames, Reader, ids};
 use sordino_search::{Batch, Error as Search, Vectors};
 use std::path::{Path, PathBuf};
 
-/// A file of vectors and what goes with it.
+/// A file of vectors and the ids that go with it.
 #[derive(Args, Debug)]
 pub(super) struct Input {
     /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow or .feather.
@@ -54,7 +54,7 @@ impl Input {
         })
     }
 
-    /// Whether the records have ids of their own.
+    /// True if the records have ids of their own.
     pub(super) fn has_ids(&self) -> bool {
         self.ids.is_some() || self.id_column.is_some()
     }
@@ -116,10 +116,10 @@ impl Records {
     /// The file's name for an error of it.
     pub(super) fn named(file: &Path) -> impl Fn(Search) -> Error + use<> {
         let vectors = Error::vectors(file);
-        // What the reader says is about the file; the rest is about the index.
+        // The reader's errors are about the file; the rest are about the index.
         move |error| match error {
             Search::Vectors(error) => vectors(error),
-            other => Error::Search(other),
+            other => Error::from(other),
         }
     }
 
@@ -138,6 +138,12 @@ impl Iterator for Records {
         });
         Some(batch)
     }
+}
+
+fn no_number() -> Error {
+    let why = "record 4294967295 is there, and no number comes after it: give the new records ids, with \
+               --ids or --id-column";
+    Error::Arguments(why.to_owned())
 }
 
 /// Records with ids, gathered until there are enough for one change of an index.
@@ -162,7 +168,7 @@ impl Gathered {
                 Some(own) => ids.extend(own),
                 None => {
                     for _ in 0..vectors.len() {
-                        let id = self.next.ok_or(sordino_search::vectors::Error::IdRange)?;
+                        let id = self.next.ok_or_else(no_number)?;
                         ids.push(id);
                         self.next = id.checked_add(1);
                     }

@@ -28,7 +28,7 @@ signature and digests of the newest version, and that a server can serve it.";
 struct Report {
     index: PathBuf,
     version: u64,
-    /// Whether the owner's key was there to check everything.
+    /// True if the owner's key was there to check everything.
     full: bool,
     versions: Option<usize>,
     records: Option<usize>,

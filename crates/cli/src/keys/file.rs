@@ -23,13 +23,13 @@ use zeroize::Zeroizing;
 const MAX_FILE: usize = 1 << 14;
 
 const SECRET_LEN: usize = 32;
-/// Of an ML-DSA-87 public key.
+/// Bytes of an ML-DSA-87 public key.
 const OWNER_PUBLIC_LEN: usize = 2592;
-/// Of an ML-DSA-65 public key.
+/// Bytes of an ML-DSA-65 public key.
 const CLIENT_PUBLIC_LEN: usize = 1952;
 const CHECK_LEN: usize = 8;
 
-/// What a key file holds.
+/// The content of a key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The owner's master secret.
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// Whether it must be kept.
+    /// True if it must be kept secret.
     #[must_use]
     pub fn is_secret(self) -> bool {
         match self {
@@ -131,7 +131,7 @@ impl KeyFile {
         Self::new(Kind::Reader, &key)
     }
 
-    /// What the file holds.
+    /// The kind of the key in the file.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
@@ -162,7 +162,7 @@ impl KeyFile {
     /// Reads a key file's bytes.
     ///
     /// # Errors
-    /// What is wrong with them; it holds nothing of them.
+    /// The fault in words, without anything of the bytes.
     pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -185,7 +185,7 @@ impl KeyFile {
 
     fn text(&self) -> Zeroizing<String> {
         let check = self.kind.check(&self.key);
-        // Of the final size, so that no copy is left behind by growing.
+        // The final size at once, so that no copy is left behind by growing.
         let prefix = self.kind.prefix();
         let len = prefix.len() + 2 * (self.key.len() + CHECK_LEN) + 1;
         let mut text = Zeroizing::new(String::with_capacity(len));
@@ -211,7 +211,13 @@ impl KeyFile {
             use std::os::unix::fs::OpenOptionsExt;
             options.mode(0o600);
         }
-        let mut file = options.open(path).map_err(Error::at(path))?;
+        let mut file = options.open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::KeyFile {
+                path: path.to_owned(),
+                why: "it exists already, and keys are not written over: choose another name, or move it away",
+            },
+            _ => Error::at(path)(error),
+        })?;
         let written = file.write_all(self.text().as_bytes());
         written.and_then(|()| file.sync_all()).map_err(|error| {
             // It was made by this call, so it is no one else's.

@@ -1,7 +1,7 @@
 //! The vectors to search for.
 
 use crate::Error;
-use sordino_search::{Vectors, vectors};
+use sordino_search::{Error as Search, Vectors, vectors};
 use std::{
     io::{self, BufRead, Read},
     path::Path,
@@ -18,7 +18,14 @@ pub(super) fn queries(text: Option<&str>, file: Option<&Path>) -> Result<Vectors
             Ok(Vectors::new(vector.len(), vector)?)
         }
         (None, Some(path)) => Vectors::open(path).map_err(Error::vectors(path)),
-        (None, None) => lines(&mut io::stdin().lock()),
+        (None, None) => lines(&mut io::stdin().lock()).map_err(|error| match error {
+            Error::Search(Search::Vectors(vectors::Error::NoVectors)) => {
+                let why =
+                    "no vectors on standard input: expected one a line, or --file, or --vector";
+                Error::Arguments(why.to_owned())
+            }
+            error => error,
+        }),
     }
 }
 
@@ -64,7 +71,7 @@ fn numbers(text: &str, line: usize) -> Result<Vec<f32>, Error> {
     words
         .enumerate()
         .map(|(at, word)| {
-            let wrong = || Error::Arguments(format!("line {line}: number {} is none", at + 1));
+            let wrong = || Error::Arguments(format!("line {line}: number {} is not a number; numbers are separated by commas or spaces", at + 1));
             let number: f32 = word.parse().map_err(|_| wrong())?;
             if !number.is_finite() {
                 let (row, column) = (line - 1, at);
@@ -91,7 +98,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_without_the_query() {
         let error = |text: &str| lines(&mut text.as_bytes()).unwrap_err().to_string();
-        assert_eq!(error("1 2\n1 secret\n"), "line 2: number 2 is none");
+        assert_eq!(
+            error("1 2\n1 secret\n"),
+            "line 2: number 2 is not a number; numbers are separated by commas or spaces"
+        );
         assert!(error("1 2\n1\n").contains("line 2 has 1 numbers"));
         assert!(error("1 nan").contains("column 1 is not a finite number"));
         assert!(error("1e99").contains("column 0 is not a finite number"));

@@ -1,4 +1,4 @@
-//! What a reader remembers of an index between runs, so that a server cannot go back.
+//! The memory of a reader between runs, so that a server cannot go back.
 //!
 //! One line of JSON: the index's id, and the newest version seen with its manifest's digest.
 

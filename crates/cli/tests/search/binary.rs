@@ -19,7 +19,7 @@ pub(crate) fn run(args: &[impl AsRef<OsStr>]) -> Output {
     command(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a command printed; it must succeed.
+/// The output of a command, which must succeed.
 pub(crate) fn done(args: &[impl AsRef<OsStr> + Debug]) -> String {
     let output = run(args);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -33,7 +33,7 @@ pub(crate) fn json(args: &[impl AsRef<OsStr> + Debug]) -> Value {
     serde_json::from_str(&done(&args)).unwrap()
 }
 
-/// Why a command failed; it must fail with this code.
+/// The message of a command that must fail with this code.
 pub(crate) fn failed(args: &[impl AsRef<OsStr> + Debug], code: i32) -> String {
     let output = run(args);
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -73,7 +73,7 @@ fn an_index_is_built_changed_and_verified() {
         (Some(2002), Some(0))
     );
     assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
-    // As far as a server can see.
+    // The check that a server can make.
     let public = json(&place.line("index verify @index --key @owner.pub"));
     assert_eq!(
         (public["full"].as_bool(), public["version"].as_u64()),

@@ -28,7 +28,7 @@ fn a_killed_builder_leaves_no_index_or_a_whole_one() {
             complete += 1;
         } else {
             assert!(ended.is_none(), "a build that was reported is there");
-            // What was left does not stand in the way of another build.
+            // The remains do not stand in the way of another build.
             done(&args);
             place.verify("index");
             cut += 1;
@@ -91,7 +91,7 @@ fn a_killed_server_loses_nothing() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(wait));
-        // As by `kill -9`, while it answers.
+        // Killed as by `kill -9`, while it answers.
         drop(served);
         let output = child.wait_with_output().unwrap();
         match output.status.code() {

@@ -5,6 +5,7 @@
 mod bench;
 mod binary;
 mod command;
+mod examples;
 mod index;
 mod keys;
 mod killed;

@@ -1,9 +1,12 @@
-//! A folder with keys and vectors, and what is found in it.
+//! A folder with keys and vectors, and the results expected of it.
 
 use crate::binary::{done, json};
 use serde_json::Value;
 use sordino_search::{Vectors, synthetic};
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tempfile::TempDir;
 
 const N: usize = 2000;
@@ -34,6 +37,14 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        let place = Self::without_keys();
+        done(&place.line("keys new owner @owner.key"));
+        done(&place.line("keys new reader @reader.key --from @owner.key"));
+        done(&place.line("keys new public @owner.pub --from @owner.key"));
+        place
+    }
+
+    pub(crate) fn without_keys() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (base, _) = synthetic::clustered(N, 1, DIM, 7);
         let place = Self { folder, base };
@@ -44,10 +55,12 @@ impl Place {
             npy(&part(&place.base, 0..QUERIES)),
         )
         .unwrap();
-        done(&place.line("keys new owner @owner.key"));
-        done(&place.line("keys new reader @reader.key --from @owner.key"));
-        done(&place.line("keys new public @owner.pub --from @owner.key"));
+        fs::write(place.path("more.npy"), npy(&part(&place.base, 0..3))).unwrap();
         place
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -96,7 +109,7 @@ pub(crate) fn nearest(found: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// Whether each query found itself; sealed mode may miss a few.
+/// Asserts that each query found itself; sealed mode may miss a few.
 pub(crate) fn assert_found(found: &Value, mode: &str) {
     let right = (0..)
         .zip(nearest(found))

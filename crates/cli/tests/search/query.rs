@@ -1,9 +1,15 @@
 //! `sordino query`.
 
 use crate::binary::{command, done, failed};
-use crate::place::{Place, npy, part};
+use crate::place::{DIM, Place, npy, part};
 use crate::served::Served;
-use std::{fs, io::Write, path::Path, process::Stdio};
+use serde_json::Value;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 #[test]
 fn vectors_come_as_text_too() {
@@ -46,7 +52,8 @@ fn a_server_that_is_not_there_and_one_with_another_owner_have_exit_codes() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let gone = failed(&place.line(&format!("{query} --connect http://{free}")), 4);
+    let gone = format!("{query} --connect http://{free} --wait 0");
+    let gone = failed(&place.line(&gone), 4);
     assert!(gone.contains("connect"), "{gone}");
 
     done(&place.line("keys new owner @other.key"));
@@ -58,8 +65,9 @@ fn a_server_that_is_not_there_and_one_with_another_owner_have_exit_codes() {
         3,
     );
     // A server does not serve what its owner did not sign.
+    done(&place.line("keys new public @other.pub --from @other.key"));
     failed(
-        &place.line("serve @local --key @other.key --plaintext --anyone"),
+        &place.line("serve @local --key @other.pub --plaintext --anyone"),
         3,
     );
 }
@@ -100,4 +108,158 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), to).unwrap();
         }
     }
+}
+
+/// Two vectors of the index, a zero vector, and a third of the index.
+fn with_a_zero(place: &Place) {
+    let mut rows = part(&place.base, 0..4).as_slice().to_vec();
+    rows[2 * DIM..3 * DIM].fill(0.0);
+    let rows = sordino_search::Vectors::new(DIM, rows).unwrap();
+    fs::write(place.path("zero.npy"), npy(&rows)).unwrap();
+}
+
+#[test]
+fn results_before_an_error_are_kept() {
+    let place = Place::new();
+    place.build_mode("local");
+    with_a_zero(&place);
+    let query = "query --index @local --key @reader.key --file @zero.npy";
+    let run = |more: &str| {
+        let output = command(&place.line(&format!("{query} {more}"))).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("zero vector"));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = run("");
+    assert_eq!(text.lines().count(), 20, "{text}");
+    assert!(
+        text.starts_with("0\t1\t0\t") && text.contains("\n1\t1\t1\t"),
+        "{text}"
+    );
+    let object: Value = serde_json::from_str(&run("--json")).unwrap();
+    assert_eq!(object["queries"].as_array().unwrap().len(), 2);
+    let lines = run("--jsonl");
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(
+        (&lines[1]["query"], &lines[1]["hits"][0]["id"]),
+        (&1.into(), &1.into())
+    );
+}
+
+#[test]
+fn results_come_in_order_from_several_jobs() {
+    let place = Place::new();
+    place.build_mode("local");
+    let query = "query --index @local --key @reader.key --file @queries.npy --jobs 4 --jsonl";
+    let lines = done(&place.line(query));
+    let order: Vec<u64> = lines
+        .lines()
+        .map(|line| {
+            let answer: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(answer["query"], answer["hits"][0]["id"]);
+            answer["query"].as_u64().unwrap()
+        })
+        .collect();
+    assert!(
+        order.len() > 4 && order.iter().copied().eq(0..order.len() as u64),
+        "{order:?}"
+    );
+}
+
+/// Far more searches than are made before the signal, which comes after the first result.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_query_keeps_whole_results() {
+    let place = Place::new();
+    place.build_mode("local");
+    let many: Vec<f32> = place.base.as_slice().repeat(100);
+    let many = sordino_search::Vectors::new(DIM, many).unwrap();
+    fs::write(place.path("many.npy"), npy(&many)).unwrap();
+    let query = "query --index @local --key @reader.key --file @many.npy";
+    let mut child = command(&place.line(query))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(first.starts_with("0\t1\t0\t"), "{first}");
+    // Ten lines a query, none of them cut.
+    assert_eq!((rest.len() + 1) % 10, 0);
+    assert!(rest.len() < many.len() * 10 - 1);
+    assert!(rest.iter().all(|line| line.split('\t').count() == 4));
+}
+
+#[test]
+fn a_query_waits_for_a_server_that_is_still_starting() {
+    let place = Place::new();
+    place.build_mode("local");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let query = "query --key @reader.key --file @queries.npy --wait 60 --connect";
+    let query = command(&place.line(&format!("{query} http://{address}")))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It has begun to try by the time that the server, a process like it, has read its index.
+    let serve = "serve @local --key @owner.pub --plaintext --anyone --listen";
+    let serve = command(&place.line(&format!("{serve} {address}")))
+        .stdout(Stdio::null())
+        .spawn();
+    let mut serve = serve.unwrap();
+    let output = query.wait_with_output().unwrap();
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(output.stdout.starts_with(b"0\t1\t0\t"));
+}
+
+/// More requests a second than the server answers to one address: the rest are made anew.
+#[test]
+fn a_query_that_is_refused_for_its_rate_is_made_anew() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let open = "@masked --key @owner.pub --plaintext --anyone --rate-per-address 10";
+    let served = Served::new(&place.line(open));
+    let many = part(&place.base, 0..30);
+    fs::write(place.path("many.npy"), npy(&many)).unwrap();
+    let query = format!(
+        "query --key @reader.key --file @many.npy --connect {}",
+        served.url()
+    );
+    let lines = done(&place.line(&query));
+    assert_eq!(lines.lines().count(), 300);
+    let hasty = failed(&place.line(&format!("{query} --wait 0")), 4);
+    assert!(hasty.contains("too many requests"), "{hasty}");
+}
+
+#[test]
+fn another_index_is_named_before_its_version() {
+    let place = Place::new();
+    place.build_mode("local");
+    place.build_mode("masked");
+    fs::write(place.path("more.npy"), npy(&part(&place.base, 0..1))).unwrap();
+    done(&place.line("index add @masked @more.npy --key @owner.key"));
+    let query = "query --key @reader.key --file @queries.npy --pin @pin --index";
+    done(&place.line(&format!("{query} @masked")));
+    let other = failed(&place.line(&format!("{query} @local")), 3);
+    assert!(other.contains("this client knows index"), "{other}");
 }

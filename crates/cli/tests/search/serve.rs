@@ -1,9 +1,14 @@
 //! `sordino serve`.
 
-use crate::binary::{done, failed};
+use crate::binary::{command, done, failed};
 use crate::place::{Place, assert_found, nearest};
 use crate::served::Served;
-use std::{fs, process::Command};
+use serde_json::Value;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
 
 const MODES: [&str; 4] = ["masked", "open", "sealed", "local"];
 
@@ -111,4 +116,103 @@ fn a_server_stops_when_it_is_told() {
     );
     let status = served.child.wait().unwrap();
     assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_server_is_not_given_a_secret() {
+    let place = Place::new();
+    place.build_mode("local");
+    for secret in ["owner.key", "reader.key"] {
+        let serve = format!("serve @local --key @{secret} --plaintext --anyone");
+        let refused = failed(&place.line(&serve), 1);
+        assert!(
+            refused.contains("must have no secret") && refused.contains("keys new public"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn the_address_may_be_a_name() {
+    let place = Place::new();
+    place.build_mode("local");
+    let mut child = command(&place.line("serve @local --key @owner.pub --plaintext --anyone"))
+        .args(["--listen", "localhost:0", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        said["address"].as_str().unwrap().starts_with("127."),
+        "{said}"
+    );
+    let wrong = "serve @local --key @owner.pub --plaintext --anyone --listen localhost";
+    let wrong = failed(&place.line(wrong), 2);
+    assert!(wrong.contains("expected HOST:PORT"), "{wrong}");
+}
+
+/// The lines that a server writes to standard error until it ends, which it is told to after one
+/// refused request.
+#[cfg(unix)]
+fn log(place: &Place, more: &str) -> Vec<String> {
+    let serve =
+        "serve @local --key @owner.pub --plaintext --client @alice.pub --listen 127.0.0.1:0";
+    let mut child = command(&place.line(&format!("{serve} --json {more}")))
+        .env_remove("RUST_LOG")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let address = said["address"].as_str().unwrap();
+    let query = format!("query --key @reader.key --file @queries.npy --connect http://{address}");
+    failed(&place.line(&query), 4);
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_log_has_times_and_reasons_and_nothing_of_a_query() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("keys new client @alice.key"));
+    done(&place.line("keys new client-public @alice.pub --from @alice.key"));
+    let text = log(&place, "");
+    // A date, a time, a zone.
+    assert!(
+        text.iter()
+            .all(|line| line.as_bytes()[4] == b'-' && line.as_bytes()[10] == b'T')
+    );
+    let refused = text.iter().find(|line| line.contains("request refused"));
+    let refused = refused.unwrap_or_else(|| panic!("{text:?}"));
+    assert!(
+        refused.contains("unsigned") && refused.contains("127.0.0.1") && refused.len() < 200,
+        "{refused}"
+    );
+    assert!(text.last().unwrap().contains("stopping"), "{text:?}");
+    for line in log(&place, "--log json") {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        assert!(
+            line["timestamp"].is_string() && line["level"].is_string(),
+            "{line}"
+        );
+    }
 }

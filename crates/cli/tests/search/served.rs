@@ -46,7 +46,7 @@ impl Served {
         Self::new(&place.line(&format!("@{index} {open}")))
     }
 
-    /// What it says next.
+    /// The next line of its output.
     pub(crate) fn line(&self) -> Value {
         self.lines.recv_timeout(Duration::from_secs(60)).unwrap()
     }

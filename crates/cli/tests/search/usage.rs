@@ -1,7 +1,9 @@
 //! Arguments, help and completions.
 
 use crate::binary::{command, done, failed};
+use crate::place::Place;
 use serde_json::Value;
+use std::{fs, io::Write, process::Stdio};
 
 #[test]
 fn usage_is_refused_with_its_own_code() {
@@ -15,6 +17,19 @@ fn usage_is_refused_with_its_own_code() {
     ] {
         failed(args, 2);
     }
+    // A beginner is told of both ways.
+    let both = failed(&["serve", "i", "--key", "k"], 2);
+    for way in ["--cert", "--plaintext", "--client", "--anyone"] {
+        assert!(both.contains(way), "{way}: {both}");
+    }
+    let error = command(&["query", "--json"]).output().unwrap();
+    assert_eq!(error.status.code(), Some(2));
+    let error: Value = serde_json::from_slice(&error.stderr).unwrap();
+    assert_eq!(error["exit_code"], 2);
+    assert!(
+        error["error"].as_str().unwrap().contains("--key"),
+        "{error}"
+    );
     let error = command(&["keys", "show", "/nowhere", "--json"])
         .output()
         .unwrap();
@@ -44,4 +59,80 @@ fn help_has_examples_and_completions_are_scripts() {
             "{shell}"
         );
     }
+}
+
+/// Standard output that is closed at once, as by `head -0`: every command ends quietly.
+#[test]
+fn a_closed_output_is_no_error() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("fpe keygen --output @fpe.key"));
+    for line in [
+        "query --index @local --key @reader.key --file @queries.npy",
+        "query --index @local --key @reader.key --file @queries.npy --json",
+        "query --index @local --key @reader.key --file @queries.npy --jsonl",
+        "index info @local --key @owner.pub",
+        "index verify @local --key @owner.key",
+        "index compact @local --key @owner.key",
+        "keys show @owner.pub",
+        "keys new client @new.key",
+        "plan --n 1000 --dim 16",
+        "bench --n 300 --dim 16 --searches 2 --k 3 --mode local",
+        "completions bash",
+        "fpe encrypt --key-file @fpe.key --format digits",
+        "query --help",
+    ] {
+        let mut child = command(&place.line(line))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().unwrap();
+        // More than a pipe holds, so that what comes of it is written before the input's end.
+        let _ = input.write_all("123456789012\n".repeat(20_000).as_bytes());
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {errors}");
+        assert!(!errors.contains("roken pipe"), "{line}: {errors}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let place = Place::new();
+    place.build_mode("local");
+    for (line, code, says) in [
+        ("index info @nowhere --key @owner.pub", 1, "no index in"),
+        (
+            "query --index @nowhere --key @reader.key --file @queries.npy",
+            1,
+            "no index in",
+        ),
+        ("keys new owner @owner.key", 1, "not written over"),
+        (
+            "index add @nowhere @base.npy --key @owner.key",
+            1,
+            "no index in",
+        ),
+    ] {
+        let error = failed(&place.line(line), code);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    // All records, and a record after the last number.
+    let all: Vec<String> = (0..2000).map(|id| id.to_string()).collect();
+    fs::write(place.path("all.txt"), all.join("\n")).unwrap();
+    let error = failed(
+        &place.line("index delete @local --ids-file @all.txt --key @owner.key"),
+        1,
+    );
+    assert!(error.contains("at least one"), "{error}");
+    fs::write(place.path("last.txt"), "4294967295\n").unwrap();
+    let one = crate::place::npy(&crate::place::part(&place.base, 0..1));
+    fs::write(place.path("one.npy"), one).unwrap();
+    done(&place.line("index add @local @one.npy --ids @last.txt --key @owner.key"));
+    let error = failed(&place.line("index add @local @one.npy --key @owner.key"), 1);
+    assert!(error.contains("--ids"), "{error}");
 }

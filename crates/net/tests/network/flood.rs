@@ -9,7 +9,7 @@ use sordino_search::Client;
 use crate::hostile_client::{closes, still_serves};
 use crate::parties::{connect, open_door, owner, rng, server, set, until, until_metric};
 
-/// How many of the connections the server has not closed.
+/// The number of connections that the server has not closed.
 fn held(flood: &mut [TcpStream]) -> usize {
     let open = |tcp: &mut TcpStream| !closes(tcp, Duration::from_millis(20));
     flood.iter_mut().map(open).filter(|&open| open).count()
@@ -77,7 +77,7 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     }
     until_metric(&running, "connections_refused_total 117");
     until(|| held(&mut flood) == 3);
-    // What an address gives back it may take again.
+    // A place that an address gives back it may take again.
     drop((connection, flood));
     until_metric(&running, "connections 0");
     let mut flood = elsewhere(running.address(), 5);

@@ -10,7 +10,7 @@ use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sordino_mldsa::ml_dsa::{self, SigningKey, signature::Keypair};
 use sordino_net::schema::search_client::SearchClient;
-use sordino_net::schema::{CallRequest, HelloRequest, Proof};
+use sordino_net::schema::{CallRequest, HelloRequest, RequestSignature};
 use sordino_net::{ClientKey, Connection, Error, Limits, Refusal, Running};
 use sordino_search::Client;
 use tonic::transport::Channel;
@@ -20,13 +20,13 @@ use crate::parties::{
     parts_request, rng, server, set, signed_door, until, until_metric,
 };
 
-/// That somebody else is still served.
+/// Somebody else is still served.
 pub(crate) fn still_serves(running: &Running) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
     Client::connect(&mut connection, &owner().reader(), None).unwrap();
 }
 
-fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> Refusal {
     match result {
         Err(Error::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
@@ -62,12 +62,13 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
             "{request:?}: {found:?}"
         );
     }
-    // Longer than any request of this index: not even read.
+    // Longer than any request of this index: not even read, and counted.
     let longest = server(4, &set).longest_request().unwrap();
     for len in [longest + 4000, 20 << 20] {
         let found = connection.exchange(&vec![0; len], 1 << 20);
-        assert!(matches!(found, Err(Error::Status { .. })), "{found:?}");
+        assert_eq!(refusal(found), Refusal::Long);
     }
+    until_metric(&running, "refused_total{reason=\"long\"} 2");
     // Out of order: a query before the manifest is only a query.
     let found = connection.exchange(&parts_request(&server(4, &set)), 100_000_000);
     assert!(found.is_ok());
@@ -90,18 +91,19 @@ fn only_known_keys_may_ask() {
 }
 
 /// A client written from the schema's text alone.
-struct Raw {
+pub(crate) struct Raw {
     calls: SearchClient<Channel>,
     instance: Vec<u8>,
+    address: String,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Raw {
-    fn open(running: &Running) -> Self {
+    pub(crate) fn open(running: &Running) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let address = format!("http://{}", running.address());
         let (calls, instance) = runtime.block_on(async {
-            let endpoint = Channel::from_shared(address).unwrap();
+            let endpoint = Channel::from_shared(address.clone()).unwrap();
             let mut calls = SearchClient::new(endpoint.connect().await.unwrap());
             let hello = calls.hello(HelloRequest {}).await.unwrap();
             (calls, hello.into_inner().instance.to_vec())
@@ -109,11 +111,12 @@ impl Raw {
         Self {
             calls,
             instance,
+            address,
             runtime,
         }
     }
 
-    fn proof(&self, message: &[u8], time: u64, nonce: [u8; 16]) -> Proof {
+    pub(crate) fn sign(&self, message: &[u8], time: u64, nonce: [u8; 16]) -> RequestSignature {
         let key = SigningKey::<ml_dsa::MlDsa65>::from_seed(&[6; 32].into());
         let id = blake3::hash(&key.verifying_key().encode());
         let statement = [
@@ -128,7 +131,7 @@ impl Raw {
             .expanded_key()
             .sign_deterministic(&statement, b"sordino request 1")
             .unwrap();
-        Proof {
+        RequestSignature {
             key: Bytes::copy_from_slice(id.as_bytes()),
             time,
             nonce: Bytes::copy_from_slice(&nonce),
@@ -136,11 +139,11 @@ impl Raw {
         }
     }
 
-    fn call(&self, message: &[u8], proof: Proof) -> Result<usize, Error> {
+    pub(crate) fn call(&self, message: &[u8], signature: RequestSignature) -> Result<usize, Error> {
         let mut calls = self.calls.clone();
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
-            proof: Some(proof),
+            signature: Some(signature),
         };
         self.runtime.block_on(async move {
             let mut stream = calls.call(request).await?.into_inner();
@@ -153,49 +156,78 @@ impl Raw {
     }
 }
 
-fn now() -> u64 {
+impl Raw {
+    /// Makes a call and takes nothing of its reply, on a connection that has room for little.
+    pub(crate) fn hold(&self, message: &[u8], signature: RequestSignature) -> impl Drop + use<> {
+        let calls = self.runtime.block_on(async {
+            let endpoint = Channel::from_shared(self.address.clone()).unwrap();
+            let endpoint = endpoint.initial_stream_window_size(1000);
+            SearchClient::new(endpoint.connect().await.unwrap())
+        });
+        let mut calls = calls.max_decoding_message_size(1 << 20);
+        let request = CallRequest {
+            message: Bytes::copy_from_slice(message),
+            signature: Some(signature),
+        };
+        let reply = self
+            .runtime
+            .block_on(async { calls.call(request).await.unwrap() });
+        Held(Some((calls, reply)))
+    }
+}
+
+/// A reply that nobody takes.
+struct Held<T>(Option<T>);
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        self.0 = None;
+    }
+}
+
+pub(crate) fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::try_from(since.unwrap().as_millis()).unwrap()
 }
 
 #[test]
-fn a_replayed_delayed_or_borrowed_proof_is_refused_by_name() {
+fn a_replayed_delayed_or_borrowed_signature_is_refused_by_name() {
     let set = set();
     let running = signed_door(server(4, &set), Limits::default());
     let raw = Raw::open(&running);
     let (manifest, parts) = (message(GET_MANIFEST, b""), parts_request(&server(4, &set)));
-    let proof = raw.proof(&manifest, now(), [1; 16]);
-    assert!(raw.call(&manifest, proof.clone()).unwrap() > 4000);
+    let signature = raw.sign(&manifest, now(), [1; 16]);
+    assert!(raw.call(&manifest, signature.clone()).unwrap() > 4000);
     assert_eq!(
-        refusal(raw.call(&manifest, proof.clone())),
+        refusal(raw.call(&manifest, signature.clone())),
         Refusal::Replayed
     );
     // On another connection, too, and from another process it would be the same.
     assert_eq!(
-        refusal(Raw::open(&running).call(&manifest, proof)),
+        refusal(Raw::open(&running).call(&manifest, signature)),
         Refusal::Replayed
     );
     // For another message.
-    let borrowed = raw.proof(&manifest, now(), [2; 16]);
+    let borrowed = raw.sign(&manifest, now(), [2; 16]);
     assert_eq!(refusal(raw.call(&parts, borrowed)), Refusal::Signature);
     for skew in [-120_000i64, 120_000] {
         let time = now().saturating_add_signed(skew);
-        let proof = raw.proof(&manifest, time, [3; 16]);
-        assert_eq!(refusal(raw.call(&manifest, proof)), Refusal::Time);
+        let signature = raw.sign(&manifest, time, [3; 16]);
+        assert_eq!(refusal(raw.call(&manifest, signature)), Refusal::Time);
     }
-    let mut nonce = raw.proof(&manifest, now(), [4; 16]);
+    let mut nonce = raw.sign(&manifest, now(), [4; 16]);
     nonce.nonce = Bytes::from_static(&[5; 16]);
     assert_eq!(refusal(raw.call(&manifest, nonce)), Refusal::Signature);
-    let mut short = raw.proof(&manifest, now(), [6; 16]);
+    let mut short = raw.sign(&manifest, now(), [6; 16]);
     short.signature = short.signature.slice(1..);
     assert_eq!(refusal(raw.call(&manifest, short)), Refusal::Malformed);
 
-    // A proof made for this run is worth nothing to the next.
+    // A signature made for this run is worth nothing to the next.
     let again = signed_door(server(4, &set), Limits::default());
     let mut next = Raw::open(&again);
     next.instance.clone_from(&raw.instance);
-    let proof = next.proof(&manifest, now(), [7; 16]);
-    assert_eq!(refusal(next.call(&manifest, proof)), Refusal::Signature);
+    let signature = next.sign(&manifest, now(), [7; 16]);
+    assert_eq!(refusal(next.call(&manifest, signature)), Refusal::Signature);
     still_serves(&running);
 }
 
@@ -218,7 +250,7 @@ fn too_many_requests_are_refused_by_rate() {
     until(served);
 }
 
-/// Whether the other side closes within the time.
+/// True if the other side closes within the time.
 pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
     tcp.set_read_timeout(Some(within)).unwrap();
     let mut bytes = [0; 1024];
@@ -236,6 +268,7 @@ fn hasty() -> Limits {
     Limits {
         in_flight: 1,
         first_request: Duration::from_secs(3),
+        receive: Duration::from_secs(2),
         idle: Duration::from_secs(4),
         request: Duration::from_secs(3),
         slowest: 1 << 20,
@@ -261,7 +294,7 @@ fn a_connection_that_says_nothing_or_a_byte_at_a_time_is_closed() {
 }
 
 /// A body that begins a message and never ends it.
-struct Unfinished(bool);
+pub(crate) struct Unfinished(pub(crate) bool);
 
 impl hyper::body::Body for Unfinished {
     type Data = Bytes;
@@ -281,7 +314,7 @@ impl hyper::body::Body for Unfinished {
 }
 
 #[test]
-fn a_request_that_never_ends_holds_its_place_for_its_time_only() {
+fn a_request_that_never_ends_holds_nobody_up_and_has_its_time() {
     let running = open_door(server(2, &set()), hasty());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let address = running.address();
@@ -299,12 +332,13 @@ fn a_request_that_never_ends_holds_its_place_for_its_time_only() {
         let reply = send.send_request(request).await;
         reply.map(|reply| reply.headers().get("grpc-status").cloned())
     });
-    // The only place is taken: others are told so, until it is free.
-    until_metric(&running, "in_flight 1");
+    // It has no place in flight, so the only one is for whoever has a whole request.
+    until_metric(&running, "receiving 1");
     let manifest = message(GET_MANIFEST, b"");
-    let busy = connect(&running).exchange(&manifest, 1 << 20);
-    assert_eq!(refusal(busy), Refusal::Busy);
-    until_metric(&running, "in_flight 0");
+    for _ in 0..3 {
+        assert!(connect(&running).exchange(&manifest, 1 << 20).is_ok());
+    }
+    until_metric(&running, "receiving 0");
     // It was told that time is over, or cut off.
     match runtime.block_on(held).unwrap() {
         Ok(status) => assert_eq!(status.unwrap(), "4"),

@@ -14,11 +14,11 @@ use sordino_search::{Client, Server};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
-use crate::parties::{GET_MANIFEST, SCORE, message, owner, rng, server, set};
+use crate::parties::{GET_MANIFEST, GET_PARTS, SCORE, message, owner, rng, server, set};
 
 type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
 
-/// What is answered to a message.
+/// The answer to each message.
 type Behaviour = dyn Fn(&[u8]) -> Result<Replies, Status> + Send + Sync;
 
 struct Liar {
@@ -99,7 +99,7 @@ fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
 
 const CHUNK: usize = 64 << 10;
 
-/// How long a client waits for a part: much longer than an honest one takes on a busy machine.
+/// The time that a client waits for a part: much longer than an honest one takes on a busy machine.
 const PART: Duration = Duration::from_secs(2);
 
 type Case = fn() -> Result<Replies, Status>;
@@ -150,7 +150,7 @@ fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
         );
         // Whatever came of it, the request went once.
         assert_eq!(lying.calls.load(Ordering::SeqCst), 1, "{name}");
-        // What was buffered is bounded by HTTP/2's window.
+        // The buffer is bounded by HTTP/2's window.
         assert!(connection.traffic().wire_down < 6 << 20, "{name}");
     }
 }
@@ -278,4 +278,63 @@ fn an_older_version_and_another_owners_are_refused_over_the_network() {
     let other = sordino_search::OwnerKeys::from_master([9; 32]).reader();
     let refused = Client::connect(&mut lying.connect(), &other, None);
     assert!(matches!(refused, Err(sordino_search::Error::Signature)));
+}
+
+/// The refusal of a request about version 1 by a server that has version 2.
+fn stale() -> Status {
+    let mut status = Status::invalid_argument("another version");
+    let metadata = status.metadata_mut();
+    metadata.insert("sordino-refusal", "message".parse().unwrap());
+    metadata.insert("sordino-stale", "1 2".parse().unwrap());
+    status
+}
+
+/// A server whose index changes so often while a client connects.
+fn changing(times: usize) -> Lying {
+    let server = server(4, &set());
+    let left = AtomicUsize::new(times);
+    Lying::serve(move |request| {
+        let kind = u16::from_le_bytes([request[6], request[7]]);
+        let one = |left: usize| left.checked_sub(1);
+        let again = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one);
+        if kind == GET_PARTS && again.is_ok() {
+            return Err(stale());
+        }
+        if kind != GET_PARTS && again.is_ok() {
+            left.fetch_add(1, Ordering::SeqCst);
+        }
+        let reply = server.handle(request).unwrap();
+        let length = reply.len();
+        let chunks = reply.chunks(CHUNK).map(|chunk| {
+            Ok(CallReply {
+                length: length as u64,
+                chunk: Bytes::copy_from_slice(chunk),
+            })
+        });
+        parts(chunks.collect())
+    })
+}
+
+#[test]
+fn a_client_that_connects_during_changes_begins_anew_a_few_times() {
+    let once = changing(1);
+    let found = Client::connect(&mut once.connect(), &owner().reader(), None);
+    assert!(
+        matches!(found, Err(sordino_search::Error::Stale { .. })),
+        "{found:?}"
+    );
+    for times in [1, 4] {
+        let changing = changing(times);
+        let client = changing.connect().client(&owner().reader(), None);
+        assert!(client.is_ok(), "{times}: {client:?}");
+        // A manifest and its parts each time.
+        assert_eq!(changing.calls.load(Ordering::SeqCst), 2 * (times + 1));
+    }
+    let always = changing(1000);
+    let found = always.connect().client(&owner().reader(), None);
+    assert!(
+        matches!(found, Err(sordino_search::Error::Stale { .. })),
+        "{found:?}"
+    );
+    assert_eq!(always.calls.load(Ordering::SeqCst), 10);
 }

@@ -7,4 +7,6 @@ mod hostile_client;
 mod hostile_server;
 mod parties;
 mod searches;
+mod spoken;
 mod stopping;
+mod strangers;

@@ -1,4 +1,4 @@
-//! Who takes part: small indexes, keys, a server, clients.
+//! The parties: small indexes, keys, a server, clients.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ pub(crate) fn server(form: usize, set: &Set) -> Server {
     Server::new(index(form, set)).expect("a server")
 }
 
-/// Where nobody else listens.
+/// An address on which nobody else listens.
 pub(crate) fn loopback() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
@@ -107,9 +107,10 @@ pub(crate) fn open_door(server: Server, limits: Limits) -> Running {
     service.listen(&Listen::on(loopback())).expect("a port")
 }
 
-/// A server without TLS for the holder of [`client_key`].
+/// A server without TLS for the holder of [`client_key`], and of another.
 pub(crate) fn signed_door(server: Server, limits: Limits) -> Running {
-    let access = Access::Keys(vec![client_key().public().clone()]);
+    let other = ClientKey::from_seed(&[7; 32]);
+    let access = Access::Keys(vec![client_key().public().clone(), other.public().clone()]);
     let service = Service::new(server, &access, limits).expect("a service");
     service.listen(&Listen::on(loopback())).expect("a port")
 }

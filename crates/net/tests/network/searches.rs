@@ -196,11 +196,23 @@ fn metrics_are_sums_and_nothing_else() {
     assert_eq!(value(&after, "sordino_in_flight"), 0.0);
     assert_eq!(value(&after, "sordino_scan_seconds_count"), 4.0);
     assert!(http_get(address, "/").starts_with("HTTP/1.1 404"));
+    let health = http_get(address, "/health");
+    assert!(health.starts_with("HTTP/1.1 200") && health.ends_with("serving\n"));
+    let head = http(address, "HEAD", "/metrics");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"),
+        "{head}"
+    );
+    assert!(http(address, "POST", "/metrics").starts_with("HTTP/1.1 405"));
 }
 
 fn http_get(address: SocketAddr, path: &str) -> String {
+    http(address, "GET", path)
+}
+
+pub(crate) fn http(address: SocketAddr, method: &str, path: &str) -> String {
     let mut tcp = TcpStream::connect(address).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     tcp.write_all(request.as_bytes()).unwrap();
     let mut reply = String::new();
     tcp.read_to_string(&mut reply).unwrap();
@@ -251,7 +263,14 @@ fn a_server_without_the_expected_certificate_is_refused() {
     assert!(matches!(misnamed, Err(Error::Connect(_))), "{misnamed:?}");
     let plain = open(endpoint(&running)).and_then(|mut plain| plain.exchange(b"", 0));
     assert!(plain.is_err());
-    assert!(matches!(open(Endpoint::new(&https)), Err(Error::Roots)));
+    // No roots: those of the system, if it has any, and they do not include this one.
+    let untrusted = open(Endpoint::new(&https).name("localhost"));
+    assert!(
+        matches!(untrusted, Err(Error::Connect(_) | Error::Certificate(_))),
+        "{untrusted:?}"
+    );
+    let useless = open(endpoint(&running).roots(expected.pem.as_bytes()));
+    assert!(matches!(useless, Err(Error::Roots)), "{useless:?}");
     assert!(matches!(
         open(Endpoint::new("localhost:1")),
         Err(Error::Address { .. })

@@ -1,4 +1,4 @@
-//! Who asks: client keys, and the proof that goes with a request.
+//! Client keys, and the signature that goes with a request.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,17 +10,18 @@ use sordino_mldsa::ml_dsa::{self, SigningKey};
 use sordino_mldsa::{MlDsa65, Params};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::schema::Proof;
+use crate::schema::RequestSignature;
 use crate::{Error, Refusal};
 
-/// What separates these signatures from others under the same key (FIPS 204, 5.2).
+/// Separates these signatures from others under the same key (FIPS 204, 5.2).
 pub(crate) const CONTEXT: &[u8] = b"sordino request 1";
 
 /// instance | key | time | nonce | digest of the message
 const STATEMENT_LEN: usize = 32 + 32 + 8 + 16 + 32;
 
-/// What a proof adds to a request: four fields, their tags and lengths, and those of the whole.
-pub(crate) const PROOF_LEN: usize =
+/// Bytes that a signature adds to a request: four fields, their tags and lengths, and those of the
+/// whole.
+pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 
 /// A client's ML-DSA-65 key, with which it signs its requests.
@@ -60,14 +61,14 @@ impl ClientKey {
         seed
     }
 
-    /// What the server has to know.
+    /// The public half, which the server has to know.
     #[must_use]
     pub fn public(&self) -> &ClientPublicKey {
         &self.public
     }
 
-    /// A proof that this client asks this of this run of the server, now.
-    pub(crate) fn prove(&self, instance: &[u8; 32], message: &[u8], time: u64) -> Proof {
+    /// Signs that this client asks this of this run of the server, now.
+    pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
         let mut nonce = [0; 16];
         rand::Rng::fill_bytes(&mut rand::rng(), &mut nonce);
         let key = self.public.id();
@@ -77,7 +78,7 @@ impl ClientKey {
             .expanded_key()
             .sign_deterministic(&statement, CONTEXT)
             .expect("a context of less than 256 bytes");
-        Proof {
+        RequestSignature {
             key: Bytes::copy_from_slice(&key),
             time,
             nonce: Bytes::copy_from_slice(&nonce),
@@ -140,7 +141,7 @@ impl fmt::Debug for ClientPublicKey {
     }
 }
 
-/// What is signed.
+/// The bytes that are signed.
 fn statement(
     instance: &[u8; 32],
     key: &[u8; 32],
@@ -160,9 +161,9 @@ fn statement(
     statement
 }
 
-/// A proof whose parts have their lengths; nothing is known of the signature.
+/// A signed request whose parts have their lengths; whether the signature is good is not known.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct Signed {
     pub(crate) key: [u8; 32],
     pub(crate) time: u64,
     pub(crate) nonce: [u8; 16],
@@ -170,25 +171,30 @@ pub(crate) struct Claim {
     pub(crate) signature: Bytes,
 }
 
-impl Claim {
-    /// What `proof` says about a request to this run of the server.
+impl Signed {
+    /// Reads the signature of a request to this run of the server.
     pub(crate) fn read(
         instance: &[u8; 32],
         message: &[u8],
-        proof: Option<Proof>,
+        signature: Option<RequestSignature>,
     ) -> Result<Self, Refusal> {
-        let proof = proof.ok_or(Refusal::Unsigned)?;
-        let key: [u8; 32] = exact(&proof.key)?;
-        let nonce: [u8; 16] = exact(&proof.nonce)?;
-        if proof.signature.len() != MlDsa65::SIGNATURE_LEN {
+        let RequestSignature {
+            key,
+            time,
+            nonce,
+            signature,
+        } = signature.ok_or(Refusal::Unsigned)?;
+        let key: [u8; 32] = exact(&key)?;
+        let nonce: [u8; 16] = exact(&nonce)?;
+        if signature.len() != MlDsa65::SIGNATURE_LEN {
             return Err(Refusal::Malformed);
         }
         Ok(Self {
             key,
-            time: proof.time,
+            time,
             nonce,
-            statement: statement(instance, &key, proof.time, &nonce, message),
-            signature: proof.signature,
+            statement: statement(instance, &key, time, &nonce, message),
+            signature,
         })
     }
 }
@@ -233,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn every_proof_has_the_same_size() {
+    fn every_signature_has_the_same_size() {
         let key = ClientKey::from_seed(&[3; 32]);
         for (message, time) in [(&b""[..], 1), (&[0; 5000], u64::MAX), (b"x", 1 << 40)] {
-            let proof = key.prove(&[0; 32], message, time);
+            let signature = key.sign(&[0; 32], message, time);
             // As a field of a request: its tag and its length before it.
-            assert_eq!(proof.encoded_len() + 3, PROOF_LEN);
+            assert_eq!(signature.encoded_len() + 3, ADDED_LEN);
         }
     }
 

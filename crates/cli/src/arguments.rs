@@ -1,0 +1,51 @@
+//! The arguments of the whole command.
+
+use crate::{bench, completions, fpe, index, keys, plan, query, serve};
+use clap::{Parser, Subcommand};
+
+/// Private vector search, and format-preserving encryption.
+///
+/// Exit codes: 0 done; 1 it could not be done; 2 wrong usage; 3 a signature, digest or version is
+/// wrong, so the index, file or server is not to be trusted; 4 the server cannot be reached, or
+/// refused; 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "sordino", version, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Print results as one JSON object a line, and errors as JSON on standard error.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino keys new owner owner.key
+  sordino keys new reader reader.key --from owner.key
+  sordino keys new public owner.pub --from owner.key
+  sordino plan --data base.npy
+  sordino index build base.npy base.index --key owner.key
+  sordino serve base.index --key owner.pub --listen 127.0.0.1:7700 --plaintext --anyone
+  sordino query --connect http://127.0.0.1:7700 --key reader.key --file queries.npy";
+
+/// A command and its arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make and inspect keys.
+    Keys(keys::Args),
+    /// Predict the costs of each mode for your numbers.
+    Plan(plan::Args),
+    /// Build, inspect and change an index.
+    Index(index::Args),
+    /// Serve an index.
+    Serve(serve::Args),
+    /// Search an index, on a server or in this process.
+    Query(query::Args),
+    /// Measure the modes: recall, time, bytes.
+    Bench(bench::Args),
+    /// Format-preserving encryption of lines and CSV columns.
+    Fpe(fpe::Args),
+    /// A script that lets your shell complete commands.
+    Completions(completions::Args),
+}

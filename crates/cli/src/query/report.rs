@@ -1,0 +1,181 @@
+//! Results, printed as they come.
+
+use crate::{Error, Output};
+use serde::Serialize;
+use sordino_search::plan::Bytes;
+use sordino_search::{Client, Found};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::Duration,
+};
+
+/// The form of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Lines of query, rank, id and score.
+    Text,
+    /// A line of JSON for each query.
+    Lines,
+    /// One JSON object for all of them, at the end.
+    Object,
+}
+
+/// One search's results.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) query: usize,
+    pub(super) hits: Vec<Hit>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Hit {
+    id: u32,
+    score: f32,
+}
+
+pub(super) fn hits(found: Found) -> Vec<Hit> {
+    let hits = found.hits.iter();
+    hits.map(|hit| Hit {
+        id: hit.id,
+        score: hit.score,
+    })
+    .collect()
+}
+
+/// The index that was searched, and the time and bytes that connecting took.
+pub(super) struct Summary<'a> {
+    client: &'a Client,
+    connect: Duration,
+    elapsed: Duration,
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn new(client: &'a Client, connect: Duration, elapsed: Duration) -> Self {
+        Self {
+            client,
+            connect,
+            elapsed,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    index: String,
+    version: u64,
+    mode: &'static str,
+    n: u32,
+    dim: u32,
+    metric: &'static str,
+    /// Bytes of messages that were downloaded before the first search, or because the index changed.
+    bytes_once: usize,
+    connect_ms: f64,
+    search_ms_median: f64,
+    search_ms_p99: f64,
+    searches_per_second: f64,
+    queries: Vec<&'a Answer>,
+}
+
+/// Prints answers in the order of their queries, each as soon as those before it are printed.
+#[derive(Debug)]
+pub(super) struct Printer {
+    form: Form,
+    /// The query whose answer is printed next.
+    next: usize,
+    /// Answers that wait: for those before them, or for the end.
+    waiting: BTreeMap<usize, Answer>,
+    times: Vec<Duration>,
+}
+
+impl Printer {
+    pub(super) fn new(form: Form) -> Self {
+        Self {
+            form,
+            next: 0,
+            waiting: BTreeMap::new(),
+            times: Vec::new(),
+        }
+    }
+
+    pub(super) fn print(&mut self, answer: Answer, time: Duration) -> Result<(), Error> {
+        self.times.push(time);
+        self.waiting.insert(answer.query, answer);
+        if self.form == Form::Object {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        while let Some(answer) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            write(&mut out, self.form, &answer)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Prints what still waits, and the summary. Where searches failed there are gaps.
+    pub(super) fn finish(mut self, summary: &Summary<'_>, output: Output) -> Result<(), Error> {
+        let manifest = summary.client.manifest();
+        self.times.sort();
+        let quantile = |percent: usize| {
+            let last = self.times.len().checked_sub(1);
+            last.map_or(0.0, |last| {
+                let at = (self.times.len() * percent / 100).min(last);
+                milliseconds(self.times[at])
+            })
+        };
+        let report = Report {
+            index: hex::encode(manifest.index),
+            version: manifest.version,
+            mode: manifest.mode.name(),
+            n: manifest.n,
+            dim: manifest.dim,
+            metric: manifest.metric.name(),
+            bytes_once: summary.client.bytes_once(),
+            connect_ms: milliseconds(summary.connect),
+            search_ms_median: quantile(50),
+            search_ms_p99: quantile(99),
+            searches_per_second: self.times.len() as f64 / summary.elapsed.as_secs_f64(),
+            queries: self.waiting.values().collect(),
+        };
+        let note = format!(
+            "{} {}, version {}, {} x {}: {} once in {:.0} ms, {} searches of {:.1} ms (median), \
+             {:.1} a second",
+            report.mode,
+            &report.index[..8],
+            report.version,
+            report.n,
+            report.dim,
+            Bytes(report.bytes_once as u64),
+            report.connect_ms,
+            self.times.len(),
+            report.search_ms_median,
+            report.searches_per_second,
+        );
+        if !self.times.is_empty() {
+            output.note(&note);
+        }
+        if self.form == Form::Object {
+            return output.report(&report, String::new);
+        }
+        let mut out = io::stdout().lock();
+        for answer in self.waiting.values() {
+            write(&mut out, self.form, answer)?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn write(out: &mut impl Write, form: Form, answer: &Answer) -> io::Result<()> {
+    if form == Form::Lines {
+        serde_json::to_writer(&mut *out, answer)?;
+        return writeln!(out);
+    }
+    for (rank, Hit { id, score }) in (1..).zip(&answer.hits) {
+        writeln!(out, "{}\t{rank}\t{id}\t{score}", answer.query)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! The searches of one command: connecting, a thread for each connection, and what the index does
+//! meanwhile.
+
+use super::pin::PinFile;
+use super::report::{Answer, Form, Printer, Summary};
+use crate::patience::{Patience, while_it_changes};
+use crate::{Error, Output, random};
+use rand::rngs::StdRng;
+use signal_hook::consts::SIGINT;
+use sordino_search::{Client, Error as Search, ReaderKeys, Transport, Vectors};
+use std::{
+    io,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+
+/// The most attempts at a search while the index changes under it.
+const ATTEMPTS: usize = 3;
+
+/// All searches of a command.
+pub(super) struct Work<'a> {
+    pub(super) keys: &'a ReaderKeys,
+    pub(super) queries: &'a Vectors,
+    pub(super) pin: Option<&'a Path>,
+    pub(super) jobs: usize,
+    pub(super) patience: Patience,
+    pub(super) form: Form,
+    pub(super) output: Output,
+}
+
+impl Work<'_> {
+    /// Makes every search and prints what it found.
+    pub(super) fn run<T: Transport + Send>(
+        &self,
+        open: impl Fn() -> Result<T, Error>,
+    ) -> Result<(), Error> {
+        let stop = interrupted()?;
+        let mut pin = self.pin.map(PinFile::read).transpose()?;
+        let start = Instant::now();
+        let seen = pin.as_ref().and_then(PinFile::seen);
+        let (transport, client) = self.patience.with(|| {
+            let mut transport = open()?;
+            let client = while_it_changes(|| Client::connect(&mut transport, self.keys, seen))?;
+            Ok((transport, client))
+        })?;
+        let connect = start.elapsed();
+        if let Some(pin) = &mut pin {
+            pin.remember(client.pin())?;
+        }
+        let mut transports = vec![transport];
+        for _ in 1..self.jobs.min(self.queries.len()) {
+            transports.push(self.patience.with(&open)?);
+        }
+
+        let searches = Searches {
+            work: self,
+            client: RwLock::new(client),
+            next: AtomicUsize::new(0),
+            printer: Mutex::new(Printer::new(self.form)),
+            bar: self
+                .output
+                .progress(Some(self.queries.len() as u64), "searching"),
+            stop,
+        };
+        let start = Instant::now();
+        let done = searches.all(transports);
+        let elapsed = start.elapsed();
+        searches.bar.finish_and_clear();
+        let client = searches.client.into_inner();
+        let client = client.unwrap_or_else(PoisonError::into_inner);
+        let printer = searches.printer.into_inner();
+        let printer = printer.unwrap_or_else(PoisonError::into_inner);
+        // The results of searches that came to an end are kept, whatever became of the others.
+        let summary = Summary::new(&client, connect, elapsed);
+        printer.finish(&summary, self.output)?;
+        done?;
+        if let Some(pin) = &mut pin {
+            pin.remember(client.pin())?;
+        }
+        Ok(())
+    }
+}
+
+/// Searches under way.
+struct Searches<'a> {
+    work: &'a Work<'a>,
+    client: RwLock<Client>,
+    /// The next query to search for.
+    next: AtomicUsize,
+    printer: Mutex<Printer>,
+    bar: indicatif::ProgressBar,
+    stop: Arc<AtomicBool>,
+}
+
+impl Searches<'_> {
+    fn all<T: Transport + Send>(&self, transports: Vec<T>) -> Result<(), Error> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = transports
+                .into_iter()
+                .map(|transport| scope.spawn(|| self.some(transport)))
+                .collect();
+            // All of them are waited for; the first error is said.
+            let mut done = Ok(());
+            for thread in threads {
+                let joined = thread.join();
+                let result = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                done = done.and(result);
+            }
+            done
+        })
+    }
+
+    /// Searches over one connection until there is no query left.
+    fn some<T: Transport>(&self, mut transport: T) -> Result<(), Error> {
+        let mut rng = random()?;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            if at >= self.work.queries.len() {
+                return Ok(());
+            }
+            let query = self.work.queries.row(at);
+            let patience = self.work.patience;
+            let answer = patience.with(|| self.one(&mut transport, &mut rng, query));
+            let printed = answer
+                .and_then(|(hits, time)| self.printer().print(Answer { query: at, hits }, time));
+            printed.inspect_err(|_| {
+                // The others end after the search that they are at.
+                self.next.store(self.work.queries.len(), Ordering::Relaxed);
+            })?;
+            self.bar.inc(1);
+        }
+    }
+
+    fn printer(&self) -> MutexGuard<'_, Printer> {
+        self.printer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One search, made anew with fresh secrets if the index has changed meanwhile.
+    ///
+    /// # Security
+    /// It is made anew for the index's version alone, never for the query.
+    fn one<T: Transport>(
+        &self,
+        transport: &mut T,
+        rng: &mut StdRng,
+        query: &[f32],
+    ) -> Result<(Vec<super::report::Hit>, Duration), Error> {
+        let lock = || self.client.read().unwrap_or_else(PoisonError::into_inner);
+        let mut attempt = 1;
+        loop {
+            let (version, start) = (lock().manifest().version, Instant::now());
+            let error = match lock().search(rng, transport, query) {
+                Ok(found) => return Ok((super::report::hits(found), start.elapsed())),
+                Err(error) => error,
+            };
+            // A server on a network says that the version is another as it says that a message is
+            // wrong, so it is asked for its manifest.
+            let moved = matches!(error, Search::Stale { .. } | Search::Transport(_));
+            let error = Error::from(error);
+            if !moved || error.is_passing() || attempt == ATTEMPTS {
+                return Err(error);
+            }
+            if !self.follow(transport, version)? {
+                return Err(error);
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Follows the index to its version now. True if that is another than `version`.
+    fn follow<T: Transport>(&self, transport: &mut T, version: u64) -> Result<bool, Error> {
+        let client = self.client.write();
+        let mut client = client.unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have followed the index already.
+        if client.manifest().version != version {
+            return Ok(true);
+        }
+        Ok(while_it_changes(|| client.refresh(transport))?)
+    }
+}
+
+/// Set by Ctrl-C: the searches under way are ended, and their results printed. A second Ctrl-C ends
+/// the process.
+fn interrupted() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let code = crate::INTERRUPTED.into();
+    signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&stop))?;
+    signal_hook::flag::register(SIGINT, Arc::clone(&stop))?;
+    Ok(stop)
+}

@@ -1,0 +1,250 @@
+//! The examples of help texts and of the documentation: all of them can be parsed, and what can run on
+//! small data in one folder runs there.
+
+use crate::binary::{done, run};
+use crate::command::sordino;
+use crate::place::Place;
+use clap::Parser;
+use sordino_cli::Arguments;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+const DOCUMENTS: [&str; 2] = [
+    include_str!("../../../../README.md"),
+    include_str!("../../README.md"),
+];
+
+/// The subcommands whose help is read.
+const HELP: [&str; 16] = [
+    "",
+    "keys",
+    "plan",
+    "index",
+    "index build",
+    "index add",
+    "index delete",
+    "index info",
+    "index verify",
+    "index compact",
+    "serve",
+    "query",
+    "bench",
+    "fpe",
+    "fpe encrypt",
+    "completions",
+];
+
+/// A command line of a text, and the exit code that the text says it has.
+#[derive(Clone, Debug)]
+struct Example {
+    line: String,
+    code: i32,
+}
+
+/// Lines that go on after a backslash, as one.
+fn joined(text: &str) -> String {
+    let lines = text.replace("\\\n", " ");
+    lines
+        .lines()
+        .map(|line| line.trim().to_owned() + "\n")
+        .collect()
+}
+
+/// The examples at the end of a help text.
+fn of_help(help: &str) -> Vec<Example> {
+    let Some((_, examples)) = help.split_once("Examples:") else {
+        return Vec::new();
+    };
+    let examples = joined(examples);
+    let lines = examples.lines();
+    lines
+        .filter(|line| line.starts_with("sordino ") || line.contains("| sordino "))
+        .map(|line| Example {
+            line: line.to_owned(),
+            code: 0,
+        })
+        .collect()
+}
+
+/// The commands of a document: lines of blocks marked `sh`, and lines after a `$` in others. An
+/// `echo $?` gives the code of the one before it.
+fn of_document(text: &str) -> Vec<Example> {
+    let mut found: Vec<Example> = Vec::new();
+    for block in text.split("```").skip(1).step_by(2) {
+        let (kind, body) = block.split_once('\n').unwrap_or_default();
+        let body = joined(body);
+        let mut lines = body.lines();
+        while let Some(line) = lines.next() {
+            if line == "$ echo $?" {
+                let code = lines.next().and_then(|code| code.parse().ok());
+                found.last_mut().unwrap().code = code.unwrap();
+                continue;
+            }
+            let line = match (kind, line.strip_prefix("$ ")) {
+                (_, Some(line)) => line,
+                ("sh", None) => line,
+                _ => continue,
+            };
+            if line.starts_with("sordino ") {
+                found.push(Example {
+                    line: line.to_owned(),
+                    code: 0,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The words of a command line without its comment, redirections and what is piped into it.
+fn words(line: &str) -> Vec<String> {
+    let command = line.rsplit("| ").next().unwrap();
+    let command = command.split(" #").next().unwrap();
+    let command = command
+        .split(" < ")
+        .next()
+        .unwrap()
+        .split(" > ")
+        .next()
+        .unwrap();
+    let words = command.split_whitespace().filter(|&word| word != "&");
+    words.map(str::to_owned).collect()
+}
+
+fn examples() -> Vec<Example> {
+    let mut all: Vec<Example> = DOCUMENTS
+        .iter()
+        .flat_map(|text| of_document(text))
+        .collect();
+    for command in HELP {
+        let mut args: Vec<&str> = command.split_whitespace().collect();
+        args.push("--help");
+        all.extend(of_help(&done(&args)));
+    }
+    all
+}
+
+#[test]
+fn every_example_can_be_parsed() {
+    let all = examples();
+    assert!(all.len() > 40, "{}", all.len());
+    for example in all {
+        let parsed = Arguments::try_parse_from(words(&example.line));
+        assert!(parsed.is_ok(), "{}: {}", example.line, parsed.unwrap_err());
+    }
+}
+
+/// Servers that examples have started, ended with the test.
+struct Servers(Vec<Child>);
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Servers {
+    /// Runs an example in the place's folder, at another port than the one that everybody uses.
+    fn run(&mut self, place: &Place, example: &Example, port: u16) {
+        let mut words = words(&example.line.replace("7700", &port.to_string()));
+        let serves = words[1] == "serve";
+        if serves && !words.iter().any(|word| word == "--listen") {
+            words.extend(["--listen".to_owned(), format!("127.0.0.1:{port}")]);
+        }
+        let mut command: Command = sordino();
+        command.args(&words[1..]).current_dir(place.folder());
+        command
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
+        if serves {
+            self.0.push(child);
+            return;
+        }
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(example.code),
+            "{}: {errors}",
+            example.line
+        );
+    }
+}
+
+/// A port that was free a moment ago.
+fn free() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// The commands of a document one after another, as when they are pasted: nothing waits for the
+/// server but `query`.
+#[test]
+fn the_documents_commands_work_when_they_are_pasted() {
+    for (text, least) in DOCUMENTS.into_iter().zip([6, 14]) {
+        let place = Place::without_keys();
+        let mut servers = Servers(Vec::new());
+        let port = free();
+        let mut count = 0;
+        for example in of_document(text) {
+            // Measuring at its full size, and format-preserving encryption, have tests of their own.
+            if example.line.starts_with("sordino bench") || example.line.starts_with("sordino fpe")
+            {
+                continue;
+            }
+            servers.run(&place, &example, port);
+            count += 1;
+        }
+        assert!(count >= least, "{count}");
+    }
+}
+
+#[test]
+fn the_examples_of_help_run_on_small_data() {
+    let place = Place::new();
+    done(&place.line("keys new client @alice.key"));
+    done(&place.line("keys new client-public @alice.pub --from @alice.key"));
+    done(&place.line("index build @base.npy @base.index --key @owner.key"));
+    let mut servers = Servers(Vec::new());
+    let served = free();
+    let serve = Example {
+        line: format!(
+            "sordino serve base.index --key owner.pub --plaintext --anyone --listen 127.0.0.1:{served}"
+        ),
+        code: 0,
+    };
+    servers.run(&place, &serve, served);
+    let mut count = 0;
+    for command in ["query", "plan", "index add"] {
+        let mut args: Vec<&str> = command.split_whitespace().collect();
+        args.push("--help");
+        for example in of_help(&done(&args)) {
+            // Tables, and servers elsewhere, are not here.
+            if [".parquet", "search.example"]
+                .iter()
+                .any(|word| example.line.contains(word))
+            {
+                continue;
+            }
+            servers.run(&place, &example, served);
+            count += 1;
+        }
+    }
+    assert!(count >= 6, "{count}");
+    // The whole command's help is a script from nothing to answers.
+    let fresh = Place::without_keys();
+    let port = free();
+    for example in of_help(&done(&["--help"])) {
+        servers.run(&fresh, &example, port);
+    }
+    assert!(
+        run(&fresh.line("index info @base.index --key @owner.pub"))
+            .status
+            .success()
+    );
+}

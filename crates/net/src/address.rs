@@ -1,0 +1,119 @@
+//! Addresses: the holder that each stands for, and its budget.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::rate::Rate;
+
+/// Bits of an IPv6 address that name a network: whoever has one has all addresses in it.
+const NETWORK: u128 = !(u64::MAX as u128);
+
+/// Addresses with a budget of their own; the rest share one. About 1 MB.
+const ADDRESSES: usize = 8192;
+
+/// Whom connections from this address are counted for: the IPv4 address, also where it comes in
+/// IPv6's form, or the IPv6 network of 64 bits.
+pub(crate) fn holder(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
+        address => address,
+    }
+}
+
+/// The same rate for each address.
+///
+/// An address that has rested for a second has a full budget, which is what a new one has too, so it
+/// is forgotten when there are many.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    per_second: f64,
+    buckets: Mutex<Buckets>,
+}
+
+#[derive(Debug)]
+struct Buckets {
+    of: HashMap<IpAddr, Rate>,
+    others: Rate,
+}
+
+impl Budgets {
+    pub(crate) fn new(per_second: f64, now: Instant) -> Self {
+        Self {
+            per_second,
+            buckets: Mutex::new(Buckets {
+                of: HashMap::new(),
+                others: Rate::new(per_second, now),
+            }),
+        }
+    }
+
+    /// Takes one from an address's budget, if there is one. The address is one that [`holder`] gave.
+    pub(crate) fn take(&self, address: IpAddr, now: Instant) -> bool {
+        let mut buckets = self.lock();
+        if buckets.of.len() >= ADDRESSES && !buckets.of.contains_key(&address) {
+            buckets.of.retain(|_, rate| !rate.is_full(now));
+            if buckets.of.len() >= ADDRESSES {
+                return buckets.others.take(now);
+            }
+        }
+        let new = || Rate::new(self.per_second, now);
+        buckets.of.entry(address).or_insert_with(new).take(now)
+    }
+
+    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    fn lock(&self) -> MutexGuard<'_, Buckets> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn other_spellings_and_neighbours_of_an_address_stand_for_one_holder() {
+        for (one, other, same) in [
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("192.0.2.1", "::ffff:192.0.2.2", false),
+            ("2001:db8::1", "2001:db8::2:3:4:5", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+        ] {
+            assert_eq!(holder(ip(one)) == holder(ip(other)), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn one_address_cannot_use_up_the_budget_of_another() {
+        let start = Instant::now();
+        let budgets = Budgets::new(5.0, start);
+        let passed = |address: &str| (0..50).filter(|_| budgets.take(ip(address), start)).count();
+        assert_eq!(passed("192.0.2.1"), 5);
+        assert_eq!(passed("192.0.2.2"), 5);
+        assert_eq!(passed("192.0.2.1"), 0);
+    }
+
+    /// However many addresses come, so many are remembered, and those that rest make room.
+    #[test]
+    fn memory_is_bounded_and_resting_addresses_are_forgotten() {
+        let start = Instant::now();
+        let budgets = Budgets::new(2.0, start);
+        let come = |from: u32, now: Instant| {
+            let hosts = (0..20_000).map(|host| IpAddr::from(Ipv4Addr::from_bits(from + host)));
+            hosts.filter(|&host| budgets.take(host, now)).count()
+        };
+        let passed = come(0, start);
+        assert_eq!(passed, ADDRESSES + 2, "the others share one budget");
+        assert_eq!(budgets.lock().of.len(), ADDRESSES);
+        let later = start + Duration::from_secs(2);
+        assert_eq!(come(1 << 20, later), ADDRESSES + 2);
+        assert_eq!(budgets.lock().of.len(), ADDRESSES);
+    }
+}

@@ -1,0 +1,157 @@
+//! A connection, seen from above TLS and HTTP/2: whose it is, what it has proven, what it is busy with.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::Limits;
+use crate::rate::Rate;
+use crate::shares::Shares;
+
+/// When a server stops, connections without requests are closed after this time.
+const STOPPING: Duration = Duration::from_millis(200);
+
+/// Requests that prove nothing and need no budget of the address: on each connection so many at
+/// once, and then one a second. A client that signs needs one, to ask for the server's run.
+const ALLOWANCE: f64 = 8.0;
+
+/// A connection of somebody.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Whom the connection is counted for.
+    pub(crate) address: IpAddr,
+    /// The number of its place among the connections.
+    pub(crate) number: u64,
+    /// The pause between looks at the clock.
+    pub(crate) tick: Duration,
+    connections: Arc<Shares>,
+    /// Nobody has a key here, so nobody can prove one.
+    anyone: bool,
+    proven: AtomicBool,
+    stopping: Arc<AtomicBool>,
+    first_request: Duration,
+    idle: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    opened: Instant,
+    /// Since when there is nothing to do.
+    idle_since: Instant,
+    /// Requests so far.
+    requests: u64,
+    /// The requests in flight: their numbers, and when they must be over.
+    in_flight: Vec<(u64, Instant)>,
+    /// The requests that prove nothing, as far as they are left.
+    allowance: Rate,
+}
+
+impl Peer {
+    pub(crate) fn new(
+        address: IpAddr,
+        number: u64,
+        connections: &Arc<Shares>,
+        anyone: bool,
+        limits: &Limits,
+        stopping: &Arc<AtomicBool>,
+    ) -> Arc<Self> {
+        let shortest = limits.first_request.min(limits.idle).min(limits.request);
+        let now = Instant::now();
+        Arc::new(Self {
+            address,
+            number,
+            tick: (shortest / 8).clamp(Duration::from_millis(5), STOPPING),
+            connections: Arc::clone(connections),
+            anyone,
+            proven: AtomicBool::new(false),
+            stopping: Arc::clone(stopping),
+            first_request: limits.first_request,
+            idle: limits.idle,
+            state: Mutex::new(State {
+                opened: now,
+                idle_since: now,
+                requests: 0,
+                in_flight: Vec::new(),
+                allowance: Rate::with_burst(1.0, ALLOWANCE, now),
+            }),
+        })
+    }
+
+    /// A known key has signed a request on this connection.
+    pub(crate) fn has_proven(&self) -> bool {
+        self.proven.load(Ordering::Relaxed)
+    }
+
+    /// A known key has signed a request: from now on nobody takes the connection's place, and the
+    /// request does not count among those that prove nothing.
+    pub(crate) fn prove(&self) {
+        if !self.proven.swap(true, Ordering::Relaxed) {
+            self.connections.keep(self.number, true);
+            self.lock().allowance.give_back();
+        }
+    }
+
+    /// Takes one of the requests that prove nothing.
+    pub(crate) fn allow(&self, now: Instant) -> bool {
+        self.lock().allowance.take(now)
+    }
+
+    /// The connection has had its time.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        let state = self.lock();
+        if !state.in_flight.is_empty() {
+            return state.in_flight.iter().any(|&(_, end)| now >= end);
+        }
+        let known = self.anyone || self.has_proven();
+        let (since, mut limit) = match state.requests {
+            0 => (state.opened, self.first_request),
+            _ if known => (state.idle_since, self.idle),
+            // Whoever signs does so at once.
+            _ => (state.opened, self.first_request),
+        };
+        if self.stopping.load(Ordering::Relaxed) {
+            limit = limit.min(STOPPING);
+        }
+        now >= since + limit
+    }
+
+    /// A request begins, and must be over at `end`; its number.
+    pub(crate) fn begin(&self, end: Instant) -> u64 {
+        let mut state = self.lock();
+        state.requests += 1;
+        let number = state.requests;
+        state.in_flight.push((number, end));
+        let first = state.in_flight.len() == 1;
+        drop(state);
+        if first && self.anyone {
+            self.connections.keep(self.number, true);
+        }
+        number
+    }
+
+    /// A request may take until `end`.
+    pub(crate) fn extend(&self, number: u64, end: Instant) {
+        let mut state = self.lock();
+        let found = state.in_flight.iter_mut().find(|(n, _)| *n == number);
+        if let Some((_, present)) = found {
+            *present = end;
+        }
+    }
+
+    /// A request is over.
+    pub(crate) fn end(&self, number: u64) {
+        let mut state = self.lock();
+        state.in_flight.retain(|(n, _)| *n != number);
+        state.idle_since = Instant::now();
+        if self.anyone && state.in_flight.is_empty() {
+            self.connections.keep(self.number, false);
+        }
+    }
+
+    /// The state is whole between any two statements, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

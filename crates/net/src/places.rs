@@ -1,0 +1,116 @@
+//! Requests in flight, and the share that each who asks may have of them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// For whom a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Asker {
+    /// The holder of the key of this number.
+    Key(u32),
+    /// Where anyone may ask: an address.
+    Address(IpAddr),
+}
+
+/// A bounded number of places. Who asks may take another as long as it has fewer than are free.
+///
+/// So one alone has half of them, n that ask for as much as they can get have `1 / (n + 1)` each, and
+/// something is left for whoever comes next.
+#[derive(Debug)]
+pub(crate) struct Places {
+    most: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: usize,
+    by: HashMap<Asker, usize>,
+}
+
+impl Places {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            taken: Mutex::default(),
+        })
+    }
+
+    /// A place for a request of `asker`, if there is one in its share.
+    pub(crate) fn take(self: &Arc<Self>, asker: Asker) -> Option<InFlight> {
+        let mut taken = self.lock();
+        let own = taken.by.get(&asker).copied().unwrap_or(0);
+        if own >= self.most - taken.all {
+            return None;
+        }
+        taken.all += 1;
+        taken.by.insert(asker, own + 1);
+        Some(InFlight {
+            asker,
+            places: Arc::clone(self),
+        })
+    }
+
+    /// Places taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.lock().all
+    }
+
+    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of the places. It is given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    asker: Asker,
+    places: Arc<Places>,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut taken = self.places.lock();
+        taken.all -= 1;
+        if let Some(own) = taken.by.get_mut(&self.asker) {
+            *own -= 1;
+            if *own == 0 {
+                taken.by.remove(&self.asker);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_asks_alone_leaves_half_to_the_others() {
+        let places = Places::new(64);
+        let take = |key: u32| {
+            std::iter::from_fn(|| places.take(Asker::Key(key))).collect::<Vec<InFlight>>()
+        };
+        let first = take(1);
+        assert_eq!(first.len(), 32);
+        let second = take(2);
+        assert_eq!(second.len(), 16);
+        // However many ask for all they can get, one more is let in.
+        let others: Vec<_> = (3..6).flat_map(take).collect();
+        assert!(places.take(Asker::Key(9)).is_some(), "{}", others.len());
+        drop((first, second, others));
+        assert_eq!(places.taken(), 0);
+        assert!(places.lock().by.is_empty());
+    }
+
+    #[test]
+    fn a_single_place_is_one() {
+        let places = Places::new(1);
+        let held = places.take(Asker::Key(1));
+        assert!(held.is_some() && places.take(Asker::Key(2)).is_none());
+        drop(held);
+        assert!(places.take(Asker::Key(2)).is_some());
+    }
+}

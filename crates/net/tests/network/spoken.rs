@@ -1,0 +1,143 @@
+//! Other protocols and versions at either end: refused, in words that say what to do.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+
+use sordino_net::{Connection, Endpoint, Error, Limits};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+
+use crate::parties::{
+    Certificate, GET_MANIFEST, certificate, connect_tls, endpoint, locked_door, message, open_door,
+    server, set,
+};
+use crate::searches::http;
+
+/// A handshake with nothing but this version of TLS.
+fn shakes(
+    address: SocketAddr,
+    certificate: &Certificate,
+    version: &'static SupportedProtocolVersion,
+) -> Result<(), rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    let root = rustls::pki_types::CertificateDer::from_pem_slice(certificate.pem.as_bytes());
+    roots.add(root.unwrap()).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut tcp = TcpStream::connect(address).unwrap();
+    while client.is_handshaking() {
+        if let Err(error) = client.complete_io(&mut tcp) {
+            let inner = error
+                .into_inner()
+                .map(|inner| inner.downcast::<rustls::Error>());
+            return Err(*inner.expect("an error of TLS").expect("an error of TLS"));
+        }
+    }
+    assert_eq!(client.protocol_version(), Some(version.version));
+    Ok(())
+}
+
+#[test]
+fn nothing_older_than_tls_1_3_is_spoken() {
+    let set = set();
+    let certificate = certificate();
+    let running = locked_door(server(2, &set), &certificate);
+    let address = running.address();
+    assert_eq!(shakes(address, &certificate, &version::TLS13), Ok(()));
+    let older = shakes(address, &certificate, &version::TLS12);
+    let alert = rustls::AlertDescription::ProtocolVersion;
+    assert_eq!(older, Err(rustls::Error::AlertReceived(alert)));
+    let mut connection = connect_tls(&running, &certificate);
+    assert!(
+        connection
+            .exchange(&message(GET_MANIFEST, b""), 1 << 20)
+            .is_ok()
+    );
+}
+
+/// The reason why nothing comes of a connection.
+fn why(endpoint: Endpoint) -> Error {
+    let found = Connection::open(endpoint)
+        .and_then(|mut connection| connection.exchange(&message(GET_MANIFEST, b""), 1 << 20));
+    found.unwrap_err()
+}
+
+#[test]
+fn the_wrong_scheme_is_named() {
+    let set = set();
+    let certificate = certificate();
+    let locked = locked_door(server(2, &set), &certificate);
+    let error = why(endpoint(&locked));
+    // The close may come as a reset, which takes the words along.
+    let text = error.to_string();
+    assert!(
+        text.contains("https://") || text.contains("reset"),
+        "{text}"
+    );
+
+    let open = open_door(server(2, &set), Limits::default());
+    let https = Endpoint::new(format!("https://{}", open.address()));
+    let error = why(https.roots(certificate.pem.as_bytes()).name("localhost"));
+    assert!(error.to_string().contains("http://"), "{error}");
+    assert!(!error.is_passing());
+}
+
+#[test]
+fn a_client_that_is_not_let_in_is_told_so() {
+    let set = set();
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let running = open_door(server(2, &set), limits);
+    let _only = TcpStream::connect(running.address()).unwrap();
+    crate::parties::until_metric(&running, "connections 1");
+    let error = why(endpoint(&running));
+    assert!(error.is_passing(), "{error}");
+    assert!(
+        error.to_string().contains("too many connections"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nobody_there_may_pass_and_an_unknown_name_does_not() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let error = why(Endpoint::new(format!("http://{address}")));
+    assert!(error.is_passing(), "{error:?}");
+    assert!(error.to_string().contains("refused"), "{error}");
+    let error = why(Endpoint::new("http://nohost.invalid:7700"));
+    assert!(!error.is_passing(), "{error:?}");
+}
+
+#[test]
+fn a_browser_gets_an_answer_that_it_can_show() {
+    let running = open_door(server(2, &set()), Limits::default());
+    let reply = http(running.address(), "GET", "/");
+    assert!(reply.starts_with("HTTP/1.1 505"), "{reply}");
+    let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+    assert!(body.contains("gRPC over HTTP/2"), "{reply}");
+    assert!(
+        head.contains(&format!("Content-Length: {}", body.len())),
+        "{head}"
+    );
+    // Noise gets none, and the server goes on.
+    let mut noise = TcpStream::connect(running.address()).unwrap();
+    noise.write_all(&[0xff; 100]).unwrap();
+    assert!(crate::hostile_client::closes(
+        &mut noise,
+        std::time::Duration::from_secs(60)
+    ));
+    crate::hostile_client::still_serves(&running);
+}

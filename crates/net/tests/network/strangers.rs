@@ -1,0 +1,262 @@
+//! Strangers at a server that answers known keys only: whatever they send, the keys are served on.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sordino_net::schema::HelloRequest;
+use sordino_net::schema::search_client::SearchClient;
+use sordino_net::{ClientKey, Connection, Limits, Refusal, Running};
+use sordino_search::Client;
+
+use crate::hostile_client::{Raw, Unfinished, closes, now, refusal};
+use crate::parties::{
+    GET_MANIFEST, Set, client_key, endpoint, message, owner, rng, server, set, signed_door, until,
+    until_metric,
+};
+
+/// Strangers at work on a runtime of their own, until they are dropped.
+struct Strangers {
+    stop: Arc<AtomicBool>,
+    /// Requests that they have begun.
+    begun: Arc<AtomicUsize>,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Strangers {
+    /// Starts so many tasks of this work, which goes on until told to stop.
+    fn start<F: Future<Output = ()> + Send + 'static>(
+        count: usize,
+        work: impl Fn(Arc<AtomicBool>, Arc<AtomicUsize>) -> F,
+    ) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (stop, begun) = (Arc::default(), Arc::default());
+        for _ in 0..count {
+            runtime.spawn(work(Arc::clone(&stop), Arc::clone(&begun)));
+        }
+        Self {
+            stop,
+            begun,
+            runtime: Some(runtime),
+        }
+    }
+
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Strangers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn http2(address: SocketAddr) -> Option<SendRequest<Unfinished>> {
+    let tcp = tokio::net::TcpStream::connect(address).await.ok()?;
+    let io = TokioIo::new(tcp);
+    let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await;
+    let (send, connection) = shaken.ok()?;
+    tokio::spawn(connection);
+    Some(send)
+}
+
+/// A search by somebody whose key is known, on a connection of its own.
+#[track_caller]
+fn search(running: &Running, set: &Set, seed: u64) {
+    let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let found = client.search(&mut rng(seed), &mut connection, set.queries.row(0));
+    assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
+}
+
+/// Headers without a body, on more connections and streams than there are places, begun again
+/// whenever one is given up: from the very address that known keys ask from.
+#[test]
+fn requests_without_bodies_do_not_shut_known_keys_out() {
+    let set = set();
+    let limits = Limits {
+        receiving: 16,
+        receiving_per_address: 16,
+        in_flight: 4,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let address = running.address();
+    let strangers = Strangers::start(4, move |stop, begun| async move {
+        while !stop.load(Ordering::SeqCst) {
+            let Some(send) = http2(address).await else {
+                continue;
+            };
+            let streams = (0..8).map(|_| {
+                let (mut send, stop, begun) = (send.clone(), Arc::clone(&stop), Arc::clone(&begun));
+                tokio::spawn(async move {
+                    while !stop.load(Ordering::SeqCst) && send.ready().await.is_ok() {
+                        let path = format!("http://{address}/sordino.v1.Search/Call");
+                        let request = hyper::Request::post(path)
+                            .header("content-type", "application/grpc")
+                            .body(Unfinished(false))
+                            .unwrap();
+                        begun.fetch_add(1, Ordering::SeqCst);
+                        let _ = send.send_request(request).await;
+                    }
+                })
+            });
+            let streams: Vec<_> = streams.collect();
+            for stream in streams {
+                let _ = stream.await;
+            }
+        }
+    });
+    until_metric(&running, "receiving 16");
+    let before = strangers.begun();
+    for seed in 0..20 {
+        search(&running, &set, seed);
+    }
+    // They have gone on all the while.
+    until(|| strangers.begun() > before);
+}
+
+/// Far more questions for the server's run than it answers in a second, of all clients together.
+#[test]
+fn unsigned_requests_have_a_budget_of_their_own() {
+    let set = set();
+    let limits = Limits {
+        rate: 60.0,
+        rate_per_key: 60.0,
+        rate_per_address: 5.0,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let http = format!("http://{}", running.address());
+    let strangers = Strangers::start(3, move |stop, begun| {
+        let http = http.clone();
+        async move {
+            let channel = tonic::transport::Endpoint::from_shared(http).unwrap();
+            let Ok(channel) = channel.connect().await else {
+                return;
+            };
+            let mut calls = SearchClient::new(channel);
+            while !stop.load(Ordering::SeqCst) {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let _ = calls.hello(HelloRequest {}).await;
+            }
+        }
+    });
+    until(|| strangers.begun() > 300);
+    let before = strangers.begun();
+    for seed in 0..6 {
+        search(&running, &set, seed);
+    }
+    until(|| strangers.begun() > before);
+    let metrics = running.service().metrics();
+    assert!(
+        !metrics.contains("refused_total{reason=\"rate\"} 0\n"),
+        "{metrics}"
+    );
+}
+
+/// Whoever has seen a known key's digest can put it on a request; the signature is then wrong, and
+/// that uses up nothing of the key's, nor of the verifier's queue.
+#[test]
+fn signatures_of_strangers_use_up_nothing_of_a_key() {
+    let set = set();
+    let limits = Limits {
+        rate_per_key: 12.0,
+        rate_per_address: 1000.0,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let raw = Raw::open(&running);
+    let manifest = message(GET_MANIFEST, b"");
+    let mut forged = raw.sign(&manifest, now(), [0; 16]);
+    let mut signature = forged.signature.to_vec();
+    signature[100] ^= 1;
+    forged.signature = Bytes::from(signature);
+    for number in 0..200u8 {
+        forged.nonce = Bytes::from(vec![number; 16]);
+        let found = raw.call(&manifest, forged.clone());
+        assert_eq!(refusal(found), Refusal::Signature);
+    }
+    search(&running, &set, 1);
+    let unknown = ClientKey::from_seed(&[66; 32]);
+    let mut unknown = Connection::open(endpoint(&running).key(unknown)).unwrap();
+    // A look at the list of keys is all that it costs: nothing more was verified.
+    let verified = || {
+        let metrics = running.service().metrics();
+        let count = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("sordino_verify_seconds_count "));
+        count.unwrap().to_owned()
+    };
+    let before = verified();
+    for _ in 0..50 {
+        assert_eq!(refusal(unknown.exchange(&manifest, 1 << 20)), Refusal::Key);
+    }
+    assert_eq!(verified(), before);
+    search(&running, &set, 2);
+}
+
+/// All places of all addresses taken by connections that never prove a key: whoever proves one gets
+/// in, and stays.
+#[test]
+fn idle_connections_make_room_for_known_keys() {
+    let set = set();
+    let limits = Limits {
+        connections: 8,
+        per_address: 8,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let mut flood: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(running.address()).unwrap())
+        .collect();
+    // Each that comes closes one of them, not the one that has proven a key.
+    until_metric(&running, "connections 8");
+    until_metric(&running, "connections_refused_total 33");
+    for seed in 0..3 {
+        let query = set.queries.row(0);
+        client
+            .search(&mut rng(seed), &mut connection, query)
+            .unwrap();
+        search(&running, &set, seed);
+    }
+    // All that were closed are of the flood.
+    let closed = flood.iter_mut().filter_map(|tcp| {
+        let closed = closes(tcp, Duration::from_millis(20));
+        closed.then_some(())
+    });
+    let line = format!("connections_refused_total {}", closed.count());
+    until_metric(&running, &line);
+}
+
+/// A key whose holder takes up all that it can get leaves room for the others.
+#[test]
+fn one_key_does_not_take_all_places_in_flight() {
+    let set = set();
+    let limits = Limits {
+        in_flight: 2,
+        ..Limits::default()
+    };
+    let running = signed_door(server(2, &set), limits);
+    let greedy = Raw::open(&running);
+    let parts = crate::parties::parts_request(&server(2, &set));
+    // A reply that is never taken, of the key that Raw signs with.
+    let held = greedy.hold(&parts, greedy.sign(&parts, now(), [1; 16]));
+    until_metric(&running, "in_flight 1");
+    let second = greedy.call(&parts, greedy.sign(&parts, now(), [2; 16]));
+    assert_eq!(refusal(second), Refusal::Busy);
+    let other = ClientKey::from_seed(&[7; 32]);
+    let mut other = Connection::open(endpoint(&running).key(other)).unwrap();
+    Client::connect(&mut other, &owner().reader(), None).unwrap();
+    drop(held);
+}
