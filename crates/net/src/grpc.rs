@@ -56,7 +56,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
         let longest = shared.longest_call();
         let call = match shared.enter(&request, longest) {
             Ok(call) => call,
-            Err(refused) => return Box::pin(std::future::ready(Ok(refused))),
+            Err(refused) => return Box::pin(std::future::ready(Ok(refused.into_http()))),
         };
         let outcome = Outcome::default();
         request.extensions_mut().insert(Arc::clone(&call));
@@ -85,21 +85,17 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 
 impl Shared {
     /// Lets a request in whose body is still to come, or refuses it.
-    fn enter(
-        &self,
-        request: &http::Request<Body>,
-        longest: usize,
-    ) -> Result<Arc<Call>, http::Response<Body>> {
+    fn enter(&self, request: &http::Request<Body>, longest: usize) -> Result<Arc<Call>, Status> {
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
             // Every connection has one.
-            return Err(Status::internal("no connection").into_http());
+            return Err(Status::internal("no connection"));
         };
         if self.stopping.load(Ordering::Relaxed) {
-            return Err(self.refuse(peer, Refusal::Stopping));
+            return Err(self.refused(peer, &Refusal::Stopping.into()));
         }
         let hello = request.uri().path().ends_with(HELLO);
         let entered = self.door.enter(peer, hello, longest);
-        entered.map_err(|refusal| self.refuse(peer, refusal))
+        entered.map_err(|refusal| self.refused(peer, &refusal.into()))
     }
 
     /// Counts a refusal, says it to the operator, and makes the reply of it.

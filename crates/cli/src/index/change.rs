@@ -4,9 +4,9 @@ use super::info::stored;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;
+use sordino_search::Store;
 use sordino_search::plan::Bytes;
 use sordino_search::vectors::ids;
-use sordino_search::Store;
 use std::path::PathBuf;
 
 /// Arguments of `sordino index delete`.
