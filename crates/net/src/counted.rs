@@ -101,16 +101,15 @@ impl Counted {
         }
         let wrong = |text: &str| Err(io::Error::new(io::ErrorKind::InvalidData, text));
         match (came.first(), self.encrypted) {
-            // A server of TLS closes what is not TLS, and any closes one connection too many.
+            // Servers close what they do not speak, and one connection too many.
             (None, encrypted) => {
-                let tls = if encrypted {
-                    ""
-                } else {
-                    "it may speak TLS (https://), or "
+                let tls = match encrypted {
+                    true => "may have no TLS (http://)",
+                    false => "may speak TLS (https://)",
                 };
                 let text = format!(
-                    "the server closed the connection at once: {tls}it may have too many connections, of \
-                     all or of your address"
+                    "the server closed the connection at once: it {tls}, or have too many connections, \
+                     of all or of your address"
                 );
                 Err(io::Error::new(io::ErrorKind::ConnectionReset, text))
             }
