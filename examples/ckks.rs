@@ -43,7 +43,7 @@ fn row_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Erro
 fn column_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error> {
     let params = column::Params::real_t4();
     let (vectors, query) = (unit_vectors(rng, count, dim), unit_vectors(rng, 1, dim));
-    let seed = rng.random();
+    let seed: [u8; 32] = rng.random();
     let (database, hint) = column::Database::encode(&params, seed, &vectors, dim)?;
     let client = column::Client::new(&params, seed, dim, count, &hint)?;
 

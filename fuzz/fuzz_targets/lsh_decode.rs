@@ -11,7 +11,13 @@ fn tables<F: Family>(data: &[u8]) {
     if let Ok(tables) = Tables::<F>::from_bytes(data) {
         assert_eq!(tables.to_bytes(), data);
         let x = vec![1.0; tables.family().dims()];
-        assert!(tables.candidates(&x, 3, &mut Lookup::default()).expect("one vector").len() <= tables.len());
+        assert!(
+            tables
+                .candidates(&x, 3, &mut Lookup::default())
+                .expect("one vector")
+                .len()
+                <= tables.len()
+        );
     }
     if let Ok(family) = F::from_bytes(data) {
         assert_eq!(family.to_bytes(), data);

@@ -28,7 +28,8 @@ fuzz_target!(|data: &[u8]| {
         .iter()
         .map(|bytes| u64::from_le_bytes(*bytes))
         .collect();
-    let codes = Codes::from_words(64 * words, &all[..all.len() - all.len() % words]).expect("whole codes");
+    let codes =
+        Codes::from_words(64 * words, &all[..all.len() - all.len() % words]).expect("whole codes");
     let mut results = Backend::available().map(|backend| {
         let (mut code, mut room) = (vec![0; words], Nearest::default());
         hash.hash_into_on(backend, &x, &mut Scratch::default(), &mut code)
