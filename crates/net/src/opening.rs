@@ -17,7 +17,8 @@ use crate::watched::Watched;
 pub(crate) type Tls = Option<tokio_rustls::TlsAcceptor>;
 /// The protection of connections: none in this build.
 #[cfg(not(feature = "tls"))]
-pub(crate) type Tls = ();
+#[derive(Clone)]
+pub(crate) struct Tls;
 
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
 const HTTP2: [u8; 3] = *b"PRI";
@@ -92,7 +93,7 @@ async fn open(watched: Watched, tls: Tls) -> io::Result<Opened> {
     };
     #[cfg(not(feature = "tls"))]
     let opened: Opened = {
-        let () = tls;
+        let Tls = tls;
         Box::new(watched)
     };
     begin(opened).await

@@ -96,7 +96,7 @@ impl Listen {
 
     #[cfg(not(feature = "tls"))]
     fn acceptor(&self) -> Result<Tls, Error> {
-        Ok(())
+        Ok(Tls)
     }
 }
 
