@@ -5,6 +5,7 @@ mod change;
 pub mod database;
 pub mod double;
 mod error;
+mod layout;
 mod lwe;
 pub mod params;
 pub mod plan;

@@ -15,7 +15,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::lwe::{CHUNK_ROWS, Domain, columns};
 use crate::params::ERROR_BITS;
-use crate::{Params, Seed};
+use crate::{Params, Seed, Set};
 
 /// Products of words and secrets below which they stay on their thread: as for scans, waking another
 /// costs more.
@@ -33,8 +33,12 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    pub(crate) fn gaussian(numerator: u32, denominator: u32) -> Self {
-        Self::Gaussian(Sampler::new(numerator, denominator))
+    /// As a set says.
+    pub(crate) fn of(set: Set) -> Self {
+        match set.gaussian() {
+            Some((numerator, denominator)) => Self::Gaussian(Sampler::new(numerator, denominator)),
+            None => Self::Uniform,
+        }
     }
 
     /// Rows of 16 bits that a secret takes: a uniform entry is `low + 2^16 high`.

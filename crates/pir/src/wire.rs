@@ -16,11 +16,9 @@
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{Scheme, Set};
+use crate::params::{HEADER_LEN, Scheme, Set};
 use crate::{Error, Params};
 
-/// Bytes of a header.
-pub(crate) const HEADER_LEN: usize = 48;
 const MAGIC: [u8; 4] = *b"SPIR";
 const FORMAT: u16 = 1;
 const CONFIG: Configuration<LittleEndian, Fixint, Limit<HEADER_LEN>> = bincode::config::standard()

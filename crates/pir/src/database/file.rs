@@ -10,7 +10,8 @@ use memmap2::Mmap;
 use sordino_lattice::matrix::stride;
 
 use super::{Database, Matrix, Store};
-use crate::wire::{HEADER_LEN, Kind};
+use crate::params::HEADER_LEN;
+use crate::wire::Kind;
 use crate::{Error, Params};
 
 /// Where the matrix starts: on a page, whatever the page's size is on common systems.

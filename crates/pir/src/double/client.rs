@@ -98,7 +98,7 @@ impl Client {
             version: hint.version,
             seed: *seed,
             backend,
-            draw: params.set().draw(),
+            draw: Draw::of(params.set()),
             a1: expand(Domain::First, params.columns()),
             a2: expand(Domain::Second, params.per_column()),
             h2: rounded(backend, params.hint_bits(), &hint.words, params),

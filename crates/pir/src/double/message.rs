@@ -6,8 +6,8 @@
 )]
 
 use crate::bits::{pack, packed_len, unpack};
-use crate::params::{ANSWER_BITS, LOG_Q};
-use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
+use crate::params::{ANSWER_BITS, HEADER_LEN, LOG_Q};
+use crate::wire::{self, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
 
 /// `H2 = G A2`, `kappa n x n` for each byte of a record, rounded to [`Params::hint_bits`] bits. The

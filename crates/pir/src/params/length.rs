@@ -2,7 +2,9 @@
 
 use super::{ANSWER_BITS, KAPPA, Params, Scheme};
 use crate::bits::packed_len;
-use crate::wire::HEADER_LEN;
+
+/// Bytes of a message's header.
+pub(crate) const HEADER_LEN: usize = 48;
 
 impl Params {
     /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.

@@ -1,7 +1,6 @@
 //! Named sets, and what they are worth.
 
 use super::{LOG_Q, Scheme};
-use crate::secret::Draw;
 
 /// What a set must be worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +95,7 @@ impl Set {
     }
 
     /// `sigma` of a Gaussian as a fraction, or nothing where secrets are uniform.
-    const fn gaussian(self) -> Option<(u32, u32)> {
+    pub(crate) const fn gaussian(self) -> Option<(u32, u32)> {
         match self {
             Self::N64U | Self::N128U | Self::N256U | Self::N384U | Self::N512U => None,
             Self::N1024S32 => Some((32, 1)),
@@ -118,14 +117,6 @@ impl Set {
             Some((numerator, denominator)) => f64::from(numerator) / f64::from(denominator),
             // Of 2^10 integers in a row.
             None => ((f64::from(2 * ERROR_BITS).exp2() - 1.0) / 12.0).sqrt(),
-        }
-    }
-
-    /// How secrets and errors are drawn.
-    pub(crate) fn draw(self) -> Draw {
-        match self.gaussian() {
-            Some((numerator, denominator)) => Draw::gaussian(numerator, denominator),
-            None => Draw::Uniform,
         }
     }
 
@@ -193,7 +184,7 @@ impl Set {
         }
     }
 
-    pub(super) const fn serves(self, security: Security) -> bool {
+    pub(crate) const fn serves(self, security: Security) -> bool {
         match (security, self) {
             (Security::Published121, set) => matches!(set, Self::Published121),
             (_, set) if set.has_uniform_secrets() => true,

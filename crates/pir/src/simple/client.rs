@@ -110,7 +110,7 @@ impl Client {
             params: *params,
             version: hint.version,
             seed: *seed,
-            draw: params.set().draw(),
+            draw: Draw::of(params.set()),
             a: Words::from_rows(
                 backend,
                 params.columns(),

@@ -7,8 +7,8 @@
 
 use crate::bits::{pack, unpack};
 use crate::lwe::round_answer;
-use crate::params::{ANSWER_BITS, LOG_Q};
-use crate::wire::{self, HEADER_LEN, Kind, check_scheme};
+use crate::params::{ANSWER_BITS, HEADER_LEN, LOG_Q};
+use crate::wire::{self, Kind, check_scheme};
 use crate::{Error, Params, Scheme};
 
 /// `H = D A`, `l x n`, each word rounded to [`Params::hint_bits`] bits. The same for every client.
