@@ -26,7 +26,7 @@ mod portable;
 use crate::modulus::{Modulus, ModulusError};
 
 /// A constant factor `w` with its two Shoup quotients `floor(w 2^b / q)`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Factors {
     w: Vec<u64>,
     /// `b = 64`, for 64-bit multiplication.
@@ -92,7 +92,7 @@ impl Backend {
 }
 
 /// Tables for one length and one modulus.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
     modulus: Modulus,
     n: usize,
@@ -104,6 +104,16 @@ pub struct Plan {
     /// What the last inverse stage multiplies sums and differences by: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
     backend: Backend,
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("modulus", &self.modulus)
+            .field("n", &self.n)
+            .field("backend", &self.backend)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Plan {

@@ -16,7 +16,7 @@ pub struct Plaintext {
 }
 
 /// An encryption `(c0, c1)` of slots under `s`: `c0 + c1 s` is the plaintext and a small error.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Ciphertext {
     pub(super) params: Params,
     pub(super) level: usize,
@@ -25,6 +25,16 @@ pub struct Ciphertext {
     pub(super) c1: Aligned<u64>,
     /// What `c1` expands from, until something is computed.
     pub(super) seed: Option<[u8; 32]>,
+}
+
+impl std::fmt::Debug for Ciphertext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ciphertext")
+            .field("params", &self.params)
+            .field("level", &self.level)
+            .field("scale", &self.scale)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Plaintext {

@@ -64,7 +64,6 @@ impl std::ops::Mul for Complex {
 /// With `M = N / 2` and `p_k = m_k + i m_(k + M)`, a real polynomial `m` takes the value
 /// `sum_k (p_k zeta^k) omega^(i k)` at `zeta^(4 i + 1)`, where `omega = zeta^4`: a transform of length
 /// `M` over twisted coefficients. Powers of five are the exponents that are 1 mod 4.
-#[derive(Debug)]
 pub struct Encoder {
     params: Params,
     /// `zeta^k` for `k < M`.
@@ -73,6 +72,14 @@ pub struct Encoder {
     roots: Vec<Complex>,
     /// The value that slot `j` is: `(5^j mod 2N - 1) / 4`.
     position: Vec<usize>,
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Encoder {

@@ -33,7 +33,7 @@ impl std::fmt::Debug for SecretKey {
 
 /// The key that rotates slots left by a fixed number of places: encryptions of `P s(X^g)`, `g = 5^k`, one
 /// for each prime of `Q`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GaloisKey {
     pub(super) params: Params,
     pub(super) rotation: usize,
@@ -42,8 +42,17 @@ pub struct GaloisKey {
     pub(super) digits: Vec<Digit>,
 }
 
+impl std::fmt::Debug for GaloisKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GaloisKey")
+            .field("params", &self.params)
+            .field("rotation", &self.rotation)
+            .finish_non_exhaustive()
+    }
+}
+
 /// One digit of a key: a sample modulo each prime, `P` last.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Digit {
     pub(super) b: Aligned<u64>,
     pub(super) a: Aligned<u64>,

@@ -20,10 +20,9 @@ const STEPS: [u64; 3] = [1_099_511_922_689, 1_099_510_054_913, 1_099_512_938_497
 const MAX_LOG_QP: [u32; 5] = [26, 53, 106, 214, 430];
 
 /// A checked parameter set. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Params(Arc<Chain>);
 
-#[derive(Debug)]
 struct Chain {
     name: &'static str,
     n: usize,
@@ -34,6 +33,16 @@ struct Chain {
     per_special: Vec<Aligned<u64>>,
     /// `1 / q_l` mod each `q_j`, `j < l`, at `l - 1`.
     per_step: Vec<Vec<Aligned<u64>>>,
+}
+
+impl std::fmt::Debug for Params {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Params")
+            .field("name", &self.0.name)
+            .field("n", &self.0.n)
+            .field("scale", &self.0.scale)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Params {

@@ -16,7 +16,7 @@ use crate::modulus::Modulus;
 const MOST: f64 = 8.0;
 
 /// Constant factors `w`, balanced, and `w / q`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Factors {
     pub(super) w: Vec<f64>,
     pub(super) ratio: Vec<f64>,

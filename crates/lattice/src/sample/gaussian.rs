@@ -33,7 +33,7 @@ const BATCH: usize = CHUNK / 16;
 const STEP: usize = 64;
 
 /// The cumulative table of one `sigma`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sampler {
     /// Entries that are not 0.
     bound: usize,
@@ -43,10 +43,18 @@ pub struct Sampler {
 }
 
 /// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Block {
     high: [u64; BLOCK],
     low: [u64; BLOCK],
+}
+
+impl std::fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sampler")
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Sampler {

@@ -28,19 +28,19 @@ const MAX_RUN: usize = 8;
 const DIGITS: usize = 8;
 
 /// One number for each of 64 runs of entries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Row([u16; ROWS]);
 
 /// Place `p` of every run: the keys of the entries there, and their digits, the least first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Place {
     keys: Row,
     digits: [Row; DIGITS],
 }
 
 /// A table of entries in 64 runs of equal length.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Runs {
     places: Vec<Place>,
 }
