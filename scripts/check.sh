@@ -42,6 +42,9 @@ features_alone sordino-mldsa std rayon signature digest spki sign
 features_alone sordino-cpu std
 features_alone sordino-hash std rayon mmap zeroize serde
 features_alone sordino-lsh rayon
+features_alone sordino-lattice rayon mmap
+features_alone sordino-pir rayon mmap
+features_alone sordino-ckks rayon mmap
 features_alone sordino-net tls
 features_alone sordino-vectors arrow
 features_alone sordino-search arrow

@@ -3,17 +3,20 @@
 //! A file is a page with its head, then the values as they are scored, so that mapping it is all that
 //! opening takes.
 
-#![expect(unsafe_code, reason = "mapping a file that others might change")]
-
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use memmap2::Mmap;
 use sordino_lattice::pages::Pages;
 
 use crate::Error;
 use crate::wire::{Head, Kind};
+
+#[cfg(feature = "mmap")]
+mod mapped;
+
+#[cfg(feature = "mmap")]
+pub(crate) use mapped::Mapped;
 
 /// Where the values start: on a page, whatever the page's size is on common systems.
 pub(crate) const OFFSET: usize = 4096;
@@ -21,13 +24,8 @@ pub(crate) const OFFSET: usize = 4096;
 /// Encoded values.
 pub(crate) enum Store {
     Memory(Pages),
+    #[cfg(feature = "mmap")]
     File(Mapped),
-}
-
-/// A file that is read where it lies.
-pub(crate) struct Mapped {
-    map: Mmap,
-    file: File,
 }
 
 impl Store {
@@ -46,50 +44,31 @@ impl Store {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Memory(pages) => pages,
-            Self::File(mapped) => &mapped.map[OFFSET..],
+            #[cfg(feature = "mmap")]
+            Self::File(mapped) => &mapped.bytes()[OFFSET..],
         }
     }
 
     /// The bytes, to be changed: what lies in a file is copied into memory first.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        #[cfg(feature = "mmap")]
         if let Self::File(_) = self {
             *self = Self::copied(self.bytes(), self.bytes().len());
         }
         match self {
             Self::Memory(pages) => pages,
+            #[cfg(feature = "mmap")]
             Self::File(_) => unreachable!("copied just now"),
         }
     }
 
     /// That a file is as long as it was when it was mapped.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let Self::File(Mapped { map, file }) = self else {
-            return Ok(());
-        };
-        let found = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-        if found == map.len() {
-            return Ok(());
+        match self {
+            Self::Memory(_) => Ok(()),
+            #[cfg(feature = "mmap")]
+            Self::File(mapped) => mapped.check(),
         }
-        Err(Error::MessageLength {
-            found,
-            expected: map.len(),
-        })
-    }
-}
-
-impl Mapped {
-    /// # Safety
-    /// Nobody may write to the file or shorten it while it is mapped.
-    pub(crate) unsafe fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path)?;
-        // SAFETY: the caller keeps the file as it is.
-        let map = unsafe { Mmap::map(&file)? };
-        Ok(Self { map, file })
-    }
-
-    /// All of the file.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map
     }
 }
 

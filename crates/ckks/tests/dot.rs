@@ -4,7 +4,10 @@
     clippy::cast_possible_truncation,
     reason = "tests"
 )]
-#![expect(unsafe_code, reason = "files of the tests' own are mapped")]
+#![cfg_attr(
+    feature = "mmap",
+    expect(unsafe_code, reason = "files of the tests' own are mapped")
+)]
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
@@ -214,6 +217,7 @@ fn a_batch_equals_single_queries_and_replace_equals_encode() {
     }
 }
 
+#[cfg(feature = "mmap")]
 #[test]
 fn encoded_vectors_survive_their_file() {
     let (params, dim) = (Params::rlwe_2048_50(), 100);

@@ -2,50 +2,70 @@
 
 use std::ops::{Deref, DerefMut};
 
+#[cfg(feature = "mmap")]
 use memmap2::MmapMut;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// From this size on an operand gets pages of its own. With pages of 4 KiB a scan from memory spends
 /// about as long on address translation as on reading.
+#[cfg(feature = "mmap")]
 const OWN_PAGES: usize = 1 << 20;
 
 /// Bytes that start on a cache line, so that no vector load straddles two.
-#[derive(Debug)]
 pub struct Pages {
     store: Store,
     len: usize,
 }
 
-#[derive(Debug)]
 enum Store {
-    Heap { bytes: Vec<u8>, start: usize },
+    Heap {
+        bytes: Vec<u8>,
+        start: usize,
+    },
+    #[cfg(feature = "mmap")]
     Own(MmapMut),
 }
 
+#[cfg(feature = "mmap")]
+impl Store {
+    /// Pages of their own, if `len` bytes are worth them and the system has them.
+    fn own(len: usize) -> Option<Self> {
+        if len < OWN_PAGES || cfg!(miri) {
+            return None;
+        }
+        let pages = MmapMut::map_anon(len).ok()?;
+        // Advice only: a kernel without huge pages refuses, and nothing changes.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        Some(Self::Own(pages))
+    }
+}
+
 impl Pages {
-    /// `len` zeros: from a megabyte on in pages of their own, huge ones where the system has them.
+    /// `len` zeros: from a megabyte on in pages of their own, huge ones where the system has them, with the
+    /// feature `mmap`.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
-        let own = (len >= OWN_PAGES && !cfg!(miri))
-            .then(|| MmapMut::map_anon(len).ok())
-            .flatten();
-        let store = match own {
-            Some(pages) => {
-                #[cfg(target_os = "linux")]
-                // Advice only: a kernel without huge pages refuses, and nothing changes.
-                let _ = pages.advise(memmap2::Advice::HugePage);
-                Store::Own(pages)
-            }
-            None => {
-                let bytes = vec![0; len + LINE];
-                let start = bytes.as_ptr().align_offset(LINE);
-                // Miri may refuse to say where a line starts; correctness does not need it.
-                let start = if start > LINE { 0 } else { start };
-                Store::Heap { bytes, start }
-            }
-        };
+        #[cfg(feature = "mmap")]
+        if let Some(store) = Store::own(len) {
+            return Self { store, len };
+        }
+        let bytes = vec![0; len + LINE];
+        let start = bytes.as_ptr().align_offset(LINE);
+        // Miri may refuse to say where a line starts; correctness does not need it.
+        let start = if start > LINE { 0 } else { start };
+        let store = Store::Heap { bytes, start };
         Self { store, len }
+    }
+}
+
+impl std::fmt::Debug for Pages {
+    /// Prints the length alone: the bytes may be many, and a database.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pages")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -55,6 +75,7 @@ impl Deref for Pages {
     fn deref(&self) -> &[u8] {
         match &self.store {
             Store::Heap { bytes, start } => &bytes[*start..*start + self.len],
+            #[cfg(feature = "mmap")]
             Store::Own(pages) => &pages[..self.len],
         }
     }
@@ -64,6 +85,7 @@ impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.store {
             Store::Heap { bytes, start } => &mut bytes[*start..*start + self.len],
+            #[cfg(feature = "mmap")]
             Store::Own(pages) => &mut pages[..self.len],
         }
     }
@@ -75,7 +97,8 @@ mod tests {
 
     #[test]
     fn operands_are_zeros_as_long_as_asked_for_and_start_on_a_line() {
-        let large = [OWN_PAGES - 1, OWN_PAGES, OWN_PAGES + 7];
+        // Around the size from which pages are their own.
+        let large = [(1 << 20) - 1, 1 << 20, (1 << 20) + 7];
         let large = large.into_iter().filter(|_| !cfg!(miri));
         for len in [0, 1, 63, 64].into_iter().chain(large) {
             let mut pages = Pages::zeroed(len);

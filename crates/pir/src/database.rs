@@ -1,11 +1,15 @@
 //! The database as a matrix of centred digits, ready to be scanned.
 
 use sordino_lattice::matrix::{Digits, LANES, stride};
-use sordino_lattice::pages::Pages;
 
 use crate::{Error, Params};
 
 mod file;
+#[cfg(feature = "mmap")]
+mod mapped;
+mod store;
+
+use store::Store;
 
 /// What a byte of a record and its digit differ by: the digit of byte `b` is `b - 128`, whose two's
 /// complement is `b ^ 0x80`.
@@ -19,10 +23,9 @@ pub struct Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mapped = matches!(self.matrix.store, Store::File(_));
         f.debug_struct("Database")
             .field("params", &self.params)
-            .field("mapped", &mapped)
+            .field("mapped", &self.matrix.store.is_mapped())
             .finish_non_exhaustive()
     }
 }
@@ -40,28 +43,17 @@ impl Matrix {
         Self {
             rows,
             columns,
-            store: Store::Own(Pages::zeroed(rows * stride(columns))),
+            store: Store::zeroed(rows * stride(columns)),
         }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.store {
-            Store::Own(pages) => pages,
-            Store::File(mapped) => mapped.bytes(),
-        }
+        self.store.bytes()
     }
 
     /// Its bytes, in memory of its own.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Store::File(mapped) = &self.store {
-            let mut pages = Pages::zeroed(mapped.bytes().len());
-            pages.copy_from_slice(mapped.bytes());
-            self.store = Store::Own(pages);
-        }
-        match &mut self.store {
-            Store::Own(pages) => pages,
-            Store::File(_) => unreachable!("replaced above"),
-        }
+        self.store.bytes_mut()
     }
 
     /// One of its digits.
@@ -110,11 +102,6 @@ impl Matrix {
         let at = Digits::place(self.rows, self.columns, row, first);
         &mut self.bytes_mut()[at..at + LANES]
     }
-}
-
-enum Store {
-    Own(Pages),
-    File(file::Mapped),
 }
 
 impl Database {
@@ -194,9 +181,7 @@ impl Database {
     /// # Errors
     /// [`Error::Length`] if the file that it is mapped from has changed its length.
     pub(crate) fn digits(&self) -> Result<Digits<'_>, Error> {
-        if let Store::File(mapped) = &self.matrix.store {
-            mapped.check()?;
-        }
+        self.matrix.store.check()?;
         Ok(self.matrix.digits())
     }
 

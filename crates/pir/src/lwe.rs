@@ -5,10 +5,10 @@
     reason = "words are cut to digits and flags"
 )]
 
-use rayon::prelude::*;
 use sordino_lattice::matrix::{Backend, Digits, Panels, Vector};
 use sordino_lattice::rounding;
 use sordino_lattice::sample::uniform;
+use sordino_lattice::threads;
 
 use crate::Seed;
 use crate::database::CENTRE;
@@ -55,18 +55,21 @@ pub(crate) fn for_row_chunks(
     let row_work = (digits.columns() * width).max(1);
     let rows = CHUNK_BYTES
         .div_ceil(row_work)
-        .max(digits.rows().div_ceil(8 * rayon::current_num_threads()))
+        .max(digits.rows().div_ceil(8 * threads::count()))
         .next_multiple_of(CHUNK_ROWS);
     let small = digits.rows() * row_work < SHARED_DIGITS;
-    if small || rows >= digits.rows() || rayon::current_num_threads() == 1 {
+    if small || rows >= digits.rows() || threads::count() == 1 {
         return product(digits, out);
     }
-    out.par_chunks_mut(rows * width)
-        .enumerate()
-        .for_each(|(chunk, out)| {
+    let chunks = out.chunks_mut(rows * width).collect();
+    threads::for_each(
+        chunks,
+        || (),
+        |(), chunk, out: &mut [u32]| {
             let first = chunk * rows;
             product(digits.slice(first..first + out.len() / width), out);
-        });
+        },
+    );
 }
 
 /// `D B` for any number of columns of `B`, row after row: one pass over `D`.

@@ -6,11 +6,11 @@
 )]
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use sordino_lattice::matrix::{Small, Words};
 use sordino_lattice::sample::gaussian::Sampler;
 use sordino_lattice::sample::hedge::Hedge;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
+use sordino_lattice::threads;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::lwe::{CHUNK_ROWS, Domain, columns};
@@ -201,10 +201,12 @@ pub(crate) fn masks(
     if let ([seed], [error]) = (seeds, &mut errors[..]) {
         draw.fill(seed, &mut rows, error);
     } else {
-        rows.par_chunks_mut(draw.rows())
-            .zip(&mut errors)
-            .zip(seeds)
-            .for_each(|((s, e), seed)| draw.fill(seed, s, e));
+        let each = rows.chunks_mut(draw.rows()).zip(&mut errors).zip(seeds);
+        threads::for_each(
+            each.collect(),
+            || (),
+            |(), _, ((s, e), seed)| draw.fill(seed, s, e),
+        );
     }
     let mut masks = columns(&Zeroizing::new(s.product(a)), k);
     for (mask, e) in masks.iter_mut().zip(e.rows_mut()) {
@@ -226,15 +228,18 @@ pub(crate) fn product(w: &Words, s: &Small) -> Vec<u32> {
         .div_ceil(k * s.row(0).len())
         .next_multiple_of(CHUNK_ROWS);
     let small = w.rows() * k * s.row(0).len() < SHARED_WORDS;
-    if small || rows >= w.rows() || rayon::current_num_threads() == 1 {
+    if small || rows >= w.rows() || threads::count() == 1 {
         w.mul(0..w.rows(), s, &mut out);
     } else {
-        out.par_chunks_mut(rows * k)
-            .enumerate()
-            .for_each(|(chunk, out)| {
+        let chunks = out.chunks_mut(rows * k).collect();
+        threads::for_each(
+            chunks,
+            || (),
+            |(), chunk, out: &mut [u32]| {
                 let first = chunk * rows;
                 w.mul(first..first + out.len() / k, s, out);
-            });
+            },
+        );
     }
     out
 }

@@ -5,9 +5,9 @@ mod update;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
+use sordino_lattice::threads;
 
 use super::hint::Hint;
 use super::mac::{self, Group, Pass, SLACK, store, take};
@@ -214,7 +214,7 @@ impl Database {
         Ok(replies)
     }
 
-    /// Fills in the reply to each query, blocks in parallel on rayon's current pool.
+    /// Fills in the reply to each query, blocks shared between [`threads`].
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
         self.blocks.check()?;
         for query in queries {
@@ -225,10 +225,11 @@ impl Database {
         if count == 0 {
             return Ok(());
         }
-        let groups: Vec<Group> = queries
-            .par_chunks(mac::GROUP)
-            .map(|queries| self.group(queries))
-            .collect();
+        let groups = threads::map(
+            queries.chunks(mac::GROUP).collect(),
+            || (),
+            |(), _, queries| self.group(queries),
+        );
         let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
             .map(|_| Vec::with_capacity(count))
             .collect();
@@ -240,11 +241,12 @@ impl Database {
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
         // A share of work for every thread, if there are few blocks.
-        let together = shape.blocks / (4 * rayon::current_num_threads());
+        let together = shape.blocks / (4 * threads::count());
         let together = together.clamp(1, TOGETHER);
-        blocks.par_chunks_mut(together).enumerate().for_each_init(
+        threads::for_each(
+            blocks.chunks_mut(together).collect(),
             || Aligned::new(together * count * shape.per),
-            |sums, (g, blocks)| {
+            |sums, g, blocks| {
                 let range = g * together..g * together + blocks.len();
                 let sums = &mut sums[..blocks.len() * count * shape.per];
                 self.pass(range.clone(), &groups).run(sums);
@@ -280,22 +282,22 @@ impl Database {
     /// Encodes whole blocks of codes from block `first` on, in parallel.
     fn fill_blocks(&mut self, first: usize, codes: &[i32]) {
         let (params, shape, len) = (self.params, self.shape, self.block_len());
-        self.blocks.bytes_mut()[first * len..]
-            .par_chunks_exact_mut(len)
-            .zip(codes.par_chunks(shape.per * shape.dim))
-            .for_each_init(
-                || Aligned::new(N),
-                |poly, (block, codes)| {
-                    for l in 0..shape.polys {
-                        poly.fill(0);
-                        for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
-                            place(&params, shape, poly, l, v, vector);
-                        }
-                        params.plan().forward(poly);
-                        store(params.coefficient_len(), poly, l, shape.t, block);
+        let blocks = self.blocks.bytes_mut()[first * len..].chunks_exact_mut(len);
+        let blocks = blocks.zip(codes.chunks(shape.per * shape.dim));
+        threads::for_each(
+            blocks.collect(),
+            || Aligned::new(N),
+            |poly, _, (block, codes)| {
+                for l in 0..shape.polys {
+                    poly.fill(0);
+                    for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
+                        place(&params, shape, poly, l, v, vector);
                     }
-                },
-            );
+                    params.plan().forward(poly);
+                    store(params.coefficient_len(), poly, l, shape.t, block);
+                }
+            },
+        );
     }
 
     /// The products of a range of blocks with the polynomials of queries.
@@ -336,9 +338,10 @@ impl Database {
     #[must_use]
     pub fn hint(&self) -> Hint {
         let mut hint = Hint::zero(self.params, self.shape, self.stamp());
-        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
+        threads::for_each(
+            hint.blocks_mut(),
             || Aligned::new(2 * N),
-            |room, (j, block)| self.hint_block(j, room, block),
+            |room, j, block| self.hint_block(j, room, block),
         );
         hint
     }

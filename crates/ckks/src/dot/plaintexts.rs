@@ -2,8 +2,8 @@
 
 mod file;
 
-use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::threads;
 
 use super::params::{N, Params, Shape, plan};
 use super::query::Query;
@@ -55,17 +55,20 @@ impl Plaintexts {
         params.check_norms(vectors, dim)?;
         let shape = Shape::new(dim, count);
         let mut polys = Store::zeroed(shape.packs * shape.parts * N * size_of::<u64>());
-        words_mut(&mut polys)
-            .par_chunks_exact_mut(shape.parts * N)
-            .zip(vectors.par_chunks(shape.per * dim))
-            .for_each(|(pack, vectors)| {
+        let packs = words_mut(&mut polys).chunks_exact_mut(shape.parts * N);
+        let packs = packs.zip(vectors.chunks(shape.per * dim));
+        threads::for_each(
+            packs.collect(),
+            || (),
+            |(), _, (pack, vectors)| {
                 for (v, vector) in vectors.chunks_exact(dim).enumerate() {
                     place(*params, shape, pack, v, vector);
                 }
                 for poly in pack.chunks_exact_mut(N) {
                     plan().forward(poly);
                 }
-            });
+            },
+        );
         Ok(Self {
             params: *params,
             shape,
@@ -143,7 +146,7 @@ impl Plaintexts {
     }
 
     /// The encrypted dot products of several queries with every vector, in one pass over the encoded
-    /// vectors. Packs are scored in parallel on rayon's current pool.
+    /// vectors. With the feature `rayon` the threads of its current pool share the packs.
     ///
     /// # Errors
     /// As [`score`](Self::score).
@@ -170,22 +173,17 @@ impl Plaintexts {
                 bodies.push(body);
             }
         }
-        let score_pack = |scratch: &mut Scratch, (k, (bodies, pack)): (usize, Pack)| {
+        let score_pack = |scratch: &mut Scratch, k: usize, (bodies, pack): Pack| {
             for (body, values) in bodies.into_iter().zip(&values) {
                 scratch.score(self.params, shape, (values, k), pack, body);
             }
         };
-        if shape.packs * queries.len() < PARALLEL_FROM || rayon::current_num_threads() == 1 {
+        if shape.packs * queries.len() < PARALLEL_FROM || threads::count() == 1 {
             let mut scratch = Scratch::new();
-            packs
-                .into_iter()
-                .enumerate()
-                .for_each(|pack| score_pack(&mut scratch, pack));
+            let packs = packs.into_iter().enumerate();
+            packs.for_each(|(k, pack)| score_pack(&mut scratch, k, pack));
         } else {
-            packs
-                .into_par_iter()
-                .enumerate()
-                .for_each_init(Scratch::new, score_pack);
+            threads::for_each(packs, Scratch::new, score_pack);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 )]
 
 mod changes;
+#[cfg(feature = "mmap")]
 mod files;
 mod messages;
 mod parties;

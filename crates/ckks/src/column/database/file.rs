@@ -4,12 +4,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::threads;
 
 use super::{Database, N, Params, SLACK, Shape, Store, take};
 use crate::Error;
-use crate::store::{self, Mapped};
+use crate::store;
+#[cfg(feature = "mmap")]
+use crate::store::Mapped;
 use crate::wire::{Head, Kind};
 
 /// Bytes of the seed and of the revision.
@@ -72,6 +74,7 @@ impl Database {
     /// # Safety
     /// Nobody may write to the file or shorten it while the database is in use. The length is checked
     /// before every pass, which cannot see a change in the middle of one.
+    #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
         // SAFETY: the caller keeps the file as it is.
@@ -95,18 +98,18 @@ impl Contents {
         if slack.iter().any(|&byte| byte != 0) {
             return Err(Error::Kind);
         }
-        let beyond = encoded
-            .par_chunks_exact(block_len)
-            .enumerate()
-            .find_map_first(|(j, block)| {
-                let mut poly = Aligned::new(N);
+        let beyond = threads::map(
+            encoded.chunks_exact(block_len).collect(),
+            || Aligned::new(N),
+            |poly, j, block| {
                 (0..shape.polys).find_map(|l| {
-                    take(params.coefficient_len(), block, l, shape.t, &mut poly);
+                    take(params.coefficient_len(), block, l, shape.t, poly);
                     let at = poly.iter().position(|&x| x >= params.modulus())?;
                     Some((j * shape.polys + l) * N + at)
                 })
-            });
-        if let Some(index) = beyond {
+            },
+        );
+        if let Some(index) = beyond.into_iter().flatten().next() {
             return Err(Error::Coefficient { index });
         }
         let (seed, revision) = fields.split_first_chunk().ok_or(Error::Kind)?;

@@ -1,7 +1,7 @@
 //! Changes of single vectors: only their blocks are encoded anew, and clients follow by deltas.
 
-use rayon::prelude::*;
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::threads;
 
 use super::super::hint::{Hint, HintDelta};
 use super::super::stamp::Stamp;
@@ -104,9 +104,10 @@ impl Database {
         self.shape = new;
         self.fill_blocks(old.blocks, codes);
         let mut hint = Hint::zero(params, own, Stamp::new(&self.seed, 0));
-        hint.blocks_mut().into_par_iter().enumerate().for_each_init(
+        threads::for_each(
+            hint.blocks_mut(),
             || Aligned::new(2 * N),
-            |room, (j, block)| self.hint_block(old.blocks + j, room, block),
+            |room, j, block| self.hint_block(old.blocks + j, room, block),
         );
         Ok(hint)
     }

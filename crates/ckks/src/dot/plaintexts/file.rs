@@ -6,7 +6,9 @@ use std::path::Path;
 use super::{N, Params, Plaintexts, Shape, Store, words};
 use crate::Error;
 use crate::dot::params::Q;
-use crate::store::{self, Mapped};
+use crate::store;
+#[cfg(feature = "mmap")]
+use crate::store::Mapped;
 use crate::wire::{Head, Kind};
 
 impl Plaintexts {
@@ -54,6 +56,7 @@ impl Plaintexts {
     /// # Safety
     /// Nobody may write to the file or shorten it while the vectors are in use. The length is checked
     /// before every pass, which cannot see a change in the middle of one.
+    #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
         // SAFETY: the caller keeps the file as it is.
