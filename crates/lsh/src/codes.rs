@@ -2,18 +2,9 @@
 
 use crate::error::check_words;
 use crate::kernels::Kernels;
-use crate::scan::{Best, LANES, scan};
+use crate::scan::{Best, LANES, Neighbour, scan};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Error};
-
-/// A code near a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Neighbour {
-    /// Bits in which the code and the query differ.
-    pub distance: u32,
-    /// Place of the code in its list.
-    pub index: u32,
-}
 
 /// Codes of one length, laid out for scanning: word `j` of eight codes side by side, so that every
 /// lane of a vector adds up the distance of its own code.

@@ -2,9 +2,9 @@
 
 use crate::error::{check_floats, check_table};
 use crate::kernels::Kernels;
-use crate::probe::Step;
+use crate::lookup::Lookup;
+use crate::probe::{Step, probe};
 use crate::simhash::{Kind, SimHash};
-use crate::tables::Lookup;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
@@ -46,7 +46,7 @@ pub trait Family: Functions {
         check_floats(x, self.dims())?;
         check_table(table, self.tables())?;
         self.values(Kernels::detect(), x, &mut room.values);
-        room.probe(self, table, probes);
+        probe_keys(self, table, probes, room);
         Ok(&room.keys)
     }
 
@@ -76,6 +76,17 @@ pub trait Family: Functions {
 }
 
 impl<F: Functions> Family for F {}
+
+/// Sets the room's keys to the `probes` likeliest of one table, by the values that the room holds.
+pub(crate) fn probe_keys<F: Functions>(family: &F, table: usize, probes: usize, room: &mut Lookup) {
+    room.keys.clear();
+    room.steps.clear();
+    let key = family.key(&room.values, table);
+    if probes > 1 {
+        family.steps(&room.values, table, &mut room.steps);
+    }
+    probe(key, &mut room.steps, probes, &mut room.keys);
+}
 
 /// Checks a number of tables and of functions in each.
 pub(crate) fn check_shape(tables: usize, functions: usize, most: usize) -> Result<(), Error> {

@@ -8,8 +8,16 @@ mod avx512;
 mod neon;
 mod portable;
 
-use crate::Neighbour;
 use crate::kernels::Kernels;
+
+/// A code near a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Neighbour {
+    /// Bits in which the code and the query differ.
+    pub distance: u32,
+    /// Place of the code in its list.
+    pub index: u32,
+}
 
 /// Codes side by side.
 pub(crate) const LANES: usize = 8;

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::error::{check_floats, check_table, check_vectors};
-use crate::family::Family;
+use crate::family::{Family, probe_keys};
 use crate::kernels::Kernels;
-use crate::probe::{Step, probe};
+use crate::lookup::Lookup;
 use crate::wire::{Reader, Writer};
 
 /// Tables of the ids of vectors by the keys of a family of hash functions. Ids are the vectors'
@@ -44,18 +44,6 @@ struct Table {
     /// One more than there are keys, from 0 to the number of ids.
     starts: Vec<u32>,
     ids: Vec<u32>,
-}
-
-/// Room for a lookup, to be used again and again.
-#[derive(Clone, Debug, Default)]
-pub struct Lookup {
-    pub(crate) values: Vec<f32>,
-    steps: Vec<Step>,
-    pub(crate) keys: Vec<u64>,
-    found: Vec<u32>,
-    /// The lookup that last found each id.
-    seen: Vec<u32>,
-    lookup: u32,
 }
 
 impl<F: Family> Tables<F> {
@@ -135,7 +123,7 @@ impl<F: Family> Tables<F> {
         room.start(self.len);
         self.family.values(Kernels::detect(), x, &mut room.values);
         for (i, table) in self.tables.iter().enumerate() {
-            room.probe(&self.family, i, probes);
+            probe_keys(&self.family, i, probes, room);
             let Lookup {
                 keys,
                 found,
@@ -256,27 +244,5 @@ impl Table {
             return corrupt("ids");
         }
         Ok(table)
-    }
-}
-
-impl Lookup {
-    fn start(&mut self, len: usize) {
-        self.found.clear();
-        self.lookup = self.lookup.wrapping_add(1);
-        if self.lookup == 0 || self.seen.len() < len {
-            self.seen.clear();
-            self.seen.resize(len, 0);
-            self.lookup = 1;
-        }
-    }
-
-    pub(crate) fn probe<F: Family>(&mut self, family: &F, table: usize, probes: usize) {
-        self.keys.clear();
-        self.steps.clear();
-        let key = family.key(&self.values, table);
-        if probes > 1 {
-            family.steps(&self.values, table, &mut self.steps);
-        }
-        probe(key, &mut self.steps, probes, &mut self.keys);
     }
 }

@@ -21,6 +21,7 @@ mod traits;
 
 // The verification, and the keys it remembers
 mod cache;
+mod in_ball;
 #[cfg(feature = "rayon")]
 mod parallel;
 mod verify;

@@ -6,18 +6,21 @@
 
 #[cfg(test)]
 mod definition;
+mod hashes;
 
 use crate::cache::{Cache, Found};
-use crate::coding::{HintBits, InBall, hint_bit_unpack};
+use crate::coding::{HintBits, hint_bit_unpack};
 use crate::error::Error;
 use crate::field::Poly;
+use crate::in_ball::InBall;
 use crate::item::{Item, Key};
 use crate::keccak::{LANES, Lanes};
 use crate::kernels::Kernels;
 use crate::key::{ExpandedKey, RawKey, expand};
 use crate::message::Message;
 use crate::params::{Params, Set};
-use crate::sponge::{self, Input, Output, Tasks};
+use crate::sponge;
+use hashes::{Compare, MuAndBall};
 
 /// Signatures per tile: two rounds of the eight hashing lanes. The tile's data (3 KiB each) and the
 /// expanded key then stay in the second-level cache.
@@ -86,34 +89,13 @@ pub(crate) fn verify_tile<P: Params>(
             live.push(index);
         }
     }
+    let live = live.get();
 
-    // step 5, ExpandA, for keys not yet known
-    let mut unknown: [(&[u8], usize); TILE] = [(&[], 0); TILE];
-    let mut count = 0;
-    for &index in live.get() {
-        let Key::Encoded(encoded) = items[index].key else {
-            continue;
-        };
-        slots[index].key = match cache.place(set, encoded) {
-            Found::Ready(key) => key,
-            Found::Vacant(key) => {
-                unknown[count] = (encoded, key);
-                count += 1;
-                key
-            }
-        };
-    }
-    expand(
-        kernels,
-        set,
-        &mut work.lanes,
-        &unknown[..count],
-        &mut cache.keys,
-    );
+    // step 5: ExpandA
+    expand_unknown(kernels, items, live, cache, slots, work);
     let keys = &cache.keys;
 
     // steps 6 to 8: mu and c
-    let live = live.get();
     for &index in live {
         slots[index].c = Poly::ZERO;
         slots[index].in_ball = InBall::NEW;
@@ -239,6 +221,39 @@ fn check_hint_and_norm(
     if short { Ok(()) } else { Err(Error::ZNorm) }
 }
 
+/// Step 5, ExpandA, for the keys of live items that are not yet known.
+fn expand_unknown<P: Params>(
+    kernels: Kernels,
+    items: &[Item<'_, P>],
+    live: &[usize],
+    cache: &mut Cache,
+    slots: &mut [Slot],
+    work: &mut Work,
+) {
+    let mut unknown: [(&[u8], usize); TILE] = [(&[], 0); TILE];
+    let mut count = 0;
+    for &index in live {
+        let Key::Encoded(encoded) = items[index].key else {
+            continue;
+        };
+        slots[index].key = match cache.place(&P::SET, encoded) {
+            Found::Ready(key) => key,
+            Found::Vacant(key) => {
+                unknown[count] = (encoded, key);
+                count += 1;
+                key
+            }
+        };
+    }
+    expand(
+        kernels,
+        &P::SET,
+        &mut work.lanes,
+        &unknown[..count],
+        &mut cache.keys,
+    );
+}
+
 /// w1 = UseHint(h, A z - c t1 2^d), encoded behind mu.
 fn recompute_w1(
     kernels: Kernels,
@@ -262,86 +277,5 @@ fn recompute_w1(
         kernels.product(w, row, vector);
         kernels.inverse_ntt(w);
         kernels.use_hint_encode(encoded, w, hint, set.gamma2);
-    }
-}
-
-/// The hashes of steps 7 and 8.
-enum Job {
-    /// mu of the message of the item at this index.
-    Mu(usize),
-    /// c of the signature of the item at this index.
-    Challenge(usize),
-}
-
-/// First mu of every live item, then c of every live item.
-struct MuAndBall<'t, 'a, P: Params> {
-    set: &'t Set,
-    items: &'a [Item<'a, P>],
-    keys: &'a [RawKey],
-    live: &'t [usize],
-    slots: &'t mut [Slot],
-}
-
-impl<P: Params> MuAndBall<'_, '_, P> {
-    fn job(&self, number: usize) -> Job {
-        match number.checked_sub(self.live.len()) {
-            None => Job::Mu(self.live[number]),
-            Some(number) => Job::Challenge(self.live[number]),
-        }
-    }
-}
-
-impl<'a, P: Params> Tasks<'a> for MuAndBall<'_, 'a, P> {
-    fn input(&mut self, job: usize, _lane: usize) -> Option<Input<'a>> {
-        match self.job(job) {
-            Job::Mu(index) => {
-                let item = &self.items[index];
-                let key = key_of(item, self.keys, &self.slots[index]);
-                item.message.representative(&key.tr)
-            }
-            Job::Challenge(index) => {
-                let signature = self.items[index].signature;
-                Some(Input::shake256(&signature[..self.set.c_tilde_len]))
-            }
-        }
-    }
-
-    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> Output {
-        match self.job(job) {
-            Job::Mu(index) => {
-                self.slots[index].hashed[..64].copy_from_slice(&block[..64]);
-                Output::Done
-            }
-            Job::Challenge(index) => {
-                let slot = &mut self.slots[index];
-                slot.in_ball.block(self.set, block, &mut slot.c.0)
-            }
-        }
-    }
-}
-
-/// c~' = H(mu || w1) against the signature's c~.
-struct Compare<'t, 'a, P: Params> {
-    set: &'t Set,
-    items: &'t [Item<'t, P>],
-    live: &'t [usize],
-    slots: &'a [Slot],
-    verdicts: &'t mut [Result<(), Error>],
-}
-
-impl<'a, P: Params> Tasks<'a> for Compare<'_, 'a, P> {
-    fn input(&mut self, job: usize, _lane: usize) -> Option<Input<'a>> {
-        Some(Input::shake256(
-            &self.slots[self.live[job]].hashed[..64 + self.set.w1_len()],
-        ))
-    }
-
-    fn output(&mut self, job: usize, _lane: usize, block: &[u8]) -> Output {
-        let index = self.live[job];
-        let len = self.set.c_tilde_len;
-        if block[..len] != self.items[index].signature[..len] {
-            self.verdicts[index] = Err(Error::Mismatch);
-        }
-        Output::Done
     }
 }

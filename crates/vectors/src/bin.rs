@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::Error;
 use crate::element::Element;
-use crate::reader::{Input, check_dim};
+use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
 /// The rows after such a file's header.

@@ -20,6 +20,8 @@ mod bin;
 mod element;
 mod error;
 mod file;
+mod format;
+mod input;
 mod matrix;
 mod reader;
 mod rows;
@@ -28,9 +30,10 @@ mod table;
 
 pub use arithmetic::{dot, narrow, normalise};
 pub use error::Error;
+pub use format::{ColumnNames, Format};
 pub use matrix::Vectors;
 pub use metric::Metric;
-pub use reader::{Chunk, ColumnNames, Format, Reader};
+pub use reader::{Chunk, Reader};
 
 use file::{extension, read};
 

@@ -1,11 +1,9 @@
 //! A matrix of vectors, one per row.
 
-use std::path::Path;
-
 use ndarray::ArrayView2;
 
+use crate::Error;
 use crate::arithmetic::normalise;
-use crate::{Error, Format, Reader};
 
 /// `len` vectors of `dim` finite coordinates each, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,37 +34,6 @@ impl Vectors {
             });
         }
         Ok(Self { dim, data })
-    }
-
-    /// Reads a whole file, in the format of its extension: see [`Format`].
-    ///
-    /// # Errors
-    /// If the file cannot be read, its format is not one of these, its length contradicts its
-    /// header, or it holds no vector or a value that is not finite.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        Self::collect(Reader::open(path)?).map_err(|error| error.in_file(path))
-    }
-
-    /// Reads the bytes of a whole file.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
-        Self::collect(Reader::from_bytes(format, bytes)?)
-    }
-
-    /// All that is left of a file.
-    ///
-    /// # Errors
-    /// As the reader's, and if nothing is left.
-    pub fn collect(reader: Reader) -> Result<Self, Error> {
-        let dim = reader.dim();
-        let mut data = Vec::new();
-        for chunk in reader {
-            data.extend_from_slice(chunk?.vectors.as_slice());
-        }
-        Self::new(dim, data)
     }
 
     /// The number of vectors.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::Error;
 use crate::element::Element;
-use crate::reader::{Input, check_dim};
+use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -2,74 +2,14 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::BufReader;
 use std::path::Path;
 
-use crate::MAX_DIM;
 use crate::element::Element;
+use crate::input::Input;
 use crate::rows::Rows;
-use crate::{Error, Vectors};
-use crate::{bin, extension, npy, texmex};
-
-/// Coordinates of one chunk, at most: 4 MiB of f32.
-pub(super) const MAX_VALUES: usize = 1 << 20;
-
-/// A format that vectors are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// NumPy's `.npy`: a matrix of f64, f32, f16, u8 or i8.
-    Npy,
-    /// TEXMEX's `.fvecs`: f32.
-    Fvecs,
-    /// TEXMEX's `.bvecs`: u8.
-    Bvecs,
-    /// The billion-scale benchmarks' `.fbin`: f32.
-    Fbin,
-    /// The billion-scale benchmarks' `.u8bin`.
-    U8bin,
-    /// The billion-scale benchmarks' `.i8bin`.
-    I8bin,
-    /// Parquet: a column of lists of one length.
-    #[cfg(feature = "arrow")]
-    Parquet,
-    /// Arrow IPC, as a file or as a stream: a column of lists of one length.
-    #[cfg(feature = "arrow")]
-    Arrow,
-}
-
-impl Format {
-    /// The format that a path's extension names.
-    ///
-    /// # Errors
-    /// If it names none that can be read.
-    pub fn of(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match extension(path.as_ref()) {
-            "npy" => Ok(Self::Npy),
-            "fvecs" => Ok(Self::Fvecs),
-            "bvecs" => Ok(Self::Bvecs),
-            "fbin" => Ok(Self::Fbin),
-            "u8bin" => Ok(Self::U8bin),
-            "i8bin" => Ok(Self::I8bin),
-            #[cfg(feature = "arrow")]
-            "parquet" => Ok(Self::Parquet),
-            #[cfg(feature = "arrow")]
-            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
-            other => Err(Error::UnknownFormat {
-                extension: other.to_owned(),
-            }),
-        }
-    }
-}
-
-/// Which columns of a table hold vectors and ids. Other formats have no columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ColumnNames {
-    /// The column of lists of numbers; if `None`, the only one that there is.
-    pub vectors: Option<String>,
-    /// The column of integer ids; if `None`, vectors have none.
-    pub ids: Option<String>,
-}
+use crate::{ColumnNames, Error, Format, Vectors};
+use crate::{bin, npy, texmex};
 
 /// Some of a file's vectors.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,47 +221,36 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// Bytes to read, and how many there are if that is known.
-pub(super) struct Input {
-    pub(super) bytes: Box<dyn Read + Send>,
-    pub(super) len: Option<u64>,
-}
-
-impl Input {
-    pub(super) fn whole(bytes: Vec<u8>) -> Self {
-        let len = Some(bytes.len() as u64);
-        let bytes = Box::new(Cursor::new(bytes));
-        Self { bytes, len }
+/// Whole files.
+impl Vectors {
+    /// Reads a whole file, in the format of its extension: see [`Format`].
+    ///
+    /// # Errors
+    /// If the file cannot be read, its format is not one of these, its length contradicts its
+    /// header, or it holds no vector or a value that is not finite.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::collect(Reader::open(path)?).map_err(|error| error.in_file(path))
     }
 
-    /// Refuses a header that promises another length than the file has.
-    pub(super) fn check_len(
-        &self,
-        head: usize,
-        rows: u64,
-        columns: u64,
-        size: usize,
-    ) -> Result<(), Error> {
-        let expected = rows
-            .checked_mul(columns)
-            .and_then(|values| values.checked_mul(size as u64));
-        let found = self.len.map(|len| len.saturating_sub(head as u64));
-        if found.is_none() || expected == found {
-            return Ok(());
+    /// Reads the bytes of a whole file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::collect(Reader::from_bytes(format, bytes)?)
+    }
+
+    /// All that is left of a file.
+    ///
+    /// # Errors
+    /// As the reader's, and if nothing is left.
+    pub fn collect(reader: Reader) -> Result<Self, Error> {
+        let dim = reader.dim();
+        let mut data = Vec::new();
+        for chunk in reader {
+            data.extend_from_slice(chunk?.vectors.as_slice());
         }
-        Err(Error::ShapeLength {
-            rows,
-            columns,
-            found: found.unwrap_or(0),
-        })
-    }
-}
-
-/// A dimension that an index may have.
-pub(super) fn check_dim(dim: u64) -> Result<usize, Error> {
-    match dim {
-        0 => Err(Error::NoVectors),
-        _ if dim > u64::from(MAX_DIM) => Err(Error::WideVectors { dim }),
-        _ => usize::try_from(dim).map_err(|_| Error::WideVectors { dim }),
+        Self::new(dim, data)
     }
 }

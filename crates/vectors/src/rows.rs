@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use crate::Error;
 use crate::element::Element;
-use crate::reader::MAX_VALUES;
+use crate::input::MAX_VALUES;
 
 /// What is left to read of such a file.
 pub(super) struct Rows {

@@ -10,9 +10,8 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
-use crate::Error;
-use crate::narrow;
-use crate::reader::{ColumnNames, MAX_VALUES, check_dim};
+use crate::input::{MAX_VALUES, check_dim};
+use crate::{ColumnNames, Error, narrow};
 
 mod ipc;
 mod parquet;

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::Error;
 use crate::element::Element;
-use crate::reader::{Input, check_dim};
+use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
 /// The rows of such a file, and how many there are if its length is known.

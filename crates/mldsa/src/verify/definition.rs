@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 use shake::{Shake128, Shake256};
 
-use crate::coding::{HintBits, InBall, hint_bit_unpack, portable as coding};
+use crate::coding::{HintBits, hint_bit_unpack, portable as coding};
 use crate::field::Poly;
+use crate::in_ball::InBall;
 use crate::ntt::portable as ntt;
 use crate::params::Set;
 use crate::sponge::Output;

@@ -16,8 +16,7 @@ use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{ArrowError, Schema};
 
 use super::{Batches, caught, columns};
-use crate::Error;
-use crate::reader::ColumnNames;
+use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Arrow";
 

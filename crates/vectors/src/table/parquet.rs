@@ -5,8 +5,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 
 use super::{Batches, caught, columns};
-use crate::Error;
-use crate::reader::ColumnNames;
+use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Parquet";
 

@@ -1,0 +1,62 @@
+//! The formats of files, and the columns of those that are tables.
+
+use std::path::Path;
+
+use crate::{Error, extension};
+
+/// A format that vectors are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// NumPy's `.npy`: a matrix of f64, f32, f16, u8 or i8.
+    Npy,
+    /// TEXMEX's `.fvecs`: f32.
+    Fvecs,
+    /// TEXMEX's `.bvecs`: u8.
+    Bvecs,
+    /// The billion-scale benchmarks' `.fbin`: f32.
+    Fbin,
+    /// The billion-scale benchmarks' `.u8bin`.
+    U8bin,
+    /// The billion-scale benchmarks' `.i8bin`.
+    I8bin,
+    /// Parquet: a column of lists of one length.
+    #[cfg(feature = "arrow")]
+    Parquet,
+    /// Arrow IPC, as a file or as a stream: a column of lists of one length.
+    #[cfg(feature = "arrow")]
+    Arrow,
+}
+
+impl Format {
+    /// The format that a path's extension names.
+    ///
+    /// # Errors
+    /// If it names none that can be read.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match extension(path.as_ref()) {
+            "npy" => Ok(Self::Npy),
+            "fvecs" => Ok(Self::Fvecs),
+            "bvecs" => Ok(Self::Bvecs),
+            "fbin" => Ok(Self::Fbin),
+            "u8bin" => Ok(Self::U8bin),
+            "i8bin" => Ok(Self::I8bin),
+            #[cfg(feature = "arrow")]
+            "parquet" => Ok(Self::Parquet),
+            #[cfg(feature = "arrow")]
+            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            other => Err(Error::UnknownFormat {
+                extension: other.to_owned(),
+            }),
+        }
+    }
+}
+
+/// Which columns of a table hold vectors and ids. Other formats have no columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnNames {
+    /// The column of lists of numbers; if `None`, the only one that there is.
+    pub vectors: Option<String>,
+    /// The column of integer ids; if `None`, vectors have none.
+    pub ids: Option<String>,
+}

@@ -1,0 +1,53 @@
+//! The bytes of a file that is read in order, and the bounds of what they may hold.
+
+use std::io::{Cursor, Read};
+
+use crate::{Error, MAX_DIM};
+
+/// Coordinates of one chunk, at most: 4 MiB of f32.
+pub(super) const MAX_VALUES: usize = 1 << 20;
+
+/// Bytes to read, and how many there are if that is known.
+pub(super) struct Input {
+    pub(super) bytes: Box<dyn Read + Send>,
+    pub(super) len: Option<u64>,
+}
+
+impl Input {
+    pub(super) fn whole(bytes: Vec<u8>) -> Self {
+        let len = Some(bytes.len() as u64);
+        let bytes = Box::new(Cursor::new(bytes));
+        Self { bytes, len }
+    }
+
+    /// Refuses a header that promises another length than the file has.
+    pub(super) fn check_len(
+        &self,
+        head: usize,
+        rows: u64,
+        columns: u64,
+        size: usize,
+    ) -> Result<(), Error> {
+        let expected = rows
+            .checked_mul(columns)
+            .and_then(|values| values.checked_mul(size as u64));
+        let found = self.len.map(|len| len.saturating_sub(head as u64));
+        if found.is_none() || expected == found {
+            return Ok(());
+        }
+        Err(Error::ShapeLength {
+            rows,
+            columns,
+            found: found.unwrap_or(0),
+        })
+    }
+}
+
+/// A dimension that an index may have.
+pub(super) fn check_dim(dim: u64) -> Result<usize, Error> {
+    match dim {
+        0 => Err(Error::NoVectors),
+        _ if dim > u64::from(MAX_DIM) => Err(Error::WideVectors { dim }),
+        _ => usize::try_from(dim).map_err(|_| Error::WideVectors { dim }),
+    }
+}

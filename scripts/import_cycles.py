@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Import circles among the top modules of each crate.
+
+  scripts/import_cycles.py [--skip CRATE ...]
+
+One module imports another where its code outside tests names it by a path from `crate`, `super` or
+`self`, also through a name that lib.rs exports again. What lib.rs itself imports does not count.
+Prints each circle with the lines that make it, and exits with 1 if there is one.
+"""
+import argparse
+import re
+import sys
+from collections import defaultdict
+
+from rust_source import ROOT, closing, code, crates, sources
+
+PATH = re.compile(r"(?<![\w:])(?:\$?crate|super|self)\s*::")
+WORD = re.compile(r"\w+")
+
+
+def paths(text, start):
+    """The paths, lists of names, that begin at `start`: several where braces group them."""
+    names = []
+    position = start
+    while True:
+        position = re.compile(r"\s*").match(text, position).end()
+        if text.startswith("{", position):
+            end = closing(text, position) - 1
+            for branch in branches(text, position + 1, end):
+                yield from ([*names, *path] for path in paths(text, branch))
+            return
+        word = WORD.match(text, position)
+        if not word:
+            break
+        names.append(word.group())
+        separator = re.compile(r"\s*::\s*").match(text, word.end())
+        if not separator:
+            break
+        position = separator.end()
+    yield names
+
+
+def branches(text, start, end):
+    """The positions at which the branches of a group begin."""
+    depth, begin = 0, start
+    for position in range(start, end):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if text[position] == "," and depth == 0:
+            yield begin
+            begin = position + 1
+    if text[begin:end].strip():
+        yield begin
+
+
+def module(crate, file):
+    """The path of the module that a file holds."""
+    parts = file.relative_to(crate / "src").with_suffix("").parts
+    return [] if parts in (("lib",), ("main",)) else list(parts)
+
+
+def inline_modules(text):
+    """The spans of the modules that stand inside a file."""
+    for match in re.finditer(r"\bmod\s+(\w+)\s*\{", text):
+        yield match.start(), closing(text, match.end() - 1), match.group(1)
+
+
+def imports(crate, file):
+    """The paths from the crate's root that a file names, each with the position of its beginning."""
+    text = code(file)
+    inside = list(inline_modules(text))
+    for match in PATH.finditer(text):
+        here = module(crate, file)
+        here += [name for start, end, name in inside if start < match.start() < end]
+        for path in paths(text, match.start() + match.group().startswith("$")):
+            base = [] if path[0] == "crate" else here
+            while path and path[0] in ("crate", "self", "super"):
+                base = base[:-1] if path[0] == "super" else base
+                path = path[1:]
+            yield [*base, *path], text.count("\n", 0, match.start())
+
+
+def exports(crate):
+    """The module from which each name comes that lib.rs or main.rs imports."""
+    found = {}
+    for root in ("lib.rs", "main.rs"):
+        if (file := crate / "src" / root).exists():
+            text = code(file)
+            for match in re.finditer(r"\buse\s+", text):
+                for path in paths(text, match.end()):
+                    path = path[1:] if path[0] in ("crate", "self") else path
+                    if len(path) > 1:
+                        found[path[-1]] = path[0]
+    return found
+
+
+def graph(crate):
+    """For each top module, those that it imports, each with the lines that do so."""
+    files = sources(crate)
+    tops = {module(crate, file)[0] for file in files if module(crate, file)}
+    exported = exports(crate)
+    edges = {top: defaultdict(list) for top in tops}
+    for file in files:
+        if not (here := module(crate, file)):
+            continue
+        lines = file.read_text().splitlines()
+        for path, line in imports(crate, file):
+            there = path[0] if path else None
+            there = there if there in tops else exported.get(there)
+            if there in tops and there != here[0]:
+                spot = f"{file.relative_to(ROOT)}:{line + 1}: {lines[line].strip()}"
+                if spot not in edges[here[0]][there]:
+                    edges[here[0]][there].append(spot)
+    return edges
+
+
+def reached(edges, start):
+    """All that can be reached from a module."""
+    found, waiting = set(), [start]
+    while waiting:
+        for there in edges[waiting.pop()]:
+            if there not in found:
+                found.add(there)
+                waiting.append(there)
+    return found
+
+
+def circles(edges):
+    """The sets of modules each of which reaches each other."""
+    reach = {top: reached(edges, top) for top in edges}
+    groups = {frozenset(o for o in reach[top] if top in reach[o]) for top in edges if top in reach[top]}
+    return sorted(sorted(group) for group in groups)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="import circles among the top modules of each crate")
+    parser.add_argument("--skip", nargs="*", default=[], metavar="CRATE", help="crates that are left out")
+    found = 0
+    for crate in crates(parser.parse_args().skip):
+        edges = graph(crate)
+        for circle in circles(edges):
+            found += 1
+            print(f"{crate.name}: {len(circle)} of {len(edges)} modules in a circle: {', '.join(circle)}")
+            for here in circle:
+                for there in circle:
+                    for spot in edges[here][there] if there in edges[here] else []:
+                        print(f"  {here} -> {there}  {spot}")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
