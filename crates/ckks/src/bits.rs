@@ -1,6 +1,6 @@
 //! Lists of numbers of a few bits each, one after another, lowest bit first.
 
-/// How wide the numbers of a list are, in eighths of a bit: number `i` lies at bits
+/// The widths of the numbers of a list, in eighths of a bit: number `i` lies at bits
 /// `floor(i e / 8)..floor((i + 1) e / 8)`, so that a width that is no whole number of bits alternates
 /// between the two next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@
 //! client obtains `<query, codes> mod P`, so stored codes may carry a pad whose own product the client
 //! subtracts afterwards.
 //!
-//! A seed begins an **epoch**, every change a new **revision**. Queries name their epoch; hints, deltas and
+//! A seed begins an **epoch**, every change a new **version**. Queries name their epoch; hints, deltas and
 //! replies name both, and what belongs to another state is refused by name.
 //!
 //! # Security
@@ -44,7 +44,8 @@ mod mac;
 mod params;
 mod query;
 mod reply;
-mod stamp;
+mod shape;
+mod state;
 
 pub use client::Client;
 pub use database::Database;

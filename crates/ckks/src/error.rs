@@ -1,4 +1,4 @@
-//! What can be refused.
+//! The reasons for a refusal.
 
 /// Why an input was refused. Nothing here depends on a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,8 +42,8 @@ pub enum Error {
     },
     /// The real-valued operation was asked of a modular set, or the other way round.
     #[error("the parameter set is {} and the values are not", if *.modular { "modular" } else { "real-valued" })]
-    Form {
-        /// Whether the set is modular.
+    Encoding {
+        /// True if the set is modular.
         modular: bool,
     },
     /// An integer that is not in `[-P/2, P/2)`.
@@ -63,9 +63,9 @@ pub enum Error {
         expected: u64,
     },
     /// A message about another state of the database than the receiver holds.
-    #[error("revision {found}, expected {expected}")]
-    Revision {
-        /// The revision found.
+    #[error("database version {found}, expected {expected}")]
+    Version {
+        /// The version found.
         found: u64,
         /// The receiver's; for a delta, the one after it.
         expected: u64,
@@ -84,7 +84,7 @@ pub enum Error {
     /// Two parties' objects belong to different parameter sets, dimensions or counts.
     #[error("{what} differ: found {found}, expected {expected}")]
     Mismatch {
-        /// What differs.
+        /// The thing that differs.
         what: &'static str,
         /// On the object that was given.
         found: usize,
@@ -129,7 +129,7 @@ pub enum Error {
     Kind,
     /// A message of a version that this crate does not read.
     #[error("message version {found}, expected {expected}")]
-    Version {
+    FormatVersion {
         /// The version found.
         found: u8,
         /// The version that this crate reads and writes.

@@ -1,8 +1,8 @@
 //! Lists of `r`-bit numbers as planes: byte `p` of every number, for each whole byte, then one bit
 //! of every number, for each bit that is left.
 //!
-//! As dense as bit packing, without shifts, and the byte planes are what a client's byte-wise dot
-//! product reads.
+//! They are as dense as bit packing, take no shifts, and a client's byte-wise dot product reads them as
+//! they are.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

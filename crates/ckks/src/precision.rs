@@ -1,4 +1,4 @@
-//! How far scores are from exact: what is predicted, and what is measured.
+//! The distance of scores from exact ones, predicted and measured.
 //!
 //! Two predictions, of which one holds for all vectors and one for those without structure:
 //!
@@ -41,7 +41,7 @@ pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f
 /// The error of a score for the worst vectors and query within the set's norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstError {
-    /// What rounding adds at most, whatever is drawn: of the coordinates of vectors and query, of the answer
+    /// The most that rounding adds, whatever is drawn: of the coordinates of vectors and query, of the answer
     /// and of the score. In the units of the score.
     pub rounding: f64,
     /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials: it is
@@ -72,7 +72,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Of pairs of a score and its exact value.
+    /// The statistics of pairs of a score and its exact value.
     #[must_use]
     pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut count, mut sum, mut squares, mut worst) = (0usize, 0.0, 0.0, 0f64);

@@ -62,7 +62,7 @@ impl Store {
         }
     }
 
-    /// That a file is as long as it was when it was mapped.
+    /// Refuses a file that is not as long as it was when it was mapped.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self {
             Self::Memory(_) => Ok(()),
@@ -116,7 +116,7 @@ pub(crate) fn split<const LEN: usize>(
     Ok((head, fields, values))
 }
 
-/// That a file's values have the length that its head fixes.
+/// Refuses values whose length is not the one that the file's head fixes.
 pub(crate) fn check_values(values: &[u8], expected: Option<usize>) -> Result<(), Error> {
     let expected = expected.and_then(|len| len.checked_add(OFFSET));
     let found = OFFSET + values.len();

@@ -96,7 +96,7 @@ impl Head {
             return Err(Error::Kind);
         }
         if head.version != VERSION {
-            return Err(Error::Version {
+            return Err(Error::FormatVersion {
                 found: head.version,
                 expected: VERSION,
             });
@@ -127,7 +127,7 @@ pub(crate) fn check_count(count: usize) -> Result<(), Error> {
     })
 }
 
-/// That coordinates fill whole vectors.
+/// Refuses coordinates that do not fill whole vectors.
 pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
     if coordinates.is_multiple_of(dim) {
         return Ok(());
@@ -138,7 +138,7 @@ pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
     })
 }
 
-/// That a body has the length that its head fixes.
+/// Refuses a body whose length is not the one that its head fixes.
 pub(crate) fn check_body(body: &[u8], expected: usize) -> Result<(), Error> {
     if body.len() == expected {
         return Ok(());
@@ -149,7 +149,7 @@ pub(crate) fn check_body(body: &[u8], expected: usize) -> Result<(), Error> {
     })
 }
 
-/// That two parties' objects agree in `what`.
+/// Refuses an object that differs from its receiver in `what`: a count, a dimension, a set.
 pub(crate) fn check_same(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected {
         return Ok(());

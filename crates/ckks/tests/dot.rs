@@ -164,7 +164,7 @@ proptest! {
             let mut flipped = message.clone();
             let bit = flip % (8 * message.len());
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // What is still read must have the shape that its head states.
+            // A message that is still read must have the shape that its head states.
             if let Ok(query) = Query::from_bytes(&flipped) {
                 prop_assert_eq!(query.to_bytes(), flipped.clone());
             }
@@ -334,7 +334,7 @@ fn bad_input_is_refused_by_name() {
     message[4] = 9;
     assert_eq!(
         Query::from_bytes(&message).unwrap_err(),
-        Error::Version {
+        Error::FormatVersion {
             found: 9,
             expected: 2
         }

@@ -331,7 +331,7 @@ fn damaged_messages_are_refused_by_name() {
     for (damaged, error) in [
         (
             changed(&ciphertext, 4, &[1]),
-            Error::Version {
+            Error::FormatVersion {
                 found: 1,
                 expected: 2,
             },

@@ -172,7 +172,7 @@ fn errors_of_uploads_are_zero_on_average_under_equal_codes() {
         let vectors = vec![x; dim * count];
         let (database, hint) = column::Database::encode(&params, SEED, &vectors, dim).unwrap();
         let client = column::Client::new(&params, SEED, dim, count, &hint).unwrap();
-        // What is stored: the vectors' own rounding is not counted.
+        // The stored value: the vectors' own rounding is not counted.
         let code = (f64::from(x) * 8000.0).round_ties_even() / 8000.0;
         let (mut ends, mut squares) = ([0.0; 2], 0.0);
         for _ in 0..runs {

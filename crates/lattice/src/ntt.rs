@@ -101,7 +101,7 @@ pub struct Plan {
     forward: Factors,
     /// `psi^-brv(i)`; the entries that the last inverse stage uses are in `last`.
     inverse: Factors,
-    /// What the last inverse stage multiplies sums and differences by: `1/n` and `psi^(-n/2)/n`.
+    /// The factors of the sums and of the differences of the last inverse stage: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
     backend: Backend,
 }

@@ -86,7 +86,7 @@ pub enum Error {
     Magic,
     /// Bytes of another version.
     #[error("version {found}, expected {expected}")]
-    Version {
+    FormatVersion {
         /// Version in the bytes.
         found: u32,
         /// Version of this crate.

@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         }
         match u32::from_le_bytes(reader.array()?) {
             VERSION => Ok(reader),
-            found => Err(Error::Version {
+            found => Err(Error::FormatVersion {
                 found,
                 expected: VERSION,
             }),

@@ -279,7 +279,7 @@ fn saved_codes_and_functions_survive_the_wire_only_whole() {
     assert_eq!(Codes::from_bytes(b"TABL\x01\0\0\0"), Err(Error::Magic));
     assert_eq!(
         Codes::from_bytes(b"CODE\x02\0\0\0"),
-        Err(Error::Version {
+        Err(Error::FormatVersion {
             found: 2,
             expected: 1
         })

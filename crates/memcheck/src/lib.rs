@@ -25,7 +25,7 @@ pub fn public<T>(value: &[T]) {
     request(MAKE_MEM_DEFINED, value.as_ptr().addr(), size_of_val(value));
 }
 
-/// Whether the marks are seen.
+/// True if the marks are seen.
 ///
 /// # Panics
 /// If the variable `SORDINO_VALGRIND` says that valgrind runs and it does not: a test that was to

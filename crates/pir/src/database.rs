@@ -11,7 +11,7 @@ mod store;
 
 use store::Store;
 
-/// What a byte of a record and its digit differ by: the digit of byte `b` is `b - 128`, whose two's
+/// The difference between a byte of a record and its digit: the digit of byte `b` is `b - 128`, whose two's
 /// complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
 
@@ -83,7 +83,7 @@ impl Matrix {
             self.store = wider.store;
         }
         let was = std::mem::replace(&mut self.columns, columns);
-        // What the padding held is arbitrary.
+        // The padding may hold anything.
         let last = was / LANES * LANES;
         if was > last {
             for row in 0..self.rows {

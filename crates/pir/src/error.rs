@@ -1,4 +1,4 @@
-//! What can go wrong, with the numbers.
+//! The errors, with the numbers.
 
 /// Why a call was refused.
 ///

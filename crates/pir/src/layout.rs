@@ -34,9 +34,9 @@ impl Params {
     /// since the second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
-        // What makes a square too large need not make the wide layout so.
+        // A square may be too large where the wide layout is not.
         let square = Self::for_double_with(records, record_len, records.isqrt().max(1));
         if let Ok(square) = square
             && square.set().has_uniform_secrets()
@@ -47,10 +47,10 @@ impl Params {
         Self::for_double_with(records, record_len, records.div_ceil(columns).max(1))
     }
 
-    /// As [`Self::for_double`], with `per_column` records to a column.
+    /// [`Self::for_double`] with `per_column` records to a column.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     pub fn for_double_with(
         records: usize,
         record_len: usize,
@@ -63,7 +63,7 @@ impl Params {
     /// One record to a column, at 128 bits: `record_len` rows, `columns` columns.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     pub fn for_columns(columns: usize, record_len: usize) -> Result<Self, Error> {
         Self::with_layout(columns, record_len, 1, Security::default())
     }
@@ -71,7 +71,7 @@ impl Params {
     /// `per_column` records to a column.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     pub fn with_layout(
         records: usize,
         record_len: usize,
@@ -104,7 +104,7 @@ impl Params {
     /// The same layout at another level of security.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     pub fn at(&self, security: Security) -> Result<Self, Error> {
         let (records, record_len) = (self.records(), self.record_len());
         Self::choose(
@@ -120,7 +120,7 @@ impl Params {
     /// as many: appended records must not outgrow the set, nor need hints of more bits.
     ///
     /// # Errors
-    /// As [`Self::for_database`].
+    /// Those of [`Self::for_database`].
     ///
     /// ```
     /// use sordino_pir::{Params, Set};

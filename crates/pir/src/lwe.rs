@@ -1,4 +1,4 @@
-//! What both schemes do with LWE samples: expand `A`, scan in parallel, round, decode.
+//! The work with LWE samples that both schemes share: expanding `A`, scanning in parallel, rounding,
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -178,7 +178,7 @@ pub(crate) fn round_query(words: &mut [u32], width: u32) {
     }
 }
 
-/// As [`round`], to the 12 bits of an answer.
+/// [`round`] to the 12 bits of an answer.
 pub(crate) fn round_answer(word: u32) -> u16 {
     round(word, ANSWER_BITS) as u16
 }

@@ -1,4 +1,4 @@
-//! What a database costs to query privately, before anything is built.
+//! The cost of querying a database privately, before anything is built.
 //!
 //! Downloading everything is private too, simpler than anything else, and at small sizes cheaper: it
 //! is one of the candidates.
@@ -18,7 +18,7 @@ pub enum Candidate {
     Double(Params),
 }
 
-/// What one candidate costs one client.
+/// The cost of one candidate for one client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// The candidate.
@@ -109,7 +109,7 @@ impl Plan {
         })
     }
 
-    /// What every candidate costs. One that no parameter set serves is left out.
+    /// The cost of every candidate that a parameter set serves.
     #[must_use]
     pub fn costs(&self) -> &[Cost] {
         &self.costs

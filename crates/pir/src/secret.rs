@@ -23,7 +23,7 @@ const SHARED_WORDS: usize = 1 << 21;
 /// Words of a thread's chunk, at least.
 const CHUNK_WORDS: usize = 1 << 18;
 
-/// How secrets and errors are drawn.
+/// The distributions of secrets and errors.
 #[derive(Clone, Debug)]
 pub(crate) enum Draw {
     /// Both from one discrete Gaussian.
@@ -33,7 +33,7 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    /// As a set says.
+    /// Those of a set.
     pub(crate) fn of(set: Set) -> Self {
         match set.gaussian() {
             Some((numerator, denominator)) => Self::Gaussian(Sampler::new(numerator, denominator)),
@@ -141,7 +141,7 @@ impl Secrets {
     }
 }
 
-/// What queries are about to ask for.
+/// The records that queries are about to ask for.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked<'a> {
     /// These records.

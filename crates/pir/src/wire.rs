@@ -26,7 +26,7 @@ const CONFIG: Configuration<LittleEndian, Fixint, Limit<HEADER_LEN>> = bincode::
     .with_fixed_int_encoding()
     .with_limit::<HEADER_LEN>();
 
-/// What a message is.
+/// The kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Params = 1,
@@ -123,7 +123,7 @@ pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), E
     Ok((params, header.version, payload))
 }
 
-/// As [`decode`], for a receiver that knows the parameters: `length` payload bytes.
+/// [`decode`] for a receiver that knows the parameters: `length` payload bytes.
 pub(crate) fn decode_for<'a>(
     kind: Kind,
     params: &Params,
@@ -169,7 +169,7 @@ pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
     Err(Error::VersionMismatch { found, expected })
 }
 
-/// What `Debug` prints of a message or a party: its sizes, not its megabytes.
+/// The `Debug` form of a message or a party: its sizes, not its megabytes.
 pub(crate) fn describe(
     f: &mut std::fmt::Formatter<'_>,
     name: &str,
@@ -207,7 +207,7 @@ impl Params {
     /// **121.5 bits**.
     ///
     /// # Errors
-    /// As [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
+    /// Those of [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
     pub fn published_from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let params = Self::from_header(Kind::Params, bytes)?;
         if params.set() != Set::Published121 {

@@ -58,14 +58,14 @@ fn double_queries_for_other_records_share_no_secret() {
         let (_, hint) = double::Server::setup(database, &params, &seed).unwrap();
         let client = double::Client::new(&params, &seed, &hint).unwrap();
         let query = |index| client.query(&mut rng(), index).unwrap().1.to_bytes();
-        // Of one column, of one slot.
+        // Two records of one column, then two of one slot.
         assert!(agreement(&query(300), &query(301)) < 0.05);
         assert!(agreement(&query(300), &query(400)) < 0.05);
         assert_eq!(query(300), query(300));
     }
 }
 
-/// What the documentation of `prepare` warns of: the index comes after the secret.
+/// The warning in the documentation of `prepare` is true: the index comes after the secret.
 #[test]
 fn prepared_queries_rest_on_the_generator_alone() {
     let params = Params::for_columns(500, 2).unwrap();

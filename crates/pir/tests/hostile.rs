@@ -87,7 +87,7 @@ fn truncated_and_extended_messages_are_refused() {
     }
 }
 
-/// What the fuzz targets start from is what is sent today; `SORDINO_WRITE_SEEDS=1` writes it anew.
+/// The seeds of the fuzz targets are today's messages; `SORDINO_WRITE_SEEDS=1` writes them anew.
 #[test]
 fn the_fuzz_targets_start_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
@@ -218,7 +218,7 @@ fn files_that_are_short_long_changed_or_shrinking_are_refused() {
         std::fs::write(&path, &other).unwrap();
         assert!(Database::read_file(&path).is_err(), "{len} bytes");
     }
-    // As it was written before the matrix lay in strips.
+    // The form that was written before the matrix lay in strips.
     let mut old = whole.clone();
     old[6] = 1;
     std::fs::write(&path, &old).unwrap();

@@ -222,7 +222,7 @@ fn clients_of_double_follow(params: &Params) {
                 index,
                 record: vec![255 - round],
             },
-            // Of the same slot in another column, and then the first one again.
+            // The same slot in another column, and then the first one again.
             Change::Delete { index: index + 7 },
             Change::Replace {
                 index,

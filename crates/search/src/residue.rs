@@ -45,13 +45,13 @@ fn nearest(x: f64) -> i32 {
 
 /// The coordinate that a code stands for: its own code is the same again.
 pub(crate) fn coordinate(code: i32) -> f32 {
-    vectors::narrow(f64::from(code) / scale())
+    vectors::to_f32(f64::from(code) / scale())
 }
 
 /// The score that an inner product mod P stands for.
 pub(crate) fn score(product: i32) -> f32 {
     const STEP: f64 = WINDOW / (1u32 << LOG_P) as f64;
-    vectors::narrow(f64::from(centred(product)) * STEP)
+    vectors::to_f32(f64::from(centred(product)) * STEP)
 }
 
 /// The representative of `x` mod P in `[-P/2, P/2)`.

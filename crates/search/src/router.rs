@@ -14,7 +14,7 @@
 
 use sordino_lsh::{Seed, Vertices};
 
-use crate::vectors::{narrow, normalise};
+use crate::vectors::{normalise, to_f32};
 use crate::{Error, Vectors};
 
 /// Bytes of a coordinate of the mean.
@@ -37,7 +37,7 @@ impl Mean {
                 .zip(row)
                 .for_each(|(sum, x)| *sum += f64::from(*x));
         }
-        let mean = sums.iter().map(|sum| narrow(sum / data.len() as f64));
+        let mean = sums.iter().map(|sum| to_f32(sum / data.len() as f64));
         Self(mean.collect())
     }
 

@@ -12,7 +12,7 @@ pub fn normalise(vector: &mut [f32]) -> bool {
         return false;
     }
     for x in vector {
-        *x = narrow(f64::from(*x) / norm);
+        *x = to_f32(f64::from(*x) / norm);
     }
     true
 }
@@ -38,7 +38,7 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     reason = "rounding is what it is for"
 )]
 #[must_use]
-pub fn narrow(x: f64) -> f32 {
+pub fn to_f32(x: f64) -> f32 {
     x as f32
 }
 
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn dot_is_the_sum_of_products_at_every_length() {
         for len in 0..70usize {
-            let a: Vec<f32> = (0..len).map(|i| narrow(i as f64) - 7.0).collect();
+            let a: Vec<f32> = (0..len).map(|i| to_f32(i as f64) - 7.0).collect();
             let expected: f32 = a.iter().map(|x| x * 2.0).sum();
             assert_eq!(dot(&a, &vec![2.0; len]), expected, "length {len}");
         }

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::narrow;
+use crate::to_f32;
 
 /// A type of number, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Element {
         }
     }
 
-    /// Whether it is a type of coordinates, not of row numbers.
+    /// True for a type of coordinates, false for one of row numbers.
     pub(super) fn is_coordinate(self) -> bool {
         match self {
             Self::F64 | Self::F32 | Self::F16 | Self::U8 | Self::I8 => true,
@@ -44,7 +44,7 @@ impl Element {
         match self {
             Self::F64 => {
                 let values = bytes.as_chunks().0.iter();
-                out.extend(values.map(|b| narrow(f64::from_le_bytes(*b))));
+                out.extend(values.map(|b| to_f32(f64::from_le_bytes(*b))));
             }
             Self::F32 => {
                 let values = bytes.as_chunks().0.iter();

@@ -1,8 +1,8 @@
-//! What can be wrong with vectors, their files and what is known of them.
+//! The errors of vectors, of their files and of what is known of them.
 
 use std::path::PathBuf;
 
-/// What was wrong, and what was expected.
+/// The fault that was found, and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,7 +29,7 @@ pub enum Error {
     /// A `.npy` header is damaged.
     #[error("damaged .npy header: {what}")]
     NpyHeader {
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// A `.npy` file holds another element type.
@@ -43,7 +43,7 @@ pub enum Error {
     /// A `.npy` file is not a matrix.
     #[error("a .npy file of {dimensions} dimension(s): expected 2, a row for each vector")]
     NpyShape {
-        /// How many dimensions it has.
+        /// The number of its dimensions.
         dimensions: usize,
     },
     /// A file's length is not what its header says.
@@ -67,7 +67,7 @@ pub enum Error {
     /// A file goes on after the vectors that its header promised.
     #[error("the file goes on after the {rows} vectors that its header promises")]
     TrailingBytes {
-        /// How many it promises.
+        /// The number that it promises.
         rows: u64,
     },
     /// A `.fvecs`, `.bvecs` or `.ivecs` file's length is no multiple of its record.
@@ -101,7 +101,7 @@ pub enum Error {
     Table {
         /// The format's name.
         format: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A table has no such column.
@@ -130,7 +130,7 @@ pub enum Error {
     /// A file of ids is not a list.
     #[error("ids of {dimensions} dimension(s): expected 1, an id for each vector")]
     IdsShape {
-        /// How many dimensions it has.
+        /// The number of its dimensions.
         dimensions: usize,
     },
     /// A line of a file of ids is no number.

@@ -28,7 +28,7 @@ mod rows;
 #[cfg(feature = "arrow")]
 mod table;
 
-pub use arithmetic::{dot, narrow, normalise};
+pub use arithmetic::{dot, normalise, to_f32};
 pub use error::Error;
 pub use format::{ColumnNames, Format};
 pub use matrix::Vectors;

@@ -1,4 +1,4 @@
-//! How nearness is measured, and how each measure becomes an inner product of unit vectors.
+//! The measures of nearness, each turned into an inner product of unit vectors.
 //!
 //! Every mode scores unit vectors by their inner product `s`. With `B` the bound on the length of
 //! stored vectors, `u = x / B`, `v = q / B`:
@@ -20,13 +20,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::recall::Scored;
 use crate::{Error, Vectors};
-use crate::{narrow, normalise};
+use crate::{normalise, to_f32};
 
 mod as_query;
 
 pub use as_query::AsQuery;
 
-/// How nearness is measured.
+/// A measure of nearness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Metric {
     /// The cosine of the angle: larger is nearer. Zero vectors are refused.
@@ -108,7 +108,7 @@ impl Space {
         for (row, vector) in vectors.rows().enumerate() {
             let norm = length(vector);
             if norm > self.longest() {
-                let (norm, most) = (narrow(norm), narrow(self.longest()));
+                let (norm, most) = (to_f32(norm), to_f32(self.longest()));
                 return Err(Error::Norm { row, norm, most });
             }
             let square = (norm / self.longest()).powi(2);
@@ -117,14 +117,14 @@ impl Space {
                 _ => 1.0,
             };
             let scale = 1.0 / (self.longest() * whole.sqrt());
-            data.extend(vector.iter().map(|&x| narrow(f64::from(x) * scale)));
+            data.extend(vector.iter().map(|&x| to_f32(f64::from(x) * scale)));
             let mut rest = whole - square;
             if self.metric == Metric::Euclidean {
                 let half = square / 2f64.sqrt();
-                data.push(narrow(half / whole.sqrt()));
+                data.push(to_f32(half / whole.sqrt()));
                 rest -= half * half;
             }
-            data.push(narrow((rest.max(0.0) / whole).sqrt()));
+            data.push(to_f32((rest.max(0.0) / whole).sqrt()));
         }
         Vectors::new(width, data)
     }
@@ -144,9 +144,9 @@ impl Space {
                 // In f64, whatever the query's length is against the bound.
                 let square = (norm / bound).powi(2);
                 let weight = (square + 0.5).sqrt();
-                let lifted = query.iter().map(|&x| narrow(f64::from(x) / bound / weight));
+                let lifted = query.iter().map(|&x| to_f32(f64::from(x) / bound / weight));
                 unit = lifted.collect();
-                unit.extend([narrow(-0.5f64.sqrt() / weight), 0.0]);
+                unit.extend([to_f32(-0.5f64.sqrt() / weight), 0.0]);
                 return Ok((
                     unit,
                     Scale::Distance {
@@ -200,7 +200,7 @@ impl Scale {
     #[must_use]
     pub fn apply(self, score: f32) -> f32 {
         let score = f64::from(score);
-        narrow(match self {
+        to_f32(match self {
             Self::Linear(scale) => scale * score,
             Self::Distance {
                 bound,

@@ -101,7 +101,7 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
         .map(|b| u32::try_from(i32::from_le_bytes(*b)))
         .collect();
     let rows = rows.map_err(|_| Error::NegativeNeighbour)?;
-    // As long as the file, so it fits.
+    // The rows are as many as the file holds, so their number fits.
     let columns = usize::try_from(columns).unwrap_or(usize::MAX);
     Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
@@ -199,7 +199,7 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> 
     Ok(bytes.len())
 }
 
-/// What follows `'name':` in the header's dictionary.
+/// The text after `'name':` in the header's dictionary.
 fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = header.split_once(&format!("'{name}'"))?;
     Some(after.trim_start().strip_prefix(':')?.trim_start())

@@ -68,7 +68,7 @@ impl Reader {
     /// Opens a file by its extension; of a table, these columns.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and if there are no such columns.
+    /// Those of [`open`](Self::open), and if there are no such columns.
     pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         let path = path.as_ref();
         let format = Format::of(path)?;
@@ -94,7 +94,7 @@ impl Reader {
     /// Reads a file's bytes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::from_bytes_columns(format, bytes, &ColumnNames::default())
     }
@@ -102,7 +102,7 @@ impl Reader {
     /// Reads these columns of a file's bytes.
     ///
     /// # Errors
-    /// As [`open_columns`](Self::open_columns).
+    /// Those of [`open_columns`](Self::open_columns).
     pub fn from_bytes_columns(
         format: Format,
         bytes: Vec<u8>,
@@ -165,7 +165,7 @@ impl Reader {
         self.dim
     }
 
-    /// How many vectors the file says it holds, if it says so. Do not allocate by it.
+    /// The number of vectors that the file says it holds, if it says so. Do not allocate by it.
     #[must_use]
     pub fn len_hint(&self) -> Option<u64> {
         self.len
@@ -236,7 +236,7 @@ impl Vectors {
     /// Reads the bytes of a whole file.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(format: Format, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::collect(Reader::from_bytes(format, bytes)?)
     }
@@ -244,7 +244,7 @@ impl Vectors {
     /// All that is left of a file.
     ///
     /// # Errors
-    /// As the reader's, and if nothing is left.
+    /// Those of the reader, and if nothing is left.
     pub fn collect(reader: Reader) -> Result<Self, Error> {
         let dim = reader.dim();
         let mut data = Vec::new();

@@ -184,7 +184,7 @@ impl TopK {
         }
     }
 
-    /// What was kept, best first.
+    /// The rows that were kept, best first.
     pub fn into_ranked(mut self) -> Vec<Scored> {
         self.kept.sort_by(Scored::rank);
         self.kept

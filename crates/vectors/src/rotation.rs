@@ -107,7 +107,7 @@ fn hadamard(x: &mut [f32]) {
         }
         half *= 2;
     }
-    let scale = 1.0 / crate::narrow((x.len() as f64).sqrt());
+    let scale = 1.0 / crate::to_f32((x.len() as f64).sqrt());
     for x in x {
         *x *= scale;
     }

@@ -6,12 +6,12 @@ use crate::Error;
 use crate::element::Element;
 use crate::input::MAX_VALUES;
 
-/// What is left to read of such a file.
+/// The rest of such a file, to be read.
 pub(super) struct Rows {
     input: Box<dyn Read + Send>,
     element: Element,
     dim: usize,
-    /// Whether every row begins with its dimension.
+    /// True if every row begins with its dimension.
     prefixed: bool,
     /// Rows that are left, where a header said how many there are.
     left: Option<u64>,

@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::Vectors;
-use crate::narrow;
+use crate::to_f32;
 
 /// `len` vectors drawn uniformly from the unit sphere.
 ///
@@ -33,7 +33,7 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
     const CLUSTERS: usize = 400;
     const DIRECTIONS: usize = 12;
     let mut normal = Normal::new(seed);
-    let scale = 1.0 / narrow((dim as f64).sqrt());
+    let scale = 1.0 / to_f32((dim as f64).sqrt());
     let mut directions = |count: usize, length: f32| -> Vec<f32> {
         (0..count * dim)
             .map(|_| normal.draw() * scale * length)
@@ -49,7 +49,7 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
                 .map(|(x, m)| x + m)
                 .collect();
             let frame =
-                (1..=DIRECTIONS).flat_map(|i| directions(1, 0.45 / narrow((i as f64).sqrt())));
+                (1..=DIRECTIONS).flat_map(|i| directions(1, 0.45 / to_f32((i as f64).sqrt())));
             (centre, frame.collect())
         })
         .collect();
@@ -111,8 +111,8 @@ impl Normal {
         self.spare.take().unwrap_or_else(|| {
             let radius = (-2.0 * self.uniform().ln()).sqrt();
             let (sin, cos) = (std::f64::consts::TAU * self.uniform()).sin_cos();
-            self.spare = Some(narrow(radius * sin));
-            narrow(radius * cos)
+            self.spare = Some(to_f32(radius * sin));
+            to_f32(radius * cos)
         })
     }
 }

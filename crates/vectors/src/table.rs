@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
 use crate::input::{MAX_VALUES, check_dim};
-use crate::{ColumnNames, Error, narrow};
+use crate::{ColumnNames, Error, to_f32};
 
 mod ipc;
 mod parquet;
@@ -19,7 +19,7 @@ mod parquet;
 /// The batches of a table, of two columns at most: the vectors, then the ids.
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
 
-/// What is left to read of a table.
+/// The rest of a table, to be read.
 pub(super) struct Table {
     batches: Batches,
     dim: usize,
@@ -132,7 +132,7 @@ fn next_rows(batches: &mut Batches) -> Result<Option<(RecordBatch, usize)>, Erro
     Ok(None)
 }
 
-/// What `decode` returns, or an error if it panics.
+/// The result of `decode`, or an error if it panics.
 ///
 /// The decoders of these formats have a history of assertions that a damaged file can reach, and a
 /// file must not stop the program. What panicked is not used again.
@@ -244,7 +244,7 @@ fn coordinates(values: &ArrayRef, out: &mut Vec<f32>) {
     match values.data_type() {
         DataType::Float64 => {
             let values = values.as_primitive::<Float64Type>().values();
-            out.extend(values.iter().map(|&x| narrow(x)));
+            out.extend(values.iter().map(|&x| to_f32(x)));
         }
         DataType::Float16 => {
             let values = values.as_primitive::<Float16Type>().values();

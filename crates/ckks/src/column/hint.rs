@@ -1,7 +1,8 @@
 //! The hint and its deltas: public, the same for every client.
 
-use super::params::{Params, Shape};
-use super::stamp::{STAMP_LEN, Stamp};
+use super::params::Params;
+use super::shape::Shape;
+use super::state::{STATE_LEN, State};
 use crate::dot::N;
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
@@ -12,7 +13,7 @@ use crate::{Error, wire};
 pub struct Hint {
     params: Params,
     shape: Shape,
-    stamp: Stamp,
+    state: State,
     body: Vec<u8>,
 }
 
@@ -21,7 +22,7 @@ impl std::fmt::Debug for Hint {
         f.debug_struct("Hint")
             .field("params", &self.params)
             .field("shape", &self.shape)
-            .field("stamp", &self.stamp)
+            .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
@@ -32,7 +33,7 @@ pub struct HintDelta {
     params: Params,
     shape: Shape,
     /// The state after the change.
-    stamp: Stamp,
+    state: State,
     block: usize,
     body: Vec<u8>,
 }
@@ -42,7 +43,7 @@ impl std::fmt::Debug for HintDelta {
         f.debug_struct("HintDelta")
             .field("params", &self.params)
             .field("shape", &self.shape)
-            .field("stamp", &self.stamp)
+            .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
@@ -51,11 +52,11 @@ impl std::fmt::Debug for HintDelta {
 const BLOCK_LEN: usize = 4;
 
 impl Hint {
-    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, state: State) -> Self {
         Self {
             params,
             shape,
-            stamp,
+            state,
             body: vec![0; shape.blocks * block_len(params)],
         }
     }
@@ -78,7 +79,7 @@ impl Hint {
         self.shape.count
     }
 
-    /// Whether there are no vectors.
+    /// True if there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.count == 0
@@ -90,7 +91,7 @@ impl Hint {
     /// [`Error::Dimension`], [`Error::Count`].
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
-        Ok(wire::HEAD_LEN + STAMP_LEN + shape.blocks * block_len(*params))
+        Ok(wire::HEAD_LEN + STATE_LEN + shape.blocks * block_len(*params))
     }
 
     /// The message.
@@ -102,8 +103,8 @@ impl Hint {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(STAMP_LEN + self.body.len());
-        message.extend_from_slice(&self.stamp.to_bytes());
+        let mut message = head.begin(STATE_LEN + self.body.len());
+        message.extend_from_slice(&self.state.to_bytes());
         message.extend_from_slice(&self.body);
         message
     }
@@ -117,24 +118,24 @@ impl Hint {
         let (head, body) = Head::split(Kind::Hint, message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
-        wire::check_body(body, STAMP_LEN + shape.blocks * block_len(params))?;
-        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+        wire::check_body(body, STATE_LEN + shape.blocks * block_len(params))?;
+        let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
-            stamp: Stamp::from_bytes(*stamp),
+            state: State::from_bytes(*state),
             body: body.to_vec(),
         })
     }
 
-    /// The revision of the database that the hint is about.
+    /// The version of the database that the hint is about.
     #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.stamp.revision()
+    pub fn version(&self) -> u64 {
+        self.state.version()
     }
 
-    pub(super) fn stamp(&self) -> Stamp {
-        self.stamp
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -155,35 +156,35 @@ impl Hint {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, [`Error::Epoch`] if for
-    /// another seed, [`Error::Revision`] if it is not the change that follows the hint's revision,
+    /// another seed, [`Error::Version`] if it is not the change that follows the hint's version,
     /// [`Error::Index`] if its block is neither one of the hint's nor the next.
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
-        delta.check(&self.params, self.shape, self.stamp)?;
+        delta.check(&self.params, self.shape, self.state)?;
         let len = block_len(self.params);
         let end = (delta.block + 1) * len;
         self.body.resize(self.body.len().max(end), 0);
         self.body[end - len..end].copy_from_slice(&delta.body);
         self.shape = delta.shape_after(self.shape);
-        self.stamp = delta.stamp;
+        self.state = delta.state;
         Ok(())
     }
 }
 
 impl HintDelta {
-    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp, block: usize) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, state: State, block: usize) -> Self {
         Self {
             params,
             shape,
-            stamp,
+            state,
             block,
             body: vec![0; block_len(params)],
         }
     }
 
-    /// The revision of the database after the change.
+    /// The version of the database after the change.
     #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.stamp.revision()
+    pub fn version(&self) -> u64 {
+        self.state.version()
     }
 
     /// The number of vectors of the database after the change.
@@ -201,8 +202,8 @@ impl HintDelta {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(STAMP_LEN + BLOCK_LEN + self.body.len());
-        message.extend_from_slice(&self.stamp.to_bytes());
+        let mut message = head.begin(STATE_LEN + BLOCK_LEN + self.body.len());
+        message.extend_from_slice(&self.state.to_bytes());
         message.extend_from_slice(&self.block.to_le_bytes()[..BLOCK_LEN]);
         message.extend_from_slice(&self.body);
         message
@@ -217,8 +218,8 @@ impl HintDelta {
         let (head, body) = Head::split(Kind::HintDelta, message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
-        wire::check_body(body, STAMP_LEN + BLOCK_LEN + block_len(params))?;
-        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+        wire::check_body(body, STATE_LEN + BLOCK_LEN + block_len(params))?;
+        let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         let (block, body) = body.split_first_chunk::<BLOCK_LEN>().ok_or(Error::Kind)?;
         let block = u32::from_le_bytes(*block) as usize;
         if block >= shape.blocks {
@@ -230,17 +231,17 @@ impl HintDelta {
         Ok(Self {
             params,
             shape,
-            stamp: Stamp::from_bytes(*stamp),
+            state: State::from_bytes(*state),
             block,
             body: body.to_vec(),
         })
     }
 
-    /// That the delta is the next change of a hint of this set, shape and state.
-    pub(super) fn check(&self, params: &Params, shape: Shape, stamp: Stamp) -> Result<(), Error> {
+    /// Refuses a delta that is not the next change of a hint of this set, shape and state.
+    pub(super) fn check(&self, params: &Params, shape: Shape, state: State) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
-        self.stamp.check(stamp.next())?;
+        self.state.check(state.next())?;
         // A database never loses vectors, and a delta adds at most one block.
         if self.shape.count < shape.count {
             return Err(Error::Mismatch {
@@ -268,8 +269,8 @@ impl HintDelta {
         }
     }
 
-    pub(super) fn stamp(&self) -> Stamp {
-        self.stamp
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     pub(super) fn block(&self) -> usize {

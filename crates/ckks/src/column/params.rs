@@ -1,15 +1,16 @@
-//! The parameter sets of column packing, and the shape of a database.
+//! The parameter sets of column packing.
+
+mod accuracy;
 
 use std::sync::OnceLock;
 
 use sordino_lattice::Modulus;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::rounding::nearest;
-use sordino_lattice::sample::cbd;
 
+use super::shape::Shape;
 use crate::bits::Width;
 use crate::dot::{self, N};
-use crate::precision::WorstError;
 use crate::rounding::{Switch, check_norms};
 use crate::{Error, wire};
 
@@ -28,9 +29,9 @@ const HINT_WIDTH: Width = Width::eighths(159);
 /// kernel take.
 const MAX_DIM: usize = 1 << 14;
 
-/// What the stored codes are.
+/// The encoding of stored codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
+pub(super) enum Encoding {
     /// `round(scale x)`; scores in `(-window/2, window/2)`.
     Real { scale: f64, window: f64 },
     /// Integers mod `2^log_p`.
@@ -47,7 +48,7 @@ pub struct Params {
     pub(super) dropped: u32,
     pub(super) answer_bits: u32,
     pub(super) hint_width: Width,
-    pub(super) form: Form,
+    pub(super) encoding: Encoding,
     max_dim: usize,
 }
 
@@ -69,7 +70,7 @@ impl Params {
             dropped: 7,
             answer_bits: 15,
             hint_width: HINT_WIDTH,
-            form: Form::Real {
+            encoding: Encoding::Real {
                 scale: 8000.0,
                 window: 2.05,
             },
@@ -99,7 +100,7 @@ impl Params {
             dropped: 2,
             answer_bits: 15,
             hint_width: HINT_WIDTH,
-            form: Form::Modular { log_p: 26 },
+            encoding: Encoding::Modular { log_p: 26 },
             max_dim: MAX_DIM,
         }
     }
@@ -128,7 +129,7 @@ impl Params {
             dropped: 2,
             answer_bits: 22,
             hint_width: Width::bits(27),
-            form: Form::Modular { log_p: 18 },
+            encoding: Encoding::Modular { log_p: 18 },
             max_dim: 512,
         }
     }
@@ -160,9 +161,9 @@ impl Params {
     /// `log2 P` of a modular set, `None` of a real-valued one.
     #[must_use]
     pub const fn log_p(&self) -> Option<u32> {
-        match self.form {
-            Form::Real { .. } => None,
-            Form::Modular { log_p } => Some(log_p),
+        match self.encoding {
+            Encoding::Real { .. } => None,
+            Encoding::Modular { log_p } => Some(log_p),
         }
     }
 
@@ -176,79 +177,6 @@ impl Params {
     #[must_use]
     pub const fn coefficient_len(&self) -> usize {
         (u64::BITS - self.q.leading_zeros()).div_ceil(8) as usize
-    }
-
-    /// The error of a decrypted score in `dim` dimensions for the worst vectors and query, in the units of the
-    /// score.
-    ///
-    /// Real-valued sets: of norm up to [`Self::norm_bound`]. Modular sets: any codes in `[-P/2, P/2)` and any
-    /// query of such integers; before the final rounding to an integer.
-    #[must_use]
-    pub fn worst_error(&self, dim: usize) -> WorstError {
-        let (q, d, per) = (self.q as f64, dim as f64, (N / self.t) as f64);
-        // The norm of a vector's codes, their sum at most, a unit of the message in units of the score, what
-        // rounding codes and the decrypted score adds.
-        let (norm, sum, unit, window, coded) = match self.form {
-            Form::Real { scale, window } => {
-                let norm = NORM * scale + d.sqrt() / 2.0;
-                // Single precision: half a unit in the last place of a score below 2.
-                let coded = NORM * d.sqrt() / (2.0 * scale) + 2f64.powi(-24);
-                (norm, norm * d.sqrt(), window / q, window, coded)
-            }
-            Form::Modular { log_p } => {
-                let p = 2f64.powi(log_p.cast_signed());
-                (d.sqrt() * p / 2.0, d * p / 2.0, p / q, p, 0.0)
-            }
-        };
-        // A message is half a unit off at most; an answer half a step, and what switching adds to that.
-        let step = |bits: u32| window / 2f64.powi(bits.cast_signed());
-        let rounding = coded + 0.5 * sum * unit + 0.501 * step(self.answer_bits);
-        // Errors and what is cut off meet all codes of a block; the hint's errors, half a step each, the secret.
-        let upload = cbd::VARIANCE + cut_off(self.dropped);
-        let hint = (0..8)
-            .map(|i| (0.501 * step(self.hint_width.of(i))).powi(2))
-            .sum::<f64>()
-            / 8.0;
-        let noise = upload * per * (norm * unit).powi(2) + hint * 2.0 * N as f64 / 3.0;
-        WorstError {
-            rounding,
-            noise: noise.sqrt(),
-        }
-    }
-
-    /// The standard deviation of a decrypted score's error in `dim` dimensions for vectors and queries without
-    /// structure, in the units of the score. For all others there is [`Self::worst_error`].
-    ///
-    /// Real-valued sets: for vectors of norm one whose coordinates' rounding errors are independent, with the
-    /// rounding of the stored codes included. Modular sets: in units of 1 mod `P`, for codes uniform mod `P`;
-    /// before the final rounding to an integer.
-    #[must_use]
-    pub fn statistical_error(&self, dim: usize) -> f64 {
-        let step = 1.0 / 12.0;
-        let q = self.q as f64;
-        // Error of one coefficient of b: sampled, cut off, and the rounding of the message.
-        let upload = cbd::VARIANCE + cut_off(self.dropped) + step;
-        let rounding = |window: f64| {
-            let answer = step * (window / 2f64.powi(self.answer_bits.cast_signed())).powi(2);
-            let hint = (0..8)
-                .map(|i| step * (window / 2f64.powi(self.hint_width.of(i).cast_signed())).powi(2))
-                .sum::<f64>()
-                / 8.0;
-            answer + hint * 2.0 * N as f64 / 3.0
-        };
-        let per = (N / self.t) as f64;
-        let variance = match self.form {
-            Form::Real { scale, window } => {
-                step / scale.powi(2)
-                    + upload * per * (window * scale / q).powi(2)
-                    + rounding(window)
-            }
-            Form::Modular { log_p } => {
-                let p = 2f64.powi(log_p.cast_signed());
-                upload * per * dim as f64 * p.powi(2) * step * (p / q).powi(2) + rounding(p)
-            }
-        };
-        variance.sqrt()
     }
 
     pub(super) const fn id(&self) -> u8 {
@@ -313,8 +241,8 @@ impl Params {
         reason = "at most 8008 by the norm bound"
     )]
     pub(super) fn real_codes(&self, vectors: &[f32], dim: usize) -> Result<Vec<i32>, Error> {
-        let Form::Real { scale, .. } = self.form else {
-            return Err(Error::Form { modular: true });
+        let Encoding::Real { scale, .. } = self.encoding else {
+            return Err(Error::Encoding { modular: true });
         };
         self.check_dim(dim)?;
         wire::check_rows(vectors.len(), dim)?;
@@ -325,12 +253,12 @@ impl Params {
             .collect())
     }
 
-    /// That `vectors` may be stored under, or a query be made for, a modular set. Not inlined, so that
-    /// the constant-time check can name it.
+    /// Refuses `vectors` that cannot be stored under, or queries that cannot be made for, a modular set. Not
+    /// inlined, so that the constant-time check can name it.
     #[inline(never)]
     pub(super) fn check_modular(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
-        let Form::Modular { log_p } = self.form else {
-            return Err(Error::Form { modular: false });
+        let Encoding::Modular { log_p } = self.encoding else {
+            return Err(Error::Encoding { modular: false });
         };
         self.check_dim(dim)?;
         wire::check_rows(vectors.len(), dim)?;
@@ -362,36 +290,8 @@ impl Params {
         })
     }
 
-    /// That two objects belong to the same set.
+    /// Refuses an object of another set.
     pub(super) fn check_same(&self, expected: &Self) -> Result<(), Error> {
         wire::check_same("parameter sets", self.id.into(), expected.id.into())
-    }
-}
-
-/// The variance of what dropping bits adds, ties to even.
-fn cut_off(dropped: u32) -> f64 {
-    if dropped == 0 {
-        return 0.0;
-    }
-    4f64.powi(dropped.cast_signed()) / 12.0 + 1.0 / 6.0
-}
-
-/// How vectors lie in blocks of polynomials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) dim: usize,
-    pub(super) count: usize,
-    pub(super) t: usize,
-    /// `L`, the polynomials of a query and of a block.
-    pub(super) polys: usize,
-    /// `N / t`, the vectors of a block.
-    pub(super) per: usize,
-    pub(super) blocks: usize,
-}
-
-impl Shape {
-    /// Vectors of block `j`.
-    pub(super) fn in_block(&self, j: usize) -> usize {
-        self.per.min(self.count - j * self.per)
     }
 }

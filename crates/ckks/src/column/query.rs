@@ -3,8 +3,9 @@
 use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::params::{Params, Shape};
-use super::stamp::check_epoch;
+use super::params::Params;
+use super::shape::Shape;
+use super::state::check_epoch;
 use crate::dot::N;
 use crate::wire::{Head, Kind};
 use crate::{Error, planes, wire};
@@ -136,7 +137,7 @@ impl Query {
         );
     }
 
-    /// That the query is meant for a database of this set, dimension and epoch.
+    /// Refuses a query that is not meant for a database of this set, dimension and epoch.
     pub(super) fn check(&self, params: &Params, dim: usize, epoch: u64) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, dim)?;

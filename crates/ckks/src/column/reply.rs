@@ -1,7 +1,8 @@
 //! The server's reply: one rounded coefficient per vector.
 
-use super::params::{Params, Shape};
-use super::stamp::{STAMP_LEN, Stamp};
+use super::params::Params;
+use super::shape::Shape;
+use super::state::{STATE_LEN, State};
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
 
@@ -10,7 +11,7 @@ use crate::{Error, wire};
 pub struct Reply {
     params: Params,
     shape: Shape,
-    stamp: Stamp,
+    state: State,
     body: Vec<u8>,
 }
 
@@ -19,17 +20,17 @@ impl std::fmt::Debug for Reply {
         f.debug_struct("Reply")
             .field("params", &self.params)
             .field("shape", &self.shape)
-            .field("stamp", &self.stamp)
+            .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
 
 impl Reply {
-    pub(super) fn zero(params: Params, shape: Shape, stamp: Stamp) -> Self {
+    pub(super) fn zero(params: Params, shape: Shape, state: State) -> Self {
         Self {
             params,
             shape,
-            stamp,
+            state,
             body: vec![0; params.answer_width().len(shape.count)],
         }
     }
@@ -46,7 +47,7 @@ impl Reply {
         self.shape.count
     }
 
-    /// Whether there are no scores.
+    /// True if there are no scores.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.count == 0
@@ -58,7 +59,7 @@ impl Reply {
     /// [`Error::Dimension`], [`Error::Count`].
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
-        Ok(wire::HEAD_LEN + STAMP_LEN + params.answer_width().len(shape.count))
+        Ok(wire::HEAD_LEN + STATE_LEN + params.answer_width().len(shape.count))
     }
 
     /// The message.
@@ -70,8 +71,8 @@ impl Reply {
             self.shape.dim,
             self.shape.count,
         );
-        let mut message = head.begin(STAMP_LEN + self.body.len());
-        message.extend_from_slice(&self.stamp.to_bytes());
+        let mut message = head.begin(STATE_LEN + self.body.len());
+        message.extend_from_slice(&self.state.to_bytes());
         message.extend_from_slice(&self.body);
         message
     }
@@ -86,28 +87,28 @@ impl Reply {
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
         let len = params.answer_width().len(shape.count);
-        wire::check_body(body, STAMP_LEN + len)?;
-        let (stamp, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+        wire::check_body(body, STATE_LEN + len)?;
+        let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
-            stamp: Stamp::from_bytes(*stamp),
+            state: State::from_bytes(*state),
             body: body.to_vec(),
         })
     }
 
-    /// The revision of the database that was scored.
+    /// The version of the database that was scored.
     #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.stamp.revision()
+    pub fn version(&self) -> u64 {
+        self.state.version()
     }
 
-    /// That the reply is about a database of this set, shape and state.
-    pub(super) fn check(&self, params: &Params, shape: Shape, stamp: Stamp) -> Result<(), Error> {
+    /// Refuses a reply that is not about a database of this set, shape and state.
+    pub(super) fn check(&self, params: &Params, shape: Shape, state: State) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
         wire::check_same("counts", self.shape.count, shape.count)?;
-        self.stamp.check(stamp)
+        self.state.check(state)
     }
 
     /// The answers of each block: whole bytes, since a block's `N / t` answers fill them.

@@ -200,7 +200,7 @@ pub(crate) fn plan() -> &'static Plan {
     })
 }
 
-/// How `count` vectors of `dim` coordinates lie in polynomials.
+/// The way `count` vectors of `dim` coordinates lie in polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) dim: usize,

@@ -94,7 +94,7 @@ impl Plaintexts {
         self.shape.count
     }
 
-    /// Whether there are no vectors.
+    /// True if there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.count == 0
@@ -149,7 +149,7 @@ impl Plaintexts {
     /// vectors. With the feature `rayon` the threads of its current pool share the packs.
     ///
     /// # Errors
-    /// As [`score`](Self::score).
+    /// Those of [`score`](Self::score).
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
         let mut replies = vec![Reply::zero(self.params, self.shape); queries.len()];
         self.fill(queries, &mut replies)?;

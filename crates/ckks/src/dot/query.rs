@@ -233,7 +233,7 @@ impl Query {
         })
     }
 
-    /// That the query is meant for vectors of this set and dimension.
+    /// Refuses a query that is not meant for vectors of this set and dimension.
     pub(super) fn check(&self, params: &Params, dim: usize) -> Result<(), Error> {
         wire::check_same(
             "parameter sets",

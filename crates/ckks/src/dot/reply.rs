@@ -51,7 +51,7 @@ impl Reply {
         self.shape.count
     }
 
-    /// Whether there are no scores.
+    /// True if there are no scores.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.count == 0
@@ -98,7 +98,7 @@ impl Reply {
         })
     }
 
-    /// That the reply is about `count` vectors of this set and dimension.
+    /// Refuses a reply that is not about `count` vectors of this set and dimension.
     pub(super) fn check(&self, params: &Params, dim: usize, count: usize) -> Result<(), Error> {
         wire::check_same(
             "parameter sets",

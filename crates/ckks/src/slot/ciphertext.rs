@@ -23,7 +23,7 @@ pub struct Ciphertext {
     pub(super) scale: f64,
     pub(super) c0: Aligned<u64>,
     pub(super) c1: Aligned<u64>,
-    /// What `c1` expands from, until something is computed.
+    /// The seed that `c1` expands from, until something is computed.
     pub(super) seed: Option<[u8; 32]>,
 }
 
@@ -64,7 +64,7 @@ impl Ciphertext {
         self.scale
     }
 
-    /// That two operands belong to the same set and have a level in common.
+    /// Refuses an operand of another set or level.
     pub(super) fn check(&self, params: &Params, level: usize) -> Result<(), Error> {
         self.params.check_same(params)?;
         if self.level == level {

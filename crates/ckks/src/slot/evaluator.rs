@@ -164,7 +164,7 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// What `c`, to be multiplied with the rotated secret, adds to the two parts of a ciphertext:
+    /// The terms that `c`, to be multiplied with the rotated secret, adds to the parts of a ciphertext:
     /// digit by digit, each lifted to all primes and to `P`, times the key; then divided by `P`.
     fn switch_key(&self, c: &[u64], level: usize, key: &GaloisKey) -> (Aligned<u64>, Aligned<u64>) {
         let n = self.params.degree();

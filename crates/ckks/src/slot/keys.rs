@@ -56,7 +56,7 @@ impl std::fmt::Debug for GaloisKey {
 pub(super) struct Digit {
     pub(super) b: Aligned<u64>,
     pub(super) a: Aligned<u64>,
-    /// What `a` expands from.
+    /// The seed that `a` expands from.
     pub(super) seed: [u8; 32],
 }
 

@@ -18,7 +18,7 @@ use crate::wire::{self, Head, Kind};
 
 /// Bytes of a seed.
 const SEED_LEN: usize = 32;
-/// What the head of a ciphertext says about `c1`: all of it is there, or its seed.
+/// The word about `c1` in the head of a ciphertext: all of it follows, or its seed.
 const WHOLE: u8 = 0;
 const SEEDED: u8 = 1;
 
@@ -26,11 +26,11 @@ impl Ciphertext {
     /// The message. A ciphertext that was not computed on is half as long as others: its `c1` is a seed.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let form = if self.seed.is_some() { SEEDED } else { WHOLE };
+        let encoding = if self.seed.is_some() { SEEDED } else { WHOLE };
         let n = self.params.degree();
         let plans = self.params.plans(self.level);
-        let head = Head::new(Kind::SlotCiphertext, form, n, self.level);
-        let mut message = head.begin(body_len(&self.params, self.level, form));
+        let head = Head::new(Kind::SlotCiphertext, encoding, n, self.level);
+        let mut message = head.begin(body_len(&self.params, self.level, encoding));
         put_primes(&self.params, &mut message);
         message.extend_from_slice(&self.scale.to_le_bytes());
         put_limbs(plans, &self.c0, &mut message);
@@ -49,7 +49,7 @@ impl Ciphertext {
     /// coefficient that is not below its prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::SlotCiphertext, message)?;
-        let (level, form) = (head.count(), head.set);
+        let (level, encoding) = (head.count(), head.set);
         wire::check_same("degrees", head.dim(), params.degree())?;
         if level > params.max_level() {
             return Err(Error::Level {
@@ -57,10 +57,10 @@ impl Ciphertext {
                 most: params.max_level(),
             });
         }
-        if form > SEEDED {
+        if encoding > SEEDED {
             return Err(Error::Kind);
         }
-        wire::check_body(body, body_len(params, level, form))?;
+        wire::check_body(body, body_len(params, level, encoding))?;
         let body = take_primes(params, body)?;
         let (scale, body) = body.split_first_chunk().ok_or(Error::Kind)?;
         let scale = f64::from_le_bytes(*scale);
@@ -71,7 +71,7 @@ impl Ciphertext {
         let (c0, c1) = body.split_at(limbs_len(plans));
         let c0 = take_limbs(plans, c0)?;
         let (c1, seed) = match c1.try_into() {
-            Ok(seed) if form == SEEDED => (expand(plans, seed), Some(*seed)),
+            Ok(seed) if encoding == SEEDED => (expand(plans, seed), Some(*seed)),
             _ => (take_limbs(plans, c1)?, None),
         };
         Ok(Self {
@@ -152,9 +152,9 @@ pub(super) fn expand(plans: &[Plan], seed: &[u8; SEED_LEN]) -> Aligned<u64> {
     a
 }
 
-fn body_len(params: &Params, level: usize, form: u8) -> usize {
+fn body_len(params: &Params, level: usize, encoding: u8) -> usize {
     let limbs = limbs_len(params.plans(level));
-    let c1 = if form == SEEDED { SEED_LEN } else { limbs };
+    let c1 = if encoding == SEEDED { SEED_LEN } else { limbs };
     primes_len(params) + size_of::<f64>() + limbs + c1
 }
 
@@ -173,7 +173,7 @@ fn put_primes(params: &Params, message: &mut Vec<u8>) {
     }
 }
 
-/// What follows the primes, if they are those of the set.
+/// The bytes after the primes, if these are those of the set.
 fn take_primes<'a>(params: &Params, body: &'a [u8]) -> Result<&'a [u8], Error> {
     let (primes, rest) = body.split_at(primes_len(params));
     let (primes, _) = primes.as_chunks();

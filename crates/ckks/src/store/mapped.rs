@@ -30,7 +30,7 @@ impl Mapped {
         &self.map
     }
 
-    /// That the file is as long as it was when it was mapped.
+    /// Refuses a file that is not as long as it was when it was mapped.
     pub(super) fn check(&self) -> Result<(), Error> {
         let found = usize::try_from(self.file.metadata()?.len()).unwrap_or(usize::MAX);
         if found == self.map.len() {

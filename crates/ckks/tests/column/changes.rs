@@ -43,9 +43,9 @@ fn updates_equal_encoding_anew() {
         );
         assert_eq!(database.len() * dim, base.len());
         let (mut anew, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
-        anew.set_revision(database.revision());
+        anew.set_version(database.version());
         assert_eq!(hint, anew.hint());
-        assert_eq!(client.revision(), database.revision());
+        assert_eq!(client.version(), database.version());
         let query = integer_query(&mut rng, dim, 26);
         let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
         let reply = database.score(&encrypted).unwrap();
@@ -69,21 +69,21 @@ fn updates_equal_encoding_anew() {
     let delta = database.delete(0).unwrap();
     let (secret, encrypted) = behind.encrypt_modular(&mut rng, &query).unwrap();
     let reply = database.score(&encrypted).unwrap();
-    let revision = |found, expected| Error::Revision { found, expected };
-    let expected = behind.revision();
+    let version = |found, expected| Error::Version { found, expected };
+    let expected = behind.version();
     assert_eq!(
         behind.decrypt_modular(secret, &reply).unwrap_err(),
-        revision(expected + 1, expected)
+        version(expected + 1, expected)
     );
     follow(vec![delta.clone()], &mut hint, &mut client);
     // Deltas out of order, or twice.
     let deltas = database
         .append_modular(&residues(&mut rng, 4000 * dim, 26))
         .unwrap();
-    let at = hint.revision();
+    let at = hint.version();
     for (wrong, found) in [(&deltas[1], at + 2), (&delta, at)] {
-        assert_eq!(client.apply(wrong).unwrap_err(), revision(found, at + 1));
-        assert_eq!(hint.apply(wrong).unwrap_err(), revision(found, at + 1));
+        assert_eq!(client.apply(wrong).unwrap_err(), version(found, at + 1));
+        assert_eq!(hint.apply(wrong).unwrap_err(), version(found, at + 1));
     }
     // A block beyond the next.
     let mut message = deltas[0].to_bytes();

@@ -30,7 +30,7 @@ fn a_database_survives_its_file() {
     // SAFETY: nobody else writes to the file while it is mapped.
     let mapped = unsafe { Database::map_file(&path).unwrap() };
     for mut read in [Database::from_bytes(&file).unwrap(), mapped] {
-        assert_eq!((read.seed(), read.revision()), (&SEED, 1));
+        assert_eq!((read.seed(), read.version()), (&SEED, 1));
         let client = client_of(&read, &read.hint());
         let (secret, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
         let reply = read.score(&query).unwrap();

@@ -37,7 +37,7 @@ proptest! {
             let bit = flip as usize % (8 * message.len());
             flipped[bit / 8] ^= 1 << (bit % 8);
             for damaged in [&message[..cut as usize % message.len()], &flipped] {
-                // What is still read must be the message that its contents write.
+                // A message that is still read must be the one that its contents write.
                 if let Ok(query) = Query::from_bytes(damaged) {
                     prop_assert_eq!(query.to_bytes(), damaged);
                 }
@@ -128,11 +128,11 @@ fn bad_input_is_refused_by_name() {
     );
     assert_eq!(
         Database::encode(&modular, SEED, &[0.5; 2], 2).unwrap_err(),
-        Error::Form { modular: true }
+        Error::Encoding { modular: true }
     );
     assert_eq!(
         Database::encode_modular(&real, SEED, &[1; 2], 2).unwrap_err(),
-        Error::Form { modular: false }
+        Error::Encoding { modular: false }
     );
 
     let (mut database, hint) = Database::encode(&real, SEED, &[0.5; 6], 2).unwrap();
@@ -184,7 +184,7 @@ fn bad_input_is_refused_by_name() {
     assert_eq!(encrypt(&mut rng, &[0.9, 0.9]), Error::Norm { index: 0 });
     assert_eq!(
         client.encrypt_modular(&mut rng, &[1, 1]).unwrap_err(),
-        Error::Form { modular: false }
+        Error::Encoding { modular: false }
     );
 
     let (secret, query) = client.encrypt(&mut rng, &[0.6, 0.8]).unwrap();
@@ -204,7 +204,7 @@ fn bad_input_is_refused_by_name() {
     message[4] = 7;
     assert_eq!(
         Query::from_bytes(&message).unwrap_err(),
-        Error::Version {
+        Error::FormatVersion {
             found: 7,
             expected: 2
         }

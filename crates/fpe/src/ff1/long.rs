@@ -135,7 +135,7 @@ impl Half {
         let (high, low) = out.split_at_mut(high_len);
         let mut product = limbs::mul(y, power);
         let p = y.len();
-        // As a fraction of the high numerals alone, y has for its error all that belongs to the
+        // Taken for a fraction of the high numerals alone, y has for its error all that belongs to the
         // low numerals. It may be near 0 or near 1, and is moved by at most a quarter towards the middle.
         let upper_half = product[p - 1] >> 63 == 1;
         let y = self.shorten(y, high_len);

@@ -53,7 +53,7 @@ pub(super) fn mul_panels(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
 #[repr(C, align(64))]
 struct Sums([u32; 4 * ROWS * PANEL]);
 
-/// As many rows as `out` has words, a multiple of [`GROUP`].
+/// The products of as many rows as `out` has words, a multiple of [`GROUP`].
 #[target_feature(enable = "avx512f")]
 fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
     let _tiles = Tiles::configure(token, &Config::of_vector());

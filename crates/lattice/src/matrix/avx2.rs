@@ -16,7 +16,7 @@ use sordino_cpu::Avx2;
 use super::PANEL;
 use super::digits::row;
 use super::panels::Strip;
-use super::words::{Form, row_len};
+use super::words::{Encoding, row_len};
 
 /// Parts of a strip that [`mul_vec`] reads side by side, and rows that [`mul_panels`] does.
 const STREAMS: usize = 4;
@@ -31,12 +31,19 @@ pub(super) fn mul_panels(_: Avx2, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     unsafe { mul_panels_avx2(d, b, out) }
 }
 
-pub(super) fn mul_small(_: Avx2, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
+pub(super) fn mul_small(
+    _: Avx2,
+    w: &[u32],
+    encoding: Encoding,
+    s: &[i16],
+    stride: usize,
+    out: &mut [u32],
+) {
     // SAFETY: the token proves the processor's level.
     unsafe {
-        match form {
-            Form::Whole => mul_small_avx2::<false>(w, s, stride, out),
-            Form::Rounded { shift } => {
+        match encoding {
+            Encoding::Whole => mul_small_avx2::<false>(w, s, stride, out),
+            Encoding::Rounded { shift } => {
                 mul_small_avx2::<true>(w, s, stride, out);
                 out.iter_mut().for_each(|word| *word <<= shift);
             }

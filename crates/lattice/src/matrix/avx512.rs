@@ -26,7 +26,7 @@ fn load<T>(slice: &[T], at: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
-/// What the sums of the `P` highest planes are worth together.
+/// The value that the sums of the `P` highest planes have together.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sum_planes<const P: usize>(acc: [__m512i; P]) -> __m512i {

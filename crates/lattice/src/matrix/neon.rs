@@ -12,7 +12,7 @@ use sordino_cpu::Neon;
 use super::PANEL;
 use super::digits::row;
 use super::panels::Strip;
-use super::words::Form;
+use super::words::Encoding;
 
 /// Parts of a strip or rows of `W` that are read side by side.
 const STREAMS: usize = 4;
@@ -27,12 +27,19 @@ pub(super) fn mul_panels(_: Neon, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     unsafe { mul_panels_neon(d, b, out) }
 }
 
-pub(super) fn mul_small(_: Neon, w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
+pub(super) fn mul_small(
+    _: Neon,
+    w: &[u32],
+    encoding: Encoding,
+    s: &[i16],
+    stride: usize,
+    out: &mut [u32],
+) {
     // SAFETY: the token proves the processor's level.
     unsafe {
-        match form {
-            Form::Whole => mul_small_neon(w, s, stride, out),
-            Form::Rounded { shift } => {
+        match encoding {
+            Encoding::Whole => mul_small_neon(w, s, stride, out),
+            Encoding::Rounded { shift } => {
                 mul_small_rounded_neon(w, s, stride, out);
                 out.iter_mut().for_each(|word| *word <<= shift);
             }
@@ -199,7 +206,7 @@ fn small_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
     }
 }
 
-/// As [`mul_small_neon`], over rounded words; the sums are not shifted yet.
+/// [`mul_small_neon`] over rounded words; the sums are not shifted yet.
 #[target_feature(enable = "neon")]
 fn mul_small_rounded_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {

@@ -92,7 +92,7 @@ pub(super) struct Strip<'a> {
     words: &'a [u32],
     stride: usize,
     left: usize,
-    /// How many rows these are.
+    /// The number of these rows.
     pub(super) width: usize,
     /// `k`, the columns of `B`.
     pub(super) columns: usize,

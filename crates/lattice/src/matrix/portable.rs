@@ -6,7 +6,7 @@
 )]
 
 use super::panels::Strip;
-use super::words::Form;
+use super::words::Encoding;
 use super::{PANEL, layout};
 
 /// A byte of `D` as a word mod 2^32.
@@ -41,18 +41,18 @@ pub(super) fn mul_panels(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     }
 }
 
-/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of `S` `stride` long, rows of `W` in their form.
-pub(super) fn mul_small(w: &[u32], form: Form, s: &[i16], stride: usize, out: &mut [u32]) {
+/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of `S` `stride` long, rows of `W` in their encoding.
+pub(super) fn mul_small(w: &[u32], encoding: Encoding, s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
         return out.fill(0);
     }
     let k = s.len() / stride;
-    let rows = w.chunks_exact(form.row_len(stride));
+    let rows = w.chunks_exact(encoding.row_len(stride));
     for (w, out) in rows.zip(out.chunks_exact_mut(k)) {
         for (s, out) in s.chunks_exact(stride).zip(out) {
-            *out = match form {
-                Form::Whole => dot(w, s),
-                Form::Rounded { shift } => {
+            *out = match encoding {
+                Encoding::Whole => dot(w, s),
+                Encoding::Rounded { shift } => {
                     let fours = layout::rounded_values(w).zip(s.chunks_exact(4));
                     let dots = fours.map(|(w, s)| dot(&w, s));
                     dots.fold(0, u32::wrapping_add) << shift

@@ -14,15 +14,15 @@ use super::{avx2, avx512};
 #[derive(Debug)]
 pub struct Words {
     backend: Backend,
-    form: Form,
+    encoding: Encoding,
     rows: usize,
     columns: usize,
     words: layout::Aligned,
 }
 
-/// How a row is laid out.
+/// The encoding of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Encoding {
     /// Words of 32 bits, as the backend wants them.
     Whole,
     /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
@@ -32,7 +32,7 @@ pub(super) enum Form {
     },
 }
 
-impl Form {
+impl Encoding {
     /// Words that a row of `stride` entries takes.
     pub(super) const fn row_len(self, stride: usize) -> usize {
         match self {
@@ -42,13 +42,13 @@ impl Form {
     }
 }
 
-/// [`Form::row_len`], for kernels that are compiled once for each form.
+/// [`Encoding::row_len`], for kernels that are compiled once for each encoding.
 #[cfg(target_arch = "x86_64")]
 pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
     if ROUNDED {
-        Form::Rounded { shift: 8 }.row_len(stride)
+        Encoding::Rounded { shift: 8 }.row_len(stride)
     } else {
-        Form::Whole.row_len(stride)
+        Encoding::Whole.row_len(stride)
     }
 }
 
@@ -61,10 +61,10 @@ impl Words {
         columns: usize,
         row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
-        Self::laid_out(backend, Form::Whole, rows, columns, row)
+        Self::laid_out(backend, Encoding::Whole, rows, columns, row)
     }
 
-    /// As [`Self::from_rows`], with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
+    /// [`Self::from_rows`] with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
     /// three bytes instead of four, until a row is changed.
     ///
     /// # Panics
@@ -78,24 +78,24 @@ impl Words {
         row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
         assert!((1..=32).contains(&bits), "words of {bits} bits");
-        let form = match bits {
-            1..=24 => Form::Rounded { shift: 32 - bits },
-            _ => Form::Whole,
+        let encoding = match bits {
+            1..=24 => Encoding::Rounded { shift: 32 - bits },
+            _ => Encoding::Whole,
         };
-        Self::laid_out(backend, form, rows, columns, row)
+        Self::laid_out(backend, encoding, rows, columns, row)
     }
 
     fn laid_out(
         backend: Backend,
-        form: Form,
+        encoding: Encoding,
         rows: usize,
         columns: usize,
         mut row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
-        let row_len = form.row_len(stride(columns));
+        let row_len = encoding.row_len(stride(columns));
         let mut words = Self {
             backend,
-            form,
+            encoding,
             rows,
             columns,
             words: layout::Aligned::zeroed(rows * row_len),
@@ -111,7 +111,7 @@ impl Words {
 
     /// Where row `i` is laid out.
     fn place(&self, i: usize) -> Range<usize> {
-        let row_len = self.form.row_len(stride(self.columns));
+        let row_len = self.encoding.row_len(stride(self.columns));
         i * row_len..(i + 1) * row_len
     }
 
@@ -119,10 +119,10 @@ impl Words {
     fn put(&mut self, i: usize, row: &[u32]) {
         let place = self.place(i);
         let out = &mut self.words[place];
-        match (self.form, self.backend) {
-            (Form::Rounded { shift }, _) => layout::rounded(row, shift, out),
+        match (self.encoding, self.backend) {
+            (Encoding::Rounded { shift }, _) => layout::rounded(row, shift, out),
             #[cfg(target_arch = "x86_64")]
-            (Form::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+            (Encoding::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
                 layout::limbs(row, out);
             }
             _ => out[..row.len()].copy_from_slice(row),
@@ -132,10 +132,10 @@ impl Words {
     /// Row `i`.
     fn get(&self, i: usize, row: &mut [u32]) {
         let words = &self.words[self.place(i)];
-        match (self.form, self.backend) {
-            (Form::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
+        match (self.encoding, self.backend) {
+            (Encoding::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
             #[cfg(target_arch = "x86_64")]
-            (Form::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+            (Encoding::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
                 layout::from_limbs(words, row);
             }
             _ => row.copy_from_slice(&words[..row.len()]),
@@ -176,15 +176,21 @@ impl Words {
 
     /// Lays out the rows as whole words, with zeros behind them up to `rows`.
     fn make_whole(&mut self, rows: usize) {
-        if (self.form, self.rows) == (Form::Whole, rows) {
+        if (self.encoding, self.rows) == (Encoding::Whole, rows) {
             return;
         }
         let old = self.rows;
-        *self = Self::laid_out(self.backend, Form::Whole, rows, self.columns, |i, out| {
-            if i < old {
-                self.get(i, out);
-            }
-        });
+        *self = Self::laid_out(
+            self.backend,
+            Encoding::Whole,
+            rows,
+            self.columns,
+            |i, out| {
+                if i < old {
+                    self.get(i, out);
+                }
+            },
+        );
     }
 
     /// `out = W[rows] S^T mod 2^32`, row after row, `k` words each: one pass over those rows.
@@ -205,17 +211,19 @@ impl Words {
         }
         let s = &*s.entries;
         match self.backend {
-            Backend::Portable => portable::mul_small(words, self.form, s, stride, out),
+            Backend::Portable => portable::mul_small(words, self.encoding, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(token) => avx2::mul_small(token, words, self.form, s, stride, out),
+            Backend::Avx2(token) => avx2::mul_small(token, words, self.encoding, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(token) => avx512::mul_small(token, words, self.form, s, stride, out),
+            Backend::Avx512(token) => {
+                avx512::mul_small(token, words, self.encoding, s, stride, out);
+            }
             #[cfg(target_arch = "x86_64")]
             Backend::Amx(token) => {
-                avx512::mul_small(token.vnni(), words, self.form, s, stride, out);
+                avx512::mul_small(token.vnni(), words, self.encoding, s, stride, out);
             }
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::mul_small(token, words, self.form, s, stride, out),
+            Backend::Neon(token) => neon::mul_small(token, words, self.encoding, s, stride, out),
         }
     }
 }

@@ -16,11 +16,11 @@
 use super::stream::{CHUNK, Stream};
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod fixed;
 mod portable;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 use fixed::Fixed;
 
@@ -163,7 +163,7 @@ impl Sampler {
         if let (Some(token), Some(runs)) = (sordino_cpu::Avx512::detect(), &self.runs) {
             return runs.magnitudes(token, words, out);
         } else if let Some(token) = sordino_cpu::Avx2::detect() {
-            return wide::magnitudes_avx2(token, &self.table, words, out);
+            return avx2::magnitudes(token, &self.table, words, out);
         }
         portable::magnitudes(&self.table, words, out);
     }
@@ -228,7 +228,7 @@ mod tests {
                     let (mut expected, mut found) = (vec![0; len], vec![0; len]);
                     portable::magnitudes(&sampler.table, words, &mut expected);
                     if let Some(token) = sordino_cpu::Avx2::detect() {
-                        wide::magnitudes_avx2(token, &sampler.table, words, &mut found);
+                        avx2::magnitudes(token, &sampler.table, words, &mut found);
                         prop_assert_eq!(&found, &expected);
                     }
                     found.fill(0);

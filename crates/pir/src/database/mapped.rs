@@ -34,7 +34,7 @@ impl Database {
     /// processes share one copy in memory.
     ///
     /// # Errors
-    /// As [`Self::read_file`]. If the file's length has changed, every later scan is refused with
+    /// Those of [`Self::read_file`]. If the file's length has changed, every later scan is refused with
     /// [`Error::Length`].
     ///
     /// # Safety

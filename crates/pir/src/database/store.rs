@@ -1,4 +1,4 @@
-//! What holds the bytes of a matrix: memory, or a mapped file.
+//! The bytes of a matrix, in memory or in a mapped file.
 
 use sordino_lattice::pages::Pages;
 

@@ -12,7 +12,7 @@ use crate::simple::Record;
 use crate::wire::{self, check_params, check_scheme, check_version};
 use crate::{Error, Params, Scheme, Seed};
 
-/// What recovers the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
+/// The key to the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
 ///
 /// It is used up by the recovery, because a second query under the same secrets would show the
 /// difference of the two. It does not hold the index: nothing in the recovery depends on it.
@@ -78,10 +78,10 @@ impl Client {
         Self::new_on(Backend::detect(), params, seed, hint)
     }
 
-    /// As [`Self::new`], on a backend of the caller's choice.
+    /// [`Self::new`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Those of [`Self::new`].
     pub fn new_on(
         backend: Backend,
         params: &Params,
@@ -163,7 +163,7 @@ impl Client {
     /// for another version or database. It is used up either way.
     ///
     /// # Security
-    /// As [`Self::query`].
+    /// The same as for [`Self::query`].
     pub fn query_prepared(
         &self,
         prepared: Prepared,

@@ -1,4 +1,4 @@
-//! What travels: the hint once, a query up and an answer down.
+//! The messages: the hint once, a query up and an answer down.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -38,10 +38,10 @@ impl Server {
         Self::setup_on(Backend::detect(), database, params, seed)
     }
 
-    /// As [`Self::setup`], on a backend of the caller's choice.
+    /// [`Self::setup`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// As [`Self::setup`].
+    /// Those of [`Self::setup`].
     pub fn setup_on(
         backend: Backend,
         database: Database,
@@ -111,7 +111,7 @@ impl Server {
     /// Answers queries of any clients: one pass over the database for all of them.
     ///
     /// # Errors
-    /// As [`Self::answer`], for the first query that is refused; then none is answered.
+    /// Those of [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();

@@ -28,7 +28,7 @@ const MAX_GROWTH: i16 = 255;
 /// Bits of a digit's growth on the wire, `MAX_GROWTH` added.
 const GROWTH_BITS: u32 = 9;
 
-/// What brings a client from one version of the database to the next.
+/// The message that brings a client from one version of the database to the next.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Update {
     /// Layouts before and after.
@@ -61,7 +61,7 @@ impl Server {
         let n = to.n();
         let mut row_of_a1 = lwe::rows_of_a(&self.seed, Domain::First);
         let mut a1_j = vec![0; n];
-        // What row i of every byte's H1 grows by, one row after the other.
+        // The growth of row i of every byte's H1, one row after the other.
         let mut growths = BTreeMap::new();
         for (index, record) in placed {
             let (column, slot) = to.locate(index);

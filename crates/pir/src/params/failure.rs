@@ -19,8 +19,8 @@ impl Params {
     /// below `2^-45` for a row, and for rows whose digits share a factor `2^v`, of which `r` is then a multiple:
     /// its variance is larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
     ///
-    /// Of DoublePIR's first level only the query is rounded; its second level must get every one of the
-    /// `kappa (n + 1)` digits right that a byte of the record is made of.
+    /// DoublePIR rounds only the query of its first level; its second level must get right every one of the
+    /// `kappa (n + 1)` digits that a byte of the record is made of.
     ///
     /// `scripts/pir_failure.py` derives this number again from the scheme's definition, and holds it above
     /// a Chernoff bound of the real distributions for every database, and above the exact probability for
@@ -39,7 +39,7 @@ impl Params {
         noise::log2_union(digit, self.record_len as f64)
     }
 
-    /// What the errors of a sum over `terms` columns may add up to beyond their average.
+    /// The most by which the errors of a sum over `terms` columns may exceed their average.
     fn radius(&self, terms: usize) -> f64 {
         // Errors of -2^9 to 2^9 - 1 are half too small on average.
         let bias = if self.set.has_uniform_secrets() {

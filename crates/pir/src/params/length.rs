@@ -1,4 +1,4 @@
-//! How long every message is.
+//! The length of every message.
 
 use super::{ANSWER_BITS, KAPPA, Params, Scheme};
 use crate::bits::packed_len;

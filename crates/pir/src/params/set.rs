@@ -2,7 +2,7 @@
 
 use super::{LOG_Q, Scheme};
 
-/// What a set must be worth.
+/// The security that a set must have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Security {
@@ -104,7 +104,7 @@ impl Set {
         }
     }
 
-    /// Whether secrets are uniform mod `q`: then hints are not rounded, and there is a limit of columns.
+    /// True if secrets are uniform mod `q`: then hints are not rounded, and there is a limit of columns.
     #[must_use]
     pub const fn has_uniform_secrets(self) -> bool {
         self.gaussian().is_none()
@@ -115,7 +115,7 @@ impl Set {
     pub fn sigma(self) -> f64 {
         match self.gaussian() {
             Some((numerator, denominator)) => f64::from(numerator) / f64::from(denominator),
-            // Of 2^10 integers in a row.
+            // The standard deviation of 2^10 integers in a row.
             None => ((f64::from(2 * ERROR_BITS).exp2() - 1.0) / 12.0).sqrt(),
         }
     }
@@ -194,7 +194,7 @@ impl Set {
         }
     }
 
-    /// Whether queries of `columns` words, and of `slots` more in DoublePIR, are hidden.
+    /// True if queries of `columns` words, and of `slots` more in DoublePIR, are hidden.
     pub(super) fn hides(self, scheme: Scheme, columns: usize, slots: usize) -> bool {
         let longest = match scheme {
             Scheme::Simple => columns,

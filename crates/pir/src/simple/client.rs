@@ -1,17 +1,13 @@
-//! The client: queries that hide their index, answers turned back into records.
+//! The client: queries that hide their index. What comes back is in `recover`.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "words are cut to digits and flags"
-)]
+mod recover;
 
 use rand_core::CryptoRng;
-use sordino_lattice::aligned::Aligned;
 use sordino_lattice::matrix::{Backend, Words};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{Answer, Hint, Query};
-use crate::lwe::{self, Domain, add_unit, decode_answer, equal};
+use super::{Hint, Query};
+use crate::lwe::{self, Domain, add_unit};
 use crate::params::LOG_Q;
 use crate::secret::{self, Asked, Draw, Secrets};
 use crate::wire::{self, check_params, check_scheme, check_version};
@@ -20,7 +16,7 @@ use crate::{Error, Params, Scheme, Seed};
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
 
-/// What recovers the answer of one query: `s` or `H s`, and which record was asked for.
+/// The key to the answer of one query: `s` or `H s`, and which record was asked for.
 ///
 /// It is used up by the recovery, because a second query under the same `s` would show the
 /// difference of the two. Zeroised on drop.
@@ -92,10 +88,10 @@ impl Client {
         Self::new_on(Backend::detect(), params, seed, hint)
     }
 
-    /// As [`Self::new`], on a backend of the caller's choice.
+    /// [`Self::new`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Those of [`Self::new`].
     pub fn new_on(
         backend: Backend,
         params: &Params,
@@ -157,10 +153,10 @@ impl Client {
     /// Queries for several records: one pass over `A` for all of them.
     ///
     /// # Errors
-    /// As [`Self::query`].
+    /// Those of [`Self::query`].
     ///
     /// # Security
-    /// As [`Self::query`]. The server sees how many there are.
+    /// The same as for [`Self::query`]. The server sees how many there are.
     pub fn query_batch<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -203,7 +199,7 @@ impl Client {
     /// version. It is used up either way.
     ///
     /// # Security
-    /// As [`Self::query`].
+    /// The same as for [`Self::query`].
     pub fn query_prepared(
         &self,
         mut prepared: Prepared,
@@ -257,82 +253,6 @@ impl Client {
         };
         (secret, query)
     }
-
-    /// The record that `secret`'s query asked for.
-    ///
-    /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
-    /// or version. A wrong answer of the right shape gives a wrong record.
-    ///
-    /// # Security
-    /// The whole column is decrypted and the record picked from it without an address that depends
-    /// on the index.
-    pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
-        self.check_pair(&secret, answer)?;
-        Ok(match &secret.key {
-            Key::Raw(s) => {
-                let pad = Zeroizing::new(s.product(&self.h));
-                self.open(answer, pad.iter(), secret.index)
-            }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
-        })
-    }
-
-    /// The records that the secrets' queries asked for: one pass over the hint for all of them.
-    ///
-    /// # Errors
-    /// As [`Self::recover`], and [`Error::Count`] if there are not as many answers as secrets.
-    ///
-    /// # Security
-    /// As [`Self::recover`].
-    pub fn recover_batch(
-        &self,
-        secrets: Vec<Secret>,
-        answers: &[Answer],
-    ) -> Result<Vec<Record>, Error> {
-        if secrets.len() != answers.len() {
-            return Err(Error::Count {
-                found: answers.len(),
-                expected: secrets.len(),
-            });
-        }
-        for (secret, answer) in secrets.iter().zip(answers) {
-            self.check_pair(secret, answer)?;
-        }
-        let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
-        let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
-        // Not taken apart first: zeroising the copies would take longer than reading with a step.
-        let mut columns = 0..raw.len();
-        let pairs = secrets.iter().zip(answers);
-        let records = pairs.map(|(secret, answer)| match &secret.key {
-            Key::Raw(_) => {
-                let first = columns.next().unwrap_or(0);
-                let pad = pads.iter().skip(first).step_by(raw.len());
-                self.open(answer, pad, secret.index)
-            }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
-        });
-        Ok(records.collect())
-    }
-
-    fn check_pair(&self, secret: &Secret, answer: &Answer) -> Result<(), Error> {
-        check_params(&answer.params, &self.params)?;
-        check_version(secret.version, self.version)?;
-        check_version(answer.version, self.version)
-    }
-
-    /// The record behind an answer and its pad.
-    fn open<'a>(
-        &self,
-        answer: &Answer,
-        pad: impl Iterator<Item = &'a u32>,
-        index: usize,
-    ) -> Record {
-        let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
-        decode(&answer.words, pad, &mut column);
-        let (_, slot) = self.params.locate(index);
-        pick(&column, self.params.record_len(), slot)
-    }
 }
 
 impl Secret {
@@ -347,24 +267,4 @@ impl Secret {
             Key::Pad(_) => None,
         }
     }
-}
-
-/// The bytes behind the words of an answer and their pads `H s`.
-fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
-    for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
-        *byte = decode_answer(*word, *pad);
-    }
-}
-
-/// Record `slot` of a column, reading all of them alike.
-fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
-    let mut record = vec![0; record_len];
-    for (i, candidate) in column.chunks_exact(record_len).enumerate() {
-        // All ones for the slot, zeros for the others; opaque, so that no jump skips the zeros.
-        let mask = std::hint::black_box((equal(i, slot) as u8).wrapping_neg());
-        for (byte, candidate) in record.iter_mut().zip(candidate) {
-            *byte |= candidate & mask;
-        }
-    }
-    record
 }

@@ -9,7 +9,7 @@ use crate::lwe::decode;
 use crate::params::{LOG_DELTA, LOG_Q};
 use crate::{Database, Params, Seed};
 
-/// What was measured over some queries to the worst database, and what it should be.
+/// The noise measured over some queries to the worst database, and the noise expected.
 struct Noise {
     mean: f64,
     rms: f64,

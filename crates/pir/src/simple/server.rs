@@ -34,7 +34,7 @@ impl Server {
     /// A server for a database whose hint was computed before, under the same seed.
     ///
     /// # Errors
-    /// As [`Self::setup`].
+    /// Those of [`Self::setup`].
     pub fn new(database: Database, params: &Params, seed: &Seed) -> Result<Self, Error> {
         Self::new_on(Backend::detect(), database, params, seed)
     }
@@ -56,10 +56,10 @@ impl Server {
         })
     }
 
-    /// As [`Self::setup`], on a backend of the caller's choice.
+    /// [`Self::setup`] on a backend of the caller's choice.
     ///
     /// # Errors
-    /// As [`Self::setup`].
+    /// Those of [`Self::setup`].
     pub fn setup_on(
         backend: Backend,
         database: Database,
@@ -113,11 +113,11 @@ impl Server {
         Ok(self.answer_raw(query)?.round())
     }
 
-    /// As [`Self::answer`], with all 32 bits of every word, which
+    /// [`Self::answer`] with all 32 bits of every word, which
     /// [`verified`](crate::verified) clients need.
     ///
     /// # Errors
-    /// As [`Self::answer`].
+    /// Those of [`Self::answer`].
     pub fn answer_raw(&self, query: &Query) -> Result<RawAnswer, Error> {
         self.check(query)?;
         let b = Vector::new(self.backend, &query.b);
@@ -131,7 +131,7 @@ impl Server {
     /// Answers queries of any clients: one pass over the database for all of them.
     ///
     /// # Errors
-    /// As [`Self::answer`], for the first query that is refused; then none is answered.
+    /// Those of [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         if let [query] = queries {

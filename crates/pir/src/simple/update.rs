@@ -11,7 +11,7 @@ use crate::lwe::{self, Domain};
 use crate::wire::{self, Kind, check_params, check_version};
 use crate::{Error, Params, Scheme};
 
-/// What brings a client from one version of the database to the next.
+/// The message that brings a client from one version of the database to the next.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Update {
     /// Layouts before and after.

@@ -20,13 +20,13 @@ use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Arrow";
 
-/// What a file begins and ends with.
+/// The bytes that begin and end a file.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 /// The most bytes before the first message of a file.
 const MAX_START: usize = 128;
 
-/// What a message begins with.
+/// The bytes that begin a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// The longest description of a message.
@@ -75,7 +75,7 @@ pub(super) fn open(mut input: Box<dyn Read + Send>, names: &ColumnNames) -> Resu
 /// The messages that are left.
 struct Stream {
     input: Box<dyn Read + Send>,
-    /// Whether it is a file, so that a footer follows the last message.
+    /// True for a file, where a footer follows the last message.
     framed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The encoded database as bytes and in files: seed and revision after the head, then the blocks at 5 or
+//! The encoded database as bytes and in files: seed and version after the head, then the blocks at 5 or
 //! 7 bytes a coefficient.
 
 use std::io::{self, Write};
@@ -7,23 +7,27 @@ use std::path::Path;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
 
-use super::{Database, N, Params, SLACK, Shape, Store, take};
+use super::Database;
 use crate::Error;
-use crate::store;
+use crate::column::mac::{SLACK, take};
+use crate::column::params::Params;
+use crate::column::shape::Shape;
+use crate::dot::N;
 #[cfg(feature = "mmap")]
 use crate::store::Mapped;
+use crate::store::{self, Store};
 use crate::wire::{Head, Kind};
 
-/// Bytes of the seed and of the revision.
+/// Bytes of the seed and of the version.
 const SEED_LEN: usize = 32;
 const FIELDS_LEN: usize = SEED_LEN + 8;
 
-/// What a file says about its blocks.
+/// The description of its blocks at the head of a file.
 struct Contents {
     params: Params,
     shape: Shape,
     seed: [u8; SEED_LEN],
-    revision: u64,
+    version: u64,
 }
 
 impl Database {
@@ -40,7 +44,7 @@ impl Database {
         );
         let mut fields = [0; FIELDS_LEN];
         fields[..SEED_LEN].copy_from_slice(&self.seed);
-        fields[SEED_LEN..].copy_from_slice(&self.revision.to_le_bytes());
+        fields[SEED_LEN..].copy_from_slice(&self.version.to_le_bytes());
         let values = &self.blocks.bytes()[..self.encoded_len() + SLACK];
         store::write(&head, &fields, values, out)
     }
@@ -112,13 +116,13 @@ impl Contents {
         if let Some(index) = beyond.into_iter().flatten().next() {
             return Err(Error::Coefficient { index });
         }
-        let (seed, revision) = fields.split_first_chunk().ok_or(Error::Kind)?;
-        let revision = revision.first_chunk().ok_or(Error::Kind)?;
+        let (seed, version) = fields.split_first_chunk().ok_or(Error::Kind)?;
+        let version = version.first_chunk().ok_or(Error::Kind)?;
         Ok(Self {
             params,
             shape,
             seed: *seed,
-            revision: u64::from_le_bytes(*revision),
+            version: u64::from_le_bytes(*version),
         })
     }
 
@@ -127,7 +131,7 @@ impl Contents {
             params: self.params,
             shape: self.shape,
             seed: self.seed,
-            revision: self.revision,
+            version: self.version,
             a: Database::public(&self.params, self.shape, &self.seed),
             blocks,
         }

@@ -3,10 +3,14 @@
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
 
-use super::super::hint::{Hint, HintDelta};
-use super::super::stamp::Stamp;
-use super::{Database, N, Params, place, store, take};
+use super::Database;
+use super::encode::place;
 use crate::Error;
+use crate::column::hint::{Hint, HintDelta};
+use crate::column::mac::{store, take};
+use crate::column::params::Params;
+use crate::column::state::State;
+use crate::dot::N;
 
 impl Database {
     /// Puts a real-valued `vector` in the place of vector `index`.
@@ -77,7 +81,7 @@ impl Database {
     /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The
     /// hint is that of these vectors alone, the same as if they had been encoded by themselves.
     ///
-    /// The revision does not count segments. Replies with as many vectors of other segments look alike to
+    /// The version does not count segments. Replies with as many vectors of other segments look alike to
     /// a client, so whoever puts segments together must tell clients which they are.
     ///
     /// # Errors
@@ -103,7 +107,7 @@ impl Database {
         self.reserve(new.blocks);
         self.shape = new;
         self.fill_blocks(old.blocks, codes);
-        let mut hint = Hint::zero(params, own, Stamp::new(&self.seed, 0));
+        let mut hint = Hint::zero(params, own, State::new(&self.seed, 0));
         threads::for_each(
             hint.blocks_mut(),
             || Aligned::new(2 * N),
@@ -154,8 +158,8 @@ impl Database {
 
     /// Counts a change of block `j`, and tells of it.
     fn hint_delta(&mut self, j: usize) -> HintDelta {
-        self.revision = self.revision.wrapping_add(1);
-        let mut delta = HintDelta::zero(self.params, self.shape, self.stamp(), j);
+        self.version = self.version.wrapping_add(1);
+        let mut delta = HintDelta::zero(self.params, self.shape, self.state(), j);
         self.hint_block(j, &mut Aligned::new(2 * N), delta.block_mut());
         delta
     }

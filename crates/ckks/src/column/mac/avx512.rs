@@ -178,7 +178,7 @@ unsafe fn sum<const B: usize, const Q: usize, const R: usize>(
     }
 }
 
-/// How a byte permute expands eight packed values: byte `i` of lane `v` comes from byte `v B + i`; the
+/// The indices by which a byte permute expands eight packed values: byte `i` of lane `v` comes from byte `v B + i`; the
 /// bytes above `B` are 0.
 struct Unpack {
     source: __m512i,

@@ -9,7 +9,7 @@ use sordino_cpu::Amx;
 /// Rows of a tile.
 pub(super) const ROWS: usize = 16;
 
-/// What `ldtilecfg` reads: the shapes of the tiles, at most 16 rows of at most 64 bytes each.
+/// The operand of `ldtilecfg`: the shapes of the tiles, at most 16 rows of at most 64 bytes each.
 #[repr(C)]
 pub(super) struct Config {
     palette: u8,

@@ -11,21 +11,21 @@ use std::arch::x86_64::*;
 use sordino_cpu::Avx512Vnni;
 
 use super::{add_lanes, load};
-use crate::matrix::words::{Form, row_len};
+use crate::matrix::words::{Encoding, row_len};
 
 pub(in crate::matrix) fn mul_small(
     _: Avx512Vnni,
     w: &[u32],
-    form: Form,
+    encoding: Encoding,
     s: &[i16],
     stride: usize,
     out: &mut [u32],
 ) {
     // SAFETY: the token proves the processor's level.
     unsafe {
-        match form {
-            Form::Whole => mul_small_vnni::<false>(w, s, stride, out),
-            Form::Rounded { shift } => {
+        match encoding {
+            Encoding::Whole => mul_small_vnni::<false>(w, s, stride, out),
+            Encoding::Rounded { shift } => {
                 mul_small_vnni::<true>(w, s, stride, out);
                 out.iter_mut().for_each(|word| *word <<= shift);
             }
@@ -33,7 +33,7 @@ pub(in crate::matrix) fn mul_small(
     }
 }
 
-/// As [`load`], 32 bytes.
+/// The 32 bytes from `at` on.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_half<T>(slice: &[T], at: usize) -> __m256i {

@@ -34,7 +34,7 @@ pub(in crate::ntt) fn inverse_product(
     unsafe { inverse_product_from(plan, (a, b), out, k) }
 }
 
-/// As a product and an inverse, with the products in registers.
+/// A product and its inverse transform, the products staying in registers.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn inverse_product_from(plan: &Plan, (a, b): (&[u64], &[u64]), out: &mut [u64], k: u32) {
     let barrett = Barrett::new(plan);

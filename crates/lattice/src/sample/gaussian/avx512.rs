@@ -224,7 +224,7 @@ fn magnitudes(places: &[Place], words: &[u8]) -> [i16; STEP] {
             *digit = _mm512_mask_mov_epi16(*digit, below, look_up(row, run));
         }
     }
-    // Whether the numbers are below that entry as well.
+    // The comparison with that entry decides.
     let (entry_low, entry_high) = (unpack(&digits[..4]), unpack(&digits[4..]));
     let mut below = [_mm512_setzero_si512(); 4];
     for g in 0..4 {

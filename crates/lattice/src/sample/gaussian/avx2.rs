@@ -6,7 +6,7 @@ use sordino_cpu::Avx2;
 
 use super::{Block, portable};
 
-pub(super) fn magnitudes_avx2(_: Avx2, table: &[Block], words: &[u8], out: &mut [i16]) {
+pub(super) fn magnitudes(_: Avx2, table: &[Block], words: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx2")]
     fn inner(table: &[Block], words: &[u8], out: &mut [i16]) {
         portable::magnitudes(table, words, out);

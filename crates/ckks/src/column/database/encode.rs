@@ -1,0 +1,152 @@
+//! Encoding of vectors.
+
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::sample::residue;
+use sordino_lattice::threads;
+
+use super::Database;
+use crate::column::hint::Hint;
+use crate::column::mac::{SLACK, store};
+use crate::column::params::Params;
+use crate::column::shape::Shape;
+use crate::dot::N;
+use crate::store::Store;
+use crate::{Error, Seed};
+
+impl Database {
+    /// Encodes real-valued `vectors`, row after row of `dim` coordinates, for the public polynomials
+    /// that `seed` expands to. A seed serves one epoch of one database; draw it at random.
+    ///
+    /// Vectors whose coordinates are small multiples of one number (raw integer features over a common
+    /// norm) have rounding errors that add up: rotate such vectors and all queries by one public random
+    /// rotation first.
+    ///
+    /// # Errors
+    /// [`Error::Encoding`] for a modular set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
+    /// [`Error::NotFinite`], [`Error::Norm`].
+    pub fn encode(
+        params: &Params,
+        seed: impl Into<Seed>,
+        vectors: &[f32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        let codes = params.real_codes(vectors, dim)?;
+        Self::from_codes(params, seed.into(), &codes, dim)
+    }
+
+    /// Encodes `vectors` of integers in `[-P/2, P/2)`, row after row of `dim` coordinates.
+    ///
+    /// # Errors
+    /// [`Error::Encoding`] for a real-valued set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
+    /// [`Error::Range`].
+    pub fn encode_modular(
+        params: &Params,
+        seed: impl Into<Seed>,
+        vectors: &[i32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        params.check_modular(vectors, dim)?;
+        Self::from_codes(params, seed.into(), vectors, dim)
+    }
+
+    fn from_codes(
+        params: &Params,
+        Seed(seed): Seed,
+        codes: &[i32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
+        let shape = params.shape(dim, codes.len() / dim)?;
+        let mut database = Self {
+            params: *params,
+            shape,
+            seed,
+            version: 0,
+            a: Self::public(params, shape, &seed),
+            blocks: Store::zeroed(0),
+        };
+        database.reserve(shape.blocks);
+        database.fill_blocks(0, codes);
+        let hint = database.hint();
+        Ok((database, hint))
+    }
+
+    /// A database without vectors, with room for `vectors` in whole blocks: what is appended up to there
+    /// moves nothing.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`].
+    pub fn empty(
+        params: &Params,
+        seed: impl Into<Seed>,
+        dim: usize,
+        vectors: usize,
+    ) -> Result<Self, Error> {
+        let Seed(seed) = seed.into();
+        let shape = params.shape(dim, 0)?;
+        let mut database = Self {
+            params: *params,
+            shape,
+            seed,
+            version: 0,
+            a: Self::public(params, shape, &seed),
+            blocks: Store::zeroed(0),
+        };
+        database.reserve(params.shape(dim, vectors)?.blocks);
+        Ok(database)
+    }
+
+    pub(super) fn public(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
+        let mut a = Aligned::new(shape.polys * N);
+        for (l, poly) in (0..).zip(a.chunks_exact_mut(N)) {
+            residue::fill_vartime(seed, l, params.plan().modulus(), poly);
+        }
+        a
+    }
+
+    /// Makes room for `blocks` blocks, a half more than before if room has to be made at all.
+    pub(super) fn reserve(&mut self, blocks: usize) {
+        let needed = blocks * self.block_len() + SLACK;
+        let held = self.blocks.bytes();
+        if needed > held.len() {
+            let grown = held.len() + held.len() / 2;
+            self.blocks = Store::copied(held, needed.max(grown));
+        }
+    }
+
+    /// Encodes whole blocks of codes from block `first` on, in parallel.
+    pub(super) fn fill_blocks(&mut self, first: usize, codes: &[i32]) {
+        let (params, shape, len) = (self.params, self.shape, self.block_len());
+        let blocks = self.blocks.bytes_mut()[first * len..].chunks_exact_mut(len);
+        let blocks = blocks.zip(codes.chunks(shape.per * shape.dim));
+        threads::for_each(
+            blocks.collect(),
+            || Aligned::new(N),
+            |poly, _, (block, codes)| {
+                for l in 0..shape.polys {
+                    poly.fill(0);
+                    for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
+                        place(&params, shape, poly, l, v, vector);
+                    }
+                    params.plan().forward(poly);
+                    store(params.coefficient_len(), poly, l, shape.t, block);
+                }
+            },
+        );
+    }
+}
+
+/// Writes coordinates `l t..` of vector `v` of a block into its polynomial `l`, reversed.
+pub(super) fn place(
+    params: &Params,
+    shape: Shape,
+    poly: &mut [u64],
+    l: usize,
+    v: usize,
+    vector: &[i32],
+) {
+    let modulus = params.plan().modulus();
+    let last = v * shape.t + shape.t - 1;
+    for (u, &code) in vector[l * shape.t..].iter().take(shape.t).enumerate() {
+        poly[last - u] = modulus.from_signed(i64::from(code));
+    }
+}

@@ -1,0 +1,132 @@
+//! Scoring: one pass over all blocks for a batch of queries.
+
+use std::ops::Range;
+
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::threads;
+
+use super::Database;
+use crate::Error;
+use crate::column::mac::{self, Group, Pass, SLACK};
+use crate::column::query::Query;
+use crate::column::reply::Reply;
+use crate::column::shape::Shape;
+use crate::dot::N;
+
+/// The most blocks that are scored together: the part of the queries that meets them stays in cache from
+/// block to block. With one block after the other, the queries would come from a farther cache for every
+/// block, which takes longer than the products.
+const TOGETHER: usize = 24;
+
+impl Database {
+    /// The encrypted dot products of one query with every vector.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension,
+    /// [`Error::Epoch`] if for another seed; [`Error::MessageLength`] and [`Error::Io`] if a mapped file has
+    /// changed.
+    pub fn score(&self, query: &Query) -> Result<Reply, Error> {
+        let mut reply = Reply::zero(self.params, self.shape, self.state());
+        self.fill(
+            std::slice::from_ref(query),
+            std::slice::from_mut(&mut reply),
+        )?;
+        Ok(reply)
+    }
+
+    /// The encrypted dot products of several queries with every vector. Each block is read from memory
+    /// once and scored for all queries while it is in cache.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
+    pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
+        let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
+        self.fill(queries, &mut replies)?;
+        Ok(replies)
+    }
+
+    /// Fills in the reply to each query, blocks shared between [`threads`].
+    fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
+        self.blocks.check()?;
+        for query in queries {
+            query.check(&self.params, self.shape.dim, self.state().epoch())?;
+        }
+        let shape = self.shape;
+        let count = queries.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let groups = threads::map(
+            queries.chunks(mac::GROUP).collect(),
+            || (),
+            |(), _, queries| self.group(queries),
+        );
+        let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
+            .map(|_| Vec::with_capacity(count))
+            .collect();
+        for reply in replies {
+            for (answers, answer) in blocks.iter_mut().zip(reply.blocks_mut()) {
+                answers.push(answer);
+            }
+        }
+        let plan = self.params.plan();
+        let switch = self.params.answer_switch();
+        // A share of work for every thread, if there are few blocks.
+        let together = shape.blocks / (4 * threads::count());
+        let together = together.clamp(1, TOGETHER);
+        threads::for_each(
+            blocks.chunks_mut(together).collect(),
+            || Aligned::new(together * count * shape.per),
+            |sums, g, blocks| {
+                let range = g * together..g * together + blocks.len();
+                let sums = &mut sums[..blocks.len() * count * shape.per];
+                self.pass(range.clone(), &groups).run(sums);
+                let sums = sums.chunks_exact_mut(count * shape.per);
+                for (j, (sums, answers)) in range.zip(sums.zip(blocks)) {
+                    let vectors = shape.in_block(j);
+                    for (sum, answer) in sums.chunks_exact_mut(shape.per).zip(answers) {
+                        plan.inverse_folded(sum);
+                        let picked = &mut sum[..vectors];
+                        switch.apply(picked);
+                        self.params.answer_width().write(picked, answer);
+                    }
+                }
+            },
+        );
+        Ok(())
+    }
+
+    /// The products of a range of blocks with the polynomials of queries.
+    fn pass<'a>(&'a self, blocks: Range<usize>, groups: &'a [Group]) -> Pass<'a> {
+        let Shape { polys, t, per, .. } = self.shape;
+        let bytes = &self.blocks.bytes()[blocks.start * self.block_len()..];
+        Pass::new(
+            self.params.plan().modulus(),
+            self.params.coefficient_len(),
+            (polys * t, per),
+            &bytes[..blocks.len() * self.block_len() + SLACK],
+            groups,
+        )
+    }
+
+    /// The polynomials of a few queries in NTT form, turned so that coefficient `v t` of a product is what
+    /// was coefficient `v t + t - 1`, the score of vector `v`.
+    fn group(&self, queries: &[Query]) -> Group {
+        let (Shape { polys, t, .. }, plan) = (self.shape, self.params.plan());
+        let mut group = Group::new(queries.len(), polys * N);
+        let mut poly = Aligned::new(N);
+        for (k, query) in queries.iter().enumerate() {
+            for l in 0..polys {
+                query.coefficients(l, &mut poly);
+                // X^-1 is -X^(N - 1).
+                poly.rotate_left(t - 1);
+                for x in &mut poly[N - (t - 1)..] {
+                    *x = plan.modulus().sub(0, *x);
+                }
+                plan.forward(&mut poly);
+                group.store(&poly, l, t, k);
+            }
+        }
+        group
+    }
+}

@@ -1,0 +1,89 @@
+//! The errors of scores, derived from a parameter set.
+
+use sordino_lattice::sample::cbd;
+
+use super::{Encoding, N, NORM, Params};
+use crate::precision::WorstError;
+
+impl Params {
+    /// The error of a decrypted score in `dim` dimensions for the worst vectors and query, in the units of the
+    /// score.
+    ///
+    /// Real-valued sets: of norm up to [`Self::norm_bound`]. Modular sets: any codes in `[-P/2, P/2)` and any
+    /// query of such integers; before the final rounding to an integer.
+    #[must_use]
+    pub fn worst_error(&self, dim: usize) -> WorstError {
+        let (q, d, per) = (self.q as f64, dim as f64, (N / self.t) as f64);
+        // The norm of a vector's codes, their sum at most, a unit of the message in units of the score, what
+        // rounding codes and the decrypted score adds.
+        let (norm, sum, unit, window, coded) = match self.encoding {
+            Encoding::Real { scale, window } => {
+                let norm = NORM * scale + d.sqrt() / 2.0;
+                // Single precision: half a unit in the last place of a score below 2.
+                let coded = NORM * d.sqrt() / (2.0 * scale) + 2f64.powi(-24);
+                (norm, norm * d.sqrt(), window / q, window, coded)
+            }
+            Encoding::Modular { log_p } => {
+                let p = 2f64.powi(log_p.cast_signed());
+                (d.sqrt() * p / 2.0, d * p / 2.0, p / q, p, 0.0)
+            }
+        };
+        // A message is half a unit off at most; an answer half a step, and what switching adds to that.
+        let step = |bits: u32| window / 2f64.powi(bits.cast_signed());
+        let rounding = coded + 0.5 * sum * unit + 0.501 * step(self.answer_bits);
+        // Errors and what is cut off meet all codes of a block; the hint's errors, half a step each, the secret.
+        let upload = cbd::VARIANCE + cut_off(self.dropped);
+        let hint = (0..8)
+            .map(|i| (0.501 * step(self.hint_width.of(i))).powi(2))
+            .sum::<f64>()
+            / 8.0;
+        let noise = upload * per * (norm * unit).powi(2) + hint * 2.0 * N as f64 / 3.0;
+        WorstError {
+            rounding,
+            noise: noise.sqrt(),
+        }
+    }
+
+    /// The standard deviation of a decrypted score's error in `dim` dimensions for vectors and queries without
+    /// structure, in the units of the score. For all others there is [`Self::worst_error`].
+    ///
+    /// Real-valued sets: for vectors of norm one whose coordinates' rounding errors are independent, with the
+    /// rounding of the stored codes included. Modular sets: in units of 1 mod `P`, for codes uniform mod `P`;
+    /// before the final rounding to an integer.
+    #[must_use]
+    pub fn statistical_error(&self, dim: usize) -> f64 {
+        let step = 1.0 / 12.0;
+        let q = self.q as f64;
+        // Error of one coefficient of b: sampled, cut off, and the rounding of the message.
+        let upload = cbd::VARIANCE + cut_off(self.dropped) + step;
+        let rounding = |window: f64| {
+            let answer = step * (window / 2f64.powi(self.answer_bits.cast_signed())).powi(2);
+            let hint = (0..8)
+                .map(|i| step * (window / 2f64.powi(self.hint_width.of(i).cast_signed())).powi(2))
+                .sum::<f64>()
+                / 8.0;
+            answer + hint * 2.0 * N as f64 / 3.0
+        };
+        let per = (N / self.t) as f64;
+        let variance = match self.encoding {
+            Encoding::Real { scale, window } => {
+                step / scale.powi(2)
+                    + upload * per * (window * scale / q).powi(2)
+                    + rounding(window)
+            }
+            Encoding::Modular { log_p } => {
+                let p = 2f64.powi(log_p.cast_signed());
+                upload * per * dim as f64 * p.powi(2) * step * (p / q).powi(2) + rounding(p)
+            }
+        };
+        variance.sqrt()
+    }
+}
+
+/// The variance of what dropping bits adds, ties to even.
+fn cut_off(dropped: u32) -> f64 {
+    if dropped == 0 {
+        return 0.0;
+    }
+    4f64.powi(dropped.cast_signed()) / 12.0 + 1.0 / 6.0
+}

@@ -1,0 +1,111 @@
+//! Answers turned back into records.
+
+#![expect(clippy::cast_possible_truncation, reason = "words are cut to flags")]
+
+use sordino_lattice::aligned::Aligned;
+use zeroize::Zeroizing;
+
+use super::{Client, Key, Record, Secret};
+use crate::Error;
+use crate::lwe::{decode_answer, equal};
+use crate::secret::Secrets;
+use crate::simple::Answer;
+use crate::wire::{check_params, check_version};
+
+impl Client {
+    /// The record that `secret`'s query asked for.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
+    /// or version. A wrong answer of the right shape gives a wrong record.
+    ///
+    /// # Security
+    /// The whole column is decrypted and the record picked from it without an address that depends
+    /// on the index.
+    pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
+        self.check_pair(&secret, answer)?;
+        Ok(match &secret.key {
+            Key::Raw(s) => {
+                let pad = Zeroizing::new(s.product(&self.h));
+                self.open(answer, pad.iter(), secret.index)
+            }
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+        })
+    }
+
+    /// The records that the secrets' queries asked for: one pass over the hint for all of them.
+    ///
+    /// # Errors
+    /// Those of [`Self::recover`], and [`Error::Count`] if there are not as many answers as secrets.
+    ///
+    /// # Security
+    /// The same as for [`Self::recover`].
+    pub fn recover_batch(
+        &self,
+        secrets: Vec<Secret>,
+        answers: &[Answer],
+    ) -> Result<Vec<Record>, Error> {
+        if secrets.len() != answers.len() {
+            return Err(Error::Count {
+                found: answers.len(),
+                expected: secrets.len(),
+            });
+        }
+        for (secret, answer) in secrets.iter().zip(answers) {
+            self.check_pair(secret, answer)?;
+        }
+        let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
+        let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
+        // Not taken apart first: zeroising the copies would take longer than reading with a step.
+        let mut columns = 0..raw.len();
+        let pairs = secrets.iter().zip(answers);
+        let records = pairs.map(|(secret, answer)| match &secret.key {
+            Key::Raw(_) => {
+                let first = columns.next().unwrap_or(0);
+                let pad = pads.iter().skip(first).step_by(raw.len());
+                self.open(answer, pad, secret.index)
+            }
+            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+        });
+        Ok(records.collect())
+    }
+
+    fn check_pair(&self, secret: &Secret, answer: &Answer) -> Result<(), Error> {
+        check_params(&answer.params, &self.params)?;
+        check_version(secret.version, self.version)?;
+        check_version(answer.version, self.version)
+    }
+
+    /// The record behind an answer and its pad.
+    fn open<'a>(
+        &self,
+        answer: &Answer,
+        pad: impl Iterator<Item = &'a u32>,
+        index: usize,
+    ) -> Record {
+        let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
+        decode(&answer.words, pad, &mut column);
+        let (_, slot) = self.params.locate(index);
+        pick(&column, self.params.record_len(), slot)
+    }
+}
+
+/// The bytes behind the words of an answer and their pads `H s`.
+fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
+    for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
+        *byte = decode_answer(*word, *pad);
+    }
+}
+
+/// Record `slot` of a column, reading all of them alike.
+fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
+    let mut record = vec![0; record_len];
+    for (i, candidate) in column.chunks_exact(record_len).enumerate() {
+        // All ones for the slot, zeros for the others; opaque, so that no jump skips the zeros.
+        let mask = std::hint::black_box((equal(i, slot) as u8).wrapping_neg());
+        for (byte, candidate) in record.iter_mut().zip(candidate) {
+            *byte |= candidate & mask;
+        }
+    }
+    record
+}
