@@ -86,7 +86,7 @@ fn answer(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("plain-loop", name), |b| {
             b.iter(|| plain_loop(&pages, black_box(&q), &mut out));
         });
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let digits = Digits::new(&pages, rows, columns);
             group.bench_function(BenchmarkId::new(backend.name(), name), |b| {
                 b.iter(|| digits.mul_vec(&Vector::new(backend, black_box(&q)), &mut out));
@@ -106,7 +106,7 @@ fn answer_batch(c: &mut Criterion) {
         let (_, queries) = client.query_batch(&mut rng, &indices).expect("in range");
         for k in [1, 4, 8, 16, 64] {
             group.throughput(Throughput::Bytes((rows * columns * k) as u64));
-            let id = format!("{}-{k}-queries", Backend::detect().name());
+            let id = format!("{}-{k}-queries", Backend::detect_with_tiles().name());
             group.bench_function(BenchmarkId::new(id, name), |b| {
                 b.iter(|| server.answer_batch(black_box(&queries[..k])));
             });
@@ -124,7 +124,7 @@ fn hint(c: &mut Criterion) {
         let a = words(3, columns * n);
         let mut out = vec![0; rows * n];
         group.throughput(Throughput::Bytes((rows * columns) as u64));
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             group.bench_function(BenchmarkId::new(backend.name(), name), |b| {
                 b.iter(|| {
                     let panels = Panels::from_rows(backend, columns, n, |j, row| {

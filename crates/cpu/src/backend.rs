@@ -42,12 +42,23 @@ impl Backend {
             .map(Self)
     }
 
-    /// The backend above all of [`Backend::available`], for crates that have kernels on tiles. Detecting it
-    /// asks the system for the tiles, see [`Amx`](crate::Amx).
-    #[cfg(target_arch = "x86_64")]
+    /// The fastest backend, tiles included, for crates that have kernels on them. Detecting tiles asks the
+    /// system for them, see `Amx`.
     #[must_use]
-    pub fn tiles() -> Option<Self> {
-        crate::Amx::detect().map(|_| Self(Level::Amx))
+    pub fn detect_with_tiles() -> Self {
+        Self::available_with_tiles()
+            .next()
+            .unwrap_or(Self::PORTABLE)
+    }
+
+    /// [`Backend::available`] after tiles, if the processor has them. Detecting these asks the system for them,
+    /// see `Amx`.
+    pub fn available_with_tiles() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let tiles = crate::Amx::detect().map(|_| Self(Level::Amx));
+        #[cfg(not(target_arch = "x86_64"))]
+        let tiles = None;
+        tiles.into_iter().chain(Self::available())
     }
 
     /// The backend's level.
@@ -95,7 +106,7 @@ mod tests {
     #[test]
     fn a_backend_gives_no_token_above_its_level() {
         use crate::{Amx, Avx2, Avx512, Bmi};
-        for backend in Backend::available().chain(Backend::tiles()) {
+        for backend in Backend::available_with_tiles() {
             let level = backend.level();
             assert_eq!(
                 backend.token::<Avx512>().is_some(),

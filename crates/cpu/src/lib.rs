@@ -6,6 +6,7 @@ extern crate std;
 
 // Levels, the variable that lowers them, and the backend of an operation
 mod backend;
+mod kernels;
 mod level;
 
 // The tokens of each architecture

@@ -25,8 +25,8 @@ mod amx;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod backend;
 mod digits;
+mod kernels;
 mod layout;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -36,10 +36,10 @@ mod small;
 mod vector;
 mod words;
 
-pub use backend::Backend;
 pub use digits::Digits;
 pub use panels::Panels;
 pub use small::Small;
+pub use sordino_cpu::Backend;
 pub use vector::Vector;
 pub use words::Words;
 

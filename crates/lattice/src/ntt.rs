@@ -23,6 +23,8 @@ mod double;
 mod neon;
 mod portable;
 
+use sordino_cpu::{Backend, dispatch};
+
 use crate::modulus::{Modulus, ModulusError};
 
 /// A constant factor `w` with its two Shoup quotients `floor(w 2^b / q)`.
@@ -63,31 +65,12 @@ const fn quotient(w: u64, bits: u32, q: u64) -> u64 {
     (((w as u128) << bits) / q as u128) as u64
 }
 
-/// The backends of this build.
-#[derive(Clone, Copy, Debug)]
-enum Backend {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2Fma(sordino_cpu::Avx2Fma),
-    #[cfg(target_arch = "x86_64")]
-    Avx512Ifma(sordino_cpu::Avx512Ifma),
-    #[cfg(target_arch = "aarch64")]
-    Neon(sordino_cpu::Neon),
-}
-
-impl Backend {
-    /// The fastest first.
-    fn all() -> Vec<Self> {
-        let mut backends = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            backends.extend(sordino_cpu::Avx512Ifma::detect().map(Self::Avx512Ifma));
-            backends.extend(sordino_cpu::Avx2Fma::detect().map(Self::Avx2Fma));
-        }
-        #[cfg(target_arch = "aarch64")]
-        backends.extend(sordino_cpu::Neon::detect().map(Self::Neon));
-        backends.push(Self::Portable);
-        backends
+sordino_cpu::kernels! {
+    /// The kernels of transforms.
+    enum Kernels {
+        Avx512: Avx512Ifma,
+        Avx2: Avx2Fma,
+        Neon: Neon,
     }
 }
 
@@ -103,7 +86,7 @@ pub struct Plan {
     inverse: Factors,
     /// The factors of the sums and of the differences of the last inverse stage: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
-    backend: Backend,
+    kernels: Kernels,
 }
 
 impl std::fmt::Debug for Plan {
@@ -111,7 +94,7 @@ impl std::fmt::Debug for Plan {
         f.debug_struct("Plan")
             .field("modulus", &self.modulus)
             .field("n", &self.n)
-            .field("backend", &self.backend)
+            .field("kernels", &self.kernels)
             .finish_non_exhaustive()
     }
 }
@@ -148,7 +131,7 @@ impl Plan {
             forward: Factors::new(powers(psi), modulus),
             inverse: Factors::new(inverse, modulus),
             last: Factors::new(last, modulus),
-            backend: Backend::all()[0],
+            kernels: Kernels::of(Backend::detect()),
         })
     }
 
@@ -178,15 +161,7 @@ impl Plan {
     /// If `a.len() != n`.
     pub fn forward(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.n, "transform length");
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512Ifma(token) => avx512::forward(token, self, a),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2Fma(token) => avx2::forward(token, self, a),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::forward(token, self, a),
-            Backend::Portable => portable::forward(self, a),
-        }
+        dispatch!(Kernels, self.kernels, self::forward(self, a));
     }
 
     /// Replaces values by coefficients, divided by `n`: the inverse of [`forward`](Self::forward).
@@ -212,15 +187,7 @@ impl Plan {
             "stride 2^{k} exceeds the length {}",
             self.n
         );
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512Ifma(token) => avx512::inverse_strided(token, self, a, k),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2Fma(token) => avx2::inverse_strided(token, self, a, k),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::inverse_strided(token, self, a, k),
-            Backend::Portable => portable::inverse_strided(self, a, k),
-        }
+        dispatch!(Kernels, self.kernels, self::inverse_strided(self, a, k));
     }
 
     /// Replaces sums of neighbouring values by every `2^k`-th coefficient: with `a[j]` the sum of values
@@ -238,15 +205,7 @@ impl Plan {
             a.len(),
             self.n
         );
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512Ifma(token) => avx512::inverse_strided(token, self, a, 0),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2Fma(token) => avx2::inverse_strided(token, self, a, 0),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::inverse_strided(token, self, a, 0),
-            Backend::Portable => portable::inverse_strided(self, a, 0),
-        }
+        dispatch!(Kernels, self.kernels, self::inverse_strided(self, a, 0));
     }
 
     /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
@@ -266,15 +225,11 @@ impl Plan {
             "stride 2^{k} exceeds the length {}",
             self.n
         );
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512Ifma(token) => avx512::inverse_product(token, self, (a, b), out, k),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2Fma(token) => avx2::inverse_product(token, self, (a, b), out, k),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::inverse_product(token, self, (a, b), out, k),
-            Backend::Portable => portable::inverse_product(self, (a, b), out, k),
-        }
+        dispatch!(
+            Kernels,
+            self.kernels,
+            self::inverse_product(self, (a, b), out, k)
+        );
     }
 
     /// Where the values of `a(X^g)` come from, for odd `g`: value `i` of it is value `permutation[i]` of `a`.
@@ -301,15 +256,7 @@ impl Plan {
     /// If a length is not `n`.
     pub fn multiply(&self, a: &mut [u64], b: &[u64]) {
         assert_eq!((a.len(), b.len()), (self.n, self.n), "transform length");
-        match self.backend {
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512Ifma(token) => avx512::multiply(token, self, a, b),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2Fma(token) => avx2::multiply(token, self, a, b),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::multiply(token, self, a, b),
-            Backend::Portable => portable::multiply(self, a, b),
-        }
+        dispatch!(Kernels, self.kernels, self::multiply(self, a, b));
     }
 }
 

@@ -11,7 +11,7 @@ use sordino_lattice::sample::stream::Stream;
 
 #[test]
 fn operands_and_tables_print_their_sizes_alone() {
-    let backend = Backend::detect();
+    let backend = Backend::detect_with_tiles();
     let bytes = vec![0xa5; 100 * stride(500)];
     let q = vec![0xa5a5_a5a5; 500];
     let modulus = Modulus::new(1_099_511_922_689).unwrap();

@@ -74,7 +74,7 @@ fn mul_vec_is_the_schoolbook_product() {
             for mask in [u32::MAX, !0xff] {
                 let q: Vec<u32> = words(2, columns).iter().map(|word| word & mask).collect();
                 let expected = schoolbook(&d, rows, &[&q]);
-                for backend in Backend::available() {
+                for backend in Backend::available_with_tiles() {
                     let mut out = vec![7; rows];
                     Digits::new(&d, rows, columns).mul_vec(&Vector::new(backend, &q), &mut out);
                     assert_eq!(out, expected, "{} {rows} x {columns}", backend.name());
@@ -103,7 +103,7 @@ fn mul_panels_is_the_schoolbook_product() {
             let b: Vec<_> = (0..k).map(|t| words(100 + t, columns)).collect();
             let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
             let expected = schoolbook(&d, rows, &b);
-            for backend in Backend::available() {
+            for backend in Backend::available_with_tiles() {
                 let mut out = vec![7; rows * b.len()];
                 let panels = Panels::from_columns(backend, &b);
                 Digits::new(&d, rows, columns).mul_panels(&panels, &mut out);
@@ -131,7 +131,7 @@ fn the_extremes_of_every_operand_are_exact() {
             let [sum] = schoolbook(&d, 1, &[&q])[..] else {
                 unreachable!("one row and one column");
             };
-            for backend in Backend::available() {
+            for backend in Backend::available_with_tiles() {
                 let mut out = vec![7; 65];
                 Digits::new(&d, 65, columns).mul_vec(&Vector::new(backend, &q), &mut out);
                 assert_eq!(out, [sum; 65], "{} {byte:#x} {word:#x}", backend.name());
@@ -153,7 +153,7 @@ fn the_extremes_of_every_operand_are_exact() {
 
 #[test]
 fn empty_shapes_give_empty_or_zero_products() {
-    for backend in Backend::available() {
+    for backend in Backend::available_with_tiles() {
         let mut out = [7; 3];
         Digits::new(&[], 3, 0).mul_vec(&Vector::new(backend, &[]), &mut out);
         assert_eq!(out, [0; 3]);
@@ -179,7 +179,7 @@ fn a_slice_of_rows_gives_a_slice_of_the_product() {
     for columns in [70, 2100, 4096] {
         let d = digits(9, 30, columns);
         let q = words(4, columns);
-        let q = Vector::new(Backend::detect(), &q);
+        let q = Vector::new(Backend::detect_with_tiles(), &q);
         let (mut whole, mut part) = (vec![0; 30], vec![0; 14]);
         let view = Digits::new(&d, 30, columns);
         view.mul_vec(&q, &mut whole);
@@ -196,7 +196,7 @@ fn a_matrix_beyond_the_cache_and_its_slices_give_the_schoolbook_product() {
     let q = words(11, columns);
     let expected = schoolbook(&d, rows, &[&q]);
     let whole = Digits::new(&d, rows, columns);
-    for backend in Backend::available() {
+    for backend in Backend::available_with_tiles() {
         let q = Vector::new(backend, &q);
         let mut out = vec![7; rows];
         whole.mul_vec(&q, &mut out);
@@ -213,7 +213,7 @@ fn rows_are_changed_and_appended_as_words() {
         let row = |i: usize, out: &mut [u32]| {
             out.copy_from_slice(&w[i * columns..(i + 1) * columns]);
         };
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let mut changed = Words::from_rows(backend, 2, columns, row);
             changed.extend(4, row);
             changed.update_row(1, |out| {
@@ -257,7 +257,7 @@ proptest! {
                 expected.push(u32::try_from(sum.rem_euclid(1 << 32)).unwrap());
             }
         }
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let mut out = vec![7; rows * k];
             let laid_out = Words::from_rows(backend, rows, columns, |i, row| {
                 row.copy_from_slice(&w[i * columns..(i + 1) * columns]);
@@ -290,8 +290,8 @@ proptest! {
             }
         }
         let mut expected = vec![7; rows * k];
-        Words::from_rows(Backend::Portable, rows, columns, row).mul(0..rows, &s, &mut expected);
-        for backend in Backend::available() {
+        Words::from_rows(Backend::PORTABLE, rows, columns, row).mul(0..rows, &s, &mut expected);
+        for backend in Backend::available_with_tiles() {
             let mut out = vec![7; rows * k];
             let mut rounded = Words::from_rounded_rows(backend, bits, rows, columns, row);
             rounded.mul(0..rows, &s, &mut out);
@@ -326,7 +326,7 @@ proptest! {
         let b: Vec<_> = b.iter().map(Vec::as_slice).collect();
         let expected = schoolbook(&d, rows, &b);
         let view = Digits::new(&d, rows, columns);
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let mut out = vec![7; rows * k];
             view.mul_panels(&Panels::from_columns(backend, &b), &mut out);
             prop_assert_eq!(&out, &expected, "{}", backend.name());

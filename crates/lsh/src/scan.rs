@@ -8,6 +8,8 @@ mod avx512;
 mod neon;
 mod portable;
 
+use sordino_cpu::dispatch;
+
 use crate::kernels::Kernels;
 
 /// A code near a query.
@@ -26,15 +28,7 @@ pub(crate) const LANES: usize = 8;
 ///
 /// `rows` holds groups of `query.len()` rows; row `j` of a group is word `j` of eight codes.
 pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best: &mut Best) {
-    match kernels {
-        Kernels::Portable => portable::scan(rows, query, best),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx2(token) => avx2::scan(token, rows, query, best),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx512(token) => avx512::scan(token, rows, query, best),
-        #[cfg(target_arch = "aarch64")]
-        Kernels::Neon(token) => neon::scan(token, rows, query, best),
-    }
+    dispatch!(Kernels, kernels, self::scan(rows, query, best));
 }
 
 /// The `k` nearest codes so far, found with one comparison per code that is not among them.

@@ -11,6 +11,8 @@ mod avx512;
 mod neon;
 mod portable;
 
+use sordino_cpu::dispatch;
+
 use crate::kernels::Kernels;
 
 /// Outputs of a dense map that are computed together, and signs that are packed together.
@@ -21,15 +23,7 @@ pub(crate) const BLOCK: usize = 64;
 /// 64, and divides `flips.len()`.
 pub(crate) fn rotate(kernels: Kernels, values: &mut [f32], flips: &[u32]) {
     assert!(values.len().is_power_of_two() && values.len() >= BLOCK);
-    match kernels {
-        Kernels::Portable => portable::rotate(values, flips),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx2(token) => avx2::rotate(token, values, flips),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx512(token) => avx512::rotate(token, values, flips),
-        #[cfg(target_arch = "aarch64")]
-        Kernels::Neon(token) => neon::rotate(token, values, flips),
-    }
+    dispatch!(Kernels, kernels, self::rotate(values, flips));
 }
 
 /// `sums[i]` = sum over `j` of `x[j] * weights[j][i]`, in the order of `j`.
@@ -39,26 +33,10 @@ pub(crate) fn project(
     weights: &[[f32; BLOCK]],
     sums: &mut [f32; BLOCK],
 ) {
-    match kernels {
-        Kernels::Portable => portable::project(x, weights, sums),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx2(token) => avx2::project(token, x, weights, sums),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx512(token) => avx512::project(token, x, weights, sums),
-        #[cfg(target_arch = "aarch64")]
-        Kernels::Neon(token) => neon::project(token, x, weights, sums),
-    }
+    dispatch!(Kernels, kernels, self::project(x, weights, sums));
 }
 
 /// Bit `i` of a word is 1 where value `i` is at least 0; a NaN gives 0.
 pub(crate) fn signs(kernels: Kernels, values: &[[f32; BLOCK]], words: &mut [u64]) {
-    match kernels {
-        Kernels::Portable => portable::signs(values, words),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx2(token) => avx2::signs(token, values, words),
-        #[cfg(target_arch = "x86_64")]
-        Kernels::Avx512(token) => avx512::signs(token, values, words),
-        #[cfg(target_arch = "aarch64")]
-        Kernels::Neon(token) => neon::signs(token, values, words),
-    }
+    dispatch!(Kernels, kernels, self::signs(values, words));
 }

@@ -305,7 +305,7 @@ mod tests {
                 })
             })
             .collect();
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let w = Words::from_rows(backend, rows, n, |i, out| {
                 for (j, out) in out.iter_mut().enumerate() {
                     *out = word(i, j);

@@ -69,7 +69,7 @@ impl Checker {
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R, database: &Database) -> Result<Self, Error> {
         let params = *database.params();
         check_scheme(&params, Scheme::Simple)?;
-        let backend = Backend::detect();
+        let backend = Backend::detect_with_tiles();
         let (l, m) = (params.rows(), params.columns());
         let mut c = Matrix::zeroed(ROWS, l);
         rng.fill_bytes(c.bytes_mut());

@@ -37,7 +37,7 @@ fn every_index_is_recovered_on_every_backend() {
     ]) {
         assert_eq!(params.set().has_uniform_secrets(), seed < 4);
         let record_len = params.record_len();
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let (bytes, server, _, client) = deploy(&params, seed, backend);
             let mut rng = rng(9);
             for (index, record) in bytes.chunks_exact(record_len).enumerate() {
@@ -62,7 +62,7 @@ fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
 
 fn prepared_batched_and_over_the_wire(params: &Params) {
     assert!(params.log2_failure() <= -40.0);
-    let (bytes, server, hint, client) = deploy(params, 3, Backend::detect());
+    let (bytes, server, hint, client) = deploy(params, 3, Backend::detect_with_tiles());
     let wire = hint.to_bytes();
     assert_eq!(wire.len(), params.hint_len());
     assert_eq!(Hint::from_bytes(params, &wire).unwrap(), hint);

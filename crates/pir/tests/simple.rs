@@ -55,7 +55,7 @@ fn every_index_of_every_layout_is_recovered() {
             .unwrap(),
     ];
     for (seed, params) in (1..).zip(layouts) {
-        for backend in Backend::available() {
+        for backend in Backend::available_with_tiles() {
             let (bytes, server, _, client) = deploy(&params, seed, backend);
             let mut rng = rng(seed);
             for (index, record) in bytes.chunks_exact(params.record_len()).enumerate() {
@@ -77,7 +77,7 @@ fn a_batch_gives_what_single_queries_give() {
 }
 
 fn a_batch_gives_what_single_queries_give_for(params: &Params) {
-    let (bytes, server, _, client) = deploy(params, 1, Backend::detect());
+    let (bytes, server, _, client) = deploy(params, 1, Backend::detect_with_tiles());
     for k in [0usize, 1, 2, 15, 16, 17, 40] {
         let indices: Vec<_> = (0..k).map(|t| t * 37 % 130).collect();
         let (secrets, queries) = client.query_batch(&mut rng(2), &indices).unwrap();
@@ -101,7 +101,7 @@ fn prepared_queries_recover_alone_and_mixed_with_fresh_ones() {
 }
 
 fn prepared_queries_recover_for(params: &Params) {
-    let (bytes, server, _, client) = deploy(params, 11, Backend::detect());
+    let (bytes, server, _, client) = deploy(params, 11, Backend::detect_with_tiles());
     let mut rng = rng(12);
     let prepared = client.prepare(&mut rng, 5);
     let indices = [699, 0, 350, 26, 27, 3, 4];
@@ -129,7 +129,7 @@ fn prepared_queries_recover_for(params: &Params) {
 #[test]
 fn backends_agree_on_hints_and_answers() {
     let params = Params::for_database(5000, 4).unwrap();
-    let mut runs = Backend::available().into_iter().map(|backend| {
+    let mut runs = Backend::available_with_tiles().map(|backend| {
         let (_, server, hint, client) = deploy(&params, 3, backend);
         let (_, query) = client.query(&mut rng(4), 17).unwrap();
         let answer = server.answer(&query).unwrap();
@@ -144,7 +144,7 @@ fn backends_agree_on_hints_and_answers() {
 #[test]
 fn a_database_of_one_megabyte_on_many_threads() {
     let params = Params::for_database(1 << 14, 100).unwrap();
-    let (bytes, server, _, client) = deploy(&params, 5, Backend::detect());
+    let (bytes, server, _, client) = deploy(&params, 5, Backend::detect_with_tiles());
     let mut rng = rng(6);
     let indices: Vec<_> = (0..40).map(|t| t * 409 % params.records()).collect();
     let (secrets, queries) = client.query_batch(&mut rng, &indices).unwrap();
@@ -164,7 +164,7 @@ fn messages_have_the_length_that_parameters_say_and_survive_the_wire() {
             .with_room(1000, Security::CoreSvp128)
             .unwrap(),
     ] {
-        let (bytes, server, hint, client) = deploy(&params, 7, Backend::detect());
+        let (bytes, server, hint, client) = deploy(&params, 7, Backend::detect_with_tiles());
         let wire = hint.to_bytes();
         assert_eq!(wire.len(), params.hint_len());
         assert_eq!(Hint::from_bytes(&params, &wire).unwrap(), hint);
@@ -189,9 +189,9 @@ fn messages_have_the_length_that_parameters_say_and_survive_the_wire() {
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let params = Params::for_database(100, 4).unwrap();
-    let (_, server, hint, client) = deploy(&params, 9, Backend::detect());
+    let (_, server, hint, client) = deploy(&params, 9, Backend::detect_with_tiles());
     let other = Params::for_database(101, 4).unwrap();
-    let (_, _, _, stranger) = deploy(&other, 9, Backend::detect());
+    let (_, _, _, stranger) = deploy(&other, 9, Backend::detect_with_tiles());
     let mut rng = rng(10);
     assert!(matches!(
         client.query(&mut rng, 100),

@@ -15,7 +15,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod backend;
+mod kernels;
 mod layout;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -23,7 +23,7 @@ mod portable;
 
 use sordino_lattice::Modulus;
 
-use self::backend::Backend;
+use self::kernels::Kernels;
 pub(super) use self::layout::{GROUP, Group, store, take};
 
 /// Points of a tile.
@@ -105,15 +105,15 @@ impl<'a> Pass<'a> {
     /// # Panics
     /// If there is not room for exactly these.
     pub(super) fn run(&self, sums: &mut [u64]) {
-        self.run_by(Backend::detect(), sums);
+        self.run_by(Kernels::detect(), sums);
     }
 
-    fn run_by(&self, backend: Backend, sums: &mut [u64]) {
+    fn run_by(&self, kernels: Kernels, sums: &mut [u64]) {
         let expected = self.blocks() * self.queries() * self.points;
         assert_eq!(sums.len(), expected, "room for the sums");
         match self.len {
-            5 => backend.run::<5>(self, sums),
-            _ => backend.run::<7>(self, sums),
+            5 => kernels.run::<5>(self, sums),
+            _ => kernels.run::<7>(self, sums),
         }
     }
 
@@ -165,16 +165,8 @@ const HALF: i32 = 25;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_cpu::Backend;
     use sordino_lattice::sample::residue;
-
-    fn backends() -> Vec<Backend> {
-        #[cfg(target_arch = "x86_64")]
-        let narrower = sordino_cpu::Avx2::detect().map(Backend::Avx2);
-        #[cfg(not(target_arch = "x86_64"))]
-        let narrower = None;
-        let backends = [Backend::Portable, Backend::detect()];
-        backends.into_iter().chain(narrower).collect()
-    }
 
     #[test]
     fn kernels_equal_the_definition() {
@@ -207,9 +199,9 @@ mod tests {
                         let groups: Vec<Group> = groups.iter().map(group).collect();
                         let pass = Pass::new(modulus, len, (rows, points), &bytes, &groups);
                         let expected = defined(&pass, &p);
-                        for backend in backends() {
+                        for backend in Backend::available() {
                             let mut found = vec![0; expected.len()];
-                            pass.run_by(backend, &mut found);
+                            pass.run_by(Kernels::of(backend), &mut found);
                             let queries = pass.queries();
                             assert!(
                                 found == expected,

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::kernels::Kernels;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-use super::{Backend, LANES, Panels, STRIP, Vector, portable, stride};
+use super::{LANES, Panels, STRIP, Vector, portable, stride};
 #[cfg(target_arch = "x86_64")]
 use super::{amx, avx2, avx512};
 
@@ -117,23 +118,23 @@ impl<'a> Digits<'a> {
         let cached = self.bytes.len() <= avx512::CACHED;
         for (left, width, d) in self.strips() {
             let words = &q.words[left..left + width];
-            match q.backend {
-                Backend::Portable => portable::mul_vec(d, words, out),
+            match q.kernels {
+                Kernels::Portable => portable::mul_vec(d, words, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx2(token) => avx2::mul_vec(token, d, words, out),
+                Kernels::Avx2(token) => avx2::mul_vec(token, d, words, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, cached, out),
+                Kernels::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, cached, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Amx(token) if self.bytes.len() <= amx::CACHED => {
+                Kernels::Amx(token) if self.bytes.len() <= amx::CACHED => {
                     let tiles = &q.tiles[left..left + width];
                     amx::mul_vec(token, d, words, tiles, out);
                 }
                 #[cfg(target_arch = "x86_64")]
-                Backend::Amx(token) => {
+                Kernels::Amx(token) => {
                     avx512::mul_vec(token.vnni(), d, words, q.rounded, cached, out);
                 }
                 #[cfg(target_arch = "aarch64")]
-                Backend::Neon(token) => neon::mul_vec(token, d, words, out),
+                Kernels::Neon(token) => neon::mul_vec(token, d, words, out),
             }
         }
     }
@@ -151,16 +152,16 @@ impl<'a> Digits<'a> {
         }
         for (left, width, d) in self.strips() {
             let b_strip = b.strip(left, width);
-            match b.backend {
-                Backend::Portable => portable::mul_panels(d, b_strip, out),
+            match b.kernels {
+                Kernels::Portable => portable::mul_panels(d, b_strip, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx2(token) => avx2::mul_panels(token, d, b_strip, out),
+                Kernels::Avx2(token) => avx2::mul_panels(token, d, b_strip, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(token) => avx512::mul_panels(token, d, b_strip, out),
+                Kernels::Avx512(token) => avx512::mul_panels(token, d, b_strip, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Amx(token) => amx::mul_panels(token, d, b_strip, out),
+                Kernels::Amx(token) => amx::mul_panels(token, d, b_strip, out),
                 #[cfg(target_arch = "aarch64")]
-                Backend::Neon(token) => neon::mul_panels(token, d, b_strip, out),
+                Kernels::Neon(token) => neon::mul_panels(token, d, b_strip, out),
             }
         }
     }

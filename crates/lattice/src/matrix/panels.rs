@@ -1,12 +1,13 @@
 //! The right operand of a scan for many queries.
 
+use super::kernels::Kernels;
 use super::{Backend, PANEL, layout, stride};
 
 /// `B`: `m x k` words mod 2^32, laid out in panels of 16 columns for
 /// [`Digits::mul_panels`](super::Digits::mul_panels).
 #[derive(Debug)]
 pub struct Panels {
-    pub(super) backend: Backend,
+    pub(super) kernels: Kernels,
     pub(super) rows: usize,
     pub(super) columns: usize,
     rounded: bool,
@@ -24,6 +25,7 @@ impl Panels {
         columns: usize,
         mut row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
+        let kernels = Kernels::of(backend);
         let stride = stride(rows);
         let width = columns.next_multiple_of(PANEL);
         let mut words = layout::Aligned::zeroed(stride * width);
@@ -37,9 +39,9 @@ impl Panels {
             all = four.iter().fold(all, |all, word| all | word);
             for (p, panel) in words.chunks_exact_mut(stride * PANEL).enumerate() {
                 let out = &mut panel[first * PANEL..(first + 4) * PANEL];
-                match backend {
+                match kernels {
                     #[cfg(target_arch = "x86_64")]
-                    Backend::Avx512(_) | Backend::Amx(_) => {
+                    Kernels::Avx512(_) | Kernels::Amx(_) => {
                         layout::panel_planes(&four, width, p * PANEL, out);
                     }
                     _ => layout::panel_rows(&four, width, p * PANEL, out),
@@ -47,7 +49,7 @@ impl Panels {
             }
         }
         Self {
-            backend,
+            kernels,
             rows,
             columns,
             rounded: all & 0xff == 0,

@@ -1,11 +1,12 @@
 //! The right operand of a scan for one query.
 
+use super::kernels::Kernels;
 use super::{Backend, STRIP, layout, stride};
 
 /// `q`: one vector of words mod 2^32, laid out for [`Digits::mul_vec`](super::Digits::mul_vec).
 #[derive(Debug)]
 pub struct Vector {
-    pub(super) backend: Backend,
+    pub(super) kernels: Kernels,
     pub(super) len: usize,
     /// All words are multiples of 256: their low bytes need not be looked at.
     #[cfg_attr(
@@ -14,7 +15,7 @@ pub struct Vector {
     )]
     pub(super) rounded: bool,
     pub(super) words: layout::Aligned,
-    /// The same for tiles, where the backend has them.
+    /// The same for tiles, where the kernels use them.
     #[cfg(target_arch = "x86_64")]
     pub(super) tiles: layout::Aligned,
 }
@@ -23,19 +24,20 @@ impl Vector {
     /// Lays out `q` for the kernels of `backend`.
     #[must_use]
     pub fn new(backend: Backend, q: &[u32]) -> Self {
+        let kernels = Kernels::of(backend);
         let mut padded = layout::Aligned::zeroed(stride(q.len()));
         for (q, out) in q.chunks(STRIP).zip(padded.chunks_mut(STRIP)) {
-            match backend {
+            match kernels {
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512(_) | Backend::Amx(_) => layout::byte_planes(q, out),
+                Kernels::Avx512(_) | Kernels::Amx(_) => layout::byte_planes(q, out),
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx2(_) => layout::limbs(q, out),
+                Kernels::Avx2(_) => layout::limbs(q, out),
                 _ => out[..q.len()].copy_from_slice(q),
             }
         }
         #[cfg(target_arch = "x86_64")]
-        let tiles = match backend {
-            Backend::Amx(_) => {
+        let tiles = match kernels {
+            Kernels::Amx(_) => {
                 let mut tiles = layout::Aligned::zeroed(stride(q.len()));
                 layout::vector_planes(q, &mut tiles);
                 tiles
@@ -43,7 +45,7 @@ impl Vector {
             _ => layout::Aligned::zeroed(0),
         };
         Self {
-            backend,
+            kernels,
             len: q.len(),
             rounded: q.iter().fold(0, |all, word| all | word) & 0xff == 0,
             words: padded,

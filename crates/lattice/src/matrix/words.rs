@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use zeroize::Zeroize;
 
+use super::kernels::Kernels;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 use super::{Backend, Small, layout, portable, stride};
@@ -13,7 +14,7 @@ use super::{avx2, avx512};
 /// `W`: `l x n` words mod 2^32, laid out for products with small secrets.
 #[derive(Debug)]
 pub struct Words {
-    backend: Backend,
+    kernels: Kernels,
     encoding: Encoding,
     rows: usize,
     columns: usize,
@@ -23,7 +24,7 @@ pub struct Words {
 /// The encoding of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Words of 32 bits, as the backend wants them.
+    /// Words of 32 bits, as the kernels want them.
     Whole,
     /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
     Rounded {
@@ -61,7 +62,7 @@ impl Words {
         columns: usize,
         row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
-        Self::laid_out(backend, Encoding::Whole, rows, columns, row)
+        Self::laid_out(Kernels::of(backend), Encoding::Whole, rows, columns, row)
     }
 
     /// [`Self::from_rows`] with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
@@ -82,11 +83,11 @@ impl Words {
             1..=24 => Encoding::Rounded { shift: 32 - bits },
             _ => Encoding::Whole,
         };
-        Self::laid_out(backend, encoding, rows, columns, row)
+        Self::laid_out(Kernels::of(backend), encoding, rows, columns, row)
     }
 
     fn laid_out(
-        backend: Backend,
+        kernels: Kernels,
         encoding: Encoding,
         rows: usize,
         columns: usize,
@@ -94,7 +95,7 @@ impl Words {
     ) -> Self {
         let row_len = encoding.row_len(stride(columns));
         let mut words = Self {
-            backend,
+            kernels,
             encoding,
             rows,
             columns,
@@ -119,10 +120,10 @@ impl Words {
     fn put(&mut self, i: usize, row: &[u32]) {
         let place = self.place(i);
         let out = &mut self.words[place];
-        match (self.encoding, self.backend) {
+        match (self.encoding, self.kernels) {
             (Encoding::Rounded { shift }, _) => layout::rounded(row, shift, out),
             #[cfg(target_arch = "x86_64")]
-            (Encoding::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+            (Encoding::Whole, Kernels::Amx(_) | Kernels::Avx512(_) | Kernels::Avx2(_)) => {
                 layout::limbs(row, out);
             }
             _ => out[..row.len()].copy_from_slice(row),
@@ -132,10 +133,10 @@ impl Words {
     /// Row `i`.
     fn get(&self, i: usize, row: &mut [u32]) {
         let words = &self.words[self.place(i)];
-        match (self.encoding, self.backend) {
+        match (self.encoding, self.kernels) {
             (Encoding::Rounded { shift }, _) => layout::from_rounded(words, shift, row),
             #[cfg(target_arch = "x86_64")]
-            (Encoding::Whole, Backend::Amx(_) | Backend::Avx512(_) | Backend::Avx2(_)) => {
+            (Encoding::Whole, Kernels::Amx(_) | Kernels::Avx512(_) | Kernels::Avx2(_)) => {
                 layout::from_limbs(words, row);
             }
             _ => row.copy_from_slice(&words[..row.len()]),
@@ -181,7 +182,7 @@ impl Words {
         }
         let old = self.rows;
         *self = Self::laid_out(
-            self.backend,
+            self.kernels,
             Encoding::Whole,
             rows,
             self.columns,
@@ -210,20 +211,20 @@ impl Words {
             return;
         }
         let s = &*s.entries;
-        match self.backend {
-            Backend::Portable => portable::mul_small(words, self.encoding, s, stride, out),
+        match self.kernels {
+            Kernels::Portable => portable::mul_small(words, self.encoding, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2(token) => avx2::mul_small(token, words, self.encoding, s, stride, out),
+            Kernels::Avx2(token) => avx2::mul_small(token, words, self.encoding, s, stride, out),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512(token) => {
+            Kernels::Avx512(token) => {
                 avx512::mul_small(token, words, self.encoding, s, stride, out);
             }
             #[cfg(target_arch = "x86_64")]
-            Backend::Amx(token) => {
+            Kernels::Amx(token) => {
                 avx512::mul_small(token.vnni(), words, self.encoding, s, stride, out);
             }
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon(token) => neon::mul_small(token, words, self.encoding, s, stride, out),
+            Kernels::Neon(token) => neon::mul_small(token, words, self.encoding, s, stride, out),
         }
     }
 }

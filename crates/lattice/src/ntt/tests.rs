@@ -24,8 +24,8 @@ fn plans() -> Vec<Plan> {
         let mut n = 16;
         while n <= longest {
             let plan = Plan::new(n, modulus).unwrap();
-            plans.extend(Backend::all().into_iter().map(|backend| Plan {
-                backend,
+            plans.extend(Backend::available().map(|backend| Plan {
+                kernels: Kernels::of(backend),
                 ..plan.clone()
             }));
             n *= 2;

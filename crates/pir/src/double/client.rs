@@ -75,7 +75,7 @@ impl Client {
     /// # Errors
     /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the hint is for other parameters.
     pub fn new(params: &Params, seed: &Seed, hint: &Hint) -> Result<Self, Error> {
-        Self::new_on(Backend::detect(), params, seed, hint)
+        Self::new_on(Backend::detect_with_tiles(), params, seed, hint)
     }
 
     /// [`Self::new`] on a backend of the caller's choice.

@@ -35,7 +35,7 @@ impl Server {
     /// [`Error::SchemeMismatch`], or [`Error::ParamsMismatch`] if the database was laid out for other
     /// parameters.
     pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
-        Self::setup_on(Backend::detect(), database, params, seed)
+        Self::setup_on(Backend::detect_with_tiles(), database, params, seed)
     }
 
     /// [`Self::setup`] on a backend of the caller's choice.

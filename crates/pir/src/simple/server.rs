@@ -28,7 +28,7 @@ impl Server {
     /// # Errors
     /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
     pub fn setup(database: Database, params: &Params, seed: &Seed) -> Result<(Self, Hint), Error> {
-        Self::setup_on(Backend::detect(), database, params, seed)
+        Self::setup_on(Backend::detect_with_tiles(), database, params, seed)
     }
 
     /// A server for a database whose hint was computed before, under the same seed.
@@ -36,7 +36,7 @@ impl Server {
     /// # Errors
     /// Those of [`Self::setup`].
     pub fn new(database: Database, params: &Params, seed: &Seed) -> Result<Self, Error> {
-        Self::new_on(Backend::detect(), database, params, seed)
+        Self::new_on(Backend::detect_with_tiles(), database, params, seed)
     }
 
     fn new_on(
