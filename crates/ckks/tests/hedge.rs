@@ -1,8 +1,8 @@
 //! A generator that repeats itself: different queries share no secret, the same query is the same message.
 
 use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
-use sordino_ckks::{column, dot, slot};
+use rand_core::{Rng, SeedableRng};
+use sordino_ckks::{Seed, column, dot, slot};
 
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([5; 32])
@@ -65,4 +65,69 @@ fn slot_ciphertexts_and_keys_share_neither_error_nor_uniform_half() {
     let key = |rotation| secret.galois_key(&mut rng(), rotation).to_bytes();
     assert!(agreement(64, &key(1), &key(2)) < 0.05);
     assert_eq!(key(1), key(1));
+}
+
+/// A copy of the generator may make a secret of the bytes that it gives here.
+#[test]
+fn no_message_shows_bytes_of_the_generator() {
+    let mut stream = [0; 4096];
+    rng().fill_bytes(&mut stream);
+    let shows = |message: &[u8]| {
+        let mut windows = message.windows(8);
+        windows.any(|window| stream.chunks_exact(8).any(|bytes| bytes == window))
+    };
+    assert!(shows(&stream[100..200]));
+
+    let row = dot::Params::rlwe_2048_50();
+    let (_, query) = dot::encrypt(&mut rng(), &row, &[0.5, 0.1]).unwrap();
+    assert!(!shows(&query.to_bytes()));
+    let column = column::Client::empty(&column::Params::real_t4(), [1; 32], 2).unwrap();
+    let (_, query) = column.encrypt(&mut rng(), &[0.5, 0.1]).unwrap();
+    assert!(!shows(&query.to_bytes()));
+    let params = slot::Params::slots_2048();
+    let secret = slot::SecretKey::generate(&mut rng(), &params);
+    assert!(!shows(&secret.galois_key(&mut rng(), 1).to_bytes()));
+    let plaintext = slot::Encoder::new(&params).encode(&[0.5]).unwrap();
+    let ciphertext = secret.encrypt(&mut rng(), &plaintext).unwrap();
+    assert!(!shows(&ciphertext.to_bytes()));
+    assert!(!shows(&Seed::random(&mut rng()).0));
+}
+
+/// Samples of one secret and one error under two public polynomials give the secret away. Seeds that begin alike
+/// have one epoch.
+#[test]
+fn the_same_query_under_other_polynomials_has_another_secret() {
+    let params = column::Params::real_t4();
+    let query = [0.6, 0.8, 0.0, 0.0];
+    let parties = |last: u8| {
+        let mut seed = [1; 32];
+        seed[31] = last;
+        let (database, hint) = column::Database::encode(&params, seed, &query, 4).unwrap();
+        let client = column::Client::new(&params, seed, 4, 1, &hint).unwrap();
+        let (secret, query) = client.encrypt(&mut rng(), &query).unwrap();
+        (client, secret, database.score(&query).unwrap())
+    };
+    let ((client, own, reply), (_, other, _)) = (parties(1), parties(2));
+    let score = |secret| client.decrypt(secret, &reply).unwrap()[0];
+    assert!((score(own) - 1.0).abs() < 1e-3);
+    // Noise over a window of 2.05.
+    assert!((score(other) - 1.0).abs() > 1e-3);
+}
+
+#[test]
+fn the_same_plaintext_under_another_secret_has_another_uniform_half() {
+    let params = slot::Params::slots_2048();
+    let plaintext = slot::Encoder::new(&params).encode(&[0.5]).unwrap();
+    let messages = [1, 2].map(|seed| {
+        let secret = slot::SecretKey::generate(&mut ChaCha20Rng::from_seed([seed; 32]), &params);
+        let ciphertext = secret.encrypt(&mut rng(), &plaintext).unwrap();
+        let key = secret.galois_key(&mut rng(), 1);
+        [ciphertext.to_bytes(), key.to_bytes()]
+    });
+    let [[ciphertext, key], [other_ciphertext, other_key]] = &messages;
+    // The seed is at the end of a ciphertext, and behind head and primes, 32 bytes, of a key.
+    let seed = ciphertext.len() - 32;
+    assert_ne!(ciphertext[seed..], other_ciphertext[seed..]);
+    assert_eq!(key[..32], other_key[..32]);
+    assert_ne!(key[32..64], other_key[32..64]);
 }

@@ -2,6 +2,8 @@
 
 use rand_core::CryptoRng;
 
+use crate::sample::hedge::Hedge;
+
 /// The 32 bytes that public randomness is expanded from: `A` of LWE, `a` of RLWE. Not a secret; it must
 /// be random, or derived from a value that neither party could choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,10 +11,12 @@ pub struct Seed(pub [u8; 32]);
 
 impl Seed {
     /// A random seed.
+    ///
+    /// # Security
+    /// It is a hash of 32 bytes of `rng` and not these bytes: a seed is shown to everyone, and where a generator
+    /// repeats itself (a machine restored from a snapshot, a `fork`) the same bytes may be a secret's.
     pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let mut seed = [0; 32];
-        rng.fill_bytes(&mut seed);
-        Self(seed)
+        Self(Hedge::new(rng, "sordino public seed").seeds::<1>()[0])
     }
 }
 

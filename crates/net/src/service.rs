@@ -10,7 +10,7 @@ use sordino_search::Server;
 use crate::batcher::Batcher;
 use crate::door::Door;
 use crate::metrics::Metrics;
-use crate::signature::ADDED_LEN;
+use crate::signature::{ADDED_LEN, shown};
 use crate::verifier::{self, Claimed, KnownKeys, Verifier};
 use crate::{Access, Error, Limits, Refusal};
 
@@ -37,8 +37,7 @@ impl Service {
                 verifier: verifier(keys, &limits, &metrics)?,
             }),
         };
-        let mut instance = [0; 32];
-        rand::Rng::fill_bytes(&mut rand::rng(), &mut instance);
+        let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
             index: RwLock::new(Arc::new(server)),
             instance,

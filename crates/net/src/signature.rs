@@ -70,7 +70,7 @@ impl ClientKey {
     /// Signs that this client asks this of this run of the server, now.
     pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
         let mut nonce = [0; 16];
-        rand::Rng::fill_bytes(&mut rand::rng(), &mut nonce);
+        nonce.copy_from_slice(&shown(&mut rand::rng(), message)[..16]);
         let key = self.public.id();
         let statement = statement(instance, &key, time, &nonce, message);
         let signature = self
@@ -139,6 +139,14 @@ impl fmt::Debug for ClientPublicKey {
             .field(&id.as_str())
             .finish()
     }
+}
+
+/// 32 random bytes to be shown, drawn `about` something: a hash and not the generator's own. Where a generator
+/// goes on twice from one state (a `fork`, a restored machine) the same bytes may key a secret query.
+pub(crate) fn shown<R: CryptoRng + ?Sized>(rng: &mut R, about: &[u8]) -> [u8; 32] {
+    let mut key = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *key);
+    *blake3::keyed_hash(&key, about).as_bytes()
 }
 
 /// The bytes that are signed.
@@ -215,8 +223,8 @@ pub(crate) fn now() -> u64 {
 mod tests {
     use super::*;
     use prost::Message;
-    use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
 
     #[test]
     fn a_key_is_its_seed_and_prints_nothing_secret() {
@@ -236,6 +244,15 @@ mod tests {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         assert!(!debug.contains(&seed));
+    }
+
+    #[test]
+    fn a_generator_is_not_shown() {
+        let rng = || StdRng::seed_from_u64(1);
+        let mut bytes = [0; 32];
+        rng().fill_bytes(&mut bytes);
+        assert_ne!(shown(&mut rng(), b"message"), bytes);
+        assert_ne!(shown(&mut rng(), b"message"), shown(&mut rng(), b"other"));
     }
 
     #[test]

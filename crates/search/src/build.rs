@@ -2,6 +2,7 @@
 //! the same in a directory and can change it afterwards.
 
 use rand_core::CryptoRng;
+use sordino_pir::Seed;
 
 use crate::base::Base;
 use crate::code::Codec;
@@ -328,10 +329,9 @@ pub(crate) fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
     keys.content_id(&[0; 32], "index", &first, std::iter::empty())
 }
 
-pub(crate) fn random<const LEN: usize, R: CryptoRng + ?Sized>(rng: &mut R) -> [u8; LEN] {
-    let mut bytes = [0; LEN];
-    rng.fill_bytes(&mut bytes);
-    bytes
+/// A random seed, to be shown to everyone.
+pub(crate) fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> [u8; 32] {
+    Seed::random(rng).0
 }
 
 #[cfg(test)]

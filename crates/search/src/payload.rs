@@ -241,14 +241,13 @@ impl Scribe<'_> {
 
         let mut hint = None;
         if let Some(params) = cheapest(ids.len(), class, k)? {
-            let mut seed = [0; 32];
-            rng.fill_bytes(&mut seed);
+            let seed = Seed::random(rng);
             let database = Database::from_slice(&params, &records)?;
-            let (_, made) = simple::Server::setup(database, &params, &Seed(seed))?;
+            let (_, made) = simple::Server::setup(database, &params, &seed)?;
             let made = made.to_bytes();
             written.fetch = Fetch::Pir {
                 per_column: number(params.per_column()),
-                seed,
+                seed: seed.0,
                 hint: digest(&made),
             };
             hint = Some(made);

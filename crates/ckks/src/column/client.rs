@@ -22,6 +22,8 @@ pub struct Client {
     shape: Shape,
     /// The state of the database that the hint is about.
     state: State,
+    /// What `a` expands from. The epoch of `state` is only its beginning.
+    seed: [u8; 32],
     /// `a_l`, one after the other.
     a: Aligned<u64>,
     /// `H_j`, one after the other, mod the 50-bit prime whatever `q`: the product with a secret is an
@@ -73,6 +75,7 @@ impl Client {
             params: *params,
             shape,
             state: State::new(&seed, 0),
+            seed,
             a,
             hint: Vec::new(),
         })

@@ -85,18 +85,17 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     wire::check_dim(dim)?;
     params.check_norms(query, dim)?;
     let shape = Shape::new(dim, 0);
-    let mut seed = [0; 32];
-    rng.fill_bytes(&mut seed);
-    let secret_seed = Hedge::new(rng, "sordino-ckks dot query")
+    // The public one is no bytes of the generator either: a copy of that may make a secret of them.
+    let seeds = Hedge::new(rng, "sordino-ckks dot query")
         .field(&[params.id()])
-        .field(&seed)
         .words(query, |x| u64::from(x.to_bits()).to_le_bytes())
-        .seeds::<1>();
+        .seeds::<2>();
+    let (seed, secret_seed) = (seeds[0], &seeds[1]);
 
     let mut coefficients = Aligned::new(N);
-    ternary::fill(&mut Stream::new(&secret_seed[0], SECRET), &mut coefficients);
+    ternary::fill(&mut Stream::new(secret_seed, SECRET), &mut coefficients);
     let s = Zeroizing::new(Poly::from_signed(&coefficients, plan()).into_ntt(plan()));
-    let mut errors = Stream::new(&secret_seed[0], ERRORS);
+    let mut errors = Stream::new(secret_seed, ERRORS);
     let mut e = Zeroizing::new(Aligned::new(N));
 
     let modulus = plan().modulus();

@@ -21,6 +21,8 @@ pub struct SecretKey {
     params: Params,
     /// `s` modulo each prime, `P` last, in NTT form.
     limbs: Aligned<u64>,
+    /// Stands for `s` in the seeds of samples.
+    tag: [u8; 32],
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -65,10 +67,9 @@ impl SecretKey {
     #[must_use]
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R, params: &Params) -> Self {
         let n = params.degree();
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut());
+        let seeds = Hedge::new(rng, "sordino-ckks slot secret").seeds::<2>();
         let mut coefficients = Zeroizing::new(Aligned::new(n));
-        ternary::fill(&mut Stream::new(&seed, 0), &mut coefficients);
+        ternary::fill(&mut Stream::new(&seeds[0], 0), &mut coefficients);
         let mut limbs = Aligned::new(params.all_plans().len() * n);
         for (limb, plan) in limbs.chunks_exact_mut(n).zip(params.all_plans()) {
             add_signed(plan.modulus(), limb, &coefficients);
@@ -77,6 +78,7 @@ impl SecretKey {
         Self {
             params: params.clone(),
             limbs,
+            tag: seeds[1],
         }
     }
 
@@ -86,9 +88,9 @@ impl SecretKey {
     /// [`Error::Mismatch`] if the plaintext belongs to another parameter set.
     ///
     /// # Security
-    /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext, so that different
-    /// plaintexts share neither even if `rng` repeats itself, as generators do in a machine restored from a
-    /// snapshot or after a `fork`.
+    /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext and the secret, so that
+    /// different plaintexts, and different secrets, share neither even if `rng` repeats itself, as generators do in
+    /// a machine restored from a snapshot or after a `fork`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -179,14 +181,15 @@ impl SecretKey {
     }
 
     /// `(e - a s, a)` modulo the first primes. What is encrypted is in `hedge`: under this one secret a repeated
-    /// `a` would show the difference of two plaintexts, or of two rotations of the secret.
+    /// `a` would show the difference of two plaintexts, or of two rotations of the secret. The secret is added: of
+    /// two secrets it would show the difference.
     fn sample(&self, hedge: Hedge, plans: &[Plan]) -> Digit {
         let n = self.n();
         let primes: Vec<u8> = plans
             .iter()
             .flat_map(|plan| plan.modulus().q().to_le_bytes())
             .collect();
-        let seeds = hedge.field(&primes).seeds::<2>();
+        let seeds = hedge.field(&primes).field(&self.tag).seeds::<2>();
         let (public, seed) = (seeds[0], &seeds[1]);
         let mut e = Zeroizing::new(Aligned::new(n));
         cbd::fill(&mut Stream::new(seed, 0), &mut e);

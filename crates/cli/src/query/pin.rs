@@ -53,24 +53,29 @@ pub(super) struct PinFile {
 impl PinFile {
     /// Reads a pin file; there need not be one yet.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let seen = Self::stored(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, seen })
+    }
+
+    /// What a pin file holds, if there is one.
+    fn stored(path: &Path) -> Result<Option<Pin>, Error> {
         let mut text = String::new();
-        let seen = match File::open(path) {
+        match File::open(path) {
             Ok(file) => {
                 let read = file.take(MAX_FILE).read_to_string(&mut text);
                 read.map_err(Error::at(path))?;
                 let line: Option<Line> = serde_json::from_str(&text).ok();
                 let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                Some(pin.ok_or_else(|| Error::KeyFile {
+                pin.map(Some).ok_or_else(|| Error::KeyFile {
                     path: path.to_owned(),
                     why: "not a pin file: look at it, and remove it to trust the server anew",
-                })?)
+                })
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::at(path)(error)),
-        };
-        let path = path.to_owned();
-        Ok(Self { path, seen })
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::at(path)(error)),
+        }
     }
 
     /// The newest version seen, if any.
@@ -78,12 +83,16 @@ impl PinFile {
         self.seen.as_ref()
     }
 
-    /// Remembers what a client has followed the index to.
+    /// Remembers what a client has followed the index to, unless another process has seen a newer version
+    /// meanwhile: one that began earlier and ends later must not take the others back.
     pub(super) fn remember(&mut self, new: Pin) -> Result<(), Error> {
         if self.seen == Some(new) {
             return Ok(());
         }
-        self.write(&Line::of(&new))?;
+        let newer = |stored: &Pin| stored.index == new.index && stored.version >= new.version;
+        if Self::stored(&self.path)?.is_none_or(|stored| !newer(&stored)) {
+            self.write(&Line::of(&new))?;
+        }
         self.seen = Some(new);
         Ok(())
     }
@@ -125,6 +134,24 @@ mod tests {
             file = PinFile::read(&path).unwrap();
             assert_eq!(file.seen(), Some(&pin));
         }
+    }
+
+    #[test]
+    fn a_command_that_ends_late_does_not_go_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pin");
+        let pin = |version| Pin {
+            index: [0xab; 16],
+            version,
+            manifest: [7; 32],
+        };
+        PinFile::read(&path).unwrap().remember(pin(3)).unwrap();
+        let (mut early, mut late) = (PinFile::read(&path).unwrap(), PinFile::read(&path).unwrap());
+        late.remember(pin(6)).unwrap();
+        early.remember(pin(5)).unwrap();
+        assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(6)));
+        early.remember(pin(7)).unwrap();
+        assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(7)));
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //! BLAKE3, whose input is everything that the query says: from one state, different queries have
 //! independent secrets, and only the same query comes out the same, which shows that it is the same and
 //! nothing else.
+//!
+//! Bytes of a generator are never shown, not even as the seed of something public: a copy of the generator
+//! may take the same bytes for the key of a secret. Public seeds are outputs of the hash, too.
 
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};

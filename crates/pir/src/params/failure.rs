@@ -5,7 +5,9 @@ use sordino_lattice::noise;
 use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Scheme};
 
 impl Params {
-    /// `log2` of the probability that a recovered record is wrong, for the worst database.
+    /// `log2` of the probability that a recovered record is wrong, for the worst database. It is over the seed,
+    /// too, so that the database must not be chosen to fit one: no way is known to do harm by that, but no bound
+    /// is derived for it either.
     ///
     /// A digit's noise is `D_i (e + f)` with `f` the rounding errors of the query, plus what rounding the
     /// answer adds (at most `2^19`, taken off the radius), minus `r s` with `r` what rounding a row of the hint

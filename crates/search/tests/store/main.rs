@@ -5,6 +5,7 @@
 mod bed;
 mod changes;
 mod folders;
+mod nonces;
 mod observer;
 mod owner;
 mod pins;

@@ -98,7 +98,7 @@ impl Client {
         let modulus = plan.modulus();
         let seed = Hedge::new(rng, "sordino-ckks column query")
             .field(&[self.params.id()])
-            .field(&self.state.epoch().to_le_bytes())
+            .field(&self.seed)
             .words(coordinates, bytes)
             .seeds::<1>();
         let mut coefficients = Aligned::new(N);
