@@ -4,11 +4,11 @@ mod bits;
 pub mod column;
 pub mod dot;
 mod error;
+mod file;
 mod planes;
 pub mod precision;
 mod rounding;
 pub mod slot;
-mod store;
 mod wire;
 
 pub use error::Error;

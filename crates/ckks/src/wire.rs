@@ -3,9 +3,6 @@
 //! All integers are little-endian and of fixed width. The shape fixes the length of the body, so a
 //! body of any other length is refused before anything is allocated for it.
 
-use bincode::config;
-use serde::{Deserialize, Serialize};
-
 use crate::Error;
 
 const MAGIC: [u8; 4] = *b"SCKS";
@@ -36,7 +33,8 @@ pub(crate) enum Kind {
     GaloisKey = 10,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The fields of a head, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     magic: [u8; 4],
     version: u8,
@@ -77,21 +75,34 @@ impl Head {
     /// Starts a message: the head, with room for a body of `body` bytes.
     pub(crate) fn begin(&self, body: usize) -> Vec<u8> {
         let mut message = Vec::with_capacity(HEAD_LEN + body);
-        bincode::serde::encode_into_std_write(self, &mut message, bincode_config())
-            .expect("a fixed-size head into a vector");
+        message.extend_from_slice(&self.magic);
+        message.extend_from_slice(&[self.version, self.kind, self.set, self.reserved]);
+        message.extend_from_slice(&self.dim.to_le_bytes());
+        message.extend_from_slice(&self.count.to_le_bytes());
         message
+    }
+
+    fn from_bytes(bytes: &[u8; HEAD_LEN]) -> Self {
+        let &[a, b, c, d, version, kind, set, reserved, ..] = bytes;
+        let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        Self {
+            magic: [a, b, c, d],
+            version,
+            kind,
+            set,
+            reserved,
+            dim: number(8),
+            count: number(12),
+        }
     }
 
     /// Splits a message of `kind` into its head and its body.
     pub(crate) fn split(kind: Kind, message: &[u8]) -> Result<(Self, &[u8]), Error> {
-        let (head, body) = message
-            .split_at_checked(HEAD_LEN)
-            .ok_or(Error::MessageLength {
-                found: message.len(),
-                expected: HEAD_LEN,
-            })?;
-        let (head, _): (Self, usize) =
-            bincode::serde::decode_from_slice(head, bincode_config()).map_err(|_| Error::Kind)?;
+        let (head, body) = message.split_first_chunk().ok_or(Error::MessageLength {
+            found: message.len(),
+            expected: HEAD_LEN,
+        })?;
+        let head = Self::from_bytes(head);
         if head.magic != MAGIC || head.kind != kind as u8 || head.reserved != 0 {
             return Err(Error::Kind);
         }
@@ -159,11 +170,4 @@ pub(crate) fn check_same(what: &'static str, found: usize, expected: usize) -> R
         found,
         expected,
     })
-}
-
-fn bincode_config() -> impl config::Config {
-    config::standard()
-        .with_little_endian()
-        .with_fixed_int_encoding()
-        .with_limit::<HEAD_LEN>()
 }

@@ -10,6 +10,7 @@ pub mod ring;
 pub mod rounding;
 pub mod sample;
 mod seed;
+pub mod store;
 pub mod threads;
 
 pub use modulus::Modulus;

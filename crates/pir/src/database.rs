@@ -1,15 +1,11 @@
 //! The database as a matrix of centred digits, ready to be scanned.
 
 use sordino_lattice::matrix::{Digits, LANES, stride};
+use sordino_lattice::store::{Changed, Store};
 
 use crate::{Error, Params};
 
 mod file;
-#[cfg(feature = "mmap")]
-mod mapped;
-mod store;
-
-use store::Store;
 
 /// The difference between a byte of a record and its digit: the digit of byte `b` is `b - 128`, whose two's
 /// complement is `b ^ 0x80`.
@@ -181,8 +177,10 @@ impl Database {
     /// # Errors
     /// [`Error::Length`] if the file that it is mapped from has changed its length.
     pub(crate) fn digits(&self) -> Result<Digits<'_>, Error> {
-        self.matrix.store.check()?;
-        Ok(self.matrix.digits())
+        match self.matrix.store.changed()? {
+            None => Ok(self.matrix.digits()),
+            Some(Changed { found, expected }) => Err(Error::Length { found, expected }),
+        }
     }
 
     /// Makes room for the records of `to`, a layout that only differs by having more of them.

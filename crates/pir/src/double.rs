@@ -25,13 +25,19 @@
 //! would be the answer of SimplePIR, which this scheme is there to avoid.
 
 mod client;
-mod message;
 mod server;
 mod update;
 
 pub use client::{Client, Prepared, Secret};
-pub use message::{Answer, Hint, Query};
 pub use server::Server;
 pub use update::Update;
 
 pub use crate::change::Change;
+use crate::message::{self, DoublePir};
+
+/// The hint of DoublePIR.
+pub type Hint = message::Hint<DoublePir>;
+/// A query of DoublePIR.
+pub type Query = message::Query<DoublePir>;
+/// An answer of DoublePIR.
+pub type Answer = message::Answer<DoublePir>;

@@ -7,6 +7,7 @@ pub mod double;
 mod error;
 mod layout;
 mod lwe;
+pub mod message;
 pub mod params;
 pub mod plan;
 mod secret;

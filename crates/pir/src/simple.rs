@@ -10,15 +10,23 @@
 //! A server of a public database needs no secret; a client needs `H` once for each version.
 
 mod client;
-mod message;
 #[cfg(test)]
 mod noise;
+mod raw;
 mod server;
 mod update;
 
 pub use client::{Client, Prepared, Record, Secret};
-pub use message::{Answer, Hint, Query, RawAnswer};
+pub use raw::RawAnswer;
 pub use server::Server;
 pub use update::Update;
 
 pub use crate::change::Change;
+use crate::message::{self, SimplePir};
+
+/// The hint of SimplePIR.
+pub type Hint = message::Hint<SimplePir>;
+/// A query of SimplePIR.
+pub type Query = message::Query<SimplePir>;
+/// An answer of SimplePIR.
+pub type Answer = message::Answer<SimplePir>;

@@ -126,7 +126,7 @@ impl Checker {
         let mut c_v = vec![0; ROWS];
         let v = Vector::new(self.backend, &answer.words);
         self.c.digits().mul_vec(&v, &mut c_v);
-        let z_u = Secrets::from_words(&query.b).product(&self.z);
+        let z_u = Secrets::from_words(query.first()).product(&self.z);
         let differences = c_v.iter().zip(z_u);
         let difference = differences.fold(0, |all, (c_v, z_u)| all | (c_v ^ z_u));
         if difference == 0 {

@@ -13,18 +13,11 @@
 //! Integers are little-endian. Decoding allocates nothing before the length of the message has been
 //! compared with what its parameters ask for.
 
-use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
-use serde::{Deserialize, Serialize};
-
 use crate::params::{HEADER_LEN, Scheme, Set};
 use crate::{Error, Params};
 
 const MAGIC: [u8; 4] = *b"SPIR";
 const FORMAT: u16 = 1;
-const CONFIG: Configuration<LittleEndian, Fixint, Limit<HEADER_LEN>> = bincode::config::standard()
-    .with_little_endian()
-    .with_fixed_int_encoding()
-    .with_limit::<HEADER_LEN>();
 
 /// The kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +36,30 @@ pub(crate) enum Kind {
     Database = 11,
 }
 
-#[derive(Serialize, Deserialize)]
+impl Kind {
+    pub(crate) const fn hint(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Simple => Self::SimpleHint,
+            Scheme::Double => Self::DoubleHint,
+        }
+    }
+
+    pub(crate) const fn query(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Simple => Self::SimpleQuery,
+            Scheme::Double => Self::DoubleQuery,
+        }
+    }
+
+    pub(crate) const fn answer(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Simple => Self::SimpleAnswer,
+            Scheme::Double => Self::DoubleAnswer,
+        }
+    }
+}
+
+/// The fields of a header, in their order.
 struct Header {
     magic: [u8; 4],
     format: u16,
@@ -54,6 +70,44 @@ struct Header {
     per_column: u64,
     version: u64,
     length: u64,
+}
+
+impl Header {
+    fn to_bytes(&self) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
+        let (head, numbers) = bytes.split_at_mut(8);
+        head[..4].copy_from_slice(&self.magic);
+        head[4..6].copy_from_slice(&self.format.to_le_bytes());
+        head[6] = self.kind;
+        head[7] = self.set;
+        let fields = [
+            self.records,
+            self.record_len,
+            self.per_column,
+            self.version,
+            self.length,
+        ];
+        for (bytes, field) in numbers.as_chunks_mut().0.iter_mut().zip(fields) {
+            *bytes = field.to_le_bytes();
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; HEADER_LEN]) -> Self {
+        let &[a, b, c, d, format_low, format_high, kind, set, ..] = bytes;
+        let number = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * i + k]));
+        Self {
+            magic: [a, b, c, d],
+            format: u16::from_le_bytes([format_low, format_high]),
+            kind,
+            set,
+            records: number(1),
+            record_len: number(2),
+            per_column: number(3),
+            version: number(4),
+            length: number(5),
+        }
+    }
 }
 
 /// A message of `length` payload bytes, which `write` appends.
@@ -75,10 +129,8 @@ pub(crate) fn encode(
         version,
         length: length as u64,
     };
-    let mut bytes = vec![0; HEADER_LEN];
-    let written = bincode::serde::encode_into_slice(&header, &mut bytes, CONFIG);
-    debug_assert!(matches!(written, Ok(HEADER_LEN)));
-    bytes.reserve_exact(length);
+    let mut bytes = Vec::with_capacity(HEADER_LEN + length);
+    bytes.extend_from_slice(&header.to_bytes());
     write(&mut bytes);
     debug_assert_eq!(bytes.len(), HEADER_LEN + length);
     bytes
@@ -86,12 +138,11 @@ pub(crate) fn encode(
 
 /// The parameters, version and payload of a message of `kind`.
 pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), Error> {
-    let (head, payload) = bytes.split_at_checked(HEADER_LEN).ok_or(Error::Length {
+    let (head, payload) = bytes.split_first_chunk().ok_or(Error::Length {
         found: bytes.len(),
         expected: HEADER_LEN,
     })?;
-    let (header, _) = bincode::serde::decode_from_slice::<Header, _>(head, CONFIG)
-        .map_err(|_| Error::Header("not a header"))?;
+    let header = Header::from_bytes(head);
     if header.magic != MAGIC {
         let found = header.magic;
         return Err(Error::Magic { found });

@@ -6,6 +6,7 @@ mod score;
 mod update;
 
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::hint::Hint;
@@ -14,7 +15,6 @@ use super::params::Params;
 use super::shape::Shape;
 use super::state::State;
 use crate::dot::N;
-use crate::store::Store;
 
 /// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
 pub struct Database {

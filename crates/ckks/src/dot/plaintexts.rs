@@ -3,12 +3,13 @@
 mod file;
 
 use sordino_lattice::aligned::Aligned;
+use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::params::{N, Params, Shape, plan};
 use super::query::Query;
 use super::reply::Reply;
-use crate::store::Store;
+use crate::file::check_unchanged;
 use crate::{Error, planes, wire};
 
 /// Vectors encoded for scoring: `ceil(K / floor(N / d))` packs in NTT form, 8 bytes a coefficient.
@@ -158,7 +159,7 @@ impl Plaintexts {
 
     /// Fills in the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
-        self.polys.check()?;
+        check_unchanged(&self.polys)?;
         for query in queries {
             query.check(&self.params, self.shape.dim)?;
         }

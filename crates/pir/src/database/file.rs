@@ -1,36 +1,36 @@
-//! Databases in files: 4096 bytes of header, then the matrix as it is scanned.
+//! Databases in files: a page of header, then the matrix as it is scanned.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use sordino_lattice::matrix::stride;
+#[cfg(feature = "mmap")]
+use sordino_lattice::store::Mapped;
+use sordino_lattice::store::{self, OFFSET};
 
 use super::{Database, Matrix};
 use crate::params::HEADER_LEN;
 use crate::wire::Kind;
 use crate::{Error, Params};
 
-/// Where the matrix starts: on a page, whatever the page's size is on common systems.
-pub(super) const OFFSET: usize = 4096;
-
-pub(super) fn check_len(file: &File, expected: usize) -> Result<(), Error> {
-    let found = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    if found == expected {
-        return Ok(());
-    }
-    Err(Error::Length { found, expected })
-}
-
 /// The layout that a file's header gives, once the file is as long as that layout asks for.
-pub(super) fn open(path: &Path) -> Result<(File, Params), Error> {
+fn open(path: &Path) -> Result<(File, Params), Error> {
     let mut file = File::open(path)?;
     let mut header = [0; OFFSET];
     file.read_exact(&mut header)?;
     let params = Params::from_header(Kind::Database, &header[..HEADER_LEN])?;
-    let len = params.rows() * stride(params.columns());
-    check_len(&file, OFFSET + len)?;
-    Ok((file, params))
+    let found = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let expected = file_len(&params);
+    if found == expected {
+        return Ok((file, params));
+    }
+    Err(Error::Length { found, expected })
+}
+
+/// The length of the file of a database.
+fn file_len(params: &Params) -> usize {
+    OFFSET + params.rows() * stride(params.columns())
 }
 
 impl Database {
@@ -40,14 +40,12 @@ impl Database {
     /// # Errors
     /// [`Error::Io`], also if the file exists.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
-        let mut file = BufWriter::new(File::create_new(path)?);
         let mut header = self.params.to_header(Kind::Database);
         header.resize(OFFSET, 0);
-        file.write_all(&header)?;
-        file.write_all(self.matrix.bytes())?;
-        file.into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?
-            .sync_all()?;
+        store::write_new(path, |file| {
+            file.write_all(&header)?;
+            file.write_all(self.matrix.bytes())
+        })?;
         Ok(())
     }
 
@@ -59,6 +57,34 @@ impl Database {
         let (mut file, params) = open(path)?;
         let mut matrix = Matrix::zeroed(params.rows(), params.columns());
         file.read_exact(matrix.bytes_mut())?;
+        Ok(Self { params, matrix })
+    }
+
+    /// A database that is scanned where it lies in the file: nothing is read before it is needed, and
+    /// processes share one copy in memory.
+    ///
+    /// # Errors
+    /// Those of [`Self::read_file`]. If the file's length has changed, every later scan is refused with
+    /// [`Error::Length`].
+    ///
+    /// # Safety
+    /// Nobody may write to the file or shorten it while the database is in use. The length is
+    /// checked before every scan, which cannot see a change in the middle of one.
+    #[cfg(feature = "mmap")]
+    #[expect(unsafe_code, reason = "the caller's promise is passed on")]
+    pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
+        let (file, params) = open(path)?;
+        // SAFETY: the caller keeps the file as it is.
+        let mapped = unsafe { Mapped::new(file)? };
+        let (found, expected) = (mapped.bytes().len(), file_len(&params));
+        if found != expected {
+            return Err(Error::Length { found, expected });
+        }
+        let matrix = Matrix {
+            rows: params.rows(),
+            columns: params.columns(),
+            store: mapped.into(),
+        };
         Ok(Self { params, matrix })
     }
 }

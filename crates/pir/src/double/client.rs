@@ -1,5 +1,7 @@
 //! The client: two masked unit vectors up, one record of few bytes down.
 
+use std::marker::PhantomData;
+
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, Words};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -219,11 +221,13 @@ impl Client {
         add_unit(&mut prepared.second, slot);
         lwe::round_query(&mut prepared.first, self.params.query_bits());
         lwe::round_query(&mut prepared.second, self.params.query_bits());
+        let mut words = std::mem::take(&mut prepared.first);
+        words.extend_from_slice(&prepared.second);
         let query = Query {
             params: self.params,
             version: self.version,
-            first: std::mem::take(&mut prepared.first),
-            second: std::mem::take(&mut prepared.second),
+            words,
+            protocol: PhantomData,
         };
         let secret = Secret {
             s1: std::mem::replace(&mut prepared.secret.s1, Secrets::none()),

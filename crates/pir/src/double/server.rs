@@ -1,5 +1,7 @@
 //! The server: a scan of the database, then two small products over what came out of it.
 
+use std::marker::PhantomData;
+
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector};
 
 use super::{Answer, Hint, Query};
@@ -80,6 +82,7 @@ impl Server {
             params: self.params,
             version: self.version,
             words,
+            protocol: PhantomData,
         }
     }
 
@@ -101,7 +104,7 @@ impl Server {
     /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         self.check(query)?;
-        let q1 = Vector::new(self.backend, &query.first);
+        let q1 = Vector::new(self.backend, query.first());
         let mut a1 = vec![0; self.params.rows()];
         let digits = self.database.digits()?;
         for_row_chunks(digits, 1, &mut a1, |digits, out| digits.mul_vec(&q1, out));
@@ -114,7 +117,7 @@ impl Server {
     /// Those of [`Self::answer`], for the first query that is refused; then none is answered.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
-        let columns: Vec<_> = queries.iter().map(|query| query.first.as_slice()).collect();
+        let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
         let a1 = lwe::scan(self.backend, self.database.digits()?, &columns);
         let a1 = lwe::columns(&a1, queries.len());
         let answers = a1.iter().zip(queries);
@@ -146,7 +149,7 @@ impl Server {
                 }
             }
         }
-        let q2 = Vector::new(self.backend, &query.second);
+        let q2 = Vector::new(self.backend, query.second());
         let mut h = vec![0; d * KAPPA * n];
         t.digits().mul_panels(&self.a2, &mut h);
         let mut words = vec![0; d * KAPPA * (n + 1)];
@@ -161,6 +164,7 @@ impl Server {
             version: self.version,
             words: words.into_iter().map(round_answer).collect(),
             h: h.into_iter().map(|word| round(word, width)).collect(),
+            protocol: PhantomData,
         })
     }
 }

@@ -2,6 +2,8 @@
 
 mod recover;
 
+use std::marker::PhantomData;
+
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, Words};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -249,7 +251,8 @@ impl Client {
         let query = Query {
             params: self.params,
             version: self.version,
-            b: mask,
+            words: mask,
+            protocol: PhantomData,
         };
         (secret, query)
     }

@@ -1,5 +1,7 @@
 //! The server: one pass over the database for a query, or for many.
 
+use std::marker::PhantomData;
+
 use sordino_lattice::matrix::{Backend, Panels, Vector};
 
 use super::{Answer, Hint, Query, RawAnswer};
@@ -102,6 +104,7 @@ impl Server {
             params: self.params,
             version: self.version,
             words,
+            protocol: PhantomData,
         })
     }
 
@@ -120,7 +123,7 @@ impl Server {
     /// Those of [`Self::answer`].
     pub fn answer_raw(&self, query: &Query) -> Result<RawAnswer, Error> {
         self.check(query)?;
-        let b = Vector::new(self.backend, &query.b);
+        let b = Vector::new(self.backend, query.first());
         let mut words = vec![0; self.params.rows()];
         for_row_chunks(self.database.digits()?, 1, &mut words, |digits, out| {
             digits.mul_vec(&b, out);
@@ -137,7 +140,7 @@ impl Server {
         if let [query] = queries {
             return Ok(vec![self.answer(query)?]);
         }
-        let columns: Vec<_> = queries.iter().map(|query| query.b.as_slice()).collect();
+        let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
         let words = lwe::scan(self.backend, self.database.digits()?, &columns);
         let answers = lwe::columns(&words, queries.len()).into_iter();
         Ok(answers.map(|words| self.raw(words).round()).collect())

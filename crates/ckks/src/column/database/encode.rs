@@ -2,6 +2,7 @@
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
+use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::Database;
@@ -10,7 +11,6 @@ use crate::column::mac::{SLACK, store};
 use crate::column::params::Params;
 use crate::column::shape::Shape;
 use crate::dot::N;
-use crate::store::Store;
 use crate::{Error, Seed};
 
 impl Database {

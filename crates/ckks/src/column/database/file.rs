@@ -1,10 +1,15 @@
 //! The encoded database as bytes and in files: seed and version after the head, then the blocks at 5 or
 //! 7 bytes a coefficient.
 
+#[cfg(feature = "mmap")]
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use sordino_lattice::aligned::Aligned;
+#[cfg(feature = "mmap")]
+use sordino_lattice::store::Mapped;
+use sordino_lattice::store::{OFFSET, Store, write_new};
 use sordino_lattice::threads;
 
 use super::Database;
@@ -13,9 +18,7 @@ use crate::column::mac::{SLACK, take};
 use crate::column::params::Params;
 use crate::column::shape::Shape;
 use crate::dot::N;
-#[cfg(feature = "mmap")]
-use crate::store::Mapped;
-use crate::store::{self, Store};
+use crate::file;
 use crate::wire::{Head, Kind};
 
 /// Bytes of the seed and of the version.
@@ -46,7 +49,7 @@ impl Database {
         fields[..SEED_LEN].copy_from_slice(&self.seed);
         fields[SEED_LEN..].copy_from_slice(&self.version.to_le_bytes());
         let values = &self.blocks.bytes()[..self.encoded_len() + SLACK];
-        store::write(&head, &fields, values, out)
+        file::write(&head, &fields, values, out)
     }
 
     /// Writes the database to a new file.
@@ -54,7 +57,8 @@ impl Database {
     /// # Errors
     /// [`Error::Io`], also if the file exists.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
-        store::write_new(path, |file| self.write_to(file))
+        write_new(path, |file| self.write_to(file))?;
+        Ok(())
     }
 
     /// Reads a database into memory. Its hint is computed anew by [`hint`](Self::hint).
@@ -64,7 +68,7 @@ impl Database {
     /// their shape fixes, or hold a value that is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let contents = Contents::check(bytes)?;
-        let values = &bytes[store::OFFSET..];
+        let values = &bytes[OFFSET..];
         Ok(contents.with(Store::copied(values, values.len())))
     }
 
@@ -82,22 +86,22 @@ impl Database {
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
         // SAFETY: the caller keeps the file as it is.
-        let mapped = unsafe { Mapped::open(path)? };
+        let mapped = unsafe { Mapped::new(File::open(path)?)? };
         let contents = Contents::check(mapped.bytes())?;
-        Ok(contents.with(Store::File(mapped)))
+        Ok(contents.with(mapped.into()))
     }
 }
 
 impl Contents {
     fn check(bytes: &[u8]) -> Result<Self, Error> {
-        let (head, fields, values) = store::split::<FIELDS_LEN>(Kind::Database, bytes)?;
+        let (head, fields, values) = file::split::<FIELDS_LEN>(Kind::Database, bytes)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
         let block_len = shape.polys * N * params.coefficient_len();
         let expected = block_len
             .checked_mul(shape.blocks)
             .and_then(|len| len.checked_add(SLACK));
-        store::check_values(values, expected)?;
+        file::check_values(values, expected)?;
         let (encoded, slack) = values.split_at(values.len() - SLACK);
         if slack.iter().any(|&byte| byte != 0) {
             return Err(Error::Kind);

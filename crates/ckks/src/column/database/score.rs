@@ -12,6 +12,7 @@ use crate::column::query::Query;
 use crate::column::reply::Reply;
 use crate::column::shape::Shape;
 use crate::dot::N;
+use crate::file::check_unchanged;
 
 /// The most blocks that are scored together: the part of the queries that meets them stays in cache from
 /// block to block. With one block after the other, the queries would come from a farther cache for every
@@ -47,7 +48,7 @@ impl Database {
 
     /// Fills in the reply to each query, blocks shared between [`threads`].
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
-        self.blocks.check()?;
+        check_unchanged(&self.blocks)?;
         for query in queries {
             query.check(&self.params, self.shape.dim, self.state().epoch())?;
         }

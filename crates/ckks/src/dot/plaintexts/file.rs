@@ -1,14 +1,18 @@
 //! Encoded vectors as bytes and in files: words in little-endian order, as they are scored.
 
+#[cfg(feature = "mmap")]
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use super::{N, Params, Plaintexts, Shape, Store, words};
+#[cfg(feature = "mmap")]
+use sordino_lattice::store::Mapped;
+use sordino_lattice::store::{OFFSET, Store, write_new};
+
+use super::{N, Params, Plaintexts, Shape, words};
 use crate::Error;
 use crate::dot::params::Q;
-use crate::store;
-#[cfg(feature = "mmap")]
-use crate::store::Mapped;
+use crate::file;
 use crate::wire::{Head, Kind};
 
 impl Plaintexts {
@@ -22,7 +26,7 @@ impl Plaintexts {
         }
         let (dim, count) = (self.shape.dim, self.shape.count);
         let head = Head::new(Kind::Plaintexts, self.params.id(), dim, count);
-        store::write(&head, &[], self.polys.bytes(), out)
+        file::write(&head, &[], self.polys.bytes(), out)
     }
 
     /// Writes the encoded vectors to a new file.
@@ -30,7 +34,8 @@ impl Plaintexts {
     /// # Errors
     /// [`Error::Io`], also if the file exists.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
-        store::write_new(path, |file| self.write_to(file))
+        write_new(path, |file| self.write_to(file))?;
+        Ok(())
     }
 
     /// Reads encoded vectors into memory.
@@ -40,7 +45,7 @@ impl Plaintexts {
     /// than their shape fixes, or hold a value that is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (params, shape) = check(bytes)?;
-        let values = &bytes[store::OFFSET..];
+        let values = &bytes[OFFSET..];
         let polys = Store::copied(values, values.len());
         Self::with(params, shape, polys)
     }
@@ -60,9 +65,9 @@ impl Plaintexts {
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
         // SAFETY: the caller keeps the file as it is.
-        let mapped = unsafe { Mapped::open(path)? };
+        let mapped = unsafe { Mapped::new(File::open(path)?)? };
         let (params, shape) = check(mapped.bytes())?;
-        Self::with(params, shape, Store::File(mapped))
+        Self::with(params, shape, mapped.into())
     }
 
     /// The vectors, once their values are known to be residues.
@@ -82,10 +87,10 @@ fn check(bytes: &[u8]) -> Result<(Params, Shape), Error> {
     if cfg!(target_endian = "big") {
         return Err(Error::Io(ErrorKind::Unsupported));
     }
-    let (head, [], values) = store::split::<0>(Kind::Plaintexts, bytes)?;
+    let (head, [], values) = file::split::<0>(Kind::Plaintexts, bytes)?;
     let params = Params::from_id(head.set)?;
     let shape = Shape::new(head.dim(), head.count());
     let len = (shape.packs * shape.parts).checked_mul(N * size_of::<u64>());
-    store::check_values(values, len)?;
+    file::check_values(values, len)?;
     Ok((params, shape))
 }
