@@ -76,6 +76,12 @@ if command -v valgrind >/dev/null; then
     scripts/constant_time.sh
 fi
 
+# The tool takes longer to build than this project, and fetches the list of advisories: where it is installed, it is asked.
+if command -v cargo-deny >/dev/null; then
+    step "dependencies: advisories, licences, sources"
+    cargo deny check
+fi
+
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
