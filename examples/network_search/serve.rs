@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use sordino_net::{Access, ClientPublicKey, Identity, Limits, Listen, Service};
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::{Index, Server};
 
 use crate::party::{CERTIFICATE_KEY, CHAIN, CLIENT, INDEX, OWNER};

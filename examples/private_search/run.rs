@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use rand::rngs::SysRng;
 use rand::{SeedableRng, rngs::StdRng};
-use sordino_search::build::{self, Step};
-use sordino_search::client::Stages;
+use sordino_search::Exchange;
+use sordino_search::Stages;
 use sordino_search::manifest::{Mode, Packing};
 use sordino_search::plan::Cost;
-use sordino_search::transport::Exchange;
 use sordino_search::{Client, Error, InProcess, Index, OwnerKeys, Plan, Server, Wish};
+use sordino_search::{Step, build};
 
 use crate::Set;
 
@@ -44,7 +44,7 @@ pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     let plan = Plan::new(set.base.len(), set.base.dim(), wish)?;
     let (keys, mut rng) = (keys(), rng());
     let start = Instant::now();
-    let bar = progress(Step::ALL.len());
+    let bar = progress(Step::SEALED.len());
     let built = build::sealed(&mut rng, &keys, &set.base, &plan, &mut |step| {
         bar.set_message(format!("{}: {}", set.name, step.name()));
         bar.inc(1);

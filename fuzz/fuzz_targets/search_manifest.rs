@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{Index, OwnerKeys};
 

@@ -8,7 +8,7 @@ use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::{OwnerKeys, ReaderKeys};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;

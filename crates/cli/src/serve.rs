@@ -6,7 +6,7 @@ use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
 use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::{Manifest, SignedManifest};
 use sordino_search::{Index, Server};
 use std::{

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
-use sordino_search::{Client, Pin, ReaderKeys, Transport};
+use sordino_reader::{Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
 use tonic::transport::Channel;
@@ -26,7 +26,7 @@ const CHANGES: usize = 5;
 /// More than a chunk's tags and lengths.
 const CHUNK_HEAD: usize = 64;
 
-/// A connection to a server, for [`sordino_search::Client`].
+/// A connection to a server, for [`sordino_reader::Client`].
 ///
 /// Calls block. The connection has a thread of its own for pings and for what the server sends
 /// unasked. After an error the next call connects anew if it has to.
@@ -34,7 +34,7 @@ const CHUNK_HEAD: usize = 64;
 /// # Security
 /// A request is sent once. If its reply is lost, the same encrypted query must not go again: the
 /// server would learn that it is the same search. A search that is tried again is a new
-/// [`search`](sordino_search::Client::search), which draws fresh secrets, so nothing links it to the
+/// [`search`](sordino_reader::Client::search), which draws fresh secrets, so nothing links it to the
 /// first but its time. Whether and when to try again must not depend on the query.
 pub struct Connection {
     runtime: Option<Runtime>,
@@ -107,10 +107,10 @@ impl Connection {
         &mut self,
         keys: &ReaderKeys,
         pin: Option<&Pin>,
-    ) -> Result<Client, sordino_search::Error> {
+    ) -> Result<Client, sordino_reader::Error> {
         for _ in 1..CHANGES {
             match Client::connect(self, keys, pin) {
-                Err(sordino_search::Error::Stale { .. }) => (),
+                Err(sordino_reader::Error::Stale { .. }) => (),
                 result => return result,
             }
         }
@@ -247,7 +247,7 @@ async fn part<T>(
 }
 
 impl Transport for Connection {
-    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_search::Error> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_reader::Error> {
         Ok(self.exchange(request, limit)?)
     }
 }

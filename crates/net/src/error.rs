@@ -133,7 +133,7 @@ impl Error {
     }
 }
 
-impl From<Error> for sordino_search::Error {
+impl From<Error> for sordino_reader::Error {
     /// An error that a client of the index acts on keeps its name; the rest is the transport's.
     fn from(error: Error) -> Self {
         match error {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sordino_search::Server;
+use sordino_server::Server;
 use tokio_stream::Stream;
 use tonic::body::Body;
 use tonic::codegen::http;

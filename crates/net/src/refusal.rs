@@ -129,7 +129,7 @@ pub(crate) const STALE: &str = "sordino-stale";
 pub(crate) enum Refused {
     By(Refusal),
     /// The index says what is wrong with the message. That is public: the server knows nothing else.
-    Message(sordino_search::Error),
+    Message(sordino_server::Error),
 }
 
 impl From<Refusal> for Refused {
@@ -153,7 +153,7 @@ impl Refused {
             return self.reason().status(None);
         };
         let mut status = Refusal::Message.status(Some(error.to_string()));
-        if let sordino_search::Error::Stale { found, serving } = error
+        if let sordino_server::Error::Stale { found, serving } = error
             && let Ok(versions) = format!("{found} {serving}").parse()
         {
             status.metadata_mut().insert(STALE, versions);

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use bytes::Bytes;
-use sordino_search::Server;
+use sordino_server::Server;
 
 use crate::batcher::Batcher;
 use crate::door::Door;
@@ -113,7 +113,7 @@ fn scans(limits: &Limits, metrics: &Arc<Metrics>) -> Result<Scans, Error> {
 }
 
 type Verifying = Batcher<Claimed, Result<(), Refusal>>;
-type Scans = Batcher<Scan, Result<Bytes, sordino_search::Error>>;
+type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
 
 /// The keys that may ask, and the thread that verifies what they sign.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use sordino_search::build::{self, Step};
+use sordino_search::Exchange;
 use sordino_search::manifest::{Mode, Packing};
 use sordino_search::recall::{self, Truth};
-use sordino_search::transport::Exchange;
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Transport, Vectors, Wish,
     synthetic, vectors,
 };
+use sordino_search::{Step, build};
 
 const N: usize = 3000;
 const DIM: usize = 32;
@@ -52,7 +52,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         steps.push(step);
     })
     .expect("an index");
-    assert_eq!(steps, Step::ALL);
+    assert_eq!(steps, Step::SEALED);
     built.index
 }
 
@@ -140,7 +140,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
         let found = client.search(&mut rng(2), &mut transport, query).unwrap();
         recall += truth.recall(at, K, &found.hits) / queries.len() as f64;
     }
-    // What 8-bit codes cost is in it.
+    // The loss of 8-bit codes is in it.
     assert!(recall > 0.97, "{recall}");
     assert!(transport.take_exchanges().is_empty());
 }

@@ -21,7 +21,7 @@ struct Wire<'a> {
 }
 
 impl Wire<'_> {
-    /// Whether anything that was sent holds bytes that the generator gives.
+    /// True if anything that was sent holds bytes that the generator gives.
     fn shows(&self, bytes_of_generator: &[u8]) -> bool {
         let given: std::collections::HashSet<&[u8]> = bytes_of_generator.chunks_exact(8).collect();
         let mut windows = self.seen.iter().flat_map(|message| message.windows(8));

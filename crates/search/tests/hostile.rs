@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
-use sordino_search::transport::Exchange;
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Pin, Plan, Routing, Server, Transport, Vectors,
     Wish, build, recall::Scored, synthetic,
@@ -116,7 +116,7 @@ const GET_PARTS: u16 = 103;
 const SCORE: u16 = 105;
 const FETCH: u16 = 107;
 
-/// What is done to a reply.
+/// A change to a reply.
 type Change = Box<dyn Fn(&mut Vec<u8>)>;
 
 /// One search against a server whose replies to `kind` are changed, and the messages it took.

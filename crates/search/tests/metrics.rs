@@ -1,4 +1,4 @@
-//! What is promised of the recall of every metric, measured with queries that the builder has not seen.
+//! The recall that is promised of every metric, measured with queries that the builder has not seen.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;

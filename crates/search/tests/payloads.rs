@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
+use sordino_search::manifest::PartKind;
 use sordino_search::payload::{Class, Fetch};
 use sordino_search::plan::{Bytes, Cost, Speed, Terms};
-use sordino_search::spec::{Batch, Form, Spec};
-use sordino_search::transport::Exchange;
+use sordino_search::{Batch, Form, Spec};
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Store, Transport, Vectors,
     Wish, synthetic,
@@ -200,7 +201,7 @@ fn payloads_follow_their_records_through_changes() {
 /// Bytes of a message beside its body.
 const HEAD: usize = 16;
 
-/// What payloads cost is what an index with them moves more than one without.
+/// The cost of payloads is the difference between an index with them and one without.
 #[test]
 fn a_plan_says_what_payloads_will_move() {
     for (n, most, form) in [(N, LONGEST, "PIR"), (60, 20, "downloaded")] {
@@ -276,7 +277,11 @@ fn a_plan_says_what_payloads_will_move() {
 /// brings the manifest and what else changed.
 #[test]
 fn a_refresh_leaves_out_payloads_that_did_not_change() {
-    const PARTS: [&str; 3] = ["payloads", "payload ids", "payload hint"];
+    const PARTS: [PartKind; 3] = [
+        PartKind::Payloads,
+        PartKind::PayloadIds,
+        PartKind::PayloadHint,
+    ];
     for (n, most, fetched) in [(N, LONGEST, true), (60, 20, false)] {
         let base = synthetic::uniform(n, DIM, 7);
         let dir = tempfile::tempdir().unwrap();
@@ -297,7 +302,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             let given = parts.iter().filter(|part| part.holder.is_given());
             let sum = |payload: bool| {
                 let parts = given.clone();
-                let parts = parts.filter(|part| PARTS.contains(&part.name) == payload);
+                let parts = parts.filter(|part| PARTS.contains(&part.kind) == payload);
                 parts.map(|part| part.len).sum::<u64>()
             };
             // A message or more, by what fits in one.

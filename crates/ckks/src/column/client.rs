@@ -22,7 +22,7 @@ pub struct Client {
     shape: Shape,
     /// The state of the database that the hint is about.
     state: State,
-    /// What `a` expands from. The epoch of `state` is only its beginning.
+    /// The seed that `a` expands from. The epoch of `state` is only its beginning.
     seed: [u8; 32],
     /// `a_l`, one after the other.
     a: Aligned<u64>,

@@ -5,11 +5,11 @@ use super::set::Set;
 use crate::{Error, Output, mode::Mode, random};
 use rayon::ThreadPool;
 use serde::Serialize;
-use sordino_search::build::{self, Step};
+use sordino_search::Exchange;
 use sordino_search::manifest::{self, Manifest, Packing};
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::transport::Exchange;
 use sordino_search::{Client, InProcess, Index, OwnerKeys, ReaderKeys, Server};
+use sordino_search::{Step, build};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -61,7 +61,7 @@ pub(super) fn mode(
     output: Output,
 ) -> Result<Vec<Measured>, Error> {
     let (keys, mut rng) = (OwnerKeys::generate(&mut random()?), random()?);
-    let bar = output.progress(Some(Step::ALL.len() as u64), "building");
+    let bar = output.progress(Some(Step::SEALED.len() as u64), "building");
     let mut progress = |step: Step| {
         bar.set_message(format!("{}: {}", mode.name(), step.name()));
         bar.inc(1);

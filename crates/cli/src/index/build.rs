@@ -121,7 +121,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             bar.inc(batch.len() as u64);
         }
     });
-    let mut progress = |step: sordino_search::build::Step| output.working(&bar, step.name());
+    let mut progress = |step: sordino_search::Step| output.working(&bar, step.name());
     let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
     let store = store.map_err(named)?;

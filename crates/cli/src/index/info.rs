@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         parts: parts
             .iter()
             .map(|part| PartReport {
-                name: part.name,
+                name: part.kind.name(),
                 bytes: part.len,
                 digest: hex::encode(part.digest),
             })

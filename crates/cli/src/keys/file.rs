@@ -9,7 +9,7 @@
 
 use crate::Error;
 use sordino_net::{ClientKey, ClientPublicKey};
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::{OwnerKeys, ReaderKeys};
 use std::{
     fmt,

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::owner::{DIM, K, N, keys, rng};
 
-/// What the store should hold, by id.
+/// The records that the store should hold, by id.
 #[derive(Clone, Default)]
 pub(crate) struct Model(pub(crate) BTreeMap<u32, Vec<f32>>);
 
@@ -122,7 +122,7 @@ impl Bed {
             for hit in &found.hits {
                 let vector = self.model.0.get(&hit.id).expect("a record that is there");
                 let exact = Model::measure(self.metric, vector, query);
-                // What a code moves a score of unit vectors by: one of 4 bits, which sealed mode may
+                // A code moves a score of unit vectors by this: one of 4 bits, which sealed mode may
                 // choose for the cosine, or one of 8.
                 let unit = match self.metric {
                     Metric::Cosine => 0.12,

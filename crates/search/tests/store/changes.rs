@@ -1,4 +1,4 @@
-//! What searches find after changes.
+//! The results of searches after changes.
 
 use sordino_search::manifest::MAX_SEGMENTS;
 use sordino_search::{

@@ -88,7 +88,7 @@ fn files_of_other_names_in_an_index_are_never_removed() {
     for name in foreign {
         std::fs::write(dir.join(name), "mine").unwrap();
     }
-    // What an interrupted change may leave.
+    // Left-overs of an interrupted change.
     let left = [
         format!("parts/{DIGEST}"),
         format!("parts/{DIGEST}.tmp"),

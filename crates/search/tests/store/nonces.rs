@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rand::RngExt;
-use sordino_search::manifest::{Digest, Mode, Packing, Routing, SignedManifest};
-use sordino_search::{Form, Metric, Spec, Store, Vectors, synthetic};
+use sordino_search::manifest::{Mode, Packing, Routing, SignedManifest};
+use sordino_search::{Digest, Form, Metric, Spec, Store, Vectors, synthetic};
 use tempfile::TempDir;
 
 use crate::owner::{DIM, keys, rng, sealed, spec};
 
-/// What was encrypted under the keys of an id, in a version: the digest of the ciphertext.
+/// The digests of all that was encrypted under the keys of an id, in a version.
 type Seen = HashMap<(&'static str, [u8; 16], u64), Digest>;
 
 /// Notes all that the manifests in a folder name.
@@ -104,7 +104,7 @@ fn ordeal(spec: &Spec, steps: usize) {
             5 => store.compact(again, &mut |_| ()),
             _ => store.delete(again, &ids),
         };
-        // What is not there cannot be deleted.
+        // A record that is not there cannot be deleted.
         drop(made);
         note(folders[at].path(), &mut seen);
     }

@@ -1,6 +1,6 @@
-//! What whoever watches the messages sees after changes.
+//! The messages after changes, to whoever watches them.
 
-use sordino_search::transport::Exchange;
+use sordino_search::Exchange;
 use sordino_search::{Form, InProcess, Routing};
 
 use crate::bed::bed;

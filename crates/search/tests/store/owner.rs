@@ -2,8 +2,8 @@
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
-use sordino_search::transport::Exchange;
 use sordino_search::{Client, Form, InProcess, OwnerKeys, Routing, Server, Spec};
 
 pub(crate) const N: u32 = 1500;

@@ -1,4 +1,4 @@
-//! What a client remembers of an index, and what it follows from there.
+//! The pin of a client, and the versions that it follows from there.
 
 use sordino_search::manifest::{Mode, Packing};
 use sordino_search::{Client, Error, Form, InProcess, Index, Pin, Server, Transport};

@@ -1,4 +1,4 @@
-//! What cannot be done or stored.
+//! Changes and records that are refused.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{

@@ -1,10 +1,13 @@
-//! What every id ever stood for.
+//! The content that every id ever stood for.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use sordino_search::keys::OwnerPublicKey;
-use sordino_search::manifest::{Digest, Manifest, Mode};
+use sordino_search::OwnerPublicKey;
+use sordino_search::{
+    Digest,
+    manifest::{Manifest, Mode},
+};
 
 use crate::power::files;
 

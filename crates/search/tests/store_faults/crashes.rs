@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sordino_search::manifest::{Digest, Packing};
-use sordino_search::store::Files;
+use sordino_search::Files;
+use sordino_search::{Digest, manifest::Packing};
 use sordino_search::{Error, Form, Index, Store};
 
 use crate::contents::Contents;
@@ -48,7 +48,7 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_version() {
                         panic!("{form:?} {change:?} {at} {survives:?}: {error}")
                     });
                     assert!(found == old || found == new, "{change:?} {at} {survives:?}");
-                    // What was acknowledged is there.
+                    // Everything that was acknowledged is there.
                     assert!(
                         at <= switched || found == new,
                         "{change:?} {at} {survives:?}"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sordino_search::keys::OwnerPublicKey;
+use sordino_search::OwnerPublicKey;
 use sordino_search::{Error, Form, Index, Store};
 
 use crate::owner::{base, forms, keys};
@@ -44,7 +44,7 @@ fn every_flipped_byte_is_an_error_or_changes_nothing() {
                     // A server does not read the owner's parts, nor old manifests.
                 }
                 if at % 128 == 0 {
-                    // What opening removes as left over must not be removed for a wrong reason.
+                    // Files that opening removes as left over must not be removed for a wrong reason.
                     let store = Store::open(start.path(), &keys());
                     let store = store.and_then(|store| store.verify().map(drop));
                     assert!(store.is_err(), "{} byte {at}", path.display());

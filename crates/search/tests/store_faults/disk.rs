@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use sordino_search::store::{Disk, Files};
+use sordino_search::{Disk, Files};
 
 /// One file operation, with paths inside the store's directory.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Op {
     Remove(PathBuf),
 }
 
-/// How the disk fails.
+/// The way in which the disk fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// Not at all.

@@ -5,8 +5,8 @@ use std::path::Path;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
-use sordino_search::store::{Disk, Files};
 use sordino_search::{Batch, Error, Form, OwnerKeys, Spec, Store, synthetic};
+use sordino_search::{Disk, Files};
 
 pub(crate) const DIM: usize = 6;
 pub(crate) const N: usize = 30;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::Op;
 
-/// What survives a loss of power.
+/// The files that survive a loss of power.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Survives {
     /// Everything that was done.

@@ -1,0 +1,51 @@
+//! A bucket: quantised vectors with their record ids, in a form whose size never varies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TAG_LEN;
+use crate::code::Codec;
+
+/// The shape that all buckets of an index share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Coordinates of a vector.
+    pub dim: u32,
+    /// Places for vectors.
+    pub slots: u32,
+    /// The code of a vector.
+    pub codec: Codec,
+}
+
+/// Bytes of the count of vectors at a bucket's head, and of each vector's record id.
+pub(crate) const COUNT_LEN: usize = 4;
+pub(crate) const ID_LEN: usize = 4;
+
+impl Layout {
+    /// Bytes of a bucket before sealing: count, frame, ids, codes.
+    #[must_use]
+    pub fn plain_len(&self) -> usize {
+        let entry = ID_LEN + self.codec.vector_len(self.dim as usize);
+        COUNT_LEN + self.codec.frame_len(self.dim as usize) + self.slots as usize * entry
+    }
+
+    /// Bytes of a sealed bucket.
+    #[must_use]
+    pub fn sealed_len(&self) -> usize {
+        self.plain_len() + TAG_LEN
+    }
+
+    /// The associated data that a bucket is sealed with, beside its place.
+    #[cfg(feature = "secret")]
+    pub(crate) fn shape(&self) -> [u8; 9] {
+        let mut shape = [0; 9];
+        shape[..4].copy_from_slice(&self.dim.to_be_bytes());
+        shape[4..8].copy_from_slice(&self.slots.to_be_bytes());
+        shape[8] = match self.codec {
+            Codec::Int8 => 8,
+            Codec::Int12 => 12,
+            Codec::Residual6 => 6,
+            Codec::Residual4 => 4,
+        };
+        shape
+    }
+}

@@ -1,0 +1,60 @@
+//! BLAKE3 digests: how a manifest names parts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// A BLAKE3 digest.
+pub type Digest = [u8; 32];
+
+/// A sealed part whose length says, up to a factor of two, how long its content is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coded {
+    /// Bytes.
+    pub len: u32,
+    /// The digest.
+    pub digest: Digest,
+}
+
+/// Bytes of the shortest sealed part of this form before sealing: longer ones are powers of two.
+pub const MIN_CODED: usize = 128;
+
+impl Coded {
+    /// The length and the digest of a sealed part.
+    #[must_use]
+    pub fn of(sealed: &[u8]) -> Self {
+        Self {
+            len: crate::recall::number(sealed.len()),
+            digest: of(sealed),
+        }
+    }
+}
+
+/// The digests of buckets of one length, one after the other.
+pub fn of_buckets(buckets: &[u8], len: usize) -> Vec<u8> {
+    let buckets: Vec<&[u8]> = buckets.chunks_exact(len).collect();
+    sordino_hash::par_hash_each(&buckets)
+        .iter()
+        .flat_map(sordino_hash::Hash::as_bytes)
+        .copied()
+        .collect()
+}
+
+/// The digest that a manifest names a part by.
+#[must_use]
+pub fn of(bytes: &[u8]) -> Digest {
+    *blake3::Hasher::new()
+        .update_rayon(bytes)
+        .finalize()
+        .as_bytes()
+}
+
+/// Refuses a part that is not the one that the manifest names.
+///
+/// # Errors
+/// [`Error::Digest`].
+pub fn check(what: &'static str, part: &[u8], expected: &Digest) -> Result<(), Error> {
+    (of(part) == *expected)
+        .then_some(())
+        .ok_or(Error::Digest { what })
+}

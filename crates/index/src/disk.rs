@@ -1,0 +1,140 @@
+//! File operations, one by one: so that a test can stop after each of them.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+mod memory;
+
+pub use memory::Memory;
+
+use crate::Bytes;
+
+/// Where a store's files go. [`Files`] is the operating system; tests put something between that
+/// fails.
+pub trait Disk {
+    /// Makes a directory, and those above it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Writes a file, new or over an old one: not durable before it is synced.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes a file's content durable.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn sync(&self, path: &Path) -> io::Result<()>;
+
+    /// Renames a file, over an old one if there is one: not durable before its directory is synced.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Makes a directory's entries durable.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Reads a file whole, or one byte more than `most` of a longer one: no file takes more memory than
+    /// its reader expects.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
+        let file = File::open(path)?;
+        let most = most.saturating_add(1);
+        let len = file.metadata()?.len().min(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(Bytes::from(bytes))
+    }
+
+    /// True if there is a file or a directory of this name.
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    /// Locks a file, which is made if need be, until the lock is dropped or its process ends.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if it is locked already; those of the file system.
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: Some(file) }),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(source)) => Err(source),
+        }
+    }
+
+    /// The names of a directory's entries.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(path)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.collect()
+    }
+}
+
+/// A file that is locked as long as this lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: Option<File>,
+}
+
+/// The operating system's files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files;
+
+impl Disk for Files {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        File::create(path)?.write_all(bytes)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    #[cfg(unix)]
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    /// Elsewhere a directory cannot be opened, and renames are journalled.
+    #[cfg(not(unix))]
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}

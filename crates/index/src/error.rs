@@ -1,0 +1,235 @@
+//! Everything that can be wrong with an input, a file or a message.
+
+use std::path::PathBuf;
+
+/// An input, a file or a message that is not as it should be, with the numbers found and expected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Vectors, their files, or what is known of them.
+    #[error(transparent)]
+    Vectors(#[from] sordino_vectors::Error),
+    /// Another number of record ids than of vectors.
+    #[error("{found} record ids for {expected} vectors")]
+    Ids {
+        /// Ids.
+        found: usize,
+        /// Vectors.
+        expected: usize,
+    },
+    /// A record id occurs twice.
+    #[error("record {id} is given twice")]
+    RepeatedId {
+        /// The id.
+        id: u32,
+    },
+    /// A record to be deleted is not there.
+    #[error("there is no record {id}")]
+    UnknownId {
+        /// The id.
+        id: u32,
+    },
+    /// A change would make more segments than an index may have.
+    #[error("the index has {found} segments and may have {most}: compact it first")]
+    Segments {
+        /// Segments that there are.
+        found: usize,
+        /// Segments that there may be.
+        most: usize,
+    },
+    /// A directory is being changed by another process.
+    #[error("{} is locked: another process is changing this index", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new index was to be made where there is one.
+    #[error("{} holds an index already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new index was to be made in a directory that holds other files.
+    #[error(
+        "{} holds {}, which is not part of an index: choose a directory that is empty or not there yet",
+        path.display(), entry.display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// A file or directory in it.
+        entry: PathBuf,
+    },
+    /// There is no index in a directory.
+    #[error("no index in {}", path.display())]
+    NoIndex {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// All records were to be deleted.
+    #[error("these are all {n} records: an index keeps at least one")]
+    NothingLeft {
+        /// The records there are.
+        n: usize,
+    },
+    /// The last change failed at a moment when it may or may not have been made.
+    #[error("the last change of {} may or may not have been made: open it anew", path.display())]
+    Unsure {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A dimension differs from the index's.
+    #[error("a vector of {found} dimensions: expected {expected}")]
+    Dimension {
+        /// The vector's.
+        found: usize,
+        /// The index's.
+        expected: usize,
+    },
+    /// Another number of vectors than was planned for.
+    #[error("{found} vectors: the plan is for {expected}")]
+    Count {
+        /// The matrix's.
+        found: usize,
+        /// The plan's.
+        expected: usize,
+    },
+    /// A build was asked for a number of results that no search can give.
+    #[error("k = {k} of {n} vectors: expected 1 to {}", n.min(&1024))]
+    K {
+        /// The number of results wanted.
+        k: usize,
+        /// The set's size.
+        n: usize,
+    },
+    /// A build was asked for a recall that is no share.
+    #[error("a recall of {0}: expected more than 0 and less than 1")]
+    Recall(f64),
+    /// More vectors, or longer ones, than an index can hold.
+    #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 4096")]
+    TooLarge {
+        /// Vectors.
+        n: usize,
+        /// Their dimension.
+        dim: usize,
+    },
+    /// A message, manifest or index does not have the form it should have.
+    #[error("malformed {what}: {why}")]
+    Malformed {
+        /// The thing that was read.
+        what: &'static str,
+        /// The fault.
+        why: String,
+    },
+    /// A message, manifest or index is of a version that this program does not read.
+    #[error("{what} of format version {found}: expected {expected}")]
+    FormatVersion {
+        /// The thing that was read.
+        what: &'static str,
+        /// Its version.
+        found: u16,
+        /// The version that can be read.
+        expected: u16,
+    },
+    /// A part of an index is not the one that the signed manifest names.
+    #[error("the {what} do not match the digest in the manifest")]
+    Digest {
+        /// The part.
+        what: &'static str,
+    },
+    /// The manifest's signature is not the owner's.
+    #[error("the manifest is not signed by the owner's key")]
+    Signature,
+    /// The server offers an older version of the index than the client has seen.
+    #[error("version {found} of the index: this client has already seen version {pinned}")]
+    Rollback {
+        /// The version offered.
+        found: u64,
+        /// The newest version seen.
+        pinned: u64,
+    },
+    /// A payload is longer than payloads can be.
+    #[error("a payload of {found} bytes, expected at most {most}")]
+    Payload {
+        /// Bytes found.
+        found: usize,
+        /// The most.
+        most: usize,
+    },
+    /// There are not as many payloads as vectors.
+    #[error("{found} payloads for {expected} vectors")]
+    PayloadCount {
+        /// Payloads.
+        found: usize,
+        /// Vectors.
+        expected: usize,
+    },
+    /// A request is about another version of the index than the one that is served.
+    #[error("a request about version {found}, and version {serving} is served: refresh")]
+    Stale {
+        /// The request's.
+        found: u64,
+        /// The server's.
+        serving: u64,
+    },
+    /// Two manifests of one index do not follow one another: it was restored from a backup and
+    /// changed in another way, or the server shows different clients different indexes.
+    #[error("version {version} of the index does not follow from the one that this client knows")]
+    Fork {
+        /// The version offered.
+        version: u64,
+    },
+    /// The server offers another index than the one that the client knows.
+    #[error("index {}: this client knows index {}", hex(found), hex(pinned))]
+    OtherIndex {
+        /// The id of the index offered.
+        found: [u8; 16],
+        /// The id of the index that is known.
+        pinned: [u8; 16],
+    },
+    /// The server has no manifests that lead from the version that a client knows to the newest.
+    #[error(
+        "nothing shows that version {found} of the index follows from version {pinned}, which this client \
+         knows: the server keeps no manifests that far back"
+    )]
+    Gap {
+        /// The version offered.
+        found: u64,
+        /// The version that is known.
+        pinned: u64,
+    },
+    /// The index is of another mode than the call.
+    #[error("an index in {found} mode: expected {expected}")]
+    Mode {
+        /// The manifest's.
+        found: &'static str,
+        /// The call's.
+        expected: &'static str,
+    },
+    /// A message did not reach the server, or no acceptable reply came back.
+    #[error("no reply: {0}")]
+    Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A search failed. It does not say how: whatever a bucket contained, the messages were the
+    /// same, and a reason that reached the server would tell it about the query.
+    #[error("the search failed: the server's answers do not belong to this index")]
+    Search,
+    /// PIR parameters, query or answer.
+    #[error(transparent)]
+    Pir(#[from] sordino_pir::Error),
+    /// Homomorphic scores.
+    #[error(transparent)]
+    Ckks(#[from] sordino_ckks::Error),
+}
+
+/// An index's id as it is printed.
+fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,305 @@
+//! The directory of an index.
+//!
+//! ```text
+//! CURRENT                one line: the newest version's number and the digest of its manifest
+//! manifests/<version>    signed manifests, each naming the digest of the one before
+//! parts/<digest>         parts, named by their BLAKE3 digest, never changed
+//! LOCK                   locked while an owner has the store open; made before anything else
+//! ```
+//!
+//! A version is added in this order, each step durable before the next: parts, manifest, `CURRENT`.
+//! Every file is written under a temporary name, synced, renamed, and its directory synced. So a
+//! crash leaves the old or the new version, and at most files that nothing names, which the next
+//! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+mod collect;
+mod free;
+mod history;
+mod names;
+
+use crate::digest::Digest;
+use crate::disk::Lock;
+use crate::manifest::{MAX_SIGNED_LEN, Part, SignedManifest};
+use crate::public_key::OwnerPublicKey;
+use crate::{Bytes, Disk, Error, digest};
+use names::{CURRENT, LOCK, MANIFESTS, PARTS};
+
+/// The longest line of a `CURRENT` file: number, space, digest, end of line.
+const LINE: u64 = 20 + 1 + 64 + 1;
+
+/// The version that `CURRENT` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Current {
+    /// The number.
+    pub version: u64,
+    /// The digest of its signed manifest.
+    pub manifest: Digest,
+}
+
+/// A directory that has, or will have, an index.
+#[derive(Debug)]
+pub struct Folder<D> {
+    root: PathBuf,
+    disk: D,
+    /// Parts that were not there before the change that is being made.
+    written: Mutex<Vec<Digest>>,
+}
+
+impl<D: Disk> Folder<D> {
+    /// A directory on a disk. Nothing is read or written yet.
+    pub fn new(root: &Path, disk: D) -> Self {
+        Self {
+            root: root.to_owned(),
+            disk,
+            written: Mutex::default(),
+        }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Locks the directory, which exists, for the one who changes it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::File`].
+    pub fn lock(&self) -> Result<Lock, Error> {
+        let path = self.root.join(LOCK);
+        match self.disk.lock(&path) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(Error::Locked {
+                path: self.root.clone(),
+            }),
+            lock => self.run(&path, lock),
+        }
+    }
+
+    /// Makes the directory itself.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn create_root(&self) -> Result<(), Error> {
+        self.run(&self.root, self.disk.create_dir(&self.root))
+    }
+
+    /// Makes what is in it.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn create(&self) -> Result<(), Error> {
+        for path in [&self.manifests(), &self.parts()] {
+            self.run(path, self.disk.create_dir(path))?;
+        }
+        self.sync_dir(&self.root)
+    }
+
+    /// The newest version.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`], [`Error::File`], [`Error::Malformed`].
+    pub fn current(&self) -> Result<Current, Error> {
+        let path = self.root.join(CURRENT);
+        let line = match self.disk.read(&path, LINE) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let path = self.root.clone();
+                return Err(Error::NoIndex { path });
+            }
+            line => self.run(&path, line)?,
+        };
+        parse(&line).ok_or_else(|| Error::Malformed {
+            what: "CURRENT file",
+            why: "expected a version and a digest".to_owned(),
+        })
+    }
+
+    /// The manifest of a version, with this digest.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not the one with this digest, of this version and signed by `owner`.
+    pub fn manifest(
+        &self,
+        wanted: &Current,
+        owner: &OwnerPublicKey,
+    ) -> Result<SignedManifest, Error> {
+        let path = self.manifests().join(names::of_version(wanted.version));
+        let bytes = self.run(&path, self.disk.read(&path, MAX_SIGNED_LEN as u64))?;
+        // Before the signature, so that a damaged file and a foreign one have different errors.
+        digest::check("manifest", &bytes, &wanted.manifest)?;
+        let manifest = SignedManifest::from_bytes(&bytes, owner)?;
+        if manifest.version != wanted.version {
+            return Err(Error::Malformed {
+                what: "manifest",
+                why: format!("of version {}, not {}", manifest.version, wanted.version),
+            });
+        }
+        Ok(manifest)
+    }
+
+    /// A part, checked.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has another length or digest.
+    pub fn part(&self, part: &Part) -> Result<Bytes, Error> {
+        let path = self.parts().join(names::of_digest(&part.digest));
+        let bytes = self.run(&path, self.disk.read(&path, part.len))?;
+        if bytes.len() as u64 != part.len {
+            let longer = if bytes.len() as u64 > part.len {
+                " and more"
+            } else {
+                ""
+            };
+            let why = format!("{} bytes{longer}, expected {}", bytes.len(), part.len);
+            return Err(Error::Malformed {
+                what: part.kind.name(),
+                why,
+            });
+        }
+        digest::check(part.kind.name(), &bytes, &part.digest)?;
+        Ok(bytes)
+    }
+
+    /// Writes a part; its digest.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn put(&self, bytes: &[u8]) -> Result<Digest, Error> {
+        let digest = digest::of(bytes);
+        let name = names::of_digest(&digest);
+        if !self.disk.exists(&self.parts().join(&name)) {
+            self.written().push(digest);
+        }
+        self.replace(&self.parts(), &name, bytes)?;
+        Ok(digest)
+    }
+
+    /// Removes the parts that a change has written which is not going to be made. What cannot be removed
+    /// goes at the next change or opening.
+    pub fn discard(&self) {
+        for digest in self.written().drain(..) {
+            drop(
+                self.disk
+                    .remove(&self.parts().join(names::of_digest(&digest))),
+            );
+        }
+    }
+
+    /// Lets what was written stay.
+    pub fn keep(&self) {
+        self.written().clear();
+    }
+
+    fn written(&self) -> std::sync::MutexGuard<'_, Vec<Digest>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a manifest whose parts are written.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn put_manifest(&self, manifest: &SignedManifest) -> Result<(), Error> {
+        self.sync_dir(&self.parts())?;
+        let dir = self.manifests();
+        self.replace(
+            &dir,
+            &names::of_version(manifest.version),
+            manifest.to_bytes(),
+        )?;
+        self.sync_dir(&dir)
+    }
+
+    /// Writes what will make a version the newest. It is not yet.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn prepare(&self, manifest: &SignedManifest) -> Result<(), Error> {
+        let line = line(manifest.version, &manifest.digest());
+        self.write_aside(&self.root, CURRENT, line.as_bytes())
+    }
+
+    /// Makes the version that was prepared the newest. An error may come before or after that took hold.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn switch(&self) -> Result<(), Error> {
+        self.put_in_place(&self.root, CURRENT)?;
+        self.sync_dir(&self.root)
+    }
+
+    /// The highest number that any manifest has here, whether it was ever the newest or not.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn highest(&self) -> Result<u64, Error> {
+        Ok(self.versions()?.into_iter().max().unwrap_or(0))
+    }
+
+    /// The numbers of all manifests, in no order.
+    fn versions(&self) -> Result<Vec<u64>, Error> {
+        let dir = self.manifests();
+        let names = self.run(&dir, self.disk.list(&dir))?;
+        Ok(names
+            .iter()
+            .filter_map(|name| names::version(name))
+            .collect())
+    }
+
+    /// Puts a file in place, whole or not at all.
+    fn replace(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write_aside(dir, name, bytes)?;
+        self.put_in_place(dir, name)
+    }
+
+    /// Writes a file under a temporary name. An attempt that fails leaves nothing, least of all on a disk
+    /// that is full.
+    fn write_aside(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = dir.join(names::temporary(name));
+        let written = self.disk.write(&path, bytes);
+        let synced = written.and_then(|()| self.disk.sync(&path));
+        self.run(&path, synced.inspect_err(|_| drop(self.disk.remove(&path))))
+    }
+
+    /// Gives a file its name.
+    fn put_in_place(&self, dir: &Path, name: &str) -> Result<(), Error> {
+        let (from, to) = (dir.join(names::temporary(name)), dir.join(name));
+        let renamed = self.disk.rename(&from, &to);
+        self.run(&to, renamed.inspect_err(|_| drop(self.disk.remove(&from))))
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<(), Error> {
+        self.run(path, self.disk.sync_dir(path))
+    }
+
+    fn run<T>(&self, path: &Path, result: io::Result<T>) -> Result<T, Error> {
+        result.map_err(|source| Error::File {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    fn manifests(&self) -> PathBuf {
+        self.root.join(MANIFESTS)
+    }
+
+    fn parts(&self) -> PathBuf {
+        self.root.join(PARTS)
+    }
+}
+
+/// The content of `CURRENT`.
+fn line(version: u64, manifest: &Digest) -> String {
+    let (version, manifest) = (names::of_version(version), names::of_digest(manifest));
+    format!("{version} {manifest}\n")
+}
+
+fn parse(bytes: &[u8]) -> Option<Current> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (version, digest) = text.strip_suffix('\n')?.split_once(' ')?;
+    Some(Current {
+        version: names::version(version)?,
+        manifest: names::digest(digest)?,
+    })
+}

@@ -1,0 +1,54 @@
+//! The manifests before the newest.
+
+use super::{Current, Folder};
+use crate::digest::Digest;
+use crate::manifest::SignedManifest;
+use crate::public_key::OwnerPublicKey;
+use crate::{Disk, Error};
+
+impl<D: Disk> Folder<D> {
+    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no
+    /// more, each checked against the digest in the one after it. Between their numbers there may be those
+    /// of versions that were never made the newest.
+    ///
+    /// # Errors
+    /// If one is missing, damaged or not signed by `owner`; `history` has those that were found before.
+    pub fn history(
+        &self,
+        newest: &SignedManifest,
+        most: usize,
+        owner: &OwnerPublicKey,
+        history: &mut Vec<SignedManifest>,
+    ) -> Result<(), Error> {
+        let mut numbers = self.versions()?;
+        numbers.sort_unstable();
+        while history.len() < most {
+            let newer = history.last().unwrap_or(newest);
+            if newer.is_first() {
+                break;
+            }
+            numbers.truncate(numbers.partition_point(|&number| number < newer.version));
+            let older = self.manifest_of(&numbers, newer.previous, owner)?;
+            history.push(older);
+        }
+        Ok(())
+    }
+
+    /// The manifest with this digest, of one of these versions, the last of them first.
+    fn manifest_of(
+        &self,
+        versions: &[u64],
+        manifest: Digest,
+        owner: &OwnerPublicKey,
+    ) -> Result<SignedManifest, Error> {
+        for &version in versions.iter().rev() {
+            match self.manifest(&Current { version, manifest }, owner) {
+                Err(Error::Digest { .. }) => {}
+                found => return found,
+            }
+        }
+        Err(Error::Digest {
+            what: "manifests before the newest",
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The names of an index's files. Whatever has another name is somebody else's and is never removed.
+
+use crate::digest::Digest;
+
+pub(super) const CURRENT: &str = "CURRENT";
+pub(super) const LOCK: &str = "LOCK";
+pub(super) const MANIFESTS: &str = "manifests";
+pub(super) const PARTS: &str = "parts";
+
+/// Ends the names of files that are being written.
+const TEMPORARY: &str = ".tmp";
+
+/// A version's file name: as long for every number, so that names sort as numbers do.
+pub(super) fn of_version(version: u64) -> String {
+    format!("{version:020}")
+}
+
+/// A part's file name.
+pub(super) fn of_digest(digest: &Digest) -> String {
+    blake3::Hash::from_bytes(*digest).to_hex().to_string()
+}
+
+/// The name of a file while it is written.
+pub(super) fn temporary(name: &str) -> String {
+    format!("{name}{TEMPORARY}")
+}
+
+/// The version whose manifest has this name: one spelling only, without sign.
+pub(super) fn version(name: &str) -> Option<u64> {
+    let version = name.parse().ok()?;
+    (of_version(version) == name).then_some(version)
+}
+
+/// The digest of the part that has this name: one spelling only, without capitals.
+pub(super) fn digest(name: &str) -> Option<Digest> {
+    let digest = *blake3::Hash::from_hex(name).ok()?.as_bytes();
+    (of_digest(&digest) == name).then_some(digest)
+}
+
+/// True of the names of manifests.
+pub(super) fn is_manifest(name: &str) -> bool {
+    version(name).is_some()
+}
+
+/// True of the names of parts.
+pub(super) fn is_part(name: &str) -> bool {
+    digest(name).is_some()
+}
+
+/// The name that a file which is being written will have.
+pub(super) fn finished(name: &str) -> Option<&str> {
+    name.strip_suffix(TEMPORARY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_as_they_are_written_are_read() {
+        for number in [0, 7, u64::MAX] {
+            assert_eq!(version(&of_version(number)), Some(number));
+        }
+        for other in ["7", "+0000000000000000007", "00000000000000000007.tmp", ""] {
+            assert_eq!(version(other), None, "{other}");
+        }
+        let name = of_digest(&[0xab; 32]);
+        assert_eq!(digest(&name), Some([0xab; 32]));
+        for other in [name.to_uppercase(), temporary(&name), name[1..].to_owned()] {
+            assert_eq!(digest(&other), None, "{other}");
+        }
+        assert_eq!(finished(&temporary(&name)), Some(&name[..]));
+        assert_eq!(finished("thesis.tm"), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! A built index: all that a server needs, in one value, in one file, or in a directory.
+
+use std::path::Path;
+
+use crate::folder::Folder;
+use crate::manifest::{Part, SignedManifest};
+use crate::public_key::OwnerPublicKey;
+use crate::{Bytes, Disk, Error, Files, digest, history, wire};
+
+/// One version of an index: its manifest and the parts that a server keeps.
+#[derive(Clone, Debug)]
+pub struct Index {
+    manifest: SignedManifest,
+    /// Manifests before it, newest first, for clients that know one of them: those of the directory that
+    /// it was opened in, none of a file.
+    history: Vec<SignedManifest>,
+    /// The manifest's parts that are served, in order.
+    parts: Vec<Bytes>,
+}
+
+/// Two are equal whose version is the same: what comes before it is named by its manifest.
+impl PartialEq for Index {
+    fn eq(&self, other: &Self) -> bool {
+        self.manifest == other.manifest && self.parts == other.parts
+    }
+}
+
+impl Index {
+    /// An index of a manifest and its parts, those that are served among them, in order.
+    #[must_use]
+    pub fn new(manifest: SignedManifest, parts: Vec<Bytes>) -> Self {
+        Self {
+            manifest,
+            history: Vec::new(),
+            parts,
+        }
+    }
+
+    /// The index's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// Takes the manifests before this one, newest first.
+    pub fn take_history(&mut self) -> Vec<SignedManifest> {
+        std::mem::take(&mut self.history)
+    }
+
+    /// The parts that are served, in the manifest's order.
+    #[must_use]
+    pub fn into_parts(self) -> (SignedManifest, Vec<Bytes>) {
+        (self.manifest, self.parts)
+    }
+
+    /// The index as one file, without the manifests before this version.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = wire::file_head(wire::INDEX);
+        let manifest = self.manifest.to_bytes();
+        bytes.extend((manifest.len() as u64).to_le_bytes());
+        bytes.extend(manifest);
+        for part in &self.parts {
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    }
+
+    /// Reads an index and checks every byte of it against the owner's signature.
+    ///
+    /// # Errors
+    /// If it is truncated, changed, longer than its manifest says, or not signed by `owner`.
+    pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
+        let malformed = |why: String| Error::Malformed { what: "index", why };
+        let body = wire::strip_file_head(wire::INDEX, bytes)?;
+        let (len, body) = body
+            .split_first_chunk()
+            .ok_or_else(|| malformed("no manifest".into()))?;
+        let (manifest, mut rest) = usize::try_from(u64::from_le_bytes(*len))
+            .ok()
+            .and_then(|len| body.split_at_checked(len))
+            .ok_or_else(|| malformed("a manifest longer than the file".into()))?;
+        let manifest = SignedManifest::from_bytes(manifest, owner)?;
+        let mut parts = Vec::new();
+        for part in served(&manifest)? {
+            let Some((bytes, after)) = usize::try_from(part.len)
+                .ok()
+                .and_then(|len| rest.split_at_checked(len))
+            else {
+                return Err(malformed(format!("truncated in the {}", part.kind.name())));
+            };
+            digest::check(part.kind.name(), bytes, &part.digest)?;
+            parts.push(Bytes::from(bytes.to_vec()));
+            rest = after;
+        }
+        if !rest.is_empty() {
+            return Err(malformed(format!("{} bytes after its end", rest.len())));
+        }
+        Ok(Self::new(manifest, parts))
+    }
+
+    /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
+    /// byte is checked against the owner's signature. Parts are read into memory.
+    ///
+    /// The directory may be changed by its owner at the same time, and by anybody afterwards: what was
+    /// opened stays as it was. The last 256 manifests before the newest are opened too; where one of them
+    /// cannot be read, those before it are left out.
+    ///
+    /// # Errors
+    /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by
+    /// `owner`.
+    pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
+        Self::open_on(Files, dir, owner)
+    }
+
+    /// [`open_dir`](Self::open_dir) on another disk.
+    ///
+    /// # Errors
+    /// Those of `open_dir`.
+    pub fn open_on(
+        disk: impl Disk,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        let mut current = folder.current()?;
+        loop {
+            let manifest = folder.manifest(&current, owner);
+            let opened = manifest.and_then(|manifest| {
+                let parts = served(&manifest)?;
+                let parts: Result<Vec<Bytes>, Error> =
+                    parts.iter().map(|part| folder.part(part)).collect();
+                let mut index = Self::new(manifest, parts?);
+                let (newest, history) = (&index.manifest, &mut index.history);
+                // Searches do not need it.
+                drop(folder.history(newest, history::KEPT, owner, history));
+                Ok(index)
+            });
+            // Files that are gone since are those of a version that is not the newest any more.
+            let now = folder.current()?;
+            if opened.is_ok() || now == current {
+                return opened;
+            }
+            current = now;
+        }
+    }
+}
+
+/// The parts that a server keeps, in order.
+fn served(manifest: &SignedManifest) -> Result<Vec<Part>, Error> {
+    let mut parts = manifest.parts()?;
+    parts.retain(|part| part.holder.is_served());
+    Ok(parts)
+}

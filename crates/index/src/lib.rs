@@ -1,0 +1,94 @@
+#![doc = include_str!("../README.md")]
+
+// The contract, which a server has as well
+/// The shape of buckets and chunks.
+pub mod bucket;
+/// The codes that vectors are stored in.
+pub mod code;
+/// Rows that are scored under encryption.
+pub mod columns;
+/// The digests that manifests name parts by.
+pub mod digest;
+/// File operations.
+pub mod disk;
+/// The directory of an index.
+pub mod folder;
+/// The manifests before the newest, as they are sent.
+pub mod history;
+/// The signed manifest: all that is public about an index.
+pub mod manifest;
+/// The shape of what records carry beside their vectors.
+pub mod payload;
+/// Local mode's first stage.
+pub mod sketch;
+/// Messages, and the heads of files.
+pub mod wire;
+
+// Everything that takes a key
+/// Sets of record ids.
+#[cfg(feature = "secret")]
+pub mod ids;
+/// The owner's and the readers' keys.
+#[cfg(feature = "secret")]
+pub mod keys;
+/// Opened buckets.
+#[cfg(feature = "secret")]
+pub mod opened;
+/// Opened payloads.
+#[cfg(feature = "secret")]
+pub mod opener;
+/// Secret orders of rows.
+#[cfg(feature = "secret")]
+pub mod order;
+/// The pads of masked rows.
+#[cfg(feature = "secret")]
+pub mod pad;
+/// The uses of derived keys.
+#[cfg(feature = "secret")]
+pub mod purpose;
+/// Record ids as they are stored.
+#[cfg(feature = "secret")]
+pub mod record_ids;
+/// Integers mod P: masked mode's arithmetic.
+#[cfg(feature = "secret")]
+pub mod residue;
+/// Buckets by a keyed hash.
+#[cfg(feature = "secret")]
+pub mod router;
+/// Inner products of fixed-point vectors.
+#[cfg(feature = "secret")]
+pub mod scan;
+/// Sealing and opening, bound to a place.
+#[cfg(feature = "secret")]
+pub mod seal;
+/// Codes of downloaded vectors.
+#[cfg(feature = "secret")]
+pub mod sketched;
+
+mod bytes;
+mod error;
+mod index;
+#[cfg(feature = "secret")]
+mod open;
+mod pin;
+mod public_key;
+
+pub use bytes::Bytes;
+pub use disk::{Disk, Files, Memory};
+pub use error::Error;
+pub use index::Index;
+#[cfg(feature = "secret")]
+pub use keys::{OwnerKeys, ReaderKeys};
+pub use manifest::SignedManifest;
+pub use pin::Pin;
+pub use public_key::OwnerPublicKey;
+
+/// Bytes that sealing adds to a content: AES-GCM's tag.
+pub const TAG_LEN: usize = 16;
+
+use sordino_vectors as vectors;
+#[cfg(feature = "secret")]
+use sordino_vectors::Vectors;
+#[cfg(test)]
+use sordino_vectors::synthetic;
+use sordino_vectors::{metric, recall};

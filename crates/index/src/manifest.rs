@@ -1,0 +1,301 @@
+//! The manifest: everything public about one version of an index, signed by its owner.
+//!
+//! Whatever a server could observe of a search is a constant in here: how many buckets are
+//! fetched, how large they are, how the route is found. Nothing of it depends on a query.
+//!
+//! # Segments
+//! Records come in segments, which never change: what is added later is a segment of its own, and
+//! what is deleted or replaced stays in its segment and is listed in one sealed part, which every
+//! client of the version downloads. A segment's id is random and bound to its content, and all keys
+//! of its content are derived from it, so no pad and no nonce meets two contents whatever happens to
+//! versions: a restored backup and a second writer make other segments.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bucket::Layout;
+use crate::code::Codec;
+use crate::digest::{Coded, Digest};
+use crate::metric::{AsQuery, Metric, Space};
+use crate::payload::Payloads;
+use crate::sketch::Sketch;
+
+mod check;
+mod columns;
+mod form;
+mod part;
+mod signed;
+mod size;
+
+pub use columns::{ColumnSegment, Columns, Packing};
+pub use part::{Holder, Part, PartKind};
+pub use signed::SignedManifest;
+pub use size::{COORDINATE_LEN, pir_params, route_len, rows_len};
+
+/// The largest dimension of a vector.
+pub use sordino_vectors::MAX_DIM;
+
+/// The most results of one search.
+pub const MAX_K: u32 = 1024;
+
+/// The most segments of an index: past that it has to be compacted.
+pub const MAX_SEGMENTS: usize = 64;
+
+/// Vectors of a chunk in local and sealed mode, if there are as many.
+pub const CHUNK: u32 = 1024;
+
+/// A signed manifest is never longer.
+pub const MAX_SIGNED_LEN: usize =
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
+
+/// One version of one index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Random, new for every build: names the index.
+    pub index: [u8; 16],
+    /// Grows with every change; a client refuses to go back.
+    pub version: u64,
+    /// The digest of the signed manifest before this one; zeros in the first version.
+    pub previous: Digest,
+    /// Records stored in all segments, deleted and replaced ones included.
+    pub n: u32,
+    /// Coordinates of a vector as its owner gives it.
+    pub dim: u32,
+    /// Results of a search, or all there are if fewer are left.
+    pub k: u32,
+    /// The measure of nearness.
+    pub metric: Metric,
+    /// Where the metric needs a bound on the length of vectors, its logarithm to base 2, rounded up:
+    /// it tells the length of the longest vector up to a factor of two, or what the owner chose.
+    pub bound: i16,
+    /// The seed of the public rotation that vectors and queries go through.
+    pub rotation: [u8; 32],
+    /// The records that are deleted or replaced, sealed.
+    pub deleted: Deleted,
+    /// The payloads, if records carry any.
+    pub payloads: Option<Payloads>,
+    /// The mode, with its constants.
+    pub mode: Mode,
+}
+
+impl Manifest {
+    /// True if there is no version before it.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.previous == [0; 32]
+    }
+
+    /// Coordinates of a vector as it is stored: the metric may add some.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        self.dim + self.metric.added()
+    }
+
+    /// The map from vectors to the unit vectors that are stored and scored.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        Space {
+            metric: self.metric,
+            bound: self.bound,
+        }
+    }
+
+    /// Stored vectors as queries.
+    #[must_use]
+    pub fn as_query(&self) -> AsQuery {
+        AsQuery::new(self.space(), self.rotation, self.width() as usize)
+    }
+
+    /// The code of vectors in chunks, in local and sealed mode.
+    #[must_use]
+    pub fn chunk_codec(&self) -> Codec {
+        match &self.mode {
+            Mode::Local(mode) => mode.codec,
+            _ => Codec::Int8,
+        }
+    }
+
+    /// The segments, oldest first.
+    #[must_use]
+    pub fn segments(&self) -> Vec<&Segment> {
+        match &self.mode {
+            Mode::Sealed(mode) => std::iter::once(&mode.base).chain(&mode.tail).collect(),
+            Mode::Local(mode) => mode.segments.iter().collect(),
+            Mode::Open(mode) | Mode::Masked(mode) => {
+                mode.segments.iter().map(|column| &column.segment).collect()
+            }
+        }
+    }
+}
+
+/// A way to search an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "form::Mode", into = "form::Mode")]
+#[expect(clippy::large_enum_variant, reason = "there is one in a manifest")]
+pub enum Mode {
+    /// A fixed number of sealed buckets by private information retrieval.
+    Sealed(Sealed),
+    /// Everything is downloaded once, sealed, and searched by the client.
+    Local(Local),
+    /// The server holds the vectors in the clear and scores all of them under encryption.
+    Open(Columns),
+    /// The server holds the vectors under pads and scores all of them under encryption.
+    Masked(Columns),
+}
+
+impl Mode {
+    /// The mode's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sealed(_) => "sealed",
+            Self::Local(_) => "local",
+            Self::Open(_) => "open",
+            Self::Masked(_) => "masked",
+        }
+    }
+}
+
+/// Records that were added together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Random and bound to the content: the keys of the segment's content are derived from it.
+    pub id: [u8; 16],
+    /// The version of the index that it was written for: it enters pads and nonces.
+    pub version: u64,
+    /// Records, deleted and replaced ones included.
+    pub n: u32,
+    /// The digest of the vectors: rows in open and masked mode, sealed chunks in local and sealed
+    /// mode.
+    pub rows: Digest,
+    /// The record ids, sealed.
+    pub ids: Coded,
+}
+
+impl Segment {
+    /// The shape of its chunks in this [code](Manifest::chunk_codec), in local and sealed mode.
+    #[must_use]
+    pub fn layout(&self, width: u32, codec: Codec) -> Layout {
+        Layout {
+            dim: width,
+            slots: self.n.min(CHUNK),
+            codec,
+        }
+    }
+
+    /// Its chunks, in local and sealed mode.
+    #[must_use]
+    pub fn chunks(&self) -> u32 {
+        self.n.div_ceil(self.n.min(CHUNK))
+    }
+}
+
+/// The records that are deleted or replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deleted {
+    /// Random and bound to the content, as a segment's id is.
+    pub id: [u8; 16],
+    /// The version of the index that the list was written for.
+    pub version: u64,
+    /// The list: for each segment the ids of records that count no more.
+    pub ids: Coded,
+}
+
+impl Deleted {
+    /// To be filled in before a manifest is signed.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            id: [0; 16],
+            version: 0,
+            ids: Coded::default(),
+        }
+    }
+}
+
+/// Sealed mode's constants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The records in the buckets. Its chunks are the owner's, to cluster anew from; a server has
+    /// them not.
+    pub base: Segment,
+    /// Records added since: chunks that every client downloads and searches whole.
+    pub tail: Vec<Segment>,
+    /// Buckets, one for each cluster.
+    pub clusters: u32,
+    /// Buckets that every search fetches.
+    pub probes: u32,
+    /// The shape of a bucket.
+    pub layout: Layout,
+    /// The way in which a client finds the buckets it wants.
+    pub routing: Routing,
+    /// The recall that was wished for, in millionths: compaction plans with it.
+    pub recall: u32,
+    /// The searches of a typical client: compaction plans with it.
+    pub queries: u64,
+    /// The seed of the PIR matrix A.
+    pub pir_seed: [u8; 32],
+    /// The digest of all sealed buckets, one after the other.
+    pub buckets: Digest,
+    /// The digest of the list of all sealed buckets' digests.
+    pub digests: Digest,
+    /// The digest of the PIR hint.
+    pub hint: Digest,
+    /// The digest of the centroids, or the mean, in the form that `routing` gives out.
+    pub centroids: Digest,
+}
+
+impl Sealed {
+    /// The salt of hashed routing's hash, one for each index.
+    #[must_use]
+    pub fn router_salt(&self) -> [u8; 16] {
+        router_salt(&self.pir_seed)
+    }
+}
+
+/// The beginning of a random seed.
+#[must_use]
+pub fn router_salt(pir_seed: &[u8; 32]) -> [u8; 16] {
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&pir_seed[..16]);
+    salt
+}
+
+/// The way in which a client finds the buckets it wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Routing {
+    /// The centroids are downloaded once, sealed, and scored by the client: the server does not
+    /// see them and takes no part.
+    Downloaded,
+    /// The server holds the centroids in the clear and scores them under encryption, for every
+    /// query: nothing to download first.
+    Encrypted,
+    /// Buckets are those of a keyed hash: a client knows them from its key and the vectors' mean,
+    /// which it downloads, sealed. The server takes no part.
+    Hashed,
+}
+
+impl Routing {
+    /// All ways.
+    pub const ALL: [Self; 3] = [Self::Downloaded, Self::Encrypted, Self::Hashed];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Downloaded => "downloaded",
+            Self::Encrypted => "encrypted",
+            Self::Hashed => "hashed",
+        }
+    }
+}
+
+/// Local mode's constants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Local {
+    /// The code of a vector.
+    pub codec: Codec,
+    /// The segments, each in sealed chunks.
+    pub segments: Vec<Segment>,
+    /// The first stage by which clients choose the vectors that they score; without it they score all.
+    pub sketch: Option<Sketch>,
+}

@@ -1,0 +1,160 @@
+//! The conditions on a manifest: every size that is computed from it later is bounded here.
+
+use super::{
+    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Sealed, Segment,
+};
+use crate::TAG_LEN;
+use crate::code::Codec;
+use crate::digest::{Coded, MIN_CODED};
+use crate::metric::{BOUNDS, Metric};
+use crate::sketch::Sketch;
+
+/// The longest code of one run of ids, and of their count.
+const RUN_LEN: u64 = 10;
+
+fn require(holds: bool, what: &str) -> Result<(), String> {
+    holds.then_some(()).ok_or_else(|| what.to_owned())
+}
+
+impl Manifest {
+    /// Refuses constants that do not fit together, with the first reason.
+    pub(super) fn check(&self) -> Result<(), String> {
+        require(self.version > 0, "version 0")?;
+        require(self.n > 0, "no vectors")?;
+        require(
+            (1..=MAX_DIM).contains(&self.dim),
+            "a dimension outside 1 to 4096",
+        )?;
+        require((1..=MAX_K).contains(&self.k), "k outside 1 to 1024")?;
+        require(
+            BOUNDS.contains(&self.bound) && (self.metric != Metric::Cosine || self.bound == 0),
+            "a bound on lengths that the metric has not",
+        )?;
+        self.check_segments()?;
+        self.check_deleted(&self.deleted)?;
+        self.check_payloads()?;
+        match &self.mode {
+            Mode::Sealed(sealed) => self.check_sealed(sealed),
+            Mode::Local(Local { codec, sketch, .. }) => {
+                require(
+                    matches!(codec, Codec::Int8 | Codec::Int12),
+                    "a code that only buckets have",
+                )?;
+                self.check_sketch(sketch.as_ref())
+            }
+            Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
+        }
+    }
+
+    fn check_segments(&self) -> Result<(), String> {
+        let segments = self.segments();
+        require(
+            (1..=MAX_SEGMENTS).contains(&segments.len()),
+            "segments outside 1 to 64",
+        )?;
+        let mut stored = 0;
+        let mut ids: Vec<[u8; 16]> = Vec::with_capacity(segments.len() + 1);
+        for segment in segments {
+            let Segment { id, version, n, .. } = *segment;
+            require(n > 0, "an empty segment")?;
+            require(
+                (1..=self.version).contains(&version),
+                "a segment of a version outside 1 to the manifest's",
+            )?;
+            check_coded(&segment.ids, n.into())?;
+            stored += u64::from(n);
+            ids.push(id);
+        }
+        require(stored == u64::from(self.n), "segments of other sizes")?;
+        ids.push(self.deleted.id);
+        ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
+        ids.sort_unstable();
+        require(
+            ids.is_sorted_by(|a, b| a < b),
+            "two segments of the same id",
+        )
+    }
+
+    fn check_deleted(&self, deleted: &Deleted) -> Result<(), String> {
+        require(
+            (1..=self.version).contains(&deleted.version),
+            "deletions of a version outside 1 to the manifest's",
+        )?;
+        check_coded(&deleted.ids, u64::from(self.n) + MAX_SEGMENTS as u64)
+    }
+
+    fn check_payloads(&self) -> Result<(), String> {
+        let Some(payloads) = &self.payloads else {
+            return Ok(());
+        };
+        require(
+            (1..=self.version).contains(&payloads.version),
+            "payloads of a version outside 1 to the manifest's",
+        )?;
+        require(
+            (1..=self.n).contains(&payloads.slots),
+            "payloads of more records than there are",
+        )?;
+        require(payloads.class.exists(), "payloads of no class")?;
+        check_coded(&payloads.ids, payloads.slots.into())?;
+        let params = payloads.pir_params();
+        require(params.is_ok(), "payloads that cannot be fetched")
+    }
+
+    fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {
+        let Some(&Sketch { bits, candidates }) = sketch else {
+            return Ok(());
+        };
+        require(
+            bits.is_multiple_of(64) && (64..=1024).contains(&bits),
+            "codes of no length from 64 to 1024",
+        )?;
+        require(candidates >= self.k, "fewer candidates than results")
+    }
+
+    fn check_sealed(&self, sealed: &Sealed) -> Result<(), String> {
+        let n = sealed.base.n;
+        require(
+            (1..=n).contains(&sealed.clusters),
+            "clusters outside 1 to n",
+        )?;
+        require(
+            (1..=sealed.clusters).contains(&sealed.probes),
+            "probes outside 1 to clusters",
+        )?;
+        require(
+            sealed.layout.dim == self.width(),
+            "buckets of another dimension",
+        )?;
+        require(
+            Codec::ALL.contains(&sealed.layout.codec),
+            "a code that buckets do not have",
+        )?;
+        require(
+            sealed.layout.codec.serves(self.metric),
+            "buckets whose code does not serve the metric: build the index anew",
+        )?;
+        require(
+            (1..=n).contains(&sealed.layout.slots),
+            "slots outside 1 to n",
+        )?;
+        require(
+            (1..1_000_000).contains(&sealed.recall),
+            "a recall that is no share",
+        )?;
+        let places = u64::from(sealed.clusters) * u64::from(sealed.layout.slots);
+        require(places >= u64::from(n), "fewer places than vectors")
+    }
+}
+
+/// Refuses a sealed code of at most `most` runs whose length is of no class.
+fn check_coded(coded: &Coded, most: u64) -> Result<(), String> {
+    let class = u64::from(coded.len).saturating_sub(TAG_LEN as u64);
+    let largest = (RUN_LEN * (most + 1)).next_power_of_two();
+    require(
+        class.is_power_of_two()
+            && class >= MIN_CODED as u64
+            && class <= largest.max(MIN_CODED as u64),
+        "record ids of an impossible length",
+    )
+}

@@ -1,0 +1,69 @@
+//! The constants of open and masked mode.
+
+use serde::{Deserialize, Serialize};
+use sordino_ckks::column::Params;
+
+use super::Segment;
+use crate::digest::Digest;
+
+/// The constants of an index that is scored whole, in columns. All segments share the seed, so one
+/// encrypted query scores them all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Columns {
+    /// The number of coordinates in a polynomial.
+    pub packing: Packing,
+    /// The seed of the public polynomials of queries and hint.
+    pub seed: [u8; 32],
+    /// The segments. Each begins a new block of polynomials.
+    pub segments: Vec<ColumnSegment>,
+}
+
+/// A segment that is scored whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnSegment {
+    /// The records.
+    pub segment: Segment,
+    /// The digest of the hint of these rows.
+    pub hint: Digest,
+}
+
+/// A number of coordinates in a polynomial: more of them mean shorter queries and a longer hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Packing {
+    /// Four coordinates share a polynomial.
+    T4,
+    /// Eight coordinates share a polynomial.
+    T8,
+}
+
+impl Packing {
+    /// All packings.
+    pub const ALL: [Self; 2] = [Self::T4, Self::T8];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::T4 => "t = 4",
+            Self::T8 => "t = 8",
+        }
+    }
+
+    /// The parameter set of open mode.
+    #[must_use]
+    pub fn open(self) -> Params {
+        match self {
+            Self::T4 => Params::real_t4(),
+            Self::T8 => Params::real_t8(),
+        }
+    }
+
+    /// The parameter set of masked mode.
+    #[must_use]
+    pub fn masked(self) -> Params {
+        match self {
+            Self::T4 => Params::modular_26_t4(),
+            Self::T8 => Params::modular_26_t8(),
+        }
+    }
+}

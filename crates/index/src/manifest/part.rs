@@ -1,0 +1,249 @@
+//! The parts of an index: what its manifest's digests name, and who holds each.
+
+use super::{Columns, Manifest, Mode, Routing, Sealed, Segment};
+use crate::Error;
+use crate::digest::{Coded, Digest};
+use crate::payload::{Fetch, Payloads};
+
+/// Who holds a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The server keeps it to answer from.
+    Server,
+    /// The server keeps it and clients download it.
+    Everyone,
+    /// Clients download it; the server computes it from what it keeps.
+    Clients,
+    /// The owner alone; it is never served.
+    Owner,
+}
+
+impl Holder {
+    /// True if clients download it.
+    #[must_use]
+    pub fn is_given(self) -> bool {
+        matches!(self, Self::Everyone | Self::Clients)
+    }
+
+    /// True if a server needs it stored.
+    #[must_use]
+    pub fn is_served(self) -> bool {
+        matches!(self, Self::Everyone | Self::Server)
+    }
+
+    /// True if it is in the owner's directory.
+    #[must_use]
+    pub fn is_stored(self) -> bool {
+        self != Self::Clients
+    }
+}
+
+/// The kinds of parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartKind {
+    /// The list of deletions.
+    Deleted,
+    /// All payload slots.
+    Payloads,
+    /// The ids of the records that have payloads.
+    PayloadIds,
+    /// The PIR hint of the payloads.
+    PayloadHint,
+    /// A segment's vectors in sealed chunks.
+    Chunks,
+    /// A segment's record ids.
+    Ids,
+    /// Sealed mode's buckets.
+    Buckets,
+    /// The digest of each bucket.
+    BucketDigests,
+    /// The centroids, or the mean, that buckets are found by.
+    Centroids,
+    /// The PIR hint of the buckets.
+    BucketHint,
+    /// A segment's rows in open and masked mode.
+    Rows,
+    /// The hint of a segment's rows.
+    RowsHint,
+}
+
+impl PartKind {
+    /// The words for it in reports and errors.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Payloads => "payloads",
+            Self::PayloadIds => "payload ids",
+            Self::PayloadHint => "payload hint",
+            Self::Chunks => "chunks",
+            Self::Ids => "ids",
+            Self::Buckets => "buckets",
+            Self::BucketDigests => "bucket digests",
+            Self::Centroids => "centroids",
+            Self::BucketHint => "PIR hint",
+            Self::Rows => "rows",
+            Self::RowsHint => "hint",
+        }
+    }
+}
+
+/// One part of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The kind of its content.
+    pub kind: PartKind,
+    /// Bytes.
+    pub len: u64,
+    /// The digest that the manifest names.
+    pub digest: Digest,
+    /// Who holds it.
+    pub holder: Holder,
+    /// The number of the segment that it belongs to, if it belongs to one.
+    pub segment: Option<usize>,
+}
+
+fn part(kind: PartKind, len: usize, digest: &Digest, holder: Holder) -> Part {
+    Part {
+        kind,
+        len: len as u64,
+        digest: *digest,
+        holder,
+        segment: None,
+    }
+}
+
+fn coded(kind: PartKind, coded: &Coded, holder: Holder) -> Part {
+    part(kind, coded.len as usize, &coded.digest, holder)
+}
+
+/// The parts of payloads: all of them are downloaded, or the hint to fetch some.
+fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
+    let records = |holder| {
+        let len = payloads.records_len();
+        part(PartKind::Payloads, len, &payloads.records, holder)
+    };
+    let ids = coded(PartKind::PayloadIds, &payloads.ids, Holder::Everyone);
+    Ok(match (&payloads.fetch, payloads.pir_params()?) {
+        (Fetch::Pir { hint, .. }, Some(params)) => {
+            let hint = part(
+                PartKind::PayloadHint,
+                params.hint_len(),
+                hint,
+                Holder::Everyone,
+            );
+            vec![records(Holder::Server), ids, hint]
+        }
+        _ => vec![records(Holder::Everyone), ids],
+    })
+}
+
+impl Part {
+    fn of(self, segment: usize) -> Self {
+        Self {
+            segment: Some(segment),
+            ..self
+        }
+    }
+}
+
+impl Manifest {
+    /// The part of this kind, of this segment if it belongs to one.
+    ///
+    /// # Errors
+    /// If the manifest has no such part, or no such lengths.
+    pub fn part(&self, kind: PartKind, segment: Option<usize>) -> Result<Part, Error> {
+        let parts = self.parts()?;
+        let part = parts
+            .into_iter()
+            .find(|part| part.kind == kind && part.segment == segment);
+        part.ok_or_else(|| Error::Malformed {
+            what: "manifest",
+            why: format!("no {}", kind.name()),
+        })
+    }
+
+    /// All parts, in the order in which they are stored and downloaded.
+    ///
+    /// # Errors
+    /// If there are more or longer vectors than the mode can hold.
+    pub fn parts(&self) -> Result<Vec<Part>, Error> {
+        let mut parts = vec![coded(
+            PartKind::Deleted,
+            &self.deleted.ids,
+            Holder::Everyone,
+        )];
+        if let Some(payloads) = &self.payloads {
+            parts.extend(payload_parts(payloads)?);
+        }
+        match &self.mode {
+            Mode::Sealed(mode) => self.sealed_parts(mode, &mut parts)?,
+            Mode::Local(mode) => {
+                for (at, segment) in mode.segments.iter().enumerate() {
+                    parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
+                }
+            }
+            Mode::Open(mode) => self.column_parts(mode, &mode.packing.open(), &mut parts)?,
+            Mode::Masked(mode) => self.column_parts(mode, &mode.packing.masked(), &mut parts)?,
+        }
+        Ok(parts)
+    }
+
+    fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> [Part; 2] {
+        let layout = segment.layout(self.width(), self.chunk_codec());
+        let len = segment.chunks() as usize * layout.sealed_len();
+        [
+            part(PartKind::Chunks, len, &segment.rows, holder).of(at),
+            coded(PartKind::Ids, &segment.ids, Holder::Owner).of(at),
+        ]
+    }
+
+    fn sealed_parts(&self, mode: &Sealed, parts: &mut Vec<Part>) -> Result<(), Error> {
+        let (clusters, width) = (mode.clusters as usize, self.width() as usize);
+        let (centroids, holder) = match mode.routing {
+            Routing::Encrypted => (clusters * width, Holder::Server),
+            routing => (super::route_len(routing, clusters, width), Holder::Everyone),
+        };
+        let buckets = clusters * mode.layout.sealed_len();
+        let hint = super::pir_params(mode)?.hint_len();
+        let base = [
+            part(PartKind::Buckets, buckets, &mode.buckets, Holder::Server),
+            part(
+                PartKind::BucketDigests,
+                clusters * size_of::<Digest>(),
+                &mode.digests,
+                Holder::Everyone,
+            ),
+            part(PartKind::Centroids, centroids, &mode.centroids, holder),
+            part(PartKind::BucketHint, hint, &mode.hint, Holder::Everyone),
+        ];
+        parts.extend(base.map(|part| part.of(0)));
+        parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
+        for (at, segment) in (1..).zip(&mode.tail) {
+            parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
+        }
+        Ok(())
+    }
+
+    fn column_parts(
+        &self,
+        mode: &Columns,
+        params: &sordino_ckks::column::Params,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
+        let width = self.width() as usize;
+        for (at, column) in mode.segments.iter().enumerate() {
+            let segment = &column.segment;
+            let n = segment.n as usize;
+            let hint = sordino_ckks::column::Hint::encoded_len(params, width, n)?;
+            let rows = super::rows_len(n, width);
+            parts.extend([
+                part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
+                coded(PartKind::Ids, &segment.ids, Holder::Everyone).of(at),
+                part(PartKind::RowsHint, hint, &column.hint, Holder::Clients).of(at),
+            ]);
+        }
+        Ok(())
+    }
+}

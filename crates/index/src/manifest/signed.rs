@@ -1,0 +1,397 @@
+//! A manifest with the owner's signature, as it is stored and sent.
+
+use super::Manifest;
+use crate::digest::Digest;
+#[cfg(feature = "secret")]
+use crate::keys::OwnerKeys;
+use crate::public_key::OwnerPublicKey;
+use crate::wire::{self, Edition};
+use crate::{Error, wire::MANIFEST};
+
+/// Length of an encoded manifest's signature: ML-DSA-87's.
+pub(super) const SIGNATURE_LEN: usize = 4627;
+
+/// An encoded manifest without its signature is never longer: 64 segments take about 9,000 bytes.
+pub(super) const MAX_LEN: usize = 16_384;
+
+/// A manifest with its encoding and the owner's signature on that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignedManifest {
+    manifest: Manifest,
+    bytes: Vec<u8>,
+}
+
+impl SignedManifest {
+    /// Signs a manifest.
+    #[cfg(feature = "secret")]
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
+    pub fn sign(manifest: Manifest, keys: &OwnerKeys) -> Self {
+        let mut bytes = wire::file_head(MANIFEST);
+        bincode::serde::encode_into_std_write(&manifest, &mut bytes, config())
+            .expect("a vector accepts all bytes");
+        let signature = keys.sign(&bytes);
+        bytes.extend(signature);
+        Self { manifest, bytes }
+    }
+
+    /// Reads a manifest and checks its signature and that its parts agree.
+    ///
+    /// # Errors
+    /// If it is not signed by `owner`, or not a manifest that this version can serve.
+    pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
+        let malformed = |why: String| Error::Malformed {
+            what: "manifest",
+            why,
+        };
+        let body = wire::strip_file_head(MANIFEST, bytes)?;
+        let head_len = bytes.len() - body.len();
+        let Some(len) = body
+            .len()
+            .checked_sub(SIGNATURE_LEN)
+            .filter(|&len| len <= MAX_LEN)
+        else {
+            return Err(malformed(format!(
+                "{} bytes, expected {SIGNATURE_LEN} to {}",
+                body.len(),
+                SIGNATURE_LEN + MAX_LEN
+            )));
+        };
+        // Nothing in it is looked at before the signature is known to be the owner's.
+        owner.verify(&bytes[..head_len + len], &body[len..])?;
+        let (manifest, read): (Manifest, usize) =
+            bincode::serde::decode_from_slice(&body[..len], config())
+                .map_err(|error| malformed(error.to_string()))?;
+        if read != len {
+            return Err(malformed(format!("{} bytes after its end", len - read)));
+        }
+        manifest.check().map_err(malformed)?;
+        Ok(Self {
+            manifest,
+            bytes: bytes.to_vec(),
+        })
+    }
+
+    /// The signed encoding.
+    #[must_use]
+    pub fn to_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The digest that the next version names as its predecessor.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        *blake3::hash(&self.bytes).as_bytes()
+    }
+
+    /// The edition: requests about this version name it.
+    #[must_use]
+    pub fn edition(&self) -> Edition {
+        Edition::new(self.manifest.version, &self.digest())
+    }
+}
+
+impl std::ops::Deref for SignedManifest {
+    type Target = Manifest;
+
+    fn deref(&self) -> &Manifest {
+        &self.manifest
+    }
+}
+
+/// Numbers of fixed size, so that a manifest's length depends on its mode and its number of segments alone.
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard()
+        .with_fixed_int_encoding()
+        .with_limit::<MAX_LEN>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::Layout;
+    use crate::code::Codec;
+    use crate::manifest::{
+        Coded, ColumnSegment, Columns, Deleted, Local, Mode, Packing, Routing, Sealed, Segment,
+    };
+    use crate::metric::Metric;
+    use crate::payload::{Class, Fetch, Payloads};
+    use crate::sketch::Sketch;
+
+    fn segment(id: u8, n: u32) -> Segment {
+        Segment {
+            id: [id; 16],
+            version: 7,
+            n,
+            rows: [id; 32],
+            ids: coded(),
+        }
+    }
+
+    fn coded() -> Coded {
+        Coded {
+            len: 128 + 16,
+            digest: [8; 32],
+        }
+    }
+
+    fn sealed() -> Manifest {
+        let layout = Layout {
+            dim: 128,
+            slots: 98,
+            codec: Codec::Int8,
+        };
+        Manifest {
+            index: [1; 16],
+            version: 7,
+            previous: [2; 32],
+            n: 100_000,
+            dim: 128,
+            k: 10,
+            metric: Metric::Cosine,
+            bound: 0,
+            rotation: [3; 32],
+            deleted: Deleted {
+                id: [9; 16],
+                version: 7,
+                ids: coded(),
+            },
+            payloads: Some(Payloads {
+                id: [10; 16],
+                version: 7,
+                slots: 99_990,
+                class: Class::of(500).unwrap(),
+                fetch: Fetch::Pir {
+                    per_column: 20,
+                    seed: [4; 32],
+                    hint: [6; 32],
+                },
+                records: [5; 32],
+                ids: coded(),
+            }),
+            mode: Mode::Sealed(Sealed {
+                base: segment(1, 99_000),
+                tail: vec![segment(2, 1000)],
+                clusters: 2048,
+                probes: 20,
+                layout,
+                routing: Routing::Downloaded,
+                recall: 950_000,
+                queries: 100,
+                pir_seed: [4; 32],
+                buckets: [5; 32],
+                digests: [5; 32],
+                hint: [6; 32],
+                centroids: [7; 32],
+            }),
+        }
+    }
+
+    fn owner() -> OwnerKeys {
+        OwnerKeys::from_master([9; 32])
+    }
+
+    #[test]
+    fn a_signed_manifest_reads_back_and_nothing_else_does() {
+        let signed = SignedManifest::sign(sealed(), &owner());
+        let public = owner().public();
+        let read = SignedManifest::from_bytes(signed.to_bytes(), &public).unwrap();
+        assert_eq!(read, signed);
+        let bytes = signed.to_bytes();
+        for at in 0..bytes.len() - SIGNATURE_LEN {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 0x10;
+            assert!(
+                SignedManifest::from_bytes(&flipped, &public).is_err(),
+                "byte {at}"
+            );
+        }
+        for len in (0..bytes.len()).step_by(41) {
+            assert!(
+                SignedManifest::from_bytes(&bytes[..len], &public).is_err(),
+                "length {len}"
+            );
+        }
+        let long = [bytes, &[0; MAX_LEN]].concat();
+        let error = SignedManifest::from_bytes(&long, &public).unwrap_err();
+        assert!(
+            error.to_string().starts_with("malformed manifest"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let mut bytes = SignedManifest::sign(sealed(), &owner()).to_bytes().to_vec();
+        bytes[4] = 200;
+        let error = SignedManifest::from_bytes(&bytes, &owner().public()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "manifest of format version 200: expected 2"
+        );
+    }
+
+    #[test]
+    fn a_signed_contradiction_is_refused_too() {
+        let with = |change: &dyn Fn(&mut Manifest, &mut Sealed)| {
+            let mut manifest = sealed();
+            let Mode::Sealed(mut mode) = manifest.mode.clone() else {
+                unreachable!()
+            };
+            change(&mut manifest, &mut mode);
+            manifest.mode = Mode::Sealed(mode);
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public())
+        };
+        assert!(with(&|_, _| ()).is_ok());
+        assert!(with(&|m, _| m.n = 0).is_err());
+        assert!(with(&|m, _| m.k = 0).is_err());
+        assert!(with(&|m, _| m.k = 1025).is_err());
+        assert!(with(&|m, _| m.dim = 127).is_err());
+        assert!(with(&|_, s| s.probes = 0).is_err());
+        assert!(with(&|_, s| s.probes = 2049).is_err());
+        assert!(with(&|_, s| s.clusters = u32::MAX).is_err());
+        assert!(with(&|_, s| s.layout.slots = 40).is_err());
+        assert!(with(&|_, s| s.layout.slots = u32::MAX).is_err());
+        assert!(with(&|m, _| m.version = 0).is_err());
+        assert!(with(&|m, _| m.n = 99_000).is_err());
+        assert!(with(&|m, _| m.metric = Metric::Euclidean).is_err());
+        assert!(with(&|m, _| m.bound = 1).is_err());
+        assert!(with(&|m, _| m.deleted.id = [1; 16]).is_err());
+        assert!(with(&|m, _| m.deleted.version = 8).is_err());
+        assert!(with(&|m, _| m.deleted.ids.len = u32::MAX).is_err());
+        assert!(with(&|_, s| s.tail[0].id = [1; 16]).is_err());
+        assert!(with(&|_, s| s.tail[0].n = 0).is_err());
+        assert!(with(&|_, s| s.tail[0].version = 8).is_err());
+        assert!(with(&|_, s| s.tail[0].version = 0).is_err());
+        assert!(with(&|_, s| s.tail[0].ids.len = 128).is_err());
+        assert!(with(&|_, s| s.tail[0].ids.len = (1 << 20) + 16).is_err());
+        assert!(with(&|_, s| s.recall = 1_000_000).is_err());
+    }
+
+    /// Short codes lose too much where a metric brings scores closer together.
+    #[test]
+    fn buckets_have_a_code_that_serves_the_metric() {
+        for metric in Metric::ALL {
+            for codec in Codec::ALL {
+                let mut manifest = sealed();
+                manifest.metric = metric;
+                let width = manifest.width();
+                if let Mode::Sealed(mode) = &mut manifest.mode {
+                    (mode.layout.codec, mode.layout.dim) = (codec, width);
+                }
+                let signed = SignedManifest::sign(manifest, &owner());
+                let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+                let serves = metric == Metric::Cosine || codec == Codec::Int8;
+                match read {
+                    Ok(_) => assert!(serves, "{metric:?} {codec:?}"),
+                    Err(Error::Malformed { why, .. }) => {
+                        assert!(!serves && why.contains("build the index anew"), "{why}");
+                    }
+                    Err(other) => panic!("{metric:?} {codec:?}: {other}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn payloads_are_ones_that_clients_can_fetch() {
+        let with = |change: &dyn Fn(&mut Payloads)| {
+            let mut manifest = sealed();
+            change(manifest.payloads.as_mut().unwrap());
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).is_ok()
+        };
+        let fetch = |per_column| Fetch::Pir {
+            per_column,
+            seed: [4; 32],
+            hint: [6; 32],
+        };
+        assert!(with(&|_| ()) && with(&|p| p.fetch = Fetch::Download));
+        assert!(!with(&|p| p.id = [9; 16]));
+        assert!(!with(&|p| p.version = 8));
+        assert!(!with(&|p| p.version = 0));
+        assert!(!with(&|p| p.slots = 0));
+        assert!(!with(&|p| p.slots = 100_001));
+        assert!(!with(&|p| p.ids.len = 0));
+        assert!(!with(&|p| p.fetch = fetch(0)));
+        assert!(!with(&|p| p.fetch = fetch(u32::MAX)));
+        for class in [0, 3, 21, 255] {
+            assert!(!with(&|p| p.class = Class::from_log2(class)), "{class}");
+        }
+    }
+
+    #[test]
+    fn a_sketch_is_one_that_clients_can_make() {
+        let read = |bits, candidates| {
+            let manifest = Manifest {
+                mode: Mode::Local(Local {
+                    codec: Codec::Int8,
+                    segments: vec![segment(1, 99_000), segment(2, 1000)],
+                    sketch: Some(Sketch { bits, candidates }),
+                }),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public()).is_ok()
+        };
+        assert!(read(64, 10) && read(1024, 100_000));
+        for (bits, candidates) in [(0, 10), (65, 10), (1088, 10), (64, 9)] {
+            assert!(!read(bits, candidates), "{bits} {candidates}");
+        }
+    }
+
+    /// Local indexes of 8-bit codes are encoded as before there were others.
+    #[test]
+    fn a_local_index_has_a_code_of_downloads() {
+        let with = |codec| {
+            let manifest = Manifest {
+                payloads: None,
+                mode: Mode::Local(Local {
+                    codec,
+                    segments: vec![segment(1, 100_000)],
+                    sketch: None,
+                }),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest.clone(), &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            (signed.to_bytes().len(), read.map(|read| *read == manifest))
+        };
+        let (short, read) = with(Codec::Int8);
+        assert!(read.unwrap());
+        let (long, read) = with(Codec::Int12);
+        assert!(read.unwrap());
+        // The code's number.
+        assert_eq!(long, short + 4);
+        for codec in [Codec::Residual6, Codec::Residual4] {
+            assert!(with(codec).1.is_err());
+        }
+    }
+
+    #[test]
+    fn an_index_has_as_many_segments_as_it_may_and_no_more() {
+        for (segments, fits) in [(1u8, true), (64, true), (65, false), (0, false)] {
+            let columns = Columns {
+                packing: Packing::T4,
+                seed: [4; 32],
+                segments: (0..segments)
+                    .map(|at| ColumnSegment {
+                        segment: segment(100 + at, 10),
+                        hint: [6; 32],
+                    })
+                    .collect(),
+            };
+            let manifest = Manifest {
+                n: 10 * u32::from(segments),
+                payloads: None,
+                mode: Mode::Masked(columns),
+                ..sealed()
+            };
+            let signed = SignedManifest::sign(manifest, &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            assert_eq!(read.is_ok(), fits, "{segments} segments");
+            assert!(signed.to_bytes().len() < MAX_LEN);
+        }
+    }
+}

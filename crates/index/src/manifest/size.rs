@@ -1,0 +1,32 @@
+//! Lengths and parameters that follow from a manifest.
+
+use super::{Routing, Sealed};
+use crate::{Error, TAG_LEN};
+
+/// The PIR parameters of an index: a column for each bucket.
+///
+/// # Errors
+/// If no parameter set serves so many or so long buckets.
+pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
+    let (columns, len) = (mode.clusters as usize, mode.layout.sealed_len());
+    Ok(sordino_pir::Params::for_columns(columns, len)?)
+}
+
+/// The length of what clients download to find buckets.
+#[must_use]
+pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
+    match routing {
+        Routing::Downloaded => clusters * width + TAG_LEN,
+        Routing::Encrypted => 0,
+        Routing::Hashed => width * size_of::<f32>() + TAG_LEN,
+    }
+}
+
+/// Bytes of a coordinate of a row.
+pub const COORDINATE_LEN: usize = 4;
+
+/// The length of the rows of `n` vectors.
+#[must_use]
+pub fn rows_len(n: usize, width: usize) -> usize {
+    n * width * COORDINATE_LEN
+}

@@ -1,0 +1,162 @@
+//! The order in which masked mode stores rows: a permutation that readers know and the server does
+//! not, so that the order of insertion, which often says something, stays with the owner.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use sordino_fpe::{AesKey, Ff1, Ff1Range};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::recall::number;
+
+/// FF1 is for domains of a million and more (SP 800-38G, revision 1).
+const FF1_ROWS: u32 = 1_000_000;
+
+/// A keyed permutation of the rows of an index.
+pub enum RowOrder {
+    /// The row at each position: a shuffle by ChaCha20.
+    Shuffled(Zeroizing<Vec<u32>>),
+    /// The row at each position is what FF1 decrypts it to: no table of millions in every client.
+    Ff1(Box<Ff1Range>),
+}
+
+impl RowOrder {
+    /// The order that this key gives `n` rows.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "a permutation of a checked domain"
+    )]
+    #[must_use]
+    pub fn new(key: &[u8; 32], n: u32) -> Self {
+        if n >= FF1_ROWS {
+            let range =
+                Ff1::new(&AesKey::new_256(key), 2).and_then(|ff1| ff1.range(0..=u128::from(n - 1)));
+            let range = range.expect("a 256-bit key and a domain of a million");
+            return Self::Ff1(Box::new(range));
+        }
+        let mut rng = ChaCha20Rng::from_seed(*key);
+        let mut rows = Zeroizing::new((0..n).collect::<Vec<u32>>());
+        for last in (1..rows.len()).rev() {
+            rows.swap(last, below(&mut rng, last + 1));
+        }
+        Self::Shuffled(rows)
+    }
+
+    /// The owner's row that is stored at `position`.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    #[must_use]
+    pub fn row(&self, position: u32) -> u32 {
+        match self {
+            Self::Shuffled(rows) => rows[position as usize],
+            Self::Ff1(range) => {
+                let row = range.decrypt_u64(&[], position.into());
+                number(
+                    row.ok()
+                        .and_then(|row| row.try_into().ok())
+                        .expect("a position"),
+                )
+            }
+        }
+    }
+}
+
+impl RowOrder {
+    /// The positions of these rows: which rows they are shows in no access to memory.
+    ///
+    /// # Panics
+    /// If one is not the row of a record.
+    #[must_use]
+    pub fn positions(&self, rows: &[u32]) -> Vec<u32> {
+        match self {
+            Self::Shuffled(order) => {
+                let mut positions = vec![0; rows.len()];
+                for (position, row) in (0..).zip(order.iter()) {
+                    for (found, wanted) in positions.iter_mut().zip(rows) {
+                        let equal = u32::from(std::hint::black_box(row ^ wanted) == 0);
+                        *found |= equal.wrapping_neg() & position;
+                    }
+                }
+                positions
+            }
+            Self::Ff1(range) => {
+                let position = |row: &u32| {
+                    let position = range.encrypt_u64(&[], (*row).into()).ok();
+                    let position = position.and_then(|position| position.try_into().ok());
+                    number(position.expect("a row"))
+                };
+                rows.iter().map(position).collect()
+            }
+        }
+    }
+}
+
+/// A number below `bound` from 128 random bits: no rejection, no division, and no further from
+/// uniform than `bound / 2^128`.
+fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
+    let bound = bound as u128;
+    let [mut high, mut low] = [(); 2].map(|()| rng.next_u64());
+    let carried = (u128::from(low) * bound) >> 64;
+    let index = (u128::from(high) * bound + carried) >> 64;
+    high.zeroize();
+    low.zeroize();
+    usize::try_from(index).expect("below a usize")
+}
+
+impl std::fmt::Debug for RowOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowOrder").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_one_position_and_the_key_says_which() {
+        for n in [1u32, 2, 3, 1000, FF1_ROWS] {
+            let order = RowOrder::new(&[1; 32], n);
+            assert_eq!(matches!(order, RowOrder::Ff1(_)), n == FF1_ROWS);
+            // All positions of a small order, some of a large one.
+            let step = (n / 1000).max(1) as usize;
+            let mut rows: Vec<u32> = (0..n).step_by(step).map(|at| order.row(at)).collect();
+            let all: Vec<u32> = (0..n).step_by(step).collect();
+            assert_eq!(order.positions(&rows), all);
+            let other = RowOrder::new(&[2; 32], n);
+            let same = (0..n)
+                .step_by(step)
+                .zip(&rows)
+                .filter(|&(at, &row)| other.row(at) == row);
+            assert!(n < 1000 || same.count() < 10);
+            let fixed = (0..n)
+                .step_by(step)
+                .zip(&rows)
+                .filter(|&(at, &row)| at == row);
+            assert!(n < 1000 || fixed.count() < 10);
+            rows.sort_unstable();
+            rows.dedup();
+            assert!(rows.iter().all(|&row| row < n));
+            assert_eq!(rows.len(), (n as usize).div_ceil(step));
+        }
+    }
+
+    #[test]
+    fn a_shuffle_is_uniform() {
+        // All 24 orders of four rows, 12,000 keys: 500 each, within six standard deviations.
+        let mut counts = std::collections::HashMap::new();
+        for seed in 0..12_000u32 {
+            let mut key = [0; 32];
+            key[..4].copy_from_slice(&seed.to_le_bytes());
+            let order = RowOrder::new(&key, 4);
+            *counts
+                .entry([0, 1, 2, 3].map(|at| order.row(at)))
+                .or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 24);
+        assert!(
+            counts.values().all(|count| count.abs_diff(500) < 132),
+            "{counts:?}"
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! The pads of masked mode: what hides a stored coordinate from the server.
+//!
+//! ```text
+//! F_k(row, version, coordinate) = word `coordinate` of the row's keystream, mod P = 2^26
+//! keystream of a row            = AES-256_k(counter 0) || AES-256_k(counter 1) || ...
+//! counter `block`               = row: 4 bytes | version: 8 bytes | block: 4 bytes
+//! ```
+//!
+//! All numbers are little-endian, a word has 32 bits, a block four of them. Different (row, version,
+//! block) are different counters, so all pads under one key are outputs of a pseudorandom
+//! permutation at different places, and what is stored, `code + pad mod P`, is uniform to whoever
+//! lacks the key.
+//!
+//! # A pad is used once
+//! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of
+//! one version of one segment: row and version are in the counter, and the key is derived from the
+//! segment's id. Versions grow as long as a directory lives, but a crash, a restored backup or a second
+//! writer can repeat one, so it is the id that no two contents share: it is a keyed digest of fresh
+//! randomness and of the content.
+//!
+//! The client never stores pads: it needs only each row's `<pad, query> mod P`, which is summed up
+//! as the keystream comes out of the cipher.
+
+use aes::Aes256;
+use aes::cipher::{Array, KeyInit};
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use crate::recall::number;
+use crate::residue::centred;
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+/// Rows that one task sums up: many enough to forget the key schedule, few enough to spread.
+const ROWS: usize = 2048;
+
+/// The pads of one version of all rows of one index.
+pub struct Pad {
+    key: Zeroizing<[u8; 32]>,
+    version: u64,
+}
+
+impl Pad {
+    /// The pads of a segment under a key of its own, written for this version.
+    #[must_use]
+    pub fn new(key: Zeroizing<[u8; 32]>, version: u64) -> Self {
+        Self { key, version }
+    }
+
+    /// Adds row `row`'s pad to its codes, mod P and centred: for the owner, once for each content.
+    pub fn mask(&self, row: u32, codes: &mut [i32]) {
+        let cipher = Aes256::new(&Array(*self.key));
+        for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
+            let pad = portable::keystream(&cipher, row, self.version, chunk);
+            for (code, word) in codes.iter_mut().zip(*pad) {
+                *code = centred(code.wrapping_add(word.cast_signed()));
+            }
+        }
+    }
+
+    /// Takes row `row`'s pad off what [`mask`](Self::mask) made of its codes.
+    pub fn unmask(&self, row: u32, codes: &mut [i32]) {
+        let cipher = Aes256::new(&Array(*self.key));
+        for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
+            let pad = portable::keystream(&cipher, row, self.version, chunk);
+            for (code, word) in codes.iter_mut().zip(*pad) {
+                *code = centred(code.wrapping_sub(word.cast_signed()));
+            }
+        }
+    }
+
+    /// The inner product of each row's pad with `query`, mod 2^32 (of which P is a divisor), rows
+    /// from 0 on: for the client, in constant time, in parallel on rayon's current pool.
+    pub fn products(&self, query: &[i32], products: &mut [u32]) {
+        products
+            .par_chunks_mut(ROWS)
+            .enumerate()
+            .for_each(|(chunk, products)| self.rows(number(chunk * ROWS), query, products));
+    }
+
+    /// Rows from `first` on, on this thread.
+    fn rows(&self, first: u32, query: &[i32], products: &mut [u32]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
+            return avx512::products(token, &self.key, self.version, first, query, products);
+        }
+        portable::products(&self.key, self.version, first, query, products);
+    }
+}
+
+impl std::fmt::Debug for Pad {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pad").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::residue::LOG_P;
+    use aes::cipher::BlockCipherEncrypt;
+    use proptest::prelude::*;
+
+    fn pad(key: u8, version: u64) -> Pad {
+        Pad::new(Zeroizing::new([key; 32]), version)
+    }
+
+    /// The specification, word by word, from the cipher alone.
+    fn word(key: [u8; 32], row: u32, version: u64, coordinate: usize) -> u32 {
+        let mut block = [0; 16];
+        block[..4].copy_from_slice(&row.to_le_bytes());
+        block[4..12].copy_from_slice(&version.to_le_bytes());
+        block[12..].copy_from_slice(&number(coordinate / 4).to_le_bytes());
+        let mut block = Array(block);
+        Aes256::new(&Array(key)).encrypt_block(&mut block);
+        let words: [[u8; 4]; 4] = block.0.as_chunks().0.try_into().expect("four words");
+        u32::from_le_bytes(words[coordinate % 4])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn every_backend_equals_the_specification(
+            key in any::<u8>(),
+            version in any::<u64>(),
+            first in any::<u32>().prop_map(|row| row.saturating_sub(9)),
+            count in 0usize..9,
+            query in prop::collection::vec(any::<i32>(), 1..300),
+        ) {
+            let expected: Vec<u32> = (first..)
+                .take(count)
+                .map(|row| {
+                    let sum = |sum: u32, (at, &x): (usize, &i32)| {
+                        let word = word([key; 32], row, version, at);
+                        sum.wrapping_add(word.wrapping_mul(x.cast_unsigned()))
+                    };
+                    query.iter().enumerate().fold(0, sum)
+                })
+                .collect();
+            let pad = pad(key, version);
+            let mut found = vec![0; count];
+            portable::products(&pad.key, version, first, &query, &mut found);
+            prop_assert_eq!(&found, &expected);
+            found.fill(0);
+            pad.rows(first, &query, &mut found);
+            prop_assert_eq!(&found, &expected);
+        }
+
+        #[test]
+        fn a_mask_comes_off_with_its_product(
+            codes in prop::collection::vec(-6000i32..6000, 1..200),
+            version in any::<u64>(),
+            row in 0u32..5000,
+        ) {
+            let pad = pad(3, version);
+            let query: Vec<i32> = (0..).zip(&codes).map(|(i, _)| (i * 7919) % 11_443 - 5721).collect();
+            let product = |a: &[i32]| {
+                a.iter().zip(&query).fold(0i32, |sum, (&a, &b)| sum.wrapping_add(a.wrapping_mul(b)))
+            };
+            let mut stored = codes.clone();
+            pad.mask(row, &mut stored);
+            let mut bare = stored.clone();
+            pad.unmask(row, &mut bare);
+            prop_assert_eq!(&bare, &codes);
+            let half = 1 << (LOG_P - 1);
+            prop_assert!(stored.iter().all(|x| (-half..half).contains(x)));
+            let mut products = vec![0; row as usize + 1];
+            pad.products(&query, &mut products);
+            let pads = products[row as usize].cast_signed();
+            prop_assert_eq!(
+                centred(product(&stored).wrapping_sub(pads)),
+                centred(product(&codes))
+            );
+        }
+    }
+
+    #[test]
+    fn keys_rows_versions_and_coordinates_all_change_the_pad() {
+        let zero = |key, version, row| {
+            let mut codes = vec![0; 64];
+            pad(key, version).mask(row, &mut codes);
+            codes
+        };
+        let base = zero(1, 1, 1);
+        for other in [
+            zero(2, 1, 1),
+            zero(1, 2, 1),
+            zero(1, 1 << 40, 1),
+            zero(1, 1, 2),
+        ] {
+            let equal = base.iter().zip(&other).filter(|(a, b)| a == b).count();
+            assert_eq!(equal, 0);
+        }
+        let mut distinct = base.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 64);
+        assert_eq!(base, zero(1, 1, 1));
+    }
+
+    #[test]
+    fn masked_zeros_look_uniform() {
+        let mut codes = vec![0i32; 1 << 14];
+        pad(5, 9).mask(0, &mut codes);
+        // Every one of the 26 bits is set in about half: 6 standard deviations of 64.
+        for bit in 0..LOG_P {
+            let set = codes.iter().filter(|x| *x >> bit & 1 == 1).count();
+            assert!(set.abs_diff(1 << 13) < 384, "bit {bit}: {set}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! VAES: 32 blocks in eight registers at a time, multiplied with the query as they come out of the
+//! last round.
+#![expect(unsafe_code, reason = "entry into target features, loads")]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "halves of a version; small indices"
+)]
+
+use std::arch::x86_64::{
+    __m512i, _mm512_add_epi32, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_loadu_si512,
+    _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_setzero_si512, _mm512_xor_si512,
+};
+
+use sordino_cpu::Avx512Vaes;
+use sordino_lattice::sample::stream::{Schedule, schedule};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Rounds of AES-256.
+const ROUNDS: usize = 14;
+
+/// Registers that are encrypted side by side.
+const LANES: usize = 8;
+
+/// Words of a register.
+const WIDTH: usize = 16;
+
+type Register = [u32; WIDTH];
+
+pub(super) fn products(
+    token: Avx512Vaes,
+    key: &[u8; 32],
+    version: u64,
+    first: u32,
+    query: &[i32],
+    products: &mut [u32],
+) {
+    let schedule = schedule(token, key);
+    // SAFETY: the token proves the target features.
+    unsafe { run(&schedule, version, first, query, products) }
+}
+
+/// The part of eight registers' worth of coordinates that every row has in common.
+#[derive(Zeroize)]
+struct Group {
+    /// The counters of row 0.
+    counters: [Register; LANES],
+    /// The query, with zeros after its end.
+    query: [Register; LANES],
+}
+
+#[target_feature(enable = "avx512f,aes,vaes")]
+fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &mut [u32]) {
+    let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| repeat(&schedule[round]));
+    let groups = (0..).zip(query.chunks(WIDTH * LANES));
+    let groups = groups.map(|(at, query)| Group::new(version, at, query));
+    let groups = Zeroizing::new(groups.collect::<Vec<_>>());
+    for (row, product) in (first..).zip(products) {
+        let row = _mm512_xor_si512(repeat(&[row, 0, 0, 0]), keys[0]);
+        let mut sum = _mm512_setzero_si512();
+        for group in groups.iter() {
+            let mut x = [row; LANES];
+            for (x, counters) in x.iter_mut().zip(&group.counters) {
+                *x = _mm512_xor_si512(*x, load(counters));
+            }
+            for key in &keys[1..ROUNDS] {
+                for x in &mut x {
+                    *x = _mm512_aesenc_epi128(*x, *key);
+                }
+            }
+            for (x, query) in x.iter().zip(&group.query) {
+                let pad = _mm512_aesenclast_epi128(*x, keys[ROUNDS]);
+                sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(pad, load(query)));
+            }
+        }
+        *product = _mm512_reduce_add_epi32(sum).cast_unsigned();
+    }
+}
+
+impl Group {
+    fn new(version: u64, at: u32, coordinates: &[i32]) -> Self {
+        let [low, high] = [version, version >> 32].map(|half| half as u32);
+        let counters = std::array::from_fn(|lane| {
+            let block = 4 * (at * LANES as u32 + lane as u32);
+            std::array::from_fn(|word| [0, low, high, block + word as u32 / 4][word % 4])
+        });
+        let mut query = [[0; WIDTH]; LANES];
+        for (word, &x) in query.as_flattened_mut().iter_mut().zip(coordinates) {
+            *word = x.cast_unsigned();
+        }
+        Self { counters, query }
+    }
+}
+
+/// Four times the same block.
+#[target_feature(enable = "avx512f")]
+fn repeat(block: &[u32; 4]) -> __m512i {
+    load(&std::array::from_fn(|i| block[i % 4]))
+}
+
+#[target_feature(enable = "avx512f")]
+fn load(register: &Register) -> __m512i {
+    // SAFETY: a reference to the 64 bytes that are read.
+    unsafe { _mm512_loadu_si512(std::ptr::from_ref(register).cast()) }
+}

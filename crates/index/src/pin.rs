@@ -1,0 +1,61 @@
+//! The memory of a client of an index, so that nobody takes it back or to another one.
+
+use crate::Error;
+use crate::digest::Digest;
+use crate::manifest::{Manifest, SignedManifest};
+use crate::wire::Edition;
+
+/// The newest version of an index that a client has seen: to be stored where the client's next run finds
+/// it. It is no secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// The index's id.
+    pub index: [u8; 16],
+    /// The version's number.
+    pub version: u64,
+    /// The digest of its signed manifest.
+    pub manifest: Digest,
+}
+
+impl Pin {
+    /// The pin of this version.
+    #[must_use]
+    pub fn of(manifest: &SignedManifest) -> Self {
+        Self {
+            index: manifest.index,
+            version: manifest.version,
+            manifest: manifest.digest(),
+        }
+    }
+
+    /// Names the version in requests.
+    #[must_use]
+    pub fn edition(&self) -> Edition {
+        Edition::new(self.version, &self.manifest)
+    }
+
+    /// Refuses another index, an older version, and another content of the same version. Whether a newer
+    /// version follows from this one is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::OtherIndex`], [`Error::Rollback`], [`Error::Fork`].
+    pub fn check(&self, manifest: &SignedManifest) -> Result<(), Error> {
+        let Manifest { index, version, .. } = **manifest;
+        if index != self.index {
+            return Err(Error::OtherIndex {
+                found: index,
+                pinned: self.index,
+            });
+        }
+        if version < self.version {
+            return Err(Error::Rollback {
+                found: version,
+                pinned: self.version,
+            });
+        }
+        if version == self.version && manifest.digest() != self.manifest {
+            return Err(Error::Fork { version });
+        }
+        Ok(())
+    }
+}

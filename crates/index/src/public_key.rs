@@ -1,0 +1,77 @@
+//! The key that manifests are checked with.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
+
+use crate::Error;
+
+/// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
+pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
+
+/// The owner's ML-DSA-87 public key.
+#[derive(Clone)]
+pub struct OwnerPublicKey {
+    bytes: Vec<u8>,
+    expanded: Arc<ExpandedKey<MlDsa87>>,
+}
+
+impl OwnerPublicKey {
+    /// The key's FIPS 204 encoding, 2,592 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.bytes.clone()
+    }
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// If it is not 2,592 bytes long.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let expanded = ExpandedKey::from_bytes(bytes).map_err(|_| {
+            let why = format!(
+                "{} bytes, expected {}",
+                bytes.len(),
+                MlDsa87::PUBLIC_KEY_LEN
+            );
+            Error::Malformed {
+                what: "public key",
+                why,
+            }
+        })?;
+        Ok(Self {
+            bytes: bytes.to_vec(),
+            expanded: Arc::new(expanded),
+        })
+    }
+
+    /// Checks that the owner signed `message` as a manifest.
+    ///
+    /// # Errors
+    /// [`Error::Signature`].
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        let message = Message::Pure {
+            message,
+            context: CONTEXT,
+        };
+        self.expanded
+            .verify(message, signature)
+            .map_err(|_| Error::Signature)
+    }
+}
+
+impl PartialEq for OwnerPublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl fmt::Debug for OwnerPublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = blake3::hash(&self.bytes);
+        f.debug_tuple("OwnerPublicKey")
+            .field(&digest.to_hex().as_str())
+            .finish()
+    }
+}

@@ -1,0 +1,54 @@
+//! The uses of derived keys.
+
+/// The use of a key that is derived for a segment's content: no two share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Sealing buckets.
+    Bucket,
+    /// Sealing chunks, in local and sealed mode.
+    Chunk,
+    /// Sealing lists of record ids.
+    Ids,
+    /// Sealing the list of deletions.
+    Deleted,
+    /// Sealing centroids.
+    Centroids,
+    /// Sealing the mean of hashed routing.
+    Mean,
+    /// Sealing payloads.
+    Payload,
+    /// Hiding the record ids in buckets and chunks.
+    RecordIds,
+    /// The order of a masked segment's rows.
+    RowOrder,
+    /// The order of payloads.
+    SlotOrder,
+    /// The codes that clients make of downloaded vectors.
+    Sketch,
+    /// The hash of hashed routing.
+    Router,
+    /// The pads of masked rows.
+    Pad,
+}
+
+impl Purpose {
+    /// The label that enters the derivation and the associated data of seals.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Bucket => "bucket",
+            Self::Chunk => "chunk",
+            Self::Ids => "ids",
+            Self::Deleted => "deleted",
+            Self::Centroids => "centroids",
+            Self::Mean => "mean",
+            Self::Payload => "payload",
+            Self::RecordIds => "record ids",
+            Self::RowOrder => "row order",
+            Self::SlotOrder => "slot order",
+            Self::Sketch => "sketch",
+            Self::Router => "router",
+            Self::Pad => "pad",
+        }
+    }
+}

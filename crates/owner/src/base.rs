@@ -1,0 +1,289 @@
+//! The base of a sealed index: clustered, cut into buckets, sealed, with its PIR hint.
+
+use std::borrow::Cow;
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use sordino_index::bucket::Layout;
+use sordino_index::code::{self, Codec};
+use sordino_index::ids::IdSet;
+use sordino_index::manifest::{self, Routing, Sealed, router_salt};
+use sordino_index::opened::Opened;
+use sordino_index::purpose::Purpose;
+use sordino_index::router::{self, Mean};
+use sordino_index::{Error, digest};
+use sordino_pir::{Database, Seed, simple};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+use sordino_vectors::recall::number;
+
+use crate::cluster;
+use crate::plan::Plan;
+use crate::probe::Sample;
+use crate::random::random;
+use crate::segment::{SegmentWriter, Written};
+use crate::step::Step;
+
+/// Vectors that serve as queries to measure how many probes are needed.
+const SAMPLE: usize = 500;
+
+/// Added to the wanted recall when the number of probes is chosen. The standard error of
+/// a sample of 500 is about .004, and vectors of the set itself are answered up to .007 better
+/// than new ones (measured on image descriptors).
+const MARGIN: f64 = 0.0075;
+
+/// A sealed index without a tail, and its parts.
+pub(crate) struct Base {
+    pub(crate) mode: Sealed,
+    pub(crate) buckets: Vec<u8>,
+    pub(crate) digests: Vec<u8>,
+    pub(crate) centroids: Vec<u8>,
+    pub(crate) hint: Vec<u8>,
+    pub(crate) chunks: Vec<u8>,
+    pub(crate) ids: Vec<u8>,
+    /// Recall of held-out vectors with the probes chosen.
+    pub(crate) expected_recall: f64,
+    /// True if that reaches the recall wished for.
+    pub(crate) reached: bool,
+}
+
+/// The recall wished for, as the manifest keeps it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share in millionths"
+)]
+fn millionths(recall: f64) -> u32 {
+    ((recall * 1e6).round() as u32).clamp(1, 999_999)
+}
+
+impl Base {
+    /// Clusters and seals `units`, rotated unit vectors in the order of their ids, as planned, and
+    /// measures it with some of them as queries.
+    pub(crate) fn new<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        ids: &IdSet,
+        units: &Vectors,
+        plan: &Plan,
+        as_query: &AsQuery,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        let chosen = plan.chosen();
+        progress(Step::Cluster);
+        let pir_seed = random(rng);
+        let router = match chosen.routing {
+            Routing::Hashed => {
+                let seed = writer.reader().router_seed(&router_salt(&pir_seed));
+                Router::hashed(units, seed, chosen.clusters)?
+            }
+            _ => Router::trained(units, random(rng), chosen.clusters)?,
+        };
+        progress(Step::Assign);
+        let plain = router.filled(units, &chosen.layout)?;
+        progress(Step::Probe);
+        let probes = Probes::measured(&router, &plain, units, plan, as_query)?;
+        progress(Step::Seal);
+        let sealed = Buckets::sealed(rng, writer, (ids, units), plan, router, plain);
+        progress(Step::Hint);
+        sealed.finish(plan, &probes, pir_seed)
+    }
+}
+
+/// The buckets that a search reads, and the recall that so many reach.
+struct Probes {
+    count: usize,
+    recall: f64,
+    reached: bool,
+}
+
+impl Probes {
+    /// The fewest that reach the recall wished for, measured with some of the vectors as queries.
+    fn measured(
+        router: &Router,
+        plain: &[Vec<u8>],
+        units: &Vectors,
+        plan: &Plan,
+        as_query: &AsQuery,
+    ) -> Result<Self, Error> {
+        let layout = plan.chosen().layout;
+        let read = |plain: &Vec<u8>| {
+            let mut opened = Opened::default();
+            let reads = layout.read(plain, &mut opened);
+            assert!(reads, "a bucket just written reads back");
+            opened
+        };
+        let opened: Vec<Opened> = plain.par_iter().map(read).collect();
+        let sample = Sample::new(units, as_query, SAMPLE, plan.wish().k);
+        let queries = router.routed(sample.queries())?;
+        let curve = sample.curve(&queries, &router.centres, &opened, plan.most_probes());
+        let wanted = plan.wish().recall + MARGIN;
+        let enough = curve.iter().position(|recall| *recall >= wanted);
+        let count = enough.map_or(curve.len(), |at| at + 1);
+        let recall = curve[count - 1];
+        Ok(Self {
+            count,
+            recall,
+            reached: recall >= wanted,
+        })
+    }
+}
+
+/// Sealed buckets with all that belongs to them but the hint.
+struct Buckets {
+    sealed: Vec<u8>,
+    digests: Vec<u8>,
+    centroids: Vec<u8>,
+    base: Written,
+}
+
+impl Buckets {
+    /// Hides the record ids, and seals buckets, centroids and chunks under one new id.
+    fn sealed<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        (ids, units): (&IdSet, &Vectors),
+        plan: &Plan,
+        router: Router,
+        plain: Vec<Vec<u8>>,
+    ) -> Self {
+        let layout = plan.chosen().layout;
+        // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
+        // rounding of sums, which may differ between processors, so buckets are content of their own.
+        let drawn = router.centres.as_slice().iter().chain(units.as_slice());
+        let drawn = drawn.map(|x| x.to_bits());
+        let contents = plain.iter().flat_map(|plain| words(plain));
+        let id = writer.base_id(rng, ids, plan, drawn.chain(contents));
+        let reader = writer.reader();
+        let seal = reader.seal(Purpose::Bucket, &id, writer.version());
+        let records = reader.ids(&id);
+        let sealed: Vec<u8> = plain
+            .into_par_iter()
+            .enumerate()
+            .flat_map_iter(|(bucket, mut plain)| {
+                layout.map_ids(&mut plain, |row| records.hide(ids.id(row)));
+                layout.seal(&seal, number(bucket), &plain)
+            })
+            .collect();
+        let sealed_route = |purpose, plain: &[u8]| {
+            let seal = reader.seal(purpose, &id, writer.version());
+            seal.seal(0, &[], plain)
+        };
+        let centroids = match plan.chosen().routing {
+            Routing::Downloaded => sealed_route(Purpose::Centroids, &router.encoding),
+            Routing::Encrypted => router.encoding,
+            Routing::Hashed => sealed_route(Purpose::Mean, &router.encoding),
+        };
+        let chunks = writer.chunk_bytes(&id, ids, units, Codec::Int8);
+        Self {
+            digests: digest::of_buckets(&sealed, layout.sealed_len()),
+            sealed,
+            centroids,
+            base: writer.written(id, ids, chunks),
+        }
+    }
+
+    /// Computes the hint, and the mode that names everything.
+    fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
+        let (chosen, wish) = (plan.chosen(), plan.wish());
+        let Written { segment, rows, ids } = self.base;
+        let mut mode = Sealed {
+            base: segment,
+            tail: Vec::new(),
+            clusters: number(chosen.clusters),
+            probes: number(probes.count),
+            layout: chosen.layout,
+            routing: chosen.routing,
+            recall: millionths(wish.recall),
+            queries: wish.queries,
+            pir_seed,
+            buckets: digest::of(&self.sealed),
+            digests: digest::of(&self.digests),
+            hint: [0; 32],
+            centroids: digest::of(&self.centroids),
+        };
+        let params = manifest::pir_params(&mode)?;
+        let database = Database::from_slice(&params, &self.sealed)?;
+        let (_, hint) = simple::Server::setup(database, &params, &Seed(mode.pir_seed))?;
+        let hint = hint.to_bytes();
+        mode.hint = digest::of(&hint);
+        Ok(Base {
+            mode,
+            buckets: self.sealed,
+            digests: self.digests,
+            centroids: self.centroids,
+            hint,
+            chunks: rows,
+            ids,
+            expected_recall: probes.recall,
+            reached: probes.reached,
+        })
+    }
+}
+
+/// A bucket's content as words, the last one filled up with zeros: all contents have one length.
+fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
+    plain.chunks(4).map(|bytes| {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u32::from_le_bytes(word)
+    })
+}
+
+/// The rule by which vectors are given to buckets.
+struct Router {
+    /// A unit vector for each bucket: vectors go where the inner product is largest.
+    centres: Vectors,
+    /// The mean relative to which vectors are compared, if not as they are.
+    mean: Option<Mean>,
+    /// The data that clients route with, before it is sealed.
+    encoding: Vec<u8>,
+}
+
+impl Router {
+    /// Centroids of k-means, as clients will decode them.
+    fn trained(units: &Vectors, seed: [u8; 32], clusters: usize) -> Result<Self, Error> {
+        let trained = cluster::centroids(units, clusters, seed);
+        let mut encoding = Vec::new();
+        trained
+            .rows()
+            .for_each(|row| code::int8(row, &mut encoding));
+        let decoded = encoding
+            .chunks_exact(units.dim())
+            .flat_map(code::unit_from_int8);
+        Ok(Self {
+            centres: Vectors::new(units.dim(), decoded.collect())?,
+            mean: None,
+            encoding,
+        })
+    }
+
+    /// The vertices of a keyed hash.
+    fn hashed(units: &Vectors, seed: sordino_lsh::Seed, clusters: usize) -> Result<Self, Error> {
+        let mean = Mean::of(units);
+        Ok(Self {
+            centres: router::vertices(seed, units.dim(), clusters)?,
+            encoding: mean.to_bytes(),
+            mean: Some(mean),
+        })
+    }
+
+    /// The contents of all buckets, with rows in place of record ids.
+    fn filled(&self, units: &Vectors, layout: &Layout) -> Result<Vec<Vec<u8>>, Error> {
+        let routed = self.routed(units)?;
+        let buckets = cluster::buckets(&routed, &self.centres, layout.slots as usize);
+        let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
+            let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
+            layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
+        });
+        Ok(filled.collect())
+    }
+
+    /// Vectors as they are compared with the centres.
+    fn routed<'a>(&self, vectors: &'a Vectors) -> Result<Cow<'a, Vectors>, Error> {
+        Ok(match &self.mean {
+            None => Cow::Borrowed(vectors),
+            Some(mean) => Cow::Owned(mean.centred_all(vectors)?),
+        })
+    }
+}

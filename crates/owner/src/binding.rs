@@ -1,0 +1,184 @@
+//! The public facts that a content's id is bound to, beside the content.
+//!
+//! Every field has a fixed length or its length before it, and every choice a number of its own, so two
+//! sets of facts never share an encoding.
+
+use sordino_index::code::Codec;
+use sordino_index::manifest::{Mode, Packing, Routing};
+use sordino_index::payload::Class;
+use sordino_vectors::Metric;
+use sordino_vectors::metric::Space;
+
+use crate::plan::Candidate;
+use crate::spec::Form;
+
+/// An encoding that grows field by field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Binding(Vec<u8>);
+
+impl Binding {
+    /// The facts that all contents of an index share: its mode, how vectors are mapped, their dimension.
+    pub(crate) fn of_index(
+        variant: Variant,
+        space: &Space,
+        dim: usize,
+        rotation: &[u8; 32],
+    ) -> Self {
+        let metric = match space.metric {
+            Metric::Cosine => 0,
+            Metric::InnerProduct => 1,
+            Metric::Euclidean => 2,
+        };
+        Self::default()
+            .word(variant.number())
+            .word(metric)
+            .bytes(&space.bound.to_le_bytes())
+            .word(dim as u64)
+            .bytes(rotation)
+    }
+
+    /// Appends the facts of one content, written for this version.
+    pub(crate) fn with(self, content: &Content<'_>, version: u64) -> Self {
+        let binding = self.word(version);
+        match content {
+            Content::Open => binding.word(0),
+            Content::Masked => binding.word(1),
+            Content::Chunks(codec) => binding.word(2).word(codec.bits() as u64),
+            Content::Base(candidate) => binding.word(3).candidate(candidate),
+            Content::Payloads(class) => binding.word(4).word(class.log2().into()),
+            Content::Deleted => binding.word(5),
+        }
+    }
+
+    /// The encoding.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn candidate(self, candidate: &Candidate) -> Self {
+        let routing = match candidate.routing {
+            Routing::Downloaded => 0,
+            Routing::Encrypted => 1,
+            Routing::Hashed => 2,
+        };
+        let layout = candidate.layout;
+        self.word(candidate.clusters as u64)
+            .word(layout.dim.into())
+            .word(layout.slots.into())
+            .word(codec_bits(layout.codec))
+            .word(routing)
+    }
+
+    fn word(mut self, word: u64) -> Self {
+        self.0.extend(word.to_le_bytes());
+        self
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Self {
+        let mut binding = self.word(bytes.len() as u64);
+        binding.0.extend_from_slice(bytes);
+        binding
+    }
+}
+
+/// No two codecs have as many bits.
+fn codec_bits(codec: Codec) -> u64 {
+    codec.bits() as u64
+}
+
+/// A kind of content, with what shapes it.
+pub(crate) enum Content<'a> {
+    Open,
+    Masked,
+    Chunks(Codec),
+    Base(&'a Candidate),
+    Payloads(Class),
+    Deleted,
+}
+
+/// A mode and, where rows are scored whole, their packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    Sealed,
+    Local,
+    Open(Packing),
+    Masked(Packing),
+}
+
+impl Variant {
+    fn number(self) -> u64 {
+        match self {
+            Self::Sealed => 0,
+            Self::Local => 1,
+            Self::Open(Packing::T4) => 2,
+            Self::Open(Packing::T8) => 3,
+            Self::Masked(Packing::T4) => 4,
+            Self::Masked(Packing::T8) => 5,
+        }
+    }
+}
+
+impl From<&Form> for Variant {
+    fn from(form: &Form) -> Self {
+        match *form {
+            Form::Sealed { .. } => Self::Sealed,
+            Form::Local => Self::Local,
+            Form::Open(packing) => Self::Open(packing),
+            Form::Masked(packing) => Self::Masked(packing),
+        }
+    }
+}
+
+impl From<&Mode> for Variant {
+    fn from(mode: &Mode) -> Self {
+        match mode {
+            Mode::Sealed(_) => Self::Sealed,
+            Mode::Local(_) => Self::Local,
+            Mode::Open(columns) => Self::Open(columns.packing),
+            Mode::Masked(columns) => Self::Masked(columns.packing),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_sets_of_facts_share_an_encoding() {
+        let mut all = HashSet::new();
+        let mut count = 0;
+        let variants = [Variant::Sealed, Variant::Local]
+            .into_iter()
+            .chain(Packing::ALL.map(Variant::Open))
+            .chain(Packing::ALL.map(Variant::Masked));
+        let metrics = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
+        let contents = || {
+            let codecs = [Codec::Int8, Codec::Int12].map(Content::Chunks);
+            let classes = [Class::MIN, Class::MAX].map(Content::Payloads);
+            let rest = [Content::Open, Content::Masked, Content::Deleted];
+            codecs.into_iter().chain(classes).chain(rest)
+        };
+        for variant in variants {
+            for metric in metrics {
+                for (bound, dim, rotation, version) in [
+                    (0, 4, [1; 32], 1),
+                    (1, 4, [1; 32], 1),
+                    (0, 5, [1; 32], 1),
+                    (0, 4, [2; 32], 1),
+                    (0, 4, [1; 32], 2),
+                ] {
+                    let space = Space { metric, bound };
+                    let index = Binding::of_index(variant, &space, dim, &rotation);
+                    for content in contents() {
+                        let binding = index.clone().with(&content, version);
+                        all.insert(binding.as_bytes().to_vec());
+                        count += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(all.len(), count);
+    }
+}

@@ -1,0 +1,216 @@
+//! Building an index in memory: a [`Store`] whose files are nowhere else.
+
+use rand_core::CryptoRng;
+use sordino_index::manifest::Packing;
+use sordino_index::{Error, Index, Memory, OwnerKeys};
+use sordino_vectors::Vectors;
+
+use crate::plan::Plan;
+use crate::spec::{Batch, Form, Spec};
+use crate::step::Step;
+use crate::store::{Measured, Store};
+
+/// A built index and what was measured on the way.
+#[derive(Debug)]
+pub struct Built {
+    /// The index, for the server.
+    pub index: Index,
+    /// Recall of held-out vectors with the probes chosen.
+    pub expected_recall: f64,
+    /// True if the probes chosen reach the recall wished for. If not, no affordable number does:
+    /// the data has too little structure to be searched in parts.
+    pub reached: bool,
+}
+
+/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is
+/// told of each step of each segment.
+///
+/// # Errors
+/// Those of [`Store::create`], but for those of directories.
+pub fn in_memory<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    spec: &Spec,
+    batches: impl IntoIterator<Item = Result<Batch, Error>>,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    let (index, _) = measured(rng, keys, spec, batches, progress)?;
+    Ok(index)
+}
+
+/// Builds a sealed index as planned, for the cosine. `progress` is told of each step as it begins.
+///
+/// # Errors
+/// If the vectors are not those that were planned for, or one of them is zero.
+pub fn sealed<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    plan: &Plan,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Built, Error> {
+    plan.check(vectors)?;
+    let wish = plan.wish();
+    let form = Form::Sealed {
+        recall: wish.recall,
+        queries: wish.queries,
+        routing: wish.routing,
+    };
+    let spec = spec(form, wish.k);
+    let (index, measured) = measured(rng, keys, &spec, [Ok(vectors.clone().into())], progress)?;
+    let Measured {
+        expected_recall,
+        reached,
+    } = measured.unwrap_or(Measured {
+        expected_recall: 1.0,
+        reached: true,
+    });
+    Ok(Built {
+        index,
+        expected_recall,
+        reached,
+    })
+}
+
+/// Builds a local index: everything, in sealed chunks, for the cosine.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+pub fn local<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    k: usize,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    whole(rng, keys, vectors, &spec(Form::Local, k), progress)
+}
+
+/// Builds an open index: the server holds the vectors, and learns nothing of the queries. For the
+/// cosine.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+pub fn open<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    k: usize,
+    packing: Packing,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    whole(rng, keys, vectors, &spec(Form::Open(packing), k), progress)
+}
+
+/// Builds a masked index: the server holds every vector under a pad, and learns nothing of the
+/// vectors or the queries. For the cosine.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+pub fn masked<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    k: usize,
+    packing: Packing,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    whole(
+        rng,
+        keys,
+        vectors,
+        &spec(Form::Masked(packing), k),
+        progress,
+    )
+}
+
+/// A spec for the cosine.
+fn spec(form: Form, k: usize) -> Spec {
+    Spec {
+        form,
+        k,
+        ..Spec::default()
+    }
+}
+
+fn whole<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    spec: &Spec,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Index, Error> {
+    in_memory(rng, keys, spec, [Ok(vectors.clone().into())], progress)
+}
+
+fn measured<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    spec: &Spec,
+    batches: impl IntoIterator<Item = Result<Batch, Error>>,
+    progress: &mut dyn FnMut(Step),
+) -> Result<(Index, Option<Measured>), Error> {
+    let disk = Memory::default();
+    let store = Store::create_on(disk.clone(), "", rng, keys, spec, batches, progress)?;
+    Ok((Index::open_on(disk, "", &keys.public())?, store.measured()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_index::residue;
+    use sordino_vectors::recall::number;
+    use sordino_vectors::rotation::Rotation;
+    use sordino_vectors::synthetic;
+
+    const N: usize = 300;
+    const DIM: usize = 24;
+
+    /// The pads that a build added, by position: what is stored minus the codes.
+    fn pads(seed: u64, vectors: &Vectors, packing: Packing) -> Vec<Vec<i32>> {
+        let keys = OwnerKeys::from_master([2; 32]);
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let index = masked(rng, &keys, vectors, 3, packing, &mut |_| ()).expect("an index");
+        let (manifest, parts) = index.into_parts();
+        let data = Rotation::new(DIM, manifest.rotation).apply_all(vectors);
+        let segment = manifest.segments()[0];
+        let order = keys.reader().row_order(&segment.id, number(N));
+        let stored = parts[1].as_chunks().0.chunks_exact(DIM);
+        let pads = (0..).zip(stored).map(|(position, stored)| {
+            let codes = residue::codes(data.row(order.row(position) as usize));
+            let stored = stored.iter().copied().map(i32::from_le_bytes);
+            stored
+                .zip(codes)
+                .map(|(w, code)| residue::centred(w - code))
+                .collect()
+        });
+        pads.collect()
+    }
+
+    /// A pair (row, version) stands for one pad only under one key, and every build has its own.
+    #[test]
+    fn no_pad_serves_two_contents() {
+        let vectors = synthetic::uniform(N, DIM, 1);
+        let mut changed = vectors.as_slice().to_vec();
+        changed[0] = -changed[0];
+        let changed = Vectors::new(DIM, changed).expect("a matrix");
+        let mut all = Vec::new();
+        for seed in [1, 2] {
+            // The same randomness again, as from a restored snapshot, for other vectors.
+            for vectors in [&vectors, &changed] {
+                all.extend(pads(seed, vectors, Packing::T4));
+            }
+        }
+        // And for the same vectors in another form.
+        all.extend(pads(1, &vectors, Packing::T8));
+        assert_eq!(all.len(), 5 * N);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 5 * N);
+        // The same pads for the same content show nothing that was not shown before.
+        let again = || pads(1, &vectors, Packing::T4);
+        assert_eq!(again(), again());
+    }
+}

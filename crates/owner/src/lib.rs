@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+
+/// Building an index in memory.
+pub mod build;
+/// The ways to cut an index, and their costs.
+pub mod plan;
+
+mod spec;
+mod step;
+mod store;
+
+// Segments
+mod base;
+mod binding;
+mod column;
+mod payload;
+mod segment;
+
+// Measurements and derivations of a build
+mod cluster;
+mod probe;
+mod random;
+mod sketch;
+mod units;
+
+pub use plan::{Plan, Wish};
+pub use sordino_index::{Error, OwnerKeys};
+pub use spec::{Batch, Form, Spec};
+pub use step::Step;
+pub use store::{Measured, Store, Verified};

@@ -1,0 +1,96 @@
+//! Writing payloads.
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use sordino_index::Error;
+use sordino_index::digest::{self, Coded};
+use sordino_index::ids::IdSet;
+use sordino_index::payload::{Class, Fetch, Payloads};
+use sordino_pir::{Database, Seed, simple};
+use sordino_vectors::recall::number;
+
+use crate::binding::Content;
+use crate::plan;
+use crate::segment::SegmentWriter;
+
+/// Payloads as they are stored, with their hint and the record ids.
+pub(crate) struct Written {
+    pub(crate) payloads: Payloads,
+    pub(crate) records: Vec<u8>,
+    pub(crate) ids: Vec<u8>,
+    pub(crate) hint: Option<Vec<u8>>,
+}
+
+impl SegmentWriter<'_> {
+    /// Writes payloads, one for each of `ids` and in their order, in the cheapest way to fetch `k` at a
+    /// time.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if one is longer than the class, or the PIR's own.
+    pub(crate) fn payloads<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        ids: &IdSet,
+        payloads: &[&[u8]],
+        class: Class,
+        k: usize,
+    ) -> Result<Written, Error> {
+        assert_eq!(ids.len(), payloads.len(), "a payload for each record");
+        let most = class.capacity();
+        if let Some(long) = payloads.iter().find(|payload| payload.len() > most) {
+            return Err(Error::Payload {
+                found: long.len(),
+                most,
+            });
+        }
+        let words = payloads.iter().flat_map(|payload| {
+            let (words, rest) = payload.as_chunks();
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            let words = words.iter().copied().chain([last]).map(u32::from_le_bytes);
+            std::iter::once(number(payload.len())).chain(words)
+        });
+        let id = self.id(rng, &Content::Payloads(class), ids, words);
+        let reader = self.reader();
+        let mut written = Payloads {
+            id,
+            version: self.version(),
+            slots: number(ids.len()),
+            class,
+            fetch: Fetch::Download,
+            records: [0; 32],
+            ids: Coded::default(),
+        };
+        let (order, seal) = (written.order(reader), written.seal(reader));
+        let records: Vec<u8> = (0..written.slots)
+            .into_par_iter()
+            .flat_map_iter(|slot| {
+                let plain = class.fill(payloads[order.row(slot) as usize]);
+                seal.seal(slot, &[class.log2()], &plain)
+            })
+            .collect();
+        let sealed_ids = self.sealed_ids(&id, ids);
+        written.records = digest::of(&records);
+        written.ids = Coded::of(&sealed_ids);
+
+        let mut hint = None;
+        if let Some(params) = plan::cheapest_fetch(ids.len(), class, k)? {
+            let seed = Seed::random(rng);
+            let database = Database::from_slice(&params, &records)?;
+            let (_, made) = simple::Server::setup(database, &params, &seed)?;
+            let made = made.to_bytes();
+            written.fetch = Fetch::Pir {
+                per_column: number(params.per_column()),
+                seed: seed.0,
+                hint: digest::of(&made),
+            };
+            hint = Some(made);
+        }
+        Ok(Written {
+            payloads: written,
+            records,
+            ids: sealed_ids,
+            hint,
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! The cut of an index: clusters, codes and routing from public facts, never from a query.
+//!
+//! A client pays `once + queries * per query` over its life. More clusters make the hint
+//! smaller and the queries longer; the planner tries powers of two and takes the cheapest. Beside
+//! it stands what it costs to download everything, which is often less, and then the plan says so.
+
+use sordino_index::Error;
+use sordino_index::bucket::Layout;
+use sordino_index::code::Codec;
+use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
+use sordino_index::wire::message_len;
+use sordino_vectors::metric::Metric;
+use sordino_vectors::recall::number;
+
+mod candidates;
+mod cost;
+mod report;
+mod retrieval;
+mod scoring;
+mod speed;
+mod table;
+
+pub use candidates::Candidate;
+pub use cost::{Bytes, Cost, break_even};
+pub use retrieval::Retrieval;
+pub(crate) use retrieval::cheapest_fetch;
+pub use scoring::Scoring;
+pub use speed::Speed;
+pub use table::{Refusal, Row, Table, Terms};
+
+/// The owner's demands on an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish {
+    /// Results of a search.
+    pub k: usize,
+    /// Part of the true nearest that a search should find, above 0 and below 1.
+    pub recall: f64,
+    /// Searches that a typical client makes in one version of the index.
+    pub queries: u64,
+    /// The way in which clients find their buckets; `None` lets the planner choose.
+    pub routing: Option<Routing>,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            k: 10,
+            recall: 0.95,
+            queries: 100,
+            routing: None,
+        }
+    }
+}
+
+/// The cheapest candidate, the others, and the download to compare them with.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    n: usize,
+    dim: usize,
+    wish: Wish,
+    chosen: Candidate,
+    /// For each number of clusters the cheapest codec and routing, fewest clusters first.
+    candidates: Vec<Candidate>,
+    open: Option<Scoring>,
+    masked: Option<Scoring>,
+    payloads: Option<Retrieval>,
+    download: Cost,
+}
+
+/// A search should not cost more than this part of downloading everything: past that, a client
+/// with this many queries is better served by the download.
+const LEAST_QUERIES: u64 = 8;
+
+impl Plan {
+    /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
+    ///
+    /// # Errors
+    /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
+    pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
+        Self::for_metric(n, dim, Metric::Cosine, wish)
+    }
+
+    /// Plans an index of `n` vectors of `dim` dimensions, those included that the metric
+    /// [adds](Metric::added): each code of a sealed index [serves](Codec::serves) some metrics only.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn for_metric(n: usize, dim: usize, metric: Metric, wish: Wish) -> Result<Self, Error> {
+        check(n, dim, wish.k)?;
+        if !(wish.recall > 0.0 && wish.recall < 1.0) {
+            return Err(Error::Recall(wish.recall));
+        }
+        let download = download_cost(n, dim, Codec::of_downloads(metric));
+        let candidates = candidates::all(n, dim, metric, &wish);
+        let cheapest = candidates
+            .iter()
+            .min_by_key(|candidate| candidate.cost.total(wish.queries));
+        let chosen = *cheapest.ok_or(Error::Recall(wish.recall))?;
+        Ok(Self {
+            n,
+            dim,
+            wish,
+            chosen,
+            candidates,
+            open: scoring::cheapest(n, dim, wish.queries, Packing::open),
+            masked: scoring::cheapest(n, dim, wish.queries, Packing::masked),
+            payloads: None,
+            download,
+        })
+    }
+
+    /// The plan for records with payloads, the longest of which has so many bytes. They are fetched
+    /// in the same way in every mode: as many as a search has results, after it.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if that is too long.
+    pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
+        let payloads = Retrieval::new(self.n, self.wish.k, longest)?;
+        Ok(Self {
+            payloads: Some(payloads),
+            ..self
+        })
+    }
+
+    /// The cost of payloads, if the records have any: [`table`](Self::table) counts it in every mode,
+    /// what else is said of a candidate or a packing is without it.
+    #[must_use]
+    pub fn payloads(&self) -> Option<&Retrieval> {
+        self.payloads.as_ref()
+    }
+
+    /// Checks that these are vectors of the planned number and dimension.
+    pub(crate) fn check(&self, vectors: &sordino_vectors::Vectors) -> Result<(), Error> {
+        if vectors.dim() != self.dim {
+            return Err(Error::Dimension {
+                found: vectors.dim(),
+                expected: self.dim,
+            });
+        }
+        if vectors.len() != self.n {
+            return Err(Error::Count {
+                found: vectors.len(),
+                expected: self.n,
+            });
+        }
+        Ok(())
+    }
+
+    /// The cheapest candidate.
+    #[must_use]
+    pub fn chosen(&self) -> &Candidate {
+        &self.chosen
+    }
+
+    /// The wish that this plan serves.
+    #[must_use]
+    pub fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// The cheaper packing of open mode; `None` if there are too many vectors to be scored whole.
+    #[must_use]
+    pub fn open(&self) -> Option<&Scoring> {
+        self.open.as_ref()
+    }
+
+    /// The cheaper packing of masked mode; `None` if there are too many vectors to be scored whole.
+    #[must_use]
+    pub fn masked(&self) -> Option<&Scoring> {
+        self.masked.as_ref()
+    }
+
+    /// The cost of downloading everything and searching locally.
+    #[must_use]
+    pub fn download(&self) -> &Cost {
+        &self.download
+    }
+
+    /// The most buckets that the builder may settle on: what a search costs then is still less
+    /// than an eighth of the download, or half more than predicted, if that is more.
+    #[must_use]
+    pub fn most_probes(&self) -> usize {
+        let Candidate {
+            clusters,
+            layout,
+            probes,
+            ..
+        } = self.chosen;
+        let budget = self.download.once / LEAST_QUERIES;
+        let affordable = (1..=clusters)
+            .take_while(|&probes| {
+                candidates::fetch_cost(clusters, &layout, probes)
+                    .is_some_and(|(up, down)| up + down <= budget)
+            })
+            .last();
+        affordable.unwrap_or(1).max(probes + probes / 2)
+    }
+
+    /// The bytes that a client transfers with the number of probes that the builder measured.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the chosen candidate has a cost")]
+    pub fn cost(&self, probes: usize) -> Cost {
+        let Candidate {
+            clusters,
+            layout,
+            routing,
+            ..
+        } = self.chosen;
+        candidates::cost(clusters, &layout, routing, probes)
+            .expect("the chosen candidate has a cost")
+    }
+}
+
+/// Refuses sizes that an index cannot have.
+pub(crate) fn check(n: usize, dim: usize, k: usize) -> Result<(), Error> {
+    if n == 0 || dim == 0 {
+        return Err(sordino_vectors::Error::NoVectors.into());
+    }
+    if u32::try_from(n).is_err() || dim > MAX_DIM as usize {
+        return Err(Error::TooLarge { n, dim });
+    }
+    if k == 0 || k > n.min(MAX_K as usize) {
+        return Err(Error::K { k, n });
+    }
+    Ok(())
+}
+
+/// The shape of a chunk of the download.
+pub(crate) fn chunk_layout(n: usize, dim: usize, codec: Codec) -> Layout {
+    let slots = number(n).min(CHUNK);
+    Layout {
+        dim: number(dim),
+        slots,
+        codec,
+    }
+}
+
+/// The cost of downloading everything.
+fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
+    let layout = chunk_layout(n, dim, codec);
+    let count = n.div_ceil(layout.slots as usize);
+    let once = message_len(count * layout.sealed_len()) as u64;
+    Cost {
+        once,
+        up: 0,
+        down: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheapest_candidate_is_chosen_and_more_queries_mean_fewer_clusters() {
+        let plan = |queries| {
+            Plan::new(
+                100_000,
+                128,
+                Wish {
+                    queries,
+                    ..Wish::default()
+                },
+            )
+            .unwrap()
+        };
+        for queries in [1, 100, 10_000] {
+            let plan = plan(queries);
+            let total = plan.chosen().cost.total(queries);
+            assert!(
+                plan.candidates
+                    .iter()
+                    .all(|other| other.cost.total(queries) >= total)
+            );
+        }
+        assert!(plan(1).chosen().clusters > plan(100).chosen().clusters);
+        assert!(plan(100).chosen().clusters >= plan(100_000).chosen().clusters);
+        assert_eq!(plan(100).chosen().routing, Routing::Downloaded);
+    }
+
+    #[test]
+    fn at_this_size_the_plan_says_that_downloading_is_cheaper() {
+        let plan = Plan::new(100_000, 128, Wish::default()).unwrap();
+        assert_eq!(break_even(&plan.chosen().cost, plan.download()), Some(0));
+        assert!(plan.to_string().contains("the download is cheaper"));
+        let plan = Plan::new(
+            10_000_000,
+            128,
+            Wish {
+                queries: 10,
+                ..Wish::default()
+            },
+        )
+        .unwrap();
+        let even = break_even(&plan.chosen().cost, plan.download());
+        assert!(even.is_some_and(|queries| queries > 10), "{even:?}");
+    }
+
+    #[test]
+    fn scoring_everything_costs_less_than_the_download_for_a_session() {
+        let plan = |queries| {
+            let wish = Wish {
+                queries,
+                ..Wish::default()
+            };
+            Plan::new(100_000, 128, wish).unwrap()
+        };
+        let (few, many) = (plan(1), plan(1000));
+        for (few, many) in [(few.open(), many.open()), (few.masked(), many.masked())] {
+            let (few, many) = (few.unwrap(), many.unwrap());
+            assert_eq!((few.packing, many.packing), (Packing::T4, Packing::T8));
+            let even = break_even(&few.cost, plan(1).download());
+            assert!(even.is_some_and(|queries| queries > 15), "{even:?}");
+        }
+        let masked = few.masked().unwrap().cost;
+        assert!(
+            masked.once <= 1_010_000 && masked.up + masked.down <= 600_000,
+            "{masked:?}"
+        );
+        let open = few.open().unwrap().cost;
+        assert!(open.up + open.down <= 460_000, "{open:?}");
+        let table = few.to_string();
+        for mode in ["masked", "sealed", "open", "local"] {
+            assert!(table.contains(mode), "{table}");
+        }
+    }
+
+    #[test]
+    fn the_probe_limit_is_affordable_and_leaves_room() {
+        let plan = Plan::new(100_000, 128, Wish::default()).unwrap();
+        let most = plan.most_probes();
+        assert!(most > plan.chosen().probes);
+        let cost = plan.cost(most);
+        assert!((cost.up + cost.down) * LEAST_QUERIES <= plan.download().once);
+    }
+
+    #[test]
+    fn senseless_wishes_are_refused() {
+        let plan = |n, dim, k, recall| {
+            Plan::new(
+                n,
+                dim,
+                Wish {
+                    k,
+                    recall,
+                    ..Wish::default()
+                },
+            )
+            .map(|_| ())
+        };
+        assert!(plan(1, 1, 1, 0.5).is_ok());
+        assert!(matches!(
+            plan(0, 8, 1, 0.9),
+            Err(Error::Vectors(sordino_vectors::Error::NoVectors))
+        ));
+        assert!(matches!(plan(8, 5000, 1, 0.9), Err(Error::TooLarge { .. })));
+        assert!(matches!(plan(8, 8, 0, 0.9), Err(Error::K { k: 0, n: 8 })));
+        assert!(matches!(plan(8, 8, 9, 0.9), Err(Error::K { k: 9, n: 8 })));
+        for recall in [0.0, 1.0, -1.0, f64::NAN] {
+            assert!(matches!(plan(8, 8, 1, recall), Err(Error::Recall(_))));
+        }
+    }
+}

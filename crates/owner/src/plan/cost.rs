@@ -1,0 +1,83 @@
+//! The bytes that a client transfers.
+
+use std::fmt;
+
+/// The bytes that a client transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes downloaded once.
+    pub once: u64,
+    /// Bytes sent for each query.
+    pub up: u64,
+    /// Bytes received for each query.
+    pub down: u64,
+}
+
+impl Cost {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            once: self.once + other.once,
+            up: self.up + other.up,
+            down: self.down + other.down,
+        }
+    }
+
+    /// Bytes in all for this many queries.
+    #[must_use]
+    pub fn total(&self, queries: u64) -> u64 {
+        (self.up + self.down)
+            .saturating_mul(queries)
+            .saturating_add(self.once)
+    }
+}
+
+/// Queries after which downloading everything has cost less: `None` if it never does, 0 if it
+/// costs less from the start.
+#[must_use]
+pub fn break_even(cost: &Cost, download: &Cost) -> Option<u64> {
+    match download.once.checked_sub(cost.once) {
+        None => Some(0),
+        Some(saved) => saved.checked_div(cost.up + cost.down),
+    }
+}
+
+/// A number of bytes for people: powers of 1000, three digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0..1_000 => return f.pad(&format!("{} B", self.0)),
+            1_000..1_000_000 => (1e3, "kB"),
+            1_000_000..1_000_000_000 => (1e6, "MB"),
+            _ => (1e9, "GB"),
+        };
+        let value = self.0 as f64 / scale;
+        let digits = if value < 9.995 {
+            2
+        } else {
+            usize::from(value < 99.95)
+        };
+        f.pad(&format!("{value:.digits$} {unit}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_well() {
+        let text = [0, 999, 1_000, 99_960, 12_345_678, 999_999, 5_000_000_000]
+            .map(|b| Bytes(b).to_string());
+        assert_eq!(
+            text,
+            [
+                "0 B", "999 B", "1.00 kB", "100 kB", "12.3 MB", "1000 kB", "5.00 GB"
+            ]
+        );
+    }
+}

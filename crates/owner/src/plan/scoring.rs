@@ -1,0 +1,41 @@
+//! The packing of an index that is scored whole, and its cost.
+
+use sordino_ckks::column;
+use sordino_index::Error;
+use sordino_index::manifest::Packing;
+use sordino_index::wire::{message_len, request_len};
+
+use super::Cost;
+
+/// The packing of an index that is scored whole, and the bytes that a client of it transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scoring {
+    /// The number of coordinates in a polynomial.
+    pub packing: Packing,
+    /// The bytes that a client transfers.
+    pub cost: Cost,
+}
+
+/// The packing that moves the fewest bytes in this many queries.
+pub(super) fn cheapest(
+    n: usize,
+    dim: usize,
+    queries: u64,
+    params: fn(Packing) -> column::Params,
+) -> Option<Scoring> {
+    let costed = Packing::ALL.into_iter().filter_map(|packing| {
+        let cost = cost(n, dim, &params(packing)).ok()?;
+        Some(Scoring { packing, cost })
+    });
+    costed.min_by_key(|scoring| scoring.cost.total(queries))
+}
+
+/// The bytes that a client of an index that is scored whole transfers.
+fn cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
+    let len = |body: usize| message_len(body) as u64;
+    Ok(Cost {
+        once: len(column::Hint::encoded_len(params, dim, n)?),
+        up: request_len(column::Query::encoded_len(params, dim)?) as u64,
+        down: len(column::Reply::encoded_len(params, dim, n)?),
+    })
+}

@@ -1,0 +1,287 @@
+//! The time of the steps of a search on one thread: measured constants, and a quick way to
+//! measure them on the machine at hand.
+//!
+//! Each constant is the time of one unit of work, and work grows with public sizes only:
+//!
+//! | step | side | grows with |
+//! |---|---|---|
+//! | PIR scan | server | probes x bytes of the matrix |
+//! | PIR query and recovery | client | probes x (columns + rows) x n words |
+//! | column scores | server | vectors x dimension |
+//! | column query, column scores | client | dimension / t polynomials, vectors x t / 2048 blocks |
+//! | pads | client | vectors x dimension |
+//! | plain scores | client | vectors x dimension |
+//! | opening buckets | client | vectors x dimension |
+//! | centroid scores | client, or both | clusters x dimension, clusters |
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sordino_ckks::{column, dot};
+use sordino_index::bucket::Layout;
+use sordino_index::code::Codec;
+use sordino_index::opened::Opened;
+use sordino_index::pad::Pad;
+use sordino_index::purpose::Purpose;
+use sordino_index::seal::Seal;
+use sordino_index::{Error, residue};
+use sordino_pir::{Database, Seed, simple};
+use sordino_vectors::recall::number;
+use sordino_vectors::synthetic;
+use zeroize::Zeroizing;
+
+/// Nanoseconds of each step's unit of work, on one thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// PIR server: a byte of the matrix, for one query of a batch.
+    pub pir_scan: f64,
+    /// PIR client: a word of `A` or of the hint, for one query of a batch.
+    pub pir_word: f64,
+    /// Column packing, server: a stored coordinate.
+    pub column_score: f64,
+    /// Column packing, client: a polynomial of a query.
+    pub column_query: f64,
+    /// Column packing, client: a block of scores, 2048 / t vectors.
+    pub column_block: f64,
+    /// Masked mode, client: a pad's coordinate.
+    pub pad: f64,
+    /// Client: a coordinate of a plain score, and its part in ranking the vectors.
+    pub product: f64,
+    /// Client: a coordinate of a bucket that is opened and decoded.
+    pub open: f64,
+    /// Centroids scored by the client: a coordinate.
+    pub centroid: f64,
+    /// Centroids scored under encryption, server: a coordinate.
+    pub dot_score: f64,
+    /// Centroids scored under encryption, client: a centroid.
+    pub dot_decrypt: f64,
+}
+
+impl Speed {
+    /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512, its
+    /// other processor idle, as [`Self::measure`] gave it, November 2026.
+    pub const ZEN5: Self = Self {
+        pir_scan: 0.0072,
+        pir_word: 0.0212,
+        column_score: 0.246,
+        column_query: 3_760.0,
+        column_block: 3_450.0,
+        pad: 0.131,
+        product: 0.0686,
+        open: 0.83,
+        centroid: 0.0723,
+        dot_score: 1.66,
+        dot_decrypt: 26.8,
+    };
+
+    /// Measures this machine: about a second, on one thread of the calling one's rayon pool at a
+    /// time where a step is parallel, so call it in a pool of one thread for figures like
+    /// [`Self::ZEN5`]'s.
+    ///
+    /// # Errors
+    /// If memory is refused.
+    pub fn measure() -> Result<Self, Error> {
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        let (pir_scan, pir_word) = pir(&mut rng)?;
+        let (column_score, column_query, column_block) = columns(&mut rng)?;
+        let (dot_score, dot_decrypt) = centroids(&mut rng)?;
+        let (product, open, centroid) = local();
+        let codes: Vec<i32> = residue::codes(synthetic::uniform(1, DIM, 1).row(0)).collect();
+        let pads = Pad::new(Zeroizing::new([1; 32]), 1);
+        let mut products = vec![0; N];
+        let pad = shortest(|| pads.products(&codes, &mut products)).each(N * DIM);
+        Ok(Self {
+            pir_scan,
+            pir_word,
+            column_score,
+            column_query,
+            column_block,
+            pad,
+            product,
+            open,
+            centroid,
+            dot_score,
+            dot_decrypt,
+        })
+    }
+}
+
+/// The sizes that are measured.
+const N: usize = 1 << 15;
+const DIM: usize = 128;
+const PROBES: usize = 16;
+
+/// Runs of each step.
+const RUNS: usize = 3;
+
+/// The shortest run of a step, in nanoseconds: what disturbs a run makes it longer.
+struct Shortest(f64);
+
+impl Shortest {
+    fn new() -> Self {
+        Self(f64::INFINITY)
+    }
+
+    fn time<T>(&mut self, step: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let made = step();
+        self.0 = self.0.min(start.elapsed().as_secs_f64() * 1e9);
+        made
+    }
+
+    /// Nanoseconds of one of so many units.
+    fn each(&self, units: usize) -> f64 {
+        self.0 / units as f64
+    }
+}
+
+/// The shortest of the runs of a step that needs nothing prepared for each.
+fn shortest(mut step: impl FnMut()) -> Shortest {
+    let mut shortest = Shortest::new();
+    for _ in 0..RUNS {
+        shortest.time(&mut step);
+    }
+    shortest
+}
+
+fn pir(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
+    // 8 MB: a hint takes a thousand times as long as a scan.
+    let params = sordino_pir::Params::for_columns(1024, 8192)?;
+    let bytes: Vec<u8> = (0..8usize << 20).map(|at| at.to_le_bytes()[0]).collect();
+    let seed = Seed([1; 32]);
+    let (server, hint) =
+        simple::Server::setup(Database::from_slice(&params, &bytes)?, &params, &seed)?;
+    let client = simple::Client::new(&params, &seed, &hint)?;
+    let [mut asks, mut scan, mut recovers] = [(); 3].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (secrets, queries) = asks.time(|| client.query_batch(rng, &[0; PROBES]))?;
+        let answers = scan.time(|| server.answer_batch(&queries))?;
+        black_box(recovers.time(|| client.recover_batch(secrets, &answers))?);
+    }
+    let words = PROBES * (params.columns() + params.rows()) * params.n();
+    let bytes = PROBES * params.rows() * params.columns();
+    Ok((scan.each(bytes), asks.each(words) + recovers.each(words)))
+}
+
+fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
+    let params = column::Params::modular_26_t4();
+    let codes: Vec<i32> = residue::codes(synthetic::uniform(N, DIM, 1).as_slice()).collect();
+    let (database, hint) = column::Database::encode_modular(&params, [1; 32], &codes, DIM)?;
+    let client = column::Client::new(&params, [1; 32], DIM, N, &hint)?;
+    let query = &codes[..DIM];
+    let [mut asks, mut scores, mut reads] = [(); 3].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (secret, query) = asks.time(|| client.encrypt_modular(rng, query))?;
+        let reply = scores.time(|| database.score(&query))?;
+        black_box(reads.time(|| client.decrypt_modular(secret, &reply))?);
+    }
+    Ok((
+        scores.each(N * DIM),
+        asks.each(DIM.div_ceil(params.t())),
+        reads.each(blocks(N, &params)),
+    ))
+}
+
+fn centroids(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
+    const CENTROIDS: usize = 2048;
+    let params = dot::Params::rlwe_2048_50();
+    let vectors = synthetic::uniform(CENTROIDS, DIM, 1);
+    let database = dot::Plaintexts::encode(&params, vectors.as_slice(), DIM)?;
+    let [mut scores, mut reads] = [(); 2].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (secret, query) = dot::encrypt(rng, &params, vectors.row(0))?;
+        let reply = scores.time(|| database.score(&query))?;
+        black_box(reads.time(|| secret.decrypt(CENTROIDS, &reply))?);
+    }
+    Ok((scores.each(CENTROIDS * DIM), reads.each(CENTROIDS)))
+}
+
+fn local() -> (f64, f64, f64) {
+    let vectors = synthetic::uniform(1024, DIM, 1);
+    let layout = Layout {
+        dim: number(DIM),
+        slots: 1024,
+        codec: Codec::Int8,
+    };
+    let entries: Vec<(u32, &[f32])> = (0..).zip(vectors.rows()).collect();
+    let seal = Seal::new(&[1; 32], Purpose::Bucket, [1; 16], 1);
+    let sealed = layout.seal(&seal, 0, &layout.write(&[], &entries));
+    let open = shortest(|| {
+        let mut opened = Opened::default();
+        let _ = layout.open(&seal, 0, &sealed, &mut opened);
+        black_box(&opened);
+    });
+
+    let centroid = shortest(|| {
+        let scores = vectors
+            .rows()
+            .map(|row| sordino_vectors::dot(row, vectors.row(0)));
+        black_box(scores.sum::<f32>());
+    });
+    let vectors = synthetic::uniform(N, DIM, 2);
+    let mut opened = Opened::default();
+    (0..)
+        .zip(vectors.rows())
+        .for_each(|(id, row)| opened.push(id, row));
+    let product = shortest(|| {
+        black_box(opened.nearest_of_all(vectors.row(0), 10, |id| id));
+    });
+    (
+        product.each(N * DIM),
+        open.each(1024 * DIM),
+        centroid.each(1024 * DIM),
+    )
+}
+
+/// Blocks of scores that the column packing makes of `n` vectors.
+pub(super) fn blocks(n: usize, params: &column::Params) -> usize {
+    n.div_ceil(params.degree() / params.t())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The speed of a machine says nothing about the code, so only what holds everywhere is asked:
+    /// every figure is one, and a pass over bytes is not slower than a decryption.
+    #[test]
+    fn a_machine_can_be_measured() {
+        let speed = Speed::measure().unwrap();
+        let Speed {
+            pir_scan,
+            pir_word,
+            column_score,
+            column_query,
+            column_block,
+            pad,
+            product,
+            open,
+            centroid,
+            dot_score,
+            dot_decrypt,
+        } = speed;
+        let all = [
+            pir_scan,
+            pir_word,
+            column_score,
+            column_query,
+            column_block,
+            pad,
+            product,
+            open,
+            centroid,
+            dot_score,
+            dot_decrypt,
+        ];
+        assert!(
+            all.iter().all(|time| time.is_finite() && *time > 0.0),
+            "{speed:?}"
+        );
+        assert!(
+            product < column_block && pir_scan < dot_decrypt,
+            "{speed:?}"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The number of buckets that a search must read, measured by the builder on the owner's own vectors.
+//!
+//! The number goes into the manifest and is the same for every query. A sample of the vectors
+//! serves as queries, each with itself left out of its truth and of its answer.
+
+use rayon::prelude::*;
+use sordino_index::opened::Opened;
+use sordino_index::scan;
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+use sordino_vectors::recall::{self, Scored, Truth, number};
+
+/// Held-out queries.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    rows: Vec<usize>,
+    queries: Vectors,
+    /// The `k` nearest rows and one more, for the row itself is among them.
+    truth: Truth,
+    k: usize,
+}
+
+impl Sample {
+    /// Every `len / count`-th vector, as it would be asked for.
+    pub(crate) fn new(data: &Vectors, as_query: &AsQuery, count: usize, k: usize) -> Self {
+        let count = count.min(data.len());
+        let rows: Vec<usize> = (0..count).map(|i| i * data.len() / count).collect();
+        let queries = rows
+            .iter()
+            .flat_map(|&row| as_query.of(data.row(row)))
+            .collect();
+        let queries = Vectors::new(data.dim(), queries).expect("as many coordinates as before");
+        let truth = recall::exact(data, &queries, k + 1);
+        Self {
+            rows,
+            queries,
+            truth,
+            k,
+        }
+    }
+
+    /// The queries.
+    pub(crate) fn queries(&self) -> &Vectors {
+        &self.queries
+    }
+
+    /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`, in the
+    /// order of the inner products of `routed`, the queries as a router has them.
+    pub(crate) fn curve(
+        &self,
+        routed: &Vectors,
+        centroids: &Vectors,
+        opened: &[Opened],
+        most: usize,
+    ) -> Vec<f64> {
+        let most = most.min(opened.len());
+        let order = crate::cluster::nearest(routed, centroids, most);
+        let hits = (0..self.rows.len()).into_par_iter().map(|at| {
+            let itself = number(self.rows[at]);
+            let truth: Vec<u32> = self
+                .truth
+                .of(at)
+                .iter()
+                .copied()
+                .filter(|&id| id != itself)
+                .take(self.k)
+                .collect();
+            let query: Vec<i16> = scan::fixed(self.queries.row(at)).collect();
+            let mut best = Best {
+                k: self.k,
+                kept: Vec::with_capacity(self.k + 1),
+            };
+            let after = order[at].iter().map(|&(bucket, _)| {
+                let bucket = &opened[bucket as usize];
+                for (&id, product) in bucket.ids.iter().zip(bucket.products(&query)) {
+                    if id != itself {
+                        best.offer(Scored {
+                            id,
+                            score: scan::score(product),
+                        });
+                    }
+                }
+                let found = best
+                    .kept
+                    .iter()
+                    .filter(|hit| truth.contains(&hit.id))
+                    .count();
+                found as f64 / truth.len().max(1) as f64
+            });
+            after.collect::<Vec<f64>>()
+        });
+        let mut mean = vec![0.0; most];
+        for hits in hits.collect::<Vec<_>>() {
+            mean.iter_mut()
+                .zip(hits)
+                .for_each(|(m, h)| *m += h / self.rows.len() as f64);
+        }
+        mean
+    }
+}
+
+/// The best `k` different records so far, best first.
+struct Best {
+    k: usize,
+    kept: Vec<Scored>,
+}
+
+impl Best {
+    fn offer(&mut self, new: Scored) {
+        let full = self.kept.len() == self.k;
+        if full
+            && self
+                .kept
+                .last()
+                .is_some_and(|worst| Scored::rank(&new, worst).is_ge())
+        {
+            return;
+        }
+        if let Some(same) = self.kept.iter().position(|hit| hit.id == new.id) {
+            if Scored::rank(&new, &self.kept[same]).is_ge() {
+                return;
+            }
+            self.kept.remove(same);
+        }
+        let at = self
+            .kept
+            .partition_point(|hit| Scored::rank(hit, &new).is_lt());
+        self.kept.insert(at, new);
+        self.kept.truncate(self.k);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster;
+    use sordino_vectors::metric::{Metric, Space};
+    use sordino_vectors::synthetic;
+
+    #[test]
+    fn probing_everything_finds_everything_and_probing_more_finds_more() {
+        let (data, _) = synthetic::clustered(2000, 1, 48, 2);
+        let centroids = cluster::centroids(&data, 20, [1; 32]);
+        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, 200)
+            .iter()
+            .map(|rows| {
+                let mut opened = Opened::default();
+                rows.iter()
+                    .for_each(|&row| opened.push(row, data.row(row as usize)));
+                opened
+            })
+            .collect();
+        let space = Space::new(Metric::Cosine, None, &data);
+        let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 48), 100, 10);
+        let curve = sample.curve(sample.queries(), &centroids, &opened, 20);
+        assert_eq!(curve.len(), 20);
+        assert!(curve[19] > 0.998, "{curve:?}");
+        assert!(curve[0] > 0.3 && curve[0] < curve[4], "{curve:?}");
+        assert!(curve.is_sorted_by(|a, b| *a <= b + 0.005), "{curve:?}");
+    }
+}

@@ -1,0 +1,192 @@
+//! Local mode's first stage: short codes that a client makes of the vectors it has downloaded.
+//!
+//! A search compares the query's code with all codes, and scores exactly only the vectors with the
+//! nearest codes. How many bits and how many candidates that takes depends on the data, so the
+//! builder measures it against scoring everything, and where no affordable number of candidates
+//! holds what a whole scan finds, there is no first stage.
+//!
+//! Codes never leave the client: a code is a sketch of its vector.
+
+use rayon::prelude::*;
+use sordino_index::opened::Opened;
+use sordino_index::scan;
+use sordino_index::sketch::Sketch;
+use sordino_index::sketched::{MANY, Sketched};
+use sordino_lsh::Seed;
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+use sordino_vectors::recall::number;
+
+/// Bits that are tried.
+const BITS: [usize; 4] = [128, 256, 512, 1024];
+
+/// Candidates that are tried.
+const CANDIDATES: [usize; 6] = [100, 200, 500, 1000, 2000, 4000];
+
+/// The part of what a whole scan finds that the candidates must hold.
+const SHARE: f64 = 0.9995;
+
+/// Vectors that serve as queries when that is measured.
+const SAMPLE: usize = 250;
+
+/// The factor by which a whole scan must take longer, or the codes are not worth making.
+const GAIN: f64 = 1.5;
+
+/// Nanoseconds that weigh one sketch against another: a word of a code in a scan, a candidate
+/// before its coordinates are read, a coordinate of a candidate, a coordinate of a whole scan. Fitted
+/// to whole searches of 100,000 vectors at 500 to 2000 candidates, one thread of the machine of
+/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5), within a sixth.
+const WORD: f64 = 0.16;
+const CANDIDATE: f64 = 300.0;
+const COORDINATE: f64 = 0.55;
+const SCANNED: f64 = 0.09;
+
+/// The sketch for a segment of these unit vectors, if one is worth it.
+pub(crate) fn of_units(
+    units: &Vectors,
+    as_query: &AsQuery,
+    seed: Seed,
+    k: usize,
+) -> Option<Sketch> {
+    let mut vectors = Opened::default();
+    (0..)
+        .zip(units.rows())
+        .for_each(|(place, unit)| vectors.push(place, unit));
+    let query = |row| as_query.of(units.row(row));
+    choose(&vectors, units.dim(), query, seed, k)
+}
+
+/// The cheapest sketch that loses next to nothing of these vectors, if there is one.
+/// `query` turns the number of one into a query for it.
+fn choose(
+    vectors: &Opened,
+    dim: usize,
+    query: impl Fn(usize) -> Vec<f32>,
+    seed: Seed,
+    k: usize,
+) -> Option<Sketch> {
+    let len = vectors.ids.len();
+    let whole = (len * dim) as f64 * SCANNED;
+    let cost = |sketch: &Sketch| {
+        let words = len as f64 * f64::from(sketch.bits) / 64.0;
+        let candidate = CANDIDATE + COORDINATE * dim as f64;
+        WORD * words + candidate * f64::from(sketch.candidates)
+    };
+    let affordable = |sketch: &Sketch| {
+        let holds = (k + 1..=len / MANY).contains(&(sketch.candidates as usize));
+        holds && cost(sketch) * GAIN <= whole
+    };
+    let mut sample = None;
+    let mut best: Option<Sketch> = None;
+    for bits in BITS.map(number) {
+        let sketches = CANDIDATES.map(|count| Sketch {
+            bits,
+            candidates: number(count),
+        });
+        let cheaper = |sketch: &Sketch| best.as_ref().is_none_or(|best| cost(sketch) < cost(best));
+        let open = |sketch: &&Sketch| affordable(sketch) && cheaper(sketch);
+        let Some(largest) = sketches.iter().rfind(open) else {
+            continue;
+        };
+        let sample = sample.get_or_insert_with(|| Sample::new(vectors, &query, k));
+        let shares = sample.shares(&Sketched::new(largest, seed, dim, vectors));
+        let enough = |sketch: &&Sketch| shares[sketch.candidates as usize] >= SHARE;
+        best = sketches.iter().filter(open).find(enough).copied().or(best);
+    }
+    best
+}
+
+/// Vectors that serve as queries, with the `k` others that a whole scan finds for each.
+struct Sample {
+    queries: Vec<Vec<f32>>,
+    truth: Vec<Vec<u32>>,
+}
+
+impl Sample {
+    fn new(vectors: &Opened, query: impl Fn(usize) -> Vec<f32>, k: usize) -> Self {
+        let len = vectors.ids.len();
+        let count = SAMPLE.min(len);
+        let rows: Vec<u32> = (0..count).map(|i| number(i * len / count)).collect();
+        let queries: Vec<Vec<f32>> = rows.iter().map(|&row| query(row as usize)).collect();
+        let nearest = |(query, &row): (&Vec<f32>, &u32)| {
+            let query: Vec<i16> = scan::fixed(query).collect();
+            let nearest = vectors.nearest_places(&query, k + 1);
+            let others = nearest.iter().map(|hit| hit.id).filter(|&id| id != row);
+            others.take(k).collect::<Vec<u32>>()
+        };
+        let truth = queries.par_iter().zip(&rows).map(nearest).collect();
+        Self { queries, truth }
+    }
+
+    /// For each number of candidates up to that of `sketched` the part of the truth that is among so
+    /// many.
+    fn shares(&self, sketched: &Sketched) -> Vec<f64> {
+        let places = self.queries.par_iter().zip(&self.truth);
+        let places = places.map(|(query, truth)| {
+            // Nearest codes come first, so fewer candidates are a part of these.
+            let candidates = sketched.candidates(query);
+            let place = |id: &u32| candidates.iter().position(|candidate| candidate == id);
+            truth.iter().map(place).collect::<Vec<Option<usize>>>()
+        });
+        let places: Vec<Option<usize>> = places.flatten_iter().collect();
+        let mut shares = vec![0.0; sketched.candidates + 1];
+        for place in places.iter().flatten() {
+            shares[place + 1] += 1.0 / places.len() as f64;
+        }
+        for count in 1..shares.len() {
+            shares[count] += shares[count - 1];
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_vectors::synthetic;
+
+    const DIM: usize = 128;
+
+    fn opened(vectors: &Vectors) -> Opened {
+        let mut opened = Opened::default();
+        (0..)
+            .zip(vectors.rows())
+            .for_each(|(id, row)| opened.push(id, row));
+        opened
+    }
+
+    #[test]
+    fn a_sketch_is_chosen_that_finds_what_a_whole_scan_finds() {
+        let (base, queries) = synthetic::clustered(20_000, 50, DIM, 3);
+        let (vectors, seed) = (opened(&base), Seed([1; 32]));
+        let query = |row| base.row(row).to_vec();
+        let sketch = choose(&vectors, DIM, query, seed, 10).expect("this data has structure");
+        assert!(sketch.candidates < 5000, "{sketch:?}");
+        let sketched = Sketched::new(&sketch, seed, DIM, &vectors);
+        let mut found = 0;
+        for query in queries.rows() {
+            let fixed: Vec<i16> = scan::fixed(query).collect();
+            let truth = vectors.nearest_places(&fixed, 10);
+            let candidates = sketched.candidates(query);
+            assert_eq!(candidates.len(), sketch.candidates as usize);
+            found += truth
+                .iter()
+                .filter(|hit| candidates.contains(&hit.id))
+                .count();
+        }
+        assert!(found >= 497, "{found} of 500");
+    }
+
+    #[test]
+    fn there_is_none_where_it_would_lose_or_gain_nothing() {
+        let seed = Seed([1; 32]);
+        // Few vectors are scanned sooner than their codes are compared.
+        let none = |vectors: &Vectors| {
+            let query = |row| vectors.row(row).to_vec();
+            choose(&opened(vectors), DIM, query, seed, 10).is_none()
+        };
+        assert!(none(&synthetic::clustered(300, 1, DIM, 3).0));
+        // Without structure only very many candidates hold the nearest.
+        assert!(none(&synthetic::uniform(20_000, DIM, 3)));
+    }
+}

@@ -1,0 +1,124 @@
+//! An owner's choices for an index, and the records it is made of.
+
+use sordino_index::Error;
+use sordino_index::manifest::{Packing, Routing};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::Metric;
+
+/// An owner's choices for a new index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spec {
+    /// Results of a search, at most the number of records at first and 1024.
+    pub k: usize,
+    /// The measure of nearness.
+    pub metric: Metric,
+    /// For the inner product and the Euclidean distance: no vector, now or later, is longer than this.
+    /// `None` takes the longest of those that come first: the whole matrix, if it comes at once.
+    ///
+    /// The bound is public, rounded up to a power of two.
+    pub norm: Option<f32>,
+    /// The mode.
+    pub form: Form,
+}
+
+/// A mode and what can be chosen in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// The server scores all vectors under pads.
+    Masked(Packing),
+    /// The server scores all vectors, which it sees.
+    Open(Packing),
+    /// Clients download everything.
+    Local,
+    /// Clients fetch buckets.
+    Sealed {
+        /// Part of the true nearest that a search should find, above 0 and below 1.
+        recall: f64,
+        /// Searches that a typical client makes in one version of the index.
+        queries: u64,
+        /// The way in which clients find their buckets; `None` lets the planner choose.
+        routing: Option<Routing>,
+    },
+}
+
+impl Default for Spec {
+    /// Masked mode, the cosine, ten results.
+    fn default() -> Self {
+        Self {
+            k: 10,
+            metric: Metric::Cosine,
+            norm: None,
+            form: Form::Masked(Packing::T4),
+        }
+    }
+}
+
+/// Vectors with their record ids.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// One for each vector, all different; `None` numbers them on from the batch before.
+    pub(crate) ids: Option<Vec<u32>>,
+    pub(crate) vectors: Vectors,
+    /// One for each vector.
+    pub(crate) payloads: Option<Vec<Vec<u8>>>,
+}
+
+impl Batch {
+    /// Vectors with these record ids.
+    ///
+    /// # Errors
+    /// [`Error::Ids`] if there are not as many ids as vectors.
+    pub fn new(ids: Vec<u32>, vectors: Vectors) -> Result<Self, Error> {
+        if ids.len() != vectors.len() {
+            return Err(Error::Ids {
+                found: ids.len(),
+                expected: vectors.len(),
+            });
+        }
+        Ok(Self {
+            ids: Some(ids),
+            vectors,
+            payloads: None,
+        })
+    }
+
+    /// The same records with payloads, one for each, of at most [`Class::MAX`](sordino_index::payload::Class::MAX)'s capacity.
+    ///
+    /// # Errors
+    /// [`Error::PayloadCount`] if there are not as many payloads as vectors.
+    pub fn with_payloads(self, payloads: Vec<Vec<u8>>) -> Result<Self, Error> {
+        let (found, expected) = (payloads.len(), self.vectors.len());
+        if found != expected {
+            return Err(Error::PayloadCount { found, expected });
+        }
+        Ok(Self {
+            payloads: Some(payloads),
+            ..self
+        })
+    }
+}
+
+impl Batch {
+    /// The number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// Never: a matrix holds at least one vector. Beside `len` because readers expect it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.vectors.is_empty()
+    }
+}
+
+impl From<Vectors> for Batch {
+    /// Vectors that are numbered from 0, or on from the batch before.
+    fn from(vectors: Vectors) -> Self {
+        Self {
+            ids: None,
+            vectors,
+            payloads: None,
+        }
+    }
+}

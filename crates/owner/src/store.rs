@@ -1,0 +1,206 @@
+//! An index in a directory, which its owner changes: records are added, replaced and deleted, and a
+//! crash at any moment leaves the version before or the version after.
+//!
+//! ```
+//! use rand::SeedableRng;
+//! use sordino_search::{Client, InProcess, Index, OwnerKeys, Server, Spec, Store, synthetic};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut rng = rand::rngs::StdRng::from_seed([1; 32]); // in earnest: from the system
+//! let keys = OwnerKeys::generate(&mut rng);
+//! let vectors = synthetic::uniform(500, 16, 1);
+//! let dir = tempfile::tempdir()?;
+//!
+//! let batches = [Ok(vectors.clone().into())];
+//! let mut store = Store::create(dir.path(), &mut rng, &keys, &Spec::default(), batches, &mut |_| ())?;
+//! store.delete(&mut rng, &[7])?;
+//! store.upsert(&mut rng, &[900], &synthetic::uniform(1, 16, 2))?;
+//!
+//! // A server reads the directory and needs no key.
+//! let server = Server::new(Index::open_dir(dir.path(), &keys.public())?)?;
+//! let mut transport = InProcess::new(&server);
+//! let client = Client::connect(&mut transport, &keys.reader(), None)?;
+//! let found = client.search(&mut rng, &mut transport, vectors.row(7))?;
+//! assert!(found.hits.iter().all(|hit| hit.id != 7));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a change costs
+//! Added records become a new segment: its bytes, and a list of deletions. Clients that
+//! [refresh](crate::Client::refresh) download its hint or chunks, its ids, and the list. A replaced or
+//! deleted record stays in its segment, hidden from results, until the store is compacted. An index has
+//! at most 64 segments.
+//!
+//! # What a server sees of changes
+//! When they happen, the number of records of each segment, and the length of the lists of ids and
+//! deletions, which are padded to powers of two: it grows with the number of runs of consecutive ids.
+//! Not which records were replaced or deleted.
+//!
+//! # Memory
+//! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what
+//! came before it if that is more; one that is being written takes about 28 bytes for each coordinate
+//! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed mode clusters all records
+//! together and holds them in memory.
+
+mod commit;
+mod compact;
+mod create;
+mod draft;
+mod payloads;
+mod records;
+mod stream;
+mod update;
+mod verify;
+mod waiting;
+
+use std::path::Path;
+
+pub use verify::Verified;
+
+use sordino_index::disk::Lock;
+use sordino_index::folder::Folder;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::{Disk, Error, Files, SignedManifest};
+
+/// The owner's side of an index in a directory.
+///
+/// While it lives, no other process can open the store; servers can open the index at any time.
+///
+/// # Security
+/// It holds the owner's keys. What it writes may be seen by a server, except in open mode, whose
+/// vectors the server sees in any case.
+///
+/// Version numbers grow as long as the directory lives, also over crashes. A directory that is restored
+/// from an older backup repeats numbers; no pad and no nonce meets two contents then either, because
+/// keys belong to segments and a segment's id is bound to its content, and clients that have seen a
+/// newer version refuse the older one.
+pub struct Store<D = Files> {
+    folder: Folder<D>,
+    keys: OwnerKeys,
+    manifest: SignedManifest,
+    /// The records of each segment.
+    sets: Vec<IdSet>,
+    /// Those of each segment that are deleted or replaced.
+    dead: Vec<IdSet>,
+    /// The highest version number that any manifest has had in this directory.
+    highest: u64,
+    /// True if the last change may or may not have been made.
+    unsure: bool,
+    /// Measurements of sealed mode's buckets, if this store built them.
+    measured: Option<Measured>,
+    _lock: Lock,
+}
+
+/// The measurements that are made when buckets are built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Recall of held-out vectors with the probes chosen.
+    pub expected_recall: f64,
+    /// True if that reaches the recall wished for. If not, no affordable number of probes does: the
+    /// data has too little structure to be searched in parts.
+    pub reached: bool,
+}
+
+impl Store {
+    /// Opens a store, to change it. What an interrupted change left is removed; files whose names no index
+    /// gives stay.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process has it open; [`Error::NoIndex`]; if the files that opening
+    /// reads are damaged or not the owner's. [`verify`](Self::verify) reads all of them.
+    pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
+        Self::open_on(Files, dir, keys)
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// [`open`](Store::open) on another disk.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        // No lock file where there is no index.
+        folder.current()?;
+        let lock = folder.lock()?;
+        // Only now does nobody else change it.
+        let current = folder.current()?;
+        let manifest = folder.manifest(&current, &keys.public())?;
+        let (sets, dead) = records::read(&folder, &manifest, &keys.reader())?;
+        let highest = folder.highest()?.max(manifest.version);
+        folder.collect(&manifest.parts()?)?;
+        Ok(Self {
+            folder,
+            keys: keys.clone(),
+            manifest,
+            sets,
+            dead,
+            highest,
+            unsure: false,
+            measured: None,
+            _lock: lock,
+        })
+    }
+
+    /// The newest version's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// The newest version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.manifest.version
+    }
+
+    /// The measurements of sealed mode's buckets, if this store built them.
+    #[must_use]
+    pub fn measured(&self) -> Option<Measured> {
+        self.measured
+    }
+
+    /// The number of records, deleted ones not counted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
+        count(&self.sets) - count(&self.dead)
+    }
+
+    /// Never: the last record cannot be deleted. Beside `len` because readers expect it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True if there is a record with this id.
+    #[must_use]
+    pub fn contains(&self, id: u32) -> bool {
+        self.segment_of(id).is_some()
+    }
+
+    /// The ids of all records, segment by segment.
+    pub fn ids(&self) -> impl Iterator<Item = u32> {
+        let segments = self.sets.iter().zip(&self.dead);
+        segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)))
+    }
+
+    /// The segment that has this record.
+    fn segment_of(&self, id: u32) -> Option<usize> {
+        let segments = self.sets.iter().zip(&self.dead).rev();
+        let back = segments
+            .enumerate()
+            .find(|(_, (ids, dead))| ids.contains(id) && !dead.contains(id));
+        back.map(|(back, _)| self.sets.len() - 1 - back)
+    }
+}
+
+impl<D> std::fmt::Debug for Store<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("manifest", &self.manifest)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,91 @@
+//! Making a new version: parts first, then the manifest, then the switch.
+
+use rand_core::CryptoRng;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Manifest, SignedManifest};
+use sordino_index::{Disk, Error};
+
+use super::Store;
+use super::draft::Draft;
+use super::payloads::Changes;
+use crate::binding::{Binding, Variant};
+use crate::segment::SegmentWriter;
+
+impl<D: Disk> Store<D> {
+    /// Refuses to build on a version that may not be the newest.
+    pub(super) fn check_sure(&self) -> Result<(), Error> {
+        if !self.unsure {
+            return Ok(());
+        }
+        Err(Error::Unsure {
+            path: self.folder.root().to_owned(),
+        })
+    }
+
+    /// The writer of a new version's segments. Its number is above every number before it,
+    /// also those of versions that a crash kept from becoming the newest.
+    pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
+        let Manifest { rotation, dim, .. } = &**self.manifest();
+        let variant = Variant::from(&self.manifest.mode);
+        let space = self.manifest.space();
+        let index = Binding::of_index(variant, &space, *dim as usize, rotation);
+        SegmentWriter::new(keys, self.highest + 1, index)
+    }
+
+    /// Makes the draft the newest version.
+    pub(super) fn commit<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        mut draft: Draft,
+        changes: Option<Changes>,
+    ) -> Result<u64, Error> {
+        self.change_payloads(rng, writer, &mut draft, changes)?;
+        let frame = Manifest {
+            previous: self.manifest.digest(),
+            ..(*self.manifest).clone()
+        };
+        // The number is used up even if what follows fails: a manifest with it may have been written.
+        self.highest = writer.version();
+        let signed = draft.finish(rng, &self.folder, &self.keys, writer, frame)?;
+        self.folder.prepare(&signed)?;
+        self.unsure = true;
+        self.folder.switch()?;
+        self.unsure = false;
+        // The version before stays whole for servers that are just opening it.
+        let mut keep = self.manifest.parts()?;
+        keep.extend(signed.parts()?);
+        self.manifest = signed;
+        self.sets = draft.sets;
+        self.dead = draft.dead;
+        // Files that cannot be removed now go at the next change or opening: this change is made.
+        drop(self.folder.collect(&keep));
+        Ok(self.manifest.version)
+    }
+
+    /// Ends a change: what one that failed has written is removed, so that a full disk has room again.
+    pub(super) fn settle<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
+        // A version that may have become the newest needs its parts.
+        if made.is_err() && !self.unsure {
+            self.folder.discard();
+        } else {
+            self.folder.keep();
+        }
+        made
+    }
+
+    /// All signed manifests from the newest back to the first, each checked against the digest in the
+    /// one after it.
+    ///
+    /// # Errors
+    /// If one is missing, damaged, or not the owner's.
+    pub fn history(&self) -> Result<Vec<SignedManifest>, Error> {
+        let owner = self.keys.public();
+        let mut versions = vec![self.manifest.clone()];
+        let mut before = Vec::new();
+        self.folder
+            .history(&self.manifest, usize::MAX, &owner, &mut before)?;
+        versions.append(&mut before);
+        Ok(versions)
+    }
+}

@@ -1,0 +1,193 @@
+//! Compaction: fewer segments, and deleted records gone.
+
+use rand_core::CryptoRng;
+use sordino_index::manifest::{Mode, Sealed};
+use sordino_index::{Disk, Error};
+
+use super::draft::Draft;
+use super::draft::SEGMENT;
+use super::waiting::Waiting;
+use super::{Store, records};
+use crate::plan::Wish;
+use crate::random::random;
+use crate::step::Step;
+
+impl<D: Disk> Store<D> {
+    /// Writes the records anew in as few segments as they fit, without deleted and replaced ones, and
+    /// returns the new version; or the old one, if there is nothing to do.
+    ///
+    /// Open, masked and local mode keep what they store of a vector exactly, under new pads and keys.
+    /// Segments at the front that are full and have lost nothing stay as they are, so clients keep
+    /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
+    /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
+    /// kept exactly too.
+    ///
+    /// The files of the version before stay until the next change or opening.
+    ///
+    /// # Errors
+    /// [`Error::File`] as for [`upsert`](Self::upsert), and those of reading the segments.
+    pub fn compact<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<u64, Error> {
+        self.check_sure()?;
+        let kept = self.settled();
+        if kept == self.sets.len() || (self.sets.len() == 1 && self.dead[0].is_empty()) {
+            return Ok(self.version());
+        }
+        let made = self.compacted(rng, kept, progress);
+        self.settle(made)
+    }
+
+    /// Writes all segments but the first `kept` anew.
+    fn compacted<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        kept: usize,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<u64, Error> {
+        let keys = self.keys.clone();
+        let writer = self.writer(&keys);
+        let reader = keys.reader();
+        self.highest = writer.version();
+        let mut draft = self.draft();
+        draft.sets.truncate(kept);
+        draft.dead.truncate(kept);
+        let sealed = match &mut draft.mode {
+            Mode::Open(mode) | Mode::Masked(mode) => {
+                mode.segments.truncate(kept);
+                if kept == 0 {
+                    // All hints are made anew, so queries need not share their public polynomials with
+                    // those of earlier versions any longer.
+                    mode.seed = random(rng);
+                }
+                None
+            }
+            Mode::Local(mode) => {
+                mode.segments.truncate(kept);
+                None
+            }
+            Mode::Sealed(mode) => Some(mode.clone()),
+        };
+        let mut waiting = Waiting::new(self.manifest.width() as usize);
+        for at in kept..self.sets.len() {
+            let units = records::units(&self.folder, &self.manifest, &reader, at)?;
+            for (id, unit) in self.sets[at].iter().zip(units.rows()) {
+                if !self.dead[at].contains(id) {
+                    waiting.ids.push(id);
+                    waiting.data.extend_from_slice(unit);
+                }
+            }
+            drop(units);
+            while sealed.is_none() && waiting.ids.len() > draft.capacity() {
+                let (ids, units) = waiting.take(draft.capacity())?;
+                draft.add(rng, &self.folder, &writer, (ids, &units), progress)?;
+            }
+        }
+        if let Some(mode) = sealed {
+            let (ids, units) = waiting.take(usize::MAX)?;
+            let wish = wish(&mode, self.manifest.k as usize, units.len());
+            let how = (wish, draft.as_query);
+            let made = Draft::sealed(rng, &self.folder, &writer, (ids, &units), how, progress)?;
+            let version = self.commit(rng, &writer, made.0, None)?;
+            self.measured = Some(made.1);
+            return Ok(version);
+        }
+        if !waiting.ids.is_empty() {
+            let (ids, units) = waiting.take(usize::MAX)?;
+            draft.add(rng, &self.folder, &writer, (ids, &units), progress)?;
+        }
+        self.commit(rng, &writer, draft, None)
+    }
+
+    /// The number of segments, from the first on, that are full and have lost nothing.
+    fn settled(&self) -> usize {
+        if matches!(self.manifest.mode, Mode::Sealed(_)) {
+            return 0;
+        }
+        let segments = self.sets.iter().zip(&self.dead);
+        segments
+            .take_while(|(ids, dead)| ids.len() >= SEGMENT && dead.is_empty())
+            .count()
+    }
+}
+
+/// The wish that an index was planned for, of as many records as there are now.
+fn wish(mode: &Sealed, k: usize, n: usize) -> Wish {
+    Wish {
+        k: k.min(n),
+        recall: f64::from(mode.recall) / 1e6,
+        queries: mode.queries,
+        routing: Some(mode.routing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+    use crate::spec::{Form, Spec};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_index::OwnerKeys;
+    use sordino_index::manifest::Packing;
+    use sordino_vectors::synthetic;
+    use std::collections::BTreeMap;
+
+    /// The stored form of each record, whatever the segment.
+    fn stored(store: &Store) -> BTreeMap<u32, Vec<f32>> {
+        let reader = store.keys.reader();
+        let mut all = BTreeMap::new();
+        for at in 0..store.sets.len() {
+            let units = records::units(&store.folder, &store.manifest, &reader, at).unwrap();
+            let rows = store.sets[at].iter().zip(units.rows());
+            let live = rows.filter(|(id, _)| !store.dead[at].contains(*id));
+            all.extend(live.map(|(id, row)| (id, row.to_vec())));
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_stored_of_a_record_survives_compaction_exactly() {
+        let keys = OwnerKeys::from_master([4; 32]);
+        let rng = &mut StdRng::seed_from_u64(1);
+        let sealed = Form::Sealed {
+            recall: 0.8,
+            queries: 5,
+            routing: None,
+        };
+        let forms = [
+            Form::Masked(Packing::T4),
+            Form::Open(Packing::T8),
+            Form::Local,
+            sealed,
+        ];
+        for form in forms {
+            let dir = tempfile::tempdir().unwrap();
+            let (base, more) = synthetic::clustered(1300, 40, 40, 3);
+            let spec = Spec {
+                form,
+                ..Spec::default()
+            };
+            let batches = [Ok(base.into())];
+            let made = Store::create(dir.path(), rng, &keys, &spec, batches, &mut |_| ());
+            let mut store = made.unwrap();
+            let ids: Vec<u32> = (0..40).map(|id| id * 100).collect();
+            store.upsert(rng, &ids, &more).unwrap();
+            store.delete(rng, &[1, 2, 300]).unwrap();
+            let before = stored(&store);
+            assert_eq!(before.len(), store.len());
+            for _ in 0..2 {
+                store.compact(rng, &mut |_| ()).unwrap();
+                assert_eq!(store.sets.len(), 1);
+                assert!(stored(&store) == before, "{form:?}");
+                // So that the next compaction has something to do.
+                store
+                    .upsert(rng, &[9999], &synthetic::uniform(1, 40, 1))
+                    .unwrap();
+                store.delete(rng, &[9999]).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A new store, from a stream of records.
+
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Deleted, MAX_DIM, MAX_K, Manifest, SignedManifest};
+use sordino_index::{Disk, Error, Files};
+use sordino_vectors::metric::Space;
+use sordino_vectors::recall::number;
+
+use super::draft::Draft;
+use super::stream::Stream;
+use super::{Measured, Store};
+use crate::binding::Binding;
+use crate::random::random;
+use crate::segment::SegmentWriter;
+use crate::spec::{Batch, Spec};
+use crate::step::Step;
+
+impl Store {
+    /// Makes a new index in a directory, which is created if need be, of a stream of records:
+    /// [`Batch`]es of any size, each [`Vectors`](sordino_vectors::Vectors) or vectors with ids. It is read once and, except in
+    /// sealed mode, never held as a whole. `progress` is told of each step of each segment.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
+    /// making of an index left that was interrupted; then nothing is touched. [`Error::K`],
+    /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
+    /// under the cosine and for one beyond the bound of another metric, [`Error::Segments`] for a stream of
+    /// more than 160 million records, and the stream's own. The directory then has no index.
+    pub fn create<R: CryptoRng + ?Sized>(
+        dir: impl AsRef<Path>,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        Self::create_on(Files, dir, rng, keys, spec, batches, progress)
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// [`create`](Store::create) on another disk.
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub fn create_on<R: CryptoRng + ?Sized>(
+        disk: D,
+        dir: impl AsRef<Path>,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        folder.check_free()?;
+        folder.create_root()?;
+        let lock = folder.lock()?;
+        // Only now does nobody else make one.
+        folder.check_free()?;
+        folder.create()?;
+        let made = First::write(rng, &folder, keys, spec, batches.into_iter(), progress);
+        let First {
+            manifest,
+            draft,
+            measured,
+        } = made.inspect_err(|_| folder.discard())?;
+        // From here on it may be the newest version, whatever fails.
+        folder.keep();
+        folder.switch()?;
+        drop(folder.collect(&manifest.parts()?));
+        Ok(Self {
+            highest: manifest.version,
+            folder,
+            keys: keys.clone(),
+            manifest,
+            sets: draft.sets,
+            dead: draft.dead,
+            unsure: false,
+            measured,
+            _lock: lock,
+        })
+    }
+}
+
+/// The first version of an index, written and prepared but not made the newest.
+struct First {
+    manifest: SignedManifest,
+    draft: Draft,
+    measured: Option<Measured>,
+}
+
+impl First {
+    fn write<D: Disk, R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        folder: &Folder<D>,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        mut batches: impl Iterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        let version = folder.highest()? + 1;
+        let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
+        let dim = first.vectors.dim();
+        if dim > MAX_DIM as usize {
+            let n = first.vectors.len();
+            return Err(Error::TooLarge { n, dim });
+        }
+        let rotation = random(rng);
+        let space = Space::new(spec.metric, spec.norm, &first.vectors);
+        let writer = SegmentWriter::new(
+            keys,
+            version,
+            Binding::of_index((&spec.form).into(), &space, dim, &rotation),
+        );
+        let batches = std::iter::once(Ok(first)).chain(batches);
+        let stream = Stream::new(dim, space, rotation);
+        let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
+
+        let n: usize = draft.sets.iter().map(IdSet::len).sum();
+        if !(1..=n.min(MAX_K as usize)).contains(&spec.k) {
+            return Err(Error::K { k: spec.k, n });
+        }
+        let frame = Manifest {
+            index: [0; 16],
+            version,
+            previous: [0; 32],
+            n: 0,
+            dim: number(dim),
+            k: number(spec.k),
+            metric: space.metric,
+            bound: space.bound,
+            rotation,
+            deleted: Deleted::none(),
+            payloads: None,
+            mode: draft.mode.clone(),
+        };
+        let manifest = draft.finish(rng, folder, keys, &writer, frame)?;
+        folder.prepare(&manifest)?;
+        Ok(Self {
+            manifest,
+            draft,
+            measured,
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! A version that is being made: parts first, then the manifest.
+
+use rand_core::CryptoRng;
+use sordino_index::code::Codec;
+use sordino_index::columns::Rows;
+use sordino_index::folder::Folder;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Columns, Local, Manifest, Mode, Segment, SignedManifest};
+use sordino_index::payload::Payloads;
+use sordino_index::{Disk, Error, manifest};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+
+use super::Measured;
+use crate::base::Base;
+use crate::column::column;
+use crate::plan::{Plan, Wish};
+use crate::segment::SegmentWriter;
+use crate::sketch;
+use crate::step::Step;
+
+/// Records of a segment, as long as there are few.
+pub(super) const SEGMENT: usize = 1 << 17;
+
+/// Segments of the first size; from there on eight of each size, each twice the one before.
+const FIRST: usize = 16;
+const NEXT: usize = 8;
+
+/// Records that segment number `at` of a stream gets.
+fn capacity(at: usize) -> usize {
+    let doublings = at.checked_sub(FIRST).map_or(0, |more| 1 + more / NEXT);
+    SEGMENT << doublings
+}
+
+/// A version that is being made: its parts are written as they come.
+pub(super) struct Draft {
+    /// Results of a search.
+    pub(super) k: usize,
+    pub(super) mode: Mode,
+    pub(super) sets: Vec<IdSet>,
+    pub(super) dead: Vec<IdSet>,
+    pub(super) payloads: Option<Payloads>,
+    /// Vectors as queries, to measure with.
+    pub(super) as_query: AsQuery,
+}
+
+impl Draft {
+    /// Refuses what has too many segments, before anything is written that needs one more.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        let found = self.sets.len();
+        if found < manifest::MAX_SEGMENTS {
+            return Ok(());
+        }
+        Err(Error::Segments {
+            found,
+            most: manifest::MAX_SEGMENTS,
+        })
+    }
+
+    /// Writes the list of deletions and the manifest. Everything but the mode, the version and what
+    /// follows from them is as in `frame`.
+    pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        keys: &OwnerKeys,
+        writer: &SegmentWriter<'_>,
+        frame: Manifest,
+    ) -> Result<SignedManifest, Error> {
+        let n: u64 = self.sets.iter().map(|ids| ids.len() as u64).sum();
+        let n = u32::try_from(n).map_err(|_| Error::TooLarge {
+            n: usize::try_from(n).unwrap_or(usize::MAX),
+            dim: frame.dim as usize,
+        })?;
+        let (deleted, list) = writer.deleted(rng, &self.dead);
+        folder.put(&list)?;
+        let mut manifest = Manifest {
+            version: writer.version(),
+            n,
+            deleted,
+            payloads: self.payloads.clone(),
+            mode: self.mode.clone(),
+            ..frame
+        };
+        if manifest.is_first() {
+            manifest.index = index_id(keys, &manifest);
+        }
+        let signed = SignedManifest::sign(manifest, keys);
+        // A manifest that cannot be read must not become the newest version.
+        let signed = SignedManifest::from_bytes(signed.to_bytes(), &keys.public())?;
+        folder.put_manifest(&signed)?;
+        Ok(signed)
+    }
+}
+
+/// A segment in sealed chunks, written.
+fn chunks<D: Disk, R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    folder: &Folder<D>,
+    writer: &SegmentWriter<'_>,
+    (ids, units): (&IdSet, &Vectors),
+    codec: Codec,
+) -> Result<Segment, Error> {
+    let written = writer.chunks(rng, ids, units, codec);
+    folder.put(&written.rows)?;
+    folder.put(&written.ids)?;
+    Ok(written.segment)
+}
+
+impl Draft {
+    /// Records that the next segment may have.
+    pub(super) fn capacity(&self) -> usize {
+        capacity(self.sets.len())
+    }
+
+    /// Writes a segment of rotated unit vectors and adds it.
+    pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        (ids, units): (IdSet, &Vectors),
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(), Error> {
+        self.check_room()?;
+        let mut columns = |rng: &mut R, form, mode: &mut Columns| {
+            let how = (form, mode.packing, mode.seed);
+            let (column, rows, sealed) = column(rng, writer, &ids, units, how, progress)?;
+            folder.put(&rows)?;
+            folder.put(&sealed)?;
+            mode.segments.push(column);
+            Ok::<(), Error>(())
+        };
+        match &mut self.mode {
+            Mode::Open(mode) => columns(rng, Rows::Open, mode)?,
+            Mode::Masked(mode) => columns(rng, Rows::Masked, mode)?,
+            Mode::Local(Local {
+                codec,
+                segments,
+                sketch,
+            }) => {
+                progress(Step::Seal);
+                let segment = chunks(rng, folder, writer, (&ids, units), *codec)?;
+                // Measured on the first segment, which is as large as any but those after many.
+                if segments.is_empty() {
+                    progress(Step::Sketch);
+                    let seed = writer.reader().sketch_seed(&segment.id);
+                    *sketch = sketch::of_units(units, &self.as_query, seed, self.k);
+                }
+                segments.push(segment);
+            }
+            Mode::Sealed(mode) => {
+                progress(Step::Seal);
+                let codec = Codec::Int8;
+                mode.tail
+                    .push(chunks(rng, folder, writer, (&ids, units), codec)?);
+            }
+        }
+        self.sets.push(ids);
+        self.dead.push(IdSet::default());
+        Ok(())
+    }
+
+    /// A sealed index of these records, as planned; its buckets are written.
+    pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        (ids, units): (IdSet, &Vectors),
+        (wish, as_query): (Wish, AsQuery),
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(Self, Measured), Error> {
+        let plan = Plan::for_metric(units.len(), units.dim(), as_query.metric(), wish)?;
+        let base = Base::new(rng, writer, &ids, units, &plan, &as_query, progress)?;
+        let Base {
+            mode,
+            buckets,
+            digests,
+            centroids,
+            hint,
+            chunks,
+            ids: sealed,
+            expected_recall,
+            reached,
+        } = base;
+        for part in [buckets, digests, centroids, hint, chunks, sealed] {
+            folder.put(&part)?;
+        }
+        let draft = Self {
+            k: plan.wish().k,
+            mode: Mode::Sealed(mode),
+            sets: vec![ids],
+            dead: vec![IdSet::default()],
+            payloads: None,
+            as_query,
+        };
+        let measured = Measured {
+            expected_recall,
+            reached,
+        };
+        Ok((draft, measured))
+    }
+}
+
+/// An index's id: that of its first segment, under another name.
+fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
+    let first = manifest.segments()[0].id;
+    keys.content_id(&[0; 32], b"index", &first, std::iter::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_grow_with_the_stream() {
+        let mut before = 0;
+        for at in 0..60 {
+            assert!(capacity(at) <= SEGMENT.max(before / 8), "segment {at}");
+            before += capacity(at);
+        }
+        assert_eq!(capacity(15), SEGMENT);
+        assert_eq!(capacity(16), 2 * SEGMENT);
+    }
+}

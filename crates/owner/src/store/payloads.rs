@@ -1,0 +1,109 @@
+//! The payloads of a store's records: written anew with every version that changes them.
+
+use std::collections::BTreeMap;
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::{Manifest, PartKind};
+use sordino_index::opener::Opener;
+use sordino_index::payload::Class;
+use sordino_index::{Disk, Error};
+
+use super::Store;
+use super::draft::Draft;
+use crate::segment::SegmentWriter;
+
+/// Payloads by record id.
+pub(super) type Changes = BTreeMap<u32, Vec<u8>>;
+
+/// All payloads by record id, if the records have any.
+pub(super) fn read<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+) -> Result<Option<Changes>, Error> {
+    let Some(payloads) = &manifest.payloads else {
+        return Ok(None);
+    };
+    let ids = folder.part(&manifest.part(PartKind::PayloadIds, None)?)?;
+    let records = folder.part(&manifest.part(PartKind::Payloads, None)?)?;
+    let opener = Opener::new(payloads, reader, &ids)?;
+    let all = opener.open_all(&records)?;
+    Ok(Some(all.into_iter().collect()))
+}
+
+impl Draft {
+    /// The ids of the records that are there.
+    fn live(&self) -> Result<IdSet, Error> {
+        let segments = self.sets.iter().zip(&self.dead);
+        let live = segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)));
+        let mut live: Vec<u32> = live.collect();
+        live.sort_unstable();
+        IdSet::from_ascending(live).map_err(|id| Error::RepeatedId { id })
+    }
+
+    /// Writes these payloads of the records that are there, an empty one for every other record.
+    pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        payloads: Option<Changes>,
+    ) -> Result<(), Error> {
+        let Some(payloads) = payloads else {
+            return Ok(());
+        };
+        let live = self.live()?;
+        let each = |id| payloads.get(&id).map_or(&[][..], Vec::as_slice);
+        let records: Vec<&[u8]> = live.iter().map(each).collect();
+        let longest = records.iter().map(|payload| payload.len()).max();
+        let class = Class::of(longest.unwrap_or(0))?;
+        let written = writer.payloads(rng, &live, &records, class, self.k)?;
+        folder.put(&written.records)?;
+        folder.put(&written.ids)?;
+        if let Some(hint) = &written.hint {
+            folder.put(hint)?;
+        }
+        self.payloads = Some(written.payloads);
+        Ok(())
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// All payloads by record id, if the records have any.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    pub fn payloads(&self) -> Result<Option<BTreeMap<u32, Vec<u8>>>, Error> {
+        read(&self.folder, &self.manifest, &self.keys.reader())
+    }
+
+    /// Brings the draft's payloads up to its records and to these changes.
+    pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        draft: &mut Draft,
+        changes: Option<Changes>,
+    ) -> Result<(), Error> {
+        let before = self.payloads()?;
+        if before.is_none() && changes.is_none() {
+            return Ok(());
+        }
+        let changes = changes.unwrap_or_default();
+        if let Some(before) = &before
+            && draft.live()?.iter().eq(before.keys().copied())
+            && changes.iter().all(|(id, new)| before.get(id) == Some(new))
+        {
+            // The same records as before, with other vectors or in other segments: clients that have
+            // these payloads keep them.
+            draft.payloads.clone_from(&self.manifest.payloads);
+            return Ok(());
+        }
+        let mut all = before.unwrap_or_default();
+        all.extend(changes);
+        draft.write_payloads(rng, &self.folder, writer, Some(all))
+    }
+}

@@ -1,0 +1,189 @@
+//! Checking everything in a store, without changing anything.
+
+use std::path::Path;
+
+use sordino_index::columns::Rows;
+use sordino_index::folder::Folder;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
+use sordino_index::opened::Opened;
+use sordino_index::purpose::Purpose;
+use sordino_index::{Disk, Error, Files, digest};
+use sordino_vectors::recall::number;
+
+use super::{Store, payloads, records};
+
+/// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The version that was checked: the newest.
+    pub version: u64,
+    /// Manifests, from the newest back to the first.
+    pub versions: usize,
+    /// Records that searches can find.
+    pub records: usize,
+    /// Records that are deleted or replaced and still stored.
+    pub deleted: usize,
+    /// Bytes of the newest version's parts.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
+    /// no lock, works on a copy that cannot be written, and beside an owner who is changing the index.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`Error::NoIndex`].
+    pub fn verify_dir(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Verified, Error> {
+        verify_on(Files, dir.as_ref(), keys)
+    }
+}
+
+/// [`Store::verify_dir`] on another disk.
+fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &OwnerKeys) -> Result<Verified, Error> {
+    let folder = Folder::new(dir, disk);
+    let mut current = folder.current()?;
+    loop {
+        let manifest = folder.manifest(&current, &keys.public());
+        let verified = manifest.and_then(|manifest| Check::new(&folder, keys, &manifest).run());
+        // Files that are gone since are those of a version that is not the newest any more.
+        let now = folder.current()?;
+        if verified.is_ok() || now == current {
+            return verified;
+        }
+        current = now;
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// Reads every file of the newest version and every manifest before it, and checks all that can be
+    /// checked: digests, signatures, the chain of versions, that every sealed part opens, that hints
+    /// belong to their rows, and that record ids and deletions agree. Nothing is changed.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        self.check_sure()?;
+        let current = self.folder.current()?;
+        let manifest = self.folder.manifest(&current, &self.keys.public())?;
+        if manifest != self.manifest {
+            return Err(Error::Fork {
+                version: manifest.version,
+            });
+        }
+        Check::new(&self.folder, &self.keys, &manifest).run()
+    }
+}
+
+/// One version, being checked.
+struct Check<'a, D> {
+    folder: &'a Folder<D>,
+    keys: &'a OwnerKeys,
+    manifest: &'a SignedManifest,
+}
+
+impl<'a, D: Disk> Check<'a, D> {
+    fn new(folder: &'a Folder<D>, keys: &'a OwnerKeys, manifest: &'a SignedManifest) -> Self {
+        Self {
+            folder,
+            keys,
+            manifest,
+        }
+    }
+
+    fn run(&self) -> Result<Verified, Error> {
+        let Self {
+            folder,
+            keys,
+            manifest,
+        } = *self;
+        let reader = keys.reader();
+        let mut before = Vec::new();
+        folder.history(manifest, usize::MAX, &keys.public(), &mut before)?;
+        let mut bytes = 0;
+        for part in manifest
+            .parts()?
+            .iter()
+            .filter(|part| part.holder.is_stored())
+        {
+            bytes += folder.part(part)?.len() as u64;
+        }
+        let (sets, dead) = records::read(folder, manifest, &reader)?;
+        for (at, ids) in sets.iter().enumerate() {
+            let units = records::units(folder, manifest, &reader, at)?;
+            if units.len() != ids.len() {
+                return Err(Error::Ids {
+                    found: ids.len(),
+                    expected: units.len(),
+                });
+            }
+        }
+        self.check_payloads(&sets, &dead)?;
+        match &manifest.mode {
+            Mode::Open(mode) => self.check_hints(Rows::Open, mode)?,
+            Mode::Masked(mode) => self.check_hints(Rows::Masked, mode)?,
+            Mode::Sealed(mode) => self.check_buckets(mode)?,
+            Mode::Local(_) => {}
+        }
+        let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
+        Ok(Verified {
+            version: manifest.version,
+            versions: 1 + before.len(),
+            records: count(&sets) - count(&dead),
+            deleted: count(&dead),
+            bytes,
+        })
+    }
+
+    fn check_payloads(&self, sets: &[IdSet], dead: &[IdSet]) -> Result<(), Error> {
+        let payloads = payloads::read(self.folder, self.manifest, &self.keys.reader())?;
+        let Some(payloads) = payloads else {
+            return Ok(());
+        };
+        let segments = sets.iter().zip(dead);
+        let live = segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)));
+        let mut live: Vec<u32> = live.collect();
+        live.sort_unstable();
+        if payloads.keys().eq(live.iter()) {
+            return Ok(());
+        }
+        Err(Error::Malformed {
+            what: "payloads",
+            why: "of other records than there are".to_owned(),
+        })
+    }
+
+    fn check_hints(&self, kind: Rows, mode: &Columns) -> Result<(), Error> {
+        let width = self.manifest.width() as usize;
+        for (at, column) in mode.segments.iter().enumerate() {
+            let rows = self
+                .folder
+                .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
+            let hint = kind.hint(mode.packing, mode.seed, width, &rows)?;
+            digest::check("hint", &hint.to_bytes(), &column.hint)?;
+        }
+        Ok(())
+    }
+
+    fn check_buckets(&self, mode: &Sealed) -> Result<(), Error> {
+        let buckets = self
+            .folder
+            .part(&self.manifest.part(PartKind::Buckets, Some(0))?)?;
+        let digests = self
+            .folder
+            .part(&self.manifest.part(PartKind::BucketDigests, Some(0))?)?;
+        let len = mode.layout.sealed_len();
+        if digest::of_buckets(&buckets, len) != digests[..] {
+            return Err(Error::Digest { what: "buckets" });
+        }
+        let reader = self.keys.reader();
+        let seal = reader.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
+        for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
+            let mut opened = Opened::default();
+            mode.layout
+                .open(&seal, number(bucket), sealed, &mut opened)?;
+        }
+        Ok(())
+    }
+}

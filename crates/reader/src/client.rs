@@ -1,0 +1,311 @@
+//! The client: it verifies, encrypts, decrypts and ranks.
+
+use rand_core::CryptoRng;
+use sordino_index::manifest::{self, Mode};
+use sordino_index::wire::{Message, message_len};
+use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
+use sordino_vectors::recall::Scored;
+use sordino_vectors::rotation::Rotation;
+use zeroize::Zeroizing;
+
+use crate::download::{Download, Kept};
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+use crate::{history, local, masked, open, payload, sealed};
+
+/// A client of one version of an index: what it downloaded, verified.
+pub struct Client {
+    keys: ReaderKeys,
+    manifest: SignedManifest,
+    rotation: Rotation,
+    kind: Kind,
+    payloads: Option<payload::Client>,
+    bytes_once: usize,
+}
+
+enum Kind {
+    Sealed(Box<sealed::Client>),
+    Local(local::Client),
+    Open(Box<open::Client>),
+    Masked(Box<masked::Client>),
+}
+
+/// The result of a search, and the time it took.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The nearest records, best first, with their scores in the index's metric: where that is the
+    /// Euclidean distance, smaller is better. Equal scores are in the order of record ids. As many as the manifest's k, or all if fewer are left.
+    ///
+    /// # Security
+    /// The scores must not go back to the server, not even rounded: together with the messages
+    /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
+    /// the query.
+    pub hits: Vec<Scored>,
+    /// The payload of each hit, in their order; nothing at all where the index has no payloads.
+    pub payloads: Vec<Vec<u8>>,
+    /// Where the time went.
+    pub stages: Stages,
+}
+
+impl Client {
+    /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
+    /// and the centroids, or the whole index.
+    ///
+    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A
+    /// server that offers another index, an older version, or one that does not follow from the pinned one
+    /// by signed manifests, is refused. Where there are versions between the two, the server is asked for
+    /// their manifests, and learns by that which version this client knew.
+    ///
+    /// # Errors
+    /// If a message is malformed, or a signature or digest is wrong; [`Error::OtherIndex`],
+    /// [`Error::Rollback`], [`Error::Fork`]; [`Error::Gap`] if the server does not keep manifests that far
+    /// back: a caller who accepts that calls [`connect_over_gap`](Self::connect_over_gap).
+    /// [`Error::Stale`] if the server changed to another version in between: connect again.
+    pub fn connect(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        pin: Option<&Pin>,
+    ) -> Result<Self, Error> {
+        let (manifest, received) = offered(transport, keys)?;
+        let shown = match pin {
+            Some(pin) => history::follow(pin, &manifest, transport, keys)?,
+            None => 0,
+        };
+        Self::download(transport, keys, manifest, received + shown)
+    }
+
+    /// [`connect`](Self::connect) without a proof that the server's version follows from the pinned one: it
+    /// is the same index, signed by its owner, and not older.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect), but for [`Error::Gap`].
+    pub fn connect_over_gap(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        pin: &Pin,
+    ) -> Result<Self, Error> {
+        let (manifest, received) = offered(transport, keys)?;
+        pin.check(&manifest)?;
+        Self::download(transport, keys, manifest, received)
+    }
+
+    /// A client of this version, after `received` bytes.
+    fn download(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        manifest: SignedManifest,
+        received: usize,
+    ) -> Result<Self, Error> {
+        let mut download = Download::new(transport, &manifest, Kept::default())?;
+        let mut client = Self {
+            kind: Kind::new(&manifest, keys, &mut download)?,
+            rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
+            payloads: payload::Client::new(&manifest, keys, &mut download)?,
+            keys: keys.clone(),
+            bytes_once: received + download.bytes,
+            manifest,
+        };
+        client
+            .kind
+            .update(&client.manifest, keys, 0, &mut download)?;
+        Ok(client)
+    }
+
+    /// Follows the index to the version that the server has now, and downloads only what this client
+    /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
+    /// deletions. Whether there was a newer version.
+    ///
+    /// The requests follow from the two versions alone, so they are the same for all clients that
+    /// come from the same version. After an error the client is as it was.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
+    pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
+        let (manifest, received) = offered(transport, &self.keys)?;
+        let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
+        self.bytes_once += received + shown;
+        if manifest.version == self.manifest.version {
+            return Ok(false);
+        }
+        let kept = Kept::between(&self.manifest, &manifest);
+        let mut download = Download::new(transport, &manifest, kept)?;
+        let payloads = if kept.payloads {
+            None
+        } else {
+            Some(payload::Client::new(&manifest, &self.keys, &mut download)?)
+        };
+        if kept.segments == 0 {
+            let mut kind = Kind::new(&manifest, &self.keys, &mut download)?;
+            kind.update(&manifest, &self.keys, 0, &mut download)?;
+            self.kind = kind;
+        } else {
+            self.kind
+                .update(&manifest, &self.keys, kept.segments, &mut download)?;
+        }
+        self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
+        self.manifest = manifest;
+        if let Some(payloads) = payloads {
+            self.payloads = payloads;
+        }
+        self.bytes_once += download.bytes;
+        Ok(true)
+    }
+
+    /// The pin to store, so that the next [`connect`](Self::connect) goes on from this version.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.manifest)
+    }
+
+    /// The verified manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// Bytes that were downloaded beside queries, at first and by refreshing.
+    #[must_use]
+    pub fn bytes_once(&self) -> usize {
+        self.bytes_once
+    }
+
+    /// Finds the `k` vectors nearest to `query`, where k is the manifest's.
+    ///
+    /// # Errors
+    /// If the query has another dimension than the index, is zero or not finite: before any
+    /// message. [`Error::Stale`] if the server has another version by now: before it scored anything;
+    /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
+    /// all messages, which are the same in number, order and size as those of any other search.
+    pub fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        query: &[f32],
+    ) -> Result<Found, Error> {
+        let expected = self.manifest.dim as usize;
+        if query.len() != expected {
+            return Err(Error::Dimension {
+                found: query.len(),
+                expected,
+            });
+        }
+        if let Some(column) = query.iter().position(|x| !x.is_finite()) {
+            return Err(sordino_vectors::Error::NotFinite { row: 0, column }.into());
+        }
+        let (query, scale) = self.manifest.space().query(query)?;
+        let query = Zeroizing::new(query);
+        let query = Zeroizing::new(self.rotation.apply(&query));
+        let k = self.manifest.k as usize;
+        let edition = self.manifest.edition();
+        let mut stages = Stages::default();
+        let found = match &self.kind {
+            Kind::Sealed(client) => {
+                client.search(rng, transport, edition, &query, k, &mut stages)?
+            }
+            Kind::Local(client) => Ok(client.search(&query, k, &mut stages)),
+            Kind::Open(client) => client.search(rng, transport, edition, &query, k, &mut stages)?,
+            Kind::Masked(client) => {
+                client.search(rng, transport, edition, &query, k, &mut stages)?
+            }
+        };
+        // Where an answer was wrong nothing was found, and payloads are asked for all the same.
+        let mut hits = found.as_ref().cloned().unwrap_or_default();
+        scale.rank(&mut hits);
+        let payloads = match &self.payloads {
+            Some(client) => stages.time(
+                |stages| &mut stages.payloads,
+                || client.fetch(rng, transport, edition, &hits, k),
+            )?,
+            None => Ok(Vec::new()),
+        };
+        match (found, payloads) {
+            (Ok(_), Ok(payloads)) => Ok(Found {
+                hits,
+                payloads,
+                stages,
+            }),
+            (Err(Wrong), _) | (_, Err(Wrong)) => Err(Error::Search),
+        }
+    }
+}
+
+/// The manifest that the server has, verified, and the bytes that came.
+fn offered(
+    transport: &mut impl Transport,
+    keys: &ReaderKeys,
+) -> Result<(SignedManifest, usize), Error> {
+    let limit = message_len(manifest::MAX_SIGNED_LEN);
+    let reply = transport.call(&Message::GetManifest.with(&[]), limit)?;
+    let manifest = Message::Manifest.expect(&reply, None)?;
+    let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
+    Ok((manifest, reply.len()))
+}
+
+impl Kind {
+    /// A client without segments, or with sealed mode's base alone.
+    fn new(
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let width = manifest.width() as usize;
+        Ok(match &manifest.mode {
+            Mode::Sealed(mode) => {
+                let client = sealed::Client::new(mode, width, keys, download)?;
+                Self::Sealed(Box::new(client))
+            }
+            Mode::Local(_) => Self::Local(local::Client::default()),
+            Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
+            Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
+        })
+    }
+
+    /// Keeps the first `kept` segments, adds what was downloaded, and learns what is deleted. What can
+    /// fail comes before what changes anything.
+    fn update(
+        &mut self,
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        kept: usize,
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let list = download.take(&manifest.deleted.ids.digest)?;
+        let segments = manifest.segments().len();
+        let dead = keys.open_deleted(&manifest.deleted, segments, &list)?;
+        match (self, &manifest.mode) {
+            (Self::Sealed(client), Mode::Sealed(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Local(client), Mode::Local(mode)) => {
+                let width = manifest.width() as usize;
+                client.chunks.sketch = mode.sketch;
+                client.chunks.update(
+                    &mode.segments,
+                    (width, mode.codec),
+                    keys,
+                    kept,
+                    &dead,
+                    download,
+                )
+            }
+            (Self::Open(client), Mode::Open(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Masked(client), Mode::Masked(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (_, mode) => Err(Error::Mode {
+                found: mode.name(),
+                expected: "the client's",
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("manifest", &self.manifest)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! The round that open and masked mode share, in which the server scores all vectors.
+
+use sordino_ckks::column::{Client, Hint, Params, Query, Reply};
+use sordino_index::ids::IdSet;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::{ColumnSegment, Columns, Segment};
+use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::{Error, residue};
+use sordino_vectors::recall::{Scored, TopK};
+
+use crate::download::Download;
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+
+/// All segments of an index, with what reads their scores.
+pub(crate) struct View {
+    pub(crate) column: Client,
+    /// In the order of their positions among the scores.
+    pub(crate) segments: Vec<Positions>,
+}
+
+/// A segment's place among the scores. Segments begin blocks, so there are positions between them
+/// that are nobody's.
+pub(crate) struct Positions {
+    pub(crate) segment: Segment,
+    pub(crate) first: usize,
+    ids: IdSet,
+    /// For each position true if its record is deleted; empty if none is.
+    dead: Vec<bool>,
+}
+
+/// The downloaded parts of a segment.
+pub(crate) struct Fresh {
+    segment: Segment,
+    ids: IdSet,
+    hint: Hint,
+}
+
+impl Fresh {
+    pub(crate) fn new(
+        column: &ColumnSegment,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let segment = column.segment.clone();
+        Ok(Self {
+            ids: keys.open_ids(&segment, &download.take(&segment.ids.digest)?)?,
+            hint: Hint::from_bytes(&download.take(&column.hint)?)?,
+            segment,
+        })
+    }
+}
+
+impl View {
+    pub(crate) fn new(mode: &Columns, params: &Params, width: usize) -> Result<Self, Error> {
+        Ok(Self {
+            column: Client::empty(params, mode.seed, width)?,
+            segments: Vec::new(),
+        })
+    }
+
+    /// Keeps the first `kept` segments, adds the fresh ones, and learns who is deleted. `row` gives
+    /// the row that a segment stores at a position.
+    pub(crate) fn update(
+        &mut self,
+        kept: usize,
+        fresh: Vec<Fresh>,
+        dead: &[IdSet],
+        row: impl Fn(usize, u32) -> u32,
+    ) -> Result<(), Error> {
+        self.segments.truncate(kept);
+        let end = self.segments.last().map_or(0, Positions::end);
+        self.column.truncate(end)?;
+        for Fresh { segment, ids, hint } in fresh {
+            let block = self.column.params().block_vectors();
+            let first = self.column.len().next_multiple_of(block);
+            self.column.extend(&hint)?;
+            self.segments.push(Positions {
+                segment,
+                first,
+                ids,
+                dead: Vec::new(),
+            });
+        }
+        for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
+            positions.dead.clear();
+            if !dead.is_empty() {
+                let ids = &positions.ids;
+                let rows = (0..positions.segment.n).map(|position| row(at, position));
+                positions.dead = rows.map(|row| dead.contains(ids.id(row))).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// The best `k` of all positions whose record is not deleted, as record ids.
+    ///
+    /// A score that no two unit vectors have refutes the whole reply. Smaller changes are not seen: an
+    /// encrypted score carries no proof.
+    pub(crate) fn best(
+        &self,
+        k: usize,
+        score: impl Fn(usize) -> f32,
+        row: impl Fn(usize, u32) -> u32,
+    ) -> Result<Vec<Scored>, Wrong> {
+        let mut best = TopK::new(k);
+        let mut possible = true;
+        for (segment, positions) in self.segments.iter().enumerate() {
+            for at in 0..positions.segment.n {
+                let place = at as usize;
+                let score = score(positions.first + place);
+                possible &= score.abs() <= residue::LARGEST;
+                if positions.dead.get(place) != Some(&true) {
+                    best.offer_with(score, || positions.ids.id(row(segment, at)));
+                }
+            }
+        }
+        if !possible {
+            return Err(Wrong);
+        }
+        Ok(best.into_ranked())
+    }
+}
+
+impl Positions {
+    fn end(&self) -> usize {
+        self.first + self.segment.n as usize
+    }
+}
+
+/// The round: the encrypted query goes, the encrypted scores come.
+pub(crate) fn score(
+    transport: &mut impl Transport,
+    edition: Edition,
+    client: &Client,
+    query: &Query,
+    stages: &mut Stages,
+) -> Result<Result<Reply, Wrong>, Error> {
+    let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
+    let request = Message::Score.about(edition, &query.to_bytes());
+    let reply = stages.time(
+        |stages| &mut stages.scores,
+        || transport.call(&request, message_len(len)),
+    )?;
+    let read = Message::Scored
+        .expect(&reply, Some(len))
+        .and_then(|body| Ok(Reply::from_bytes(body)?));
+    Ok(read.map_err(|_| Wrong))
+}

@@ -1,0 +1,154 @@
+//! The parts that a client downloads once: those that it lacks, in the manifest's order.
+
+use std::collections::HashMap;
+
+use sordino_index::Error;
+use sordino_index::digest::{self, Digest};
+use sordino_index::manifest::{Manifest, Mode, Part, Segment, SignedManifest};
+use sordino_index::wire::{Message, message_len};
+
+use crate::transport::Transport;
+
+/// Bytes of parts in one reply, unless a single part is longer.
+const REPLY: u64 = 8 << 20;
+
+/// Parts that arrived, checked against the manifest.
+pub(crate) struct Download {
+    /// Each with the number of times that the manifest names it: segments of equal vectors have equal
+    /// hints in open mode.
+    parts: HashMap<Digest, (Vec<u8>, usize)>,
+    /// Bytes of the replies.
+    pub(crate) bytes: usize,
+}
+
+impl Download {
+    /// Fetches all parts but what is kept. The requests, and how parts share replies, follow from the
+    /// manifest and `kept` alone.
+    pub(crate) fn new(
+        transport: &mut impl Transport,
+        manifest: &SignedManifest,
+        kept: Kept,
+    ) -> Result<Self, Error> {
+        let mut given = manifest.parts()?;
+        given.retain(|part| part.holder.is_given());
+        let wanted = (0u16..)
+            .zip(&given)
+            .filter(|(_, part)| !kept.has(manifest, part));
+        let mut download = Self {
+            parts: HashMap::new(),
+            bytes: 0,
+        };
+        let mut batch: Vec<(u16, &Part)> = Vec::new();
+        for (number, part) in wanted {
+            let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
+            if !batch.is_empty() && len + part.len > REPLY {
+                download.fetch(transport, manifest, &batch)?;
+                batch.clear();
+            }
+            batch.push((number, part));
+        }
+        download.fetch(transport, manifest, &batch)?;
+        Ok(download)
+    }
+
+    fn fetch(
+        &mut self,
+        transport: &mut impl Transport,
+        manifest: &SignedManifest,
+        batch: &[(u16, &Part)],
+    ) -> Result<(), Error> {
+        let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
+        let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
+        let too_long = |_| Error::Malformed {
+            what: "manifest",
+            why: format!("parts of {len} bytes"),
+        };
+        let len = usize::try_from(len).map_err(too_long)?;
+        let request = Message::GetParts.about(manifest.edition(), &numbers);
+        let reply = transport.call(&request, message_len(len))?;
+        let mut rest = Message::Parts.expect(&reply, Some(len))?;
+        for (_, part) in batch {
+            let len = usize::try_from(part.len).unwrap_or(usize::MAX);
+            let Some((bytes, after)) = rest.split_at_checked(len) else {
+                return Err(Error::Malformed {
+                    what: part.kind.name(),
+                    why: "truncated".to_owned(),
+                });
+            };
+            digest::check(part.kind.name(), bytes, &part.digest)?;
+            let new = || (bytes.to_vec(), 0);
+            self.parts.entry(part.digest).or_insert_with(new).1 += 1;
+            rest = after;
+        }
+        self.bytes += reply.len();
+        Ok(())
+    }
+
+    /// The part with this digest, as often as the manifest names it.
+    pub(crate) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
+        let missing = Error::Digest { what: "parts" };
+        let (bytes, left) = self.parts.get_mut(digest).ok_or(missing)?;
+        *left -= 1;
+        if *left > 0 {
+            return Ok(bytes.clone());
+        }
+        let bytes = std::mem::take(bytes);
+        self.parts.remove(digest);
+        Ok(bytes)
+    }
+}
+
+/// The parts that a client which comes from another version of an index has already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The number of segments, from the first on.
+    pub(crate) segments: usize,
+    /// True if it has the payloads, or the hint to fetch them with.
+    pub(crate) payloads: bool,
+}
+
+impl Kept {
+    /// The parts that two versions share: they follow from the versions alone, so they are the same for all clients.
+    pub(crate) fn between(old: &Manifest, new: &Manifest) -> Self {
+        Self {
+            segments: shared(old, new),
+            // The digests of the payloads' parts, and what their keys are derived from.
+            payloads: old.payloads.is_some() && old.payloads == new.payloads,
+        }
+    }
+
+    fn has(self, manifest: &Manifest, part: &Part) -> bool {
+        let payload = || {
+            manifest
+                .payloads
+                .as_ref()
+                .is_some_and(|all| all.has(&part.digest))
+        };
+        match part.segment {
+            Some(at) => at < self.segments,
+            None => self.payloads && payload(),
+        }
+    }
+}
+
+/// The number of segments, from the first on, that two versions of an index share.
+fn shared(old: &Manifest, new: &Manifest) -> usize {
+    let frame = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
+    let alike = match (&old.mode, &new.mode) {
+        (Mode::Sealed(old), Mode::Sealed(new)) => {
+            let mut old = old.clone();
+            old.tail.clone_from(&new.tail);
+            old == *new
+        }
+        (Mode::Local(old), Mode::Local(new)) => (old.codec, old.sketch) == (new.codec, new.sketch),
+        (Mode::Open(old), Mode::Open(new)) | (Mode::Masked(old), Mode::Masked(new)) => {
+            (old.packing, old.seed) == (new.packing, new.seed)
+        }
+        _ => false,
+    };
+    if !alike || frame(old) != frame(new) {
+        return 0;
+    }
+    let (old, new): (Vec<&Segment>, Vec<&Segment>) = (old.segments(), new.segments());
+    old.iter().zip(new).take_while(|(a, b)| **a == *b).count()
+}

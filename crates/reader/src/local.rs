@@ -1,0 +1,18 @@
+//! Local mode: the whole index is here.
+
+use sordino_vectors::recall::Scored;
+
+use crate::chunks::Chunks;
+use crate::stages::Stages;
+
+/// All vectors of an index, decoded.
+#[derive(Default)]
+pub(crate) struct Client {
+    pub(crate) chunks: Chunks,
+}
+
+impl Client {
+    pub(crate) fn search(&self, query: &[f32], k: usize, stages: &mut Stages) -> Vec<Scored> {
+        stages.time(|stages| &mut stages.rank, || self.chunks.nearest(query, k))
+    }
+}

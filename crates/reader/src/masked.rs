@@ -1,0 +1,130 @@
+//! Masked mode: the server holds the vectors under pads and scores all of them under encryption; the
+//! client takes the pads' part off the scores.
+
+use rand_core::CryptoRng;
+use sordino_ckks::column::{Reply, SecretKey};
+use sordino_index::ids::IdSet;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::{Columns, Segment};
+use sordino_index::order::RowOrder;
+use sordino_index::pad::Pad;
+use sordino_index::wire::Edition;
+use sordino_index::{Error, residue};
+use sordino_vectors::recall::Scored;
+use zeroize::Zeroizing;
+
+use crate::column::{Fresh, View, score};
+use crate::download::Download;
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+
+pub(crate) struct Client {
+    view: View,
+    /// One for each segment.
+    masks: Vec<Mask>,
+}
+
+struct Mask {
+    pad: Pad,
+    order: RowOrder,
+}
+
+impl Mask {
+    fn new(keys: &ReaderKeys, segment: &Segment) -> Self {
+        Self {
+            pad: keys.pad(&segment.id, segment.version),
+            order: keys.row_order(&segment.id, segment.n),
+        }
+    }
+}
+
+impl Client {
+    pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
+        Ok(Self {
+            view: View::new(mode, &mode.packing.masked(), width)?,
+            masks: Vec::new(),
+        })
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        mode: &Columns,
+        keys: &ReaderKeys,
+        kept: usize,
+        dead: &[IdSet],
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let columns = mode.segments.iter().skip(kept);
+        let fresh: Result<Vec<_>, _> = columns
+            .clone()
+            .map(|column| Fresh::new(column, keys, download))
+            .collect();
+        let fresh = fresh?;
+        self.masks.truncate(kept);
+        self.masks
+            .extend(columns.map(|column| Mask::new(keys, &column.segment)));
+        let masks = &self.masks;
+        self.view.update(kept, fresh, dead, |segment, position| {
+            masks[segment].order.row(position)
+        })
+    }
+
+    pub(crate) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        query: &[f32],
+        k: usize,
+        stages: &mut Stages,
+    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+        let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
+        let (secret, query) = stages.time(
+            |stages| &mut stages.encrypt,
+            || self.view.column.encrypt_modular(rng, &codes),
+        )?;
+        let reply = score(transport, edition, &self.view.column, &query, stages)?;
+        Ok(reply.and_then(|reply| self.best(secret, &reply, &codes, k, stages)))
+    }
+
+    /// The best of these scores, from which the pads' products are taken.
+    fn best(
+        &self,
+        secret: SecretKey,
+        reply: &Reply,
+        codes: &[i32],
+        k: usize,
+        stages: &mut Stages,
+    ) -> Result<Vec<Scored>, Wrong> {
+        let products = stages.time(
+            |stages| &mut stages.decrypt,
+            || self.view.column.decrypt_modular(secret, reply),
+        );
+        let products = Zeroizing::new(products.map_err(|_| Wrong)?);
+        let mut pads = Zeroizing::new(vec![0; products.len()]);
+        stages.time(
+            |stages| &mut stages.open,
+            || {
+                for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
+                    let pads = &mut pads[positions.first..][..positions.segment.n as usize];
+                    mask.pad.products(codes, pads);
+                }
+            },
+        );
+        let score = |position: usize| {
+            let pad = pads[position].cast_signed();
+            residue::score(low(products[position]).wrapping_sub(pad))
+        };
+        let row = |segment: usize, position| self.masks[segment].order.row(position);
+        stages.time(|stages| &mut stages.rank, || self.view.best(k, score, row))
+    }
+}
+
+/// The low 32 bits: only the residue mod P counts, and P divides 2^32.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only the residue mod 2^32 counts"
+)]
+fn low(product: i64) -> i32 {
+    product as i32
+}

@@ -1,0 +1,82 @@
+//! Open mode: the server holds the vectors and scores all of them under encryption.
+
+use rand_core::CryptoRng;
+use sordino_ckks::column::{Reply, SecretKey};
+use sordino_index::Error;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::Columns;
+use sordino_index::wire::Edition;
+use sordino_vectors::recall::Scored;
+use zeroize::Zeroizing;
+
+use crate::column::{Fresh, View, score};
+use crate::download::Download;
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+
+pub(crate) struct Client {
+    view: View,
+}
+
+/// Rows lie in the order of their ids.
+fn row(_segment: usize, position: u32) -> u32 {
+    position
+}
+
+impl Client {
+    pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
+        Ok(Self {
+            view: View::new(mode, &mode.packing.open(), width)?,
+        })
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        mode: &Columns,
+        keys: &ReaderKeys,
+        kept: usize,
+        dead: &[IdSet],
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let fresh = mode.segments.iter().skip(kept);
+        let fresh: Result<Vec<_>, _> = fresh.map(|c| Fresh::new(c, keys, download)).collect();
+        self.view.update(kept, fresh?, dead, row)
+    }
+
+    pub(crate) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        query: &[f32],
+        k: usize,
+        stages: &mut Stages,
+    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+        let (secret, query) = stages.time(
+            |stages| &mut stages.encrypt,
+            || self.view.column.encrypt(rng, query),
+        )?;
+        let reply = score(transport, edition, &self.view.column, &query, stages)?;
+        Ok(reply.and_then(|reply| self.best(secret, &reply, k, stages)))
+    }
+
+    /// The best of these scores.
+    fn best(
+        &self,
+        secret: SecretKey,
+        reply: &Reply,
+        k: usize,
+        stages: &mut Stages,
+    ) -> Result<Vec<Scored>, Wrong> {
+        let scores = stages.time(
+            |stages| &mut stages.decrypt,
+            || self.view.column.decrypt(secret, reply),
+        );
+        let scores = Zeroizing::new(scores.map_err(|_| Wrong)?);
+        stages.time(
+            |stages| &mut stages.rank,
+            || self.view.best(k, |position| scores[position], row),
+        )
+    }
+}

@@ -1,0 +1,125 @@
+//! Payloads of what a search found: always as many slots, in one message.
+
+use rand_core::CryptoRng;
+use sordino_index::Error;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::Manifest;
+use sordino_index::opener::Opener;
+use sordino_index::payload::{Fetch, Payloads};
+use sordino_index::wire::{Edition, Message, message_len};
+use sordino_pir::{Seed, simple};
+use sordino_vectors::recall::Scored;
+
+use crate::download::Download;
+use crate::stages::Wrong;
+use crate::transport::Transport;
+
+/// The payloads of one version, or the way to them.
+pub(crate) struct Client {
+    opener: Opener,
+    source: Source,
+}
+
+enum Source {
+    /// All sealed slots.
+    Here { records: Vec<u8>, slot_len: usize },
+    /// The server.
+    Pir(Box<simple::Client>),
+}
+
+impl Client {
+    /// A client of the manifest's payloads, if it has any.
+    pub(crate) fn new(
+        manifest: &Manifest,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Option<Self>, Error> {
+        let Some(payloads) = &manifest.payloads else {
+            return Ok(None);
+        };
+        let ids = download.take(&payloads.ids.digest)?;
+        let opener = Opener::new(payloads, keys, &ids)?;
+        let source = Source::new(payloads, download)?;
+        Ok(Some(Self { opener, source }))
+    }
+
+    /// The payloads of `hits`, in their order. The server sees `k` queries whatever was found, also
+    /// where nothing was because an earlier reply was wrong.
+    ///
+    /// # Errors
+    /// The transport's. A payload that is not the owner's is [`Wrong`].
+    pub(crate) fn fetch<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        hits: &[Scored],
+        k: usize,
+    ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+        let ids: Vec<u32> = hits.iter().map(|hit| hit.id).collect();
+        let slots = self.opener.slots(&ids);
+        // A slot is asked for in the place of every one that is not needed.
+        let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();
+        asked.resize(k, 0);
+        let sealed = match &self.source {
+            Source::Here { records, slot_len } => {
+                let slots = asked.iter().map(|&slot| {
+                    let sealed = records.chunks_exact(*slot_len).nth(slot as usize);
+                    sealed.unwrap_or_default().to_vec()
+                });
+                Ok(slots.collect())
+            }
+            Source::Pir(pir) => fetched(pir, rng, transport, edition, &asked)?,
+        };
+        Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
+            let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
+                let payload = slot.and_then(|slot| self.opener.open(slot, sealed));
+                payload.ok_or(Wrong)
+            });
+            opened.collect()
+        }))
+    }
+}
+
+impl Source {
+    fn new(payloads: &Payloads, download: &mut Download) -> Result<Self, Error> {
+        let params = payloads.pir_params()?;
+        let (Fetch::Pir { seed, hint, .. }, Some(params)) = (&payloads.fetch, params) else {
+            return Ok(Self::Here {
+                records: download.take(&payloads.records)?,
+                slot_len: payloads.class.sealed_len(),
+            });
+        };
+        let hint = simple::Hint::from_bytes(&params, &download.take(hint)?)?;
+        let pir = simple::Client::new(&params, &Seed(*seed), &hint)?;
+        Ok(Self::Pir(Box::new(pir)))
+    }
+}
+
+/// The sealed slots, by one query each.
+fn fetched<R: CryptoRng + ?Sized>(
+    pir: &simple::Client,
+    rng: &mut R,
+    transport: &mut impl Transport,
+    edition: Edition,
+    slots: &[u32],
+) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+    let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
+    let (secrets, queries) = pir.query_batch(rng, &slots)?;
+    let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
+    let body = queries.concat();
+    let params = pir.params();
+    let len = slots.len() * params.answer_len();
+    let request = Message::FetchPayloads.about(edition, &body);
+    let reply = transport.call(&request, message_len(len))?;
+    let answers = Message::Payloads
+        .expect(&reply, Some(len))
+        .and_then(|body| {
+            let answers = body.chunks_exact(params.answer_len());
+            let answers: Result<Vec<_>, _> = answers
+                .map(|bytes| simple::Answer::from_bytes(params, bytes))
+                .collect();
+            Ok(pir.recover_batch(secrets, &answers?)?)
+        });
+    Ok(answers.map_err(|_| Wrong))
+}

@@ -1,0 +1,261 @@
+//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; beside them,
+//! search what was added since.
+
+use std::collections::HashSet;
+
+use rand_core::CryptoRng;
+use sordino_ckks::dot;
+use sordino_index::code::Codec;
+use sordino_index::digest::Digest;
+use sordino_index::ids::IdSet;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::{self, Routing, Sealed};
+use sordino_index::opened::Opened;
+use sordino_index::purpose::Purpose;
+use sordino_index::record_ids::RecordIds;
+use sordino_index::router::{self, Mean};
+use sordino_index::seal::Seal;
+use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::{Error, code};
+use sordino_pir::{Seed, simple};
+use sordino_vectors::Vectors;
+use sordino_vectors::recall::{Scored, TopK, number};
+use zeroize::Zeroizing;
+
+use crate::chunks::{Chunks, hidden};
+use crate::download::Download;
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+
+pub(crate) struct Client {
+    mode: Sealed,
+    width: usize,
+    seal: Seal,
+    records: RecordIds,
+    /// The digest of every sealed bucket.
+    digests: Vec<Digest>,
+    route: Route,
+    pir: simple::Client,
+    /// Deleted records of the buckets, as they are stored.
+    dead: HashSet<u32>,
+    tail: Chunks,
+}
+
+/// The source of every bucket's score.
+enum Route {
+    /// The decoded centroids, row by row.
+    Centroids(Vec<f32>),
+    /// The server, under encryption.
+    Server,
+    /// The directions of a keyed hash, and what vectors are hashed relative to.
+    Vertices(Mean, Vectors),
+}
+
+impl Client {
+    /// A client of the base; [`update`](Self::update) adds the rest.
+    pub(crate) fn new(
+        mode: &Sealed,
+        width: usize,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let params = manifest::pir_params(mode)?;
+        let (id, version) = (&mode.base.id, mode.base.version);
+        let mut opened = |purpose| {
+            let sealed = download.take(&mode.centroids)?;
+            let seal = keys.seal(purpose, id, version);
+            seal.open(0, &[], &sealed).ok_or(Error::Search)
+        };
+        let route = match mode.routing {
+            Routing::Downloaded => {
+                let codes = opened(Purpose::Centroids)?;
+                let rows = codes.chunks_exact(width).flat_map(code::unit_from_int8);
+                Route::Centroids(rows.collect())
+            }
+            Routing::Encrypted => Route::Server,
+            Routing::Hashed => {
+                let mean = Mean::from_bytes(&opened(Purpose::Mean)?).ok_or(Error::Search)?;
+                let seed = keys.router_seed(&mode.router_salt());
+                Route::Vertices(mean, router::vertices(seed, width, mode.clusters as usize)?)
+            }
+        };
+        let digests = download.take(&mode.digests)?;
+        let hint = simple::Hint::from_bytes(&params, &download.take(&mode.hint)?)?;
+        Ok(Self {
+            mode: mode.clone(),
+            width,
+            seal: keys.seal(Purpose::Bucket, id, version),
+            records: keys.ids(id),
+            digests: digests.as_chunks().0.to_vec(),
+            route,
+            pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
+            dead: HashSet::new(),
+            tail: Chunks::default(),
+        })
+    }
+
+    /// Keeps the base and as many more segments as make up `kept`.
+    pub(crate) fn update(
+        &mut self,
+        mode: &Sealed,
+        keys: &ReaderKeys,
+        kept: usize,
+        dead: &[IdSet],
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let (base, tail) = dead.split_first().ok_or(Error::Search)?;
+        let kept = kept.saturating_sub(1);
+        self.tail.update(
+            &mode.tail,
+            (self.width, Codec::Int8),
+            keys,
+            kept,
+            tail,
+            download,
+        )?;
+        self.dead = hidden(&self.records, base);
+        self.mode = mode.clone();
+        Ok(())
+    }
+
+    /// Whatever the server sends, every step that sends something is taken.
+    pub(crate) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        query: &[f32],
+        k: usize,
+        stages: &mut Stages,
+    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+        let scores = match &self.route {
+            Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
+            Route::Vertices(mean, vertices) => {
+                Ok(self.own_scores(vertices.as_slice(), &mean.centred(query), stages))
+            }
+            Route::Server => self.encrypted_scores(rng, transport, edition, query, stages)?,
+        };
+        let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
+        let fetched = stages.time(
+            |stages| &mut stages.fetch,
+            || self.fetch(rng, transport, edition, &buckets),
+        )?;
+        let opened = scores.and(fetched).and_then(|fetched| {
+            stages.time(|stages| &mut stages.open, || self.open(&buckets, &fetched))
+        });
+        Ok(opened
+            .map(|opened| stages.time(|stages| &mut stages.rank, || self.rank(opened, query, k))))
+    }
+
+    /// The scores of centroids or vertices that are here.
+    fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
+        let rows = rows.chunks_exact(self.width);
+        let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
+        Zeroizing::new(stages.time(|stages| &mut stages.scores, scores))
+    }
+
+    /// The sealed buckets, by one query each.
+    fn fetch<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        buckets: &[usize],
+    ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+        let (secrets, queries) = self.pir.query_batch(rng, buckets)?;
+        let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
+        let body = queries.concat();
+        let limit = message_len(queries.len() * self.pir.params().answer_len());
+        let reply = transport.call(&Message::Fetch.about(edition, &body), limit)?;
+        Ok(self.recover(secrets, &reply).map_err(|_| Wrong))
+    }
+
+    /// The vectors of these buckets. All of them are opened, wrong ones too.
+    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> Result<Opened, Wrong> {
+        let mut opened = Opened::default();
+        let digests = sordino_hash::hash_each(fetched);
+        let mut good = true;
+        for ((&bucket, sealed), digest) in buckets.iter().zip(fetched).zip(&digests) {
+            good &= *digest == self.digests[bucket];
+            let layout = &self.mode.layout;
+            let open = layout.open(&self.seal, number(bucket), sealed, &mut opened);
+            good &= open.is_ok();
+        }
+        good.then_some(opened).ok_or(Wrong)
+    }
+
+    /// The best of the fetched buckets and of what was added since.
+    fn rank(&self, mut opened: Opened, query: &[f32], k: usize) -> Vec<Scored> {
+        opened.remove(&self.dead);
+        let mut best = TopK::new(k);
+        let fetched = opened.nearest(query, k, |hidden| self.records.reveal(hidden));
+        fetched.into_iter().for_each(|hit| best.offer(hit));
+        let added = self.tail.nearest(query, k);
+        added.into_iter().for_each(|hit| best.offer(hit));
+        best.into_ranked()
+    }
+
+    /// The centroids' scores from the server.
+    fn encrypted_scores<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        query: &[f32],
+        stages: &mut Stages,
+    ) -> Result<Result<Zeroizing<Vec<f32>>, Wrong>, Error> {
+        let params = dot::Params::rlwe_2048_50();
+        let (secret, query) = stages.time(
+            |stages| &mut stages.encrypt,
+            || dot::encrypt(rng, &params, query),
+        )?;
+        let clusters = self.mode.clusters as usize;
+        let len = dot::Reply::encoded_len(&params, self.width, clusters)?;
+        let request = Message::Score.about(edition, &query.to_bytes());
+        let reply = stages.time(
+            |stages| &mut stages.scores,
+            || transport.call(&request, message_len(len)),
+        )?;
+        let decrypt = || {
+            Message::Scored
+                .expect(&reply, Some(len))
+                .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
+                .and_then(|reply| Ok(Zeroizing::new(secret.decrypt(clusters, &reply)?)))
+        };
+        let scores = stages.time(|stages| &mut stages.decrypt, decrypt);
+        Ok(scores.map_err(|_| Wrong))
+    }
+
+    /// The manifest's number of buckets: those of the best centroids, or, where a wrong reply
+    /// left no scores, any.
+    fn route(&self, scores: &[f32]) -> Vec<usize> {
+        let probes = self.mode.probes as usize;
+        let mut best = TopK::new(probes);
+        for (bucket, &score) in scores.iter().enumerate() {
+            best.offer(Scored {
+                id: number(bucket),
+                score,
+            });
+        }
+        let mut buckets: Vec<usize> = best
+            .into_ranked()
+            .iter()
+            .map(|hit| hit.id as usize)
+            .collect();
+        // Without scores none was chosen, and the first ones are as many.
+        buckets.extend(buckets.len()..probes);
+        buckets
+    }
+
+    /// The sealed buckets in the server's reply.
+    fn recover(&self, secrets: Vec<simple::Secret>, reply: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let params = self.pir.params();
+        let len = secrets.len() * params.answer_len();
+        let body = Message::Fetched.expect(reply, Some(len))?;
+        let answers = body.chunks_exact(params.answer_len());
+        let answers: Result<Vec<_>, _> = answers
+            .map(|bytes| simple::Answer::from_bytes(params, bytes))
+            .collect();
+        Ok(self.pir.recover_batch(secrets, &answers?)?)
+    }
+}

@@ -1,0 +1,78 @@
+//! Sealed mode, against scoring of the same buckets in the clear.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_index::code;
+use sordino_index::manifest::{Mode, PartKind};
+use sordino_index::opened::Opened;
+use sordino_index::purpose::Purpose;
+use sordino_search::{Client, InProcess, OwnerKeys, Plan, Routing, Server, Wish, build, synthetic};
+use sordino_vectors::recall::{Scored, number};
+use sordino_vectors::rotation::Rotation;
+
+/// The whole protocol returns what scoring the same buckets in the clear returns:
+/// same rows, same order, same scores.
+#[test]
+fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
+    let (base, queries) = synthetic::clustered(2000, 12, 40, 21);
+    let keys = OwnerKeys::from_master([1; 32]);
+    let wish = Wish {
+        k: 7,
+        recall: 0.9,
+        queries: 10,
+        routing: Some(Routing::Downloaded),
+    };
+    let plan = Plan::new(2000, 40, wish).unwrap();
+    let rng = &mut StdRng::seed_from_u64(1);
+    let index = build::sealed(rng, &keys, &base, &plan, &mut |_| ())
+        .unwrap()
+        .index;
+    let (manifest, parts) = index.clone().into_parts();
+    let Mode::Sealed(mode) = &manifest.mode else {
+        unreachable!("a sealed index");
+    };
+    let served = manifest.parts().unwrap();
+    let served: Vec<_> = served
+        .iter()
+        .filter(|part| part.holder.is_served())
+        .collect();
+    let part = |kind| {
+        let at = served.iter().position(|part| part.kind == kind).unwrap();
+        parts[at].to_vec()
+    };
+    let (buckets, centroids) = (part(PartKind::Buckets), part(PartKind::Centroids));
+    let reader = keys.reader();
+    let server = Server::new(index).unwrap();
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &reader, None).unwrap();
+
+    let seal = |purpose| reader.seal(purpose, &mode.base.id, mode.base.version);
+    let centroids = seal(Purpose::Centroids).open(0, &[], &centroids).unwrap();
+    let centroids: Vec<Vec<f32>> = centroids
+        .chunks_exact(40)
+        .map(code::unit_from_int8)
+        .collect();
+    let rotation = Rotation::new(40, manifest.rotation);
+    for query in queries.rows() {
+        let rotated = rotation.apply(query);
+        let mut order: Vec<usize> = (0..centroids.len()).collect();
+        let score = |bucket: &usize| sordino_vectors::dot(&centroids[*bucket], &rotated);
+        order.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        let mut opened = Opened::default();
+        for &bucket in &order[..mode.probes as usize] {
+            let len = mode.layout.sealed_len();
+            let sealed = &buckets[bucket * len..][..len];
+            mode.layout
+                .open(&seal(Purpose::Bucket), number(bucket), sealed, &mut opened)
+                .unwrap();
+        }
+        let ids = reader.ids(&mode.base.id);
+        let mut expected: Vec<Scored> = opened
+            .nearest(&rotated, 7, |hidden| ids.reveal(hidden))
+            .into_iter()
+            .collect();
+        expected.sort_by(Scored::rank);
+        let found = client.search(rng, &mut transport, query).unwrap();
+        assert_eq!(found.hits, expected);
+    }
+}

@@ -1,0 +1,317 @@
+//! The server: it holds an index, answers messages, and learns nothing from them.
+
+use sordino_ckks::{column, dot};
+use sordino_index::columns::Rows;
+use sordino_index::manifest::{Holder, Mode, Part, PartKind};
+use sordino_index::wire::{EDITION_LEN, Edition, Message, message_len};
+use sordino_index::{Bytes, Error, Index, SignedManifest};
+use sordino_pir::simple;
+
+use crate::history::History;
+
+mod columns;
+mod pass;
+mod payloads;
+mod prepared;
+mod sealed;
+
+use pass::Pass;
+pub use prepared::Prepared;
+use sealed::Sealed;
+
+/// One version of an index that is ready to answer.
+///
+/// A server does not change. One that runs on while the index is changed makes a new one of the new
+/// version and puts it in the place of the old; requests about another version than the one that is
+/// served are refused, so that no query meets two versions.
+///
+/// # Security
+/// The work that a request makes, and the length of its reply, are fixed by the manifest.
+/// Handling takes the same path for every well-formed request of a kind.
+#[derive(Debug)]
+pub struct Server {
+    manifest: SignedManifest,
+    edition: Edition,
+    /// The manifests before this one.
+    history: History,
+    /// The parts that clients download once, in the manifest's order.
+    given: Vec<Bytes>,
+    kind: Kind,
+    /// Payloads that are fetched.
+    payloads: Option<simple::Server>,
+}
+
+/// The data that queries are answered from.
+#[derive(Debug)]
+enum Kind {
+    Sealed(Box<Sealed>),
+    /// Nothing is asked after the download.
+    Local,
+    /// Open and masked mode: all vectors, encoded for scoring.
+    Columns(Box<column::Database>),
+}
+
+impl Server {
+    /// Prepares an index to be served.
+    ///
+    /// # Errors
+    /// If the index's parts do not fit its manifest.
+    pub fn new(mut index: Index) -> Result<Self, Error> {
+        let history = History::new(&index.take_history());
+        let (manifest, served) = index.into_parts();
+        let parts = manifest.parts()?;
+        let stored = parts.iter().filter(|part| part.holder.is_served());
+        // Rows are let go one after the other as they are encoded; the other parts are smaller.
+        let (rows, served): (Vec<Stored>, Vec<Stored>) = stored
+            .zip(served)
+            .partition(|(part, _)| part.kind == PartKind::Rows);
+        let part = |kind| find(&served, kind);
+        let (kind, hints) = match &manifest.mode {
+            Mode::Sealed(mode) => {
+                let sealed = Sealed::new(
+                    &manifest,
+                    mode,
+                    part(PartKind::Buckets)?,
+                    part(PartKind::Centroids)?,
+                )?;
+                (Kind::Sealed(Box::new(sealed)), Vec::new())
+            }
+            Mode::Local(_) => (Kind::Local, Vec::new()),
+            Mode::Open(mode) => columns::encode(Rows::Open, &manifest, mode, rows)?,
+            Mode::Masked(mode) => columns::encode(Rows::Masked, &manifest, mode, rows)?,
+        };
+        let payloads = match &manifest.payloads {
+            Some(payloads) => payloads::server(payloads, part(PartKind::Payloads)?)?,
+            None => None,
+        };
+        let (mut served, mut hints) = (served.into_iter().peekable(), hints.into_iter());
+        let mut given = Vec::new();
+        for part in &parts {
+            let bytes = match part.holder {
+                Holder::Clients => hints.next().map(Bytes::from),
+                _ => served.next_if(|(next, _)| *next == part).map(|next| next.1),
+            };
+            given.extend(bytes.filter(|_| part.holder.is_given()));
+        }
+        Ok(Self {
+            edition: manifest.edition(),
+            history,
+            manifest,
+            given,
+            kind,
+            payloads,
+        })
+    }
+
+    /// The manifest of the index served.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// The longest request that this server answers.
+    ///
+    /// # Errors
+    /// If the index's parameters have no such length.
+    pub fn longest_request(&self) -> Result<usize, Error> {
+        let parts = self.given.len() * size_of::<u16>();
+        let query = match &self.kind {
+            Kind::Sealed(sealed) => {
+                let scores = sealed.centroids.as_ref();
+                let score = scores.map_or(0, |centroids| dot::Query::encoded_len(centroids.dim()));
+                score.max(sealed.probes * sealed.pir.params().query_len())
+            }
+            Kind::Local => 0,
+            Kind::Columns(database) => {
+                column::Query::encoded_len(database.params(), database.dim())?
+            }
+        };
+        let payloads = self.payloads.as_ref();
+        let payloads =
+            payloads.map_or(0, |pir| self.manifest.k as usize * pir.params().query_len());
+        let longest = query.max(payloads).max(parts).max(EDITION_LEN);
+        Ok(message_len(EDITION_LEN + longest))
+    }
+
+    /// The reply to `request`, if it is one that every client gets and that is ready: it can be
+    /// sent from where it lies, however long it is.
+    #[must_use]
+    pub fn prepared(&self, request: &[u8]) -> Option<Prepared<'_>> {
+        match Message::read(request) {
+            Ok((Message::GetManifest, [])) => Some(Prepared::new(
+                Message::Manifest,
+                vec![self.manifest.to_bytes()],
+            )),
+            Ok((Message::GetParts, body)) => {
+                let parts = self.edition.strip(body).and_then(|body| self.parts(body));
+                Some(Prepared::new(Message::Parts, parts.ok()?))
+            }
+            Ok((Message::GetHistory, body)) => {
+                let known = Edition::from_bytes(self.edition.strip(body).ok()?)?;
+                Some(Prepared::new(Message::History, self.history.since(known)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The parts asked for, each at most once, in the manifest's order.
+    fn parts(&self, body: &[u8]) -> Result<Vec<&[u8]>, Error> {
+        let (numbers, rest) = body.as_chunks();
+        let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
+        let parts: Option<Vec<&[u8]>> = numbers
+            .iter()
+            .map(|&number| Some(&self.given.get(usize::from(number))?[..]))
+            .collect();
+        let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+        parts
+            .filter(|parts| ascending && !parts.is_empty())
+            .ok_or_else(|| {
+                let count = self.given.len();
+                malformed(format!("not some of {count} parts in their order"))
+            })
+    }
+
+    /// Answers one message.
+    ///
+    /// # Errors
+    /// If the request is malformed, or not one that the manifest's mode has.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "there is a reply for each request"
+    )]
+    pub fn handle(&self, request: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut replies = self.handle_batch(&[request]);
+        replies.pop().expect("a reply for each request")
+    }
+
+    /// Answers messages of any clients: those that take a pass over the index share one. Each reply
+    /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
+    #[must_use]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "a request is refused, prepared or in a pass"
+    )]
+    pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let mut scores = Pass::default();
+        let (mut fetches, mut payloads) = (Pass::default(), Pass::default());
+        let mut replies: Vec<_> = requests
+            .iter()
+            .enumerate()
+            .map(|(at, request)| {
+                match self.reads(request) {
+                    Ok(Asked::Prepared(reply)) => return Some(Ok(reply.to_vec())),
+                    Ok(Asked::Score(body)) => scores.push(at, body),
+                    Ok(Asked::Fetch(body)) => fetches.push(at, body),
+                    Ok(Asked::Payloads(body)) => payloads.push(at, body),
+                    Err(error) => return Some(Err(error)),
+                }
+                None
+            })
+            .collect();
+        for (pass, answers) in [
+            (&scores, self.score(&scores.bodies)),
+            (&fetches, self.fetch(&fetches.bodies)),
+            (&payloads, self.fetch_payloads(&payloads.bodies)),
+        ] {
+            for (&at, answer) in pass.places.iter().zip(answers) {
+                replies[at] = Some(answer);
+            }
+        }
+        let replies = replies.into_iter();
+        replies
+            .map(|reply| reply.expect("every request is refused or in a pass"))
+            .collect()
+    }
+
+    /// The wish of a request.
+    fn reads<'a>(&'a self, request: &'a [u8]) -> Result<Asked<'a>, Error> {
+        if let Some(reply) = self.prepared(request) {
+            return Ok(Asked::Prepared(reply));
+        }
+        match Message::read(request)? {
+            (Message::Score, body) => Ok(Asked::Score(self.edition.strip(body)?)),
+            (Message::Fetch, body) => Ok(Asked::Fetch(self.edition.strip(body)?)),
+            (Message::FetchPayloads, body) => Ok(Asked::Payloads(self.edition.strip(body)?)),
+            (Message::GetParts, body) => {
+                // These were not prepared, so this says why.
+                let parts = self.parts(self.edition.strip(body)?)?;
+                Ok(Asked::Prepared(Prepared::new(Message::Parts, parts)))
+            }
+            (Message::GetHistory, body) => {
+                let len = self.edition.strip(body)?.len();
+                Err(malformed(format!("a version of {len} bytes")))
+            }
+            (kind, body) => Err(malformed(format!(
+                "{kind:?} of {} bytes is no request",
+                body.len()
+            ))),
+        }
+    }
+
+    /// Scores all vectors or all centroids under encryption, in one pass for all queries.
+    fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let centroids = match &self.kind {
+            Kind::Columns(database) => return pass::score_all(database, bodies),
+            Kind::Sealed(sealed) => sealed.centroids.as_ref(),
+            Kind::Local => None,
+        };
+        let Some(centroids) = centroids else {
+            return self.refuse(bodies.len(), "one in which the server scores");
+        };
+        pass::score_centroids(centroids, bodies)
+    }
+
+    /// Answers the manifest's number of PIR queries of each request, in one pass for all.
+    fn fetch(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        match &self.kind {
+            Kind::Sealed(sealed) => {
+                let kinds = [Message::Fetch, Message::Fetched];
+                pass::fetch_all(&sealed.pir, sealed.probes, kinds, bodies)
+            }
+            _ => self.refuse(bodies.len(), "sealed"),
+        }
+    }
+
+    /// Answers as many PIR queries for payloads of each request as a search has results.
+    fn fetch_payloads(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let Some(pir) = &self.payloads else {
+            return self.refuse(bodies.len(), "one with payloads to fetch");
+        };
+        let kinds = [Message::FetchPayloads, Message::Payloads];
+        pass::fetch_all(pir, self.manifest.k as usize, kinds, bodies)
+    }
+
+    /// Refuses requests that the index's mode does not have.
+    fn refuse(&self, count: usize, expected: &'static str) -> Vec<Result<Vec<u8>, Error>> {
+        let found = self.manifest.mode.name();
+        let refusals = (0..count).map(|_| Err(Error::Mode { found, expected }));
+        refusals.collect()
+    }
+}
+
+/// The wish of a request.
+enum Asked<'a> {
+    Prepared(Prepared<'a>),
+    Score(&'a [u8]),
+    Fetch(&'a [u8]),
+    Payloads(&'a [u8]),
+}
+
+/// A part that the server keeps, and its bytes.
+type Stored<'a> = (&'a Part, Bytes);
+
+/// The first part of this kind.
+fn find<'a>(served: &'a [Stored<'_>], kind: PartKind) -> Result<&'a [u8], Error> {
+    let found = served.iter().find(|(part, _)| part.kind == kind);
+    found.map(|(_, bytes)| &bytes[..]).ok_or(Error::Malformed {
+        what: "index",
+        why: format!("no {}", kind.name()),
+    })
+}
+
+fn malformed(why: String) -> Error {
+    Error::Malformed {
+        what: "message",
+        why,
+    }
+}

@@ -1,0 +1,143 @@
+//! Passes over the index: one answers the queries of any number of requests.
+
+use rayon::prelude::*;
+use sordino_ckks::{column, dot};
+use sordino_index::Error;
+use sordino_index::wire::Message;
+use sordino_pir::simple;
+
+use super::malformed;
+
+/// Requests of one kind, and which of a batch they are.
+#[derive(Default)]
+pub(super) struct Pass<'a> {
+    pub(super) places: Vec<usize>,
+    pub(super) bodies: Vec<&'a [u8]>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn push(&mut self, place: usize, body: &'a [u8]) {
+        self.places.push(place);
+        self.bodies.push(body);
+    }
+}
+
+/// Scores all vectors under encryption.
+pub(super) fn score_all(
+    database: &column::Database,
+    bodies: &[&[u8]],
+) -> Vec<Result<Vec<u8>, Error>> {
+    let read = |body: &[u8]| {
+        let (params, dim) = (database.params(), database.dim());
+        let expected = column::Query::encoded_len(params, dim)?;
+        check_len(Message::Score, body, expected)?;
+        let query = column::Query::from_bytes(body)?;
+        check_packing((query.params(), query.dim()) == (params, dim))?;
+        Ok(query)
+    };
+    in_one_pass(bodies, read, |queries| {
+        let replies = database.score_batch(queries)?;
+        let replies = replies.iter().map(column::Reply::to_bytes);
+        Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+    })
+}
+
+/// Scores all centroids under encryption.
+pub(super) fn score_centroids(
+    centroids: &dot::Plaintexts,
+    bodies: &[&[u8]],
+) -> Vec<Result<Vec<u8>, Error>> {
+    let read = |body: &[u8]| {
+        let (params, dim) = (centroids.params(), centroids.dim());
+        check_len(Message::Score, body, dot::Query::encoded_len(dim))?;
+        let query = dot::Query::from_bytes(body)?;
+        check_packing((query.params(), query.dim()) == (params, dim))?;
+        Ok(query)
+    };
+    in_one_pass(bodies, read, |queries| {
+        let replies = centroids.score_batch(queries)?;
+        let replies = replies.iter().map(dot::Reply::to_bytes);
+        Ok(replies.map(|body| Message::Scored.with(&body)).collect())
+    })
+}
+
+/// Answers exactly `count` PIR queries of each request, one after the other.
+pub(super) fn fetch_all(
+    pir: &simple::Server,
+    count: usize,
+    [request, reply]: [Message; 2],
+    bodies: &[&[u8]],
+) -> Vec<Result<Vec<u8>, Error>> {
+    let params = pir.params();
+    let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
+        check_len(request, body, count * params.query_len())?;
+        let queries = body.chunks_exact(params.query_len()).map(|bytes| {
+            let query = simple::Query::from_bytes(params, bytes)?;
+            check_packing(query.version() == pir.version())?;
+            Ok(query)
+        });
+        queries.collect()
+    };
+    in_one_pass(bodies, read, |queries| {
+        let answers = pir.answer_batch(&queries.concat())?;
+        let answers = answers.chunks_exact(count);
+        Ok(answers
+            .map(|answers| {
+                let answers: Vec<_> = answers.iter().map(simple::Answer::to_bytes).collect();
+                reply.with(&answers.concat())
+            })
+            .collect())
+    })
+}
+
+/// Reads every query, and answers those that are well formed together.
+fn in_one_pass<Q: Send>(
+    bodies: &[&[u8]],
+    read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,
+    answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
+) -> Vec<Result<Vec<u8>, Error>> {
+    let read: Vec<Result<Q, Error>> = bodies.par_iter().map(|body| read(body)).collect();
+    let mut queries = Vec::with_capacity(bodies.len());
+    let mut replies = Vec::with_capacity(bodies.len());
+    for query in read {
+        replies.push(query.map(|query| {
+            queries.push(query);
+            Vec::new()
+        }));
+    }
+    if queries.is_empty() {
+        return replies;
+    }
+    let places = replies.iter_mut().filter(|reply| reply.is_ok());
+    match answer(&queries) {
+        Ok(answers) => {
+            for (place, answer) in places.zip(answers) {
+                *place = Ok(answer);
+            }
+        }
+        // No query that was read can be at fault, but if one is, the others do not pay for it.
+        Err(_) => {
+            for (place, query) in places.zip(&queries) {
+                *place = answer(std::slice::from_ref(query)).map(|answers| answers.concat());
+            }
+        }
+    }
+    replies
+}
+
+/// Refuses a request of another length than the manifest fixes.
+fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
+    if body.len() == expected {
+        return Ok(());
+    }
+    Err(malformed(format!(
+        "{kind:?} of {} bytes, expected {expected}",
+        body.len()
+    )))
+}
+
+/// Refuses a query that was made for another form of the index.
+fn check_packing(same: bool) -> Result<(), Error> {
+    let why = || malformed("a query for another packing or version of the index".to_owned());
+    same.then_some(()).ok_or_else(why)
+}
