@@ -183,14 +183,14 @@ pub(crate) fn round_answer(word: u32) -> u16 {
     round(word, ANSWER_BITS) as u16
 }
 
-/// The byte behind a word of an answer and its pad `H_i s`.
-pub(crate) fn decode_answer(word: u16, pad: u32) -> u8 {
-    decode(u32::from(word) << (LOG_Q - ANSWER_BITS), pad)
+/// The byte behind a word of an answer and its product `H_i s`.
+pub(crate) fn decode_answer(word: u16, product: u32) -> u8 {
+    decode(u32::from(word) << (LOG_Q - ANSWER_BITS), product)
 }
 
-/// The byte behind a whole word and its pad.
-pub(crate) fn decode(word: u32, pad: u32) -> u8 {
-    let noisy = word.wrapping_sub(pad);
+/// The byte behind a whole word and its product.
+pub(crate) fn decode(word: u32, product: u32) -> u8 {
+    let noisy = word.wrapping_sub(product);
     let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
     // Eight bits are left.
     (rounded as u8) ^ CENTRE

@@ -90,75 +90,75 @@ impl Lanes<4> for Avx2Fma {
 
     #[inline(always)]
     fn splat(self, x: f64) -> __m256d {
-        // SAFETY: the token proves the target features, here and below.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_set1_pd(x) }
     }
 
     #[inline(always)]
     fn doubles(self, from: &[f64; 4]) -> __m256d {
-        // SAFETY: four doubles.
+        // SAFETY: the token proves the target features; there are four doubles.
         unsafe { _mm256_loadu_pd(from.as_ptr()) }
     }
 
     #[inline(always)]
     fn get(self, words: &[u64; 4]) -> __m256d {
-        // SAFETY: four words.
+        // SAFETY: the token proves the target features; there are four words.
         unsafe { _mm256_loadu_pd(words.as_ptr().cast()) }
     }
 
     #[inline(always)]
     fn put(self, words: &mut [u64; 4], x: __m256d) {
-        // SAFETY: four words.
+        // SAFETY: the token proves the target features; there are four words.
         unsafe { _mm256_storeu_pd(words.as_mut_ptr().cast(), x) }
     }
 
     #[inline(always)]
     fn doubles_of(self, words: __m256d) -> __m256d {
         let two52 = self.splat(TWO52);
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_sub_pd(_mm256_or_pd(words, two52), two52) }
     }
 
     #[inline(always)]
     fn words_of(self, x: __m256d) -> __m256d {
         let two52 = self.splat(TWO52);
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_xor_pd(_mm256_add_pd(x, two52), two52) }
     }
 
     #[inline(always)]
     fn add(self, x: __m256d, y: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_add_pd(x, y) }
     }
 
     #[inline(always)]
     fn sub(self, x: __m256d, y: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_sub_pd(x, y) }
     }
 
     #[inline(always)]
     fn mul(self, x: __m256d, y: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_mul_pd(x, y) }
     }
 
     #[inline(always)]
     fn sub_product(self, z: __m256d, x: __m256d, y: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_fnmadd_pd(x, y, z) }
     }
 
     #[inline(always)]
     fn round(self, x: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) }
     }
 
     #[inline(always)]
     fn where_negative(self, x: __m256d, q: __m256d) -> __m256d {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(x, _mm256_setzero_pd()), q) }
     }
 

@@ -38,79 +38,79 @@ impl Lanes<2> for Neon {
 
     #[inline(always)]
     fn splat(self, x: f64) -> float64x2_t {
-        // SAFETY: the token proves the target features, here and below.
+        // SAFETY: the token proves the target features.
         unsafe { vdupq_n_f64(x) }
     }
 
     #[inline(always)]
     fn doubles(self, from: &[f64; 2]) -> float64x2_t {
-        // SAFETY: two doubles.
+        // SAFETY: the token proves the target features; there are two doubles.
         unsafe { vld1q_f64(from.as_ptr()) }
     }
 
     #[inline(always)]
     fn get(self, words: &[u64; 2]) -> float64x2_t {
-        // SAFETY: two words.
+        // SAFETY: the token proves the target features; there are two words.
         unsafe { vld1q_f64(words.as_ptr().cast()) }
     }
 
     #[inline(always)]
     fn put(self, words: &mut [u64; 2], x: float64x2_t) {
-        // SAFETY: two words.
+        // SAFETY: the token proves the target features; there are two words.
         unsafe { vst1q_f64(words.as_mut_ptr().cast(), x) }
     }
 
     #[inline(always)]
     fn doubles_of(self, words: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vcvtq_f64_u64(vreinterpretq_u64_f64(words)) }
     }
 
     #[inline(always)]
     fn words_of(self, x: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vreinterpretq_f64_u64(vcvtq_u64_f64(x)) }
     }
 
     #[inline(always)]
     fn add(self, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vaddq_f64(x, y) }
     }
 
     #[inline(always)]
     fn sub(self, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vsubq_f64(x, y) }
     }
 
     #[inline(always)]
     fn mul(self, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vmulq_f64(x, y) }
     }
 
     #[inline(always)]
     fn sub_product(self, z: float64x2_t, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vfmsq_f64(z, x, y) }
     }
 
     #[inline(always)]
     fn round(self, x: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vrndnq_f64(x) }
     }
 
     #[inline(always)]
     fn where_negative(self, x: float64x2_t, q: float64x2_t) -> float64x2_t {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { vreinterpretq_f64_u64(vandq_u64(vcltzq_f64(x), vreinterpretq_u64_f64(q))) }
     }
 
     #[inline(always)]
     fn evens_and_odds(self, x: float64x2_t, y: float64x2_t) -> (float64x2_t, float64x2_t) {
-        // SAFETY: as above.
+        // SAFETY: the token proves the target features.
         unsafe { (vtrn1q_f64(x, y), vtrn2q_f64(x, y)) }
     }
 

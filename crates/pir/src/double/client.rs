@@ -23,7 +23,7 @@ use crate::{Error, Params, Scheme, Seed};
 pub struct Secret {
     s1: Secrets,
     s2: Secrets,
-    pad: Option<Vec<u32>>,
+    product: Option<Vec<u32>>,
     version: u64,
 }
 
@@ -151,9 +151,9 @@ impl Client {
         let mut prepared = self.mask(rng, Asked::Later(count));
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
         let s2 = Secrets::together(&s2);
-        let pads = Zeroizing::new(s2.product(&self.h2));
-        for (one, pad) in prepared.iter_mut().zip(lwe::columns(&pads, count)) {
-            one.secret.pad = Some(pad);
+        let products = Zeroizing::new(s2.product(&self.h2));
+        for (one, product) in prepared.iter_mut().zip(lwe::columns(&products, count)) {
+            one.secret.product = Some(product);
         }
         prepared
     }
@@ -207,7 +207,7 @@ impl Client {
             secret: Secret {
                 s1: s1.single(t),
                 s2: s2.single(t),
-                pad: None,
+                product: None,
                 version: self.version,
             },
         });
@@ -232,7 +232,7 @@ impl Client {
         let secret = Secret {
             s1: std::mem::replace(&mut prepared.secret.s1, Secrets::none()),
             s2: std::mem::replace(&mut prepared.secret.s2, Secrets::none()),
-            pad: prepared.secret.pad.take(),
+            product: prepared.secret.product.take(),
             version: self.version,
         };
         (secret, query)
@@ -249,24 +249,26 @@ impl Client {
         check_version(answer.version, self.version)?;
         let (n, d) = (self.params.n(), self.params.record_len());
         let fresh;
-        let pad = match &secret.pad {
-            Some(pad) => pad,
+        let product = match &secret.product {
+            Some(product) => product,
             None => {
                 fresh = Zeroizing::new(secret.s2.product(&self.h2));
                 &*fresh
             }
         };
         let (a2, b2) = answer.words.split_at(d * KAPPA * n);
-        let h1 = Zeroizing::new(assemble(a2, pad));
+        let h1 = Zeroizing::new(assemble(a2, product));
         // Read once: whole words are laid out faster.
         let h = rounded(self.backend, LOG_Q, &answer.h, &self.params);
         let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(secret.s2.product(&h))));
         let h1 = Words::from_rows(self.backend, d, n, |e, out| {
             out.copy_from_slice(&h1[e * n..(e + 1) * n]);
         });
-        let pads = Zeroizing::new(secret.s1.product(&h1));
-        let words = a1.iter().zip(pads.iter());
-        Ok(words.map(|(word, pad)| decode(*word, *pad)).collect())
+        let products = Zeroizing::new(secret.s1.product(&h1));
+        let words = a1.iter().zip(products.iter());
+        Ok(words
+            .map(|(word, product)| decode(*word, *product))
+            .collect())
     }
 }
 
@@ -281,14 +283,16 @@ fn rounded(backend: Backend, bits: u32, words: &[u32], params: &Params) -> Words
     })
 }
 
-/// Words from the `kappa` digits of each, still under their pads.
-fn assemble(digits: &[u16], pads: &[u32]) -> Vec<u32> {
+/// Words from the `kappa` digits of each, off which their products are still to be taken.
+fn assemble(digits: &[u16], products: &[u32]) -> Vec<u32> {
     let (digits, _) = digits.as_chunks::<KAPPA>();
-    let (pads, _) = pads.as_chunks::<KAPPA>();
-    let words = digits.iter().zip(pads);
+    let (products, _) = products.as_chunks::<KAPPA>();
+    let words = digits.iter().zip(products);
     words
-        .map(|(digits, pads)| {
-            u32::from_le_bytes(std::array::from_fn(|k| decode_answer(digits[k], pads[k])))
+        .map(|(digits, products)| {
+            u32::from_le_bytes(std::array::from_fn(|k| {
+                decode_answer(digits[k], products[k])
+            }))
         })
         .collect()
 }

@@ -34,7 +34,7 @@ pub(super) enum Key {
     /// `s`, one secret.
     Raw(Secrets),
     /// `H s`, `l` words.
-    Pad(Vec<u32>),
+    Product(Vec<u32>),
 }
 
 impl std::fmt::Debug for Secret {
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Secret {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Prepared {
     mask: Vec<u32>,
-    pad: Vec<u32>,
+    product: Vec<u32>,
     version: u64,
 }
 
@@ -184,13 +184,16 @@ impl Client {
     /// machine or a `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, Asked::Later(count));
-        let pads = Zeroizing::new(s.product(&self.h));
-        let pads = lwe::columns(&pads, count);
-        let prepared = masks.into_iter().zip(pads).map(|(mask, pad)| Prepared {
-            mask,
-            pad,
-            version: self.version,
-        });
+        let products = Zeroizing::new(s.product(&self.h));
+        let products = lwe::columns(&products, count);
+        let prepared = masks
+            .into_iter()
+            .zip(products)
+            .map(|(mask, product)| Prepared {
+                mask,
+                product,
+                version: self.version,
+            });
         prepared.collect()
     }
 
@@ -210,7 +213,7 @@ impl Client {
         self.check(index)?;
         check_version(prepared.version, self.version)?;
         let mask = std::mem::take(&mut prepared.mask);
-        let key = Key::Pad(std::mem::take(&mut prepared.pad));
+        let key = Key::Product(std::mem::take(&mut prepared.product));
         if mask.len() != self.params.columns() {
             return Err(Error::Length {
                 found: mask.len(),
@@ -267,7 +270,7 @@ impl Secret {
     fn raw(&self) -> Option<&Secrets> {
         match &self.key {
             Key::Raw(s) => Some(s),
-            Key::Pad(_) => None,
+            Key::Product(_) => None,
         }
     }
 }

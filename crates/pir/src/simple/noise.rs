@@ -33,10 +33,10 @@ impl Noise {
                 unreachable!("not prepared");
             };
             let raw = server.answer_raw(query).expect("matching");
-            let (word, pad) = (raw.words[0], s.product(&client.h)[0]);
-            assert_eq!(decode(word, pad), 0);
+            let (word, product) = (raw.words[0], s.product(&client.h)[0]);
+            assert_eq!(decode(word, product), 0);
             // The digit of the record is -128.
-            let noise = word.wrapping_sub(pad).wrapping_add(128 << LOG_DELTA);
+            let noise = word.wrapping_sub(product).wrapping_add(128 << LOG_DELTA);
             f64::from(noise.cast_signed())
         });
         let (sum, squares) = noise.fold((0.0, 0.0), |(sum, squares), noise| {

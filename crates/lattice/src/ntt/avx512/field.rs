@@ -1,4 +1,4 @@
-//! The modulus, butterflies, and how lanes and memory are gone between.
+//! The modulus, butterflies, loads and stores.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::*;

@@ -26,10 +26,10 @@ impl Client {
         self.check_pair(&secret, answer)?;
         Ok(match &secret.key {
             Key::Raw(s) => {
-                let pad = Zeroizing::new(s.product(&self.h));
-                self.open(answer, pad.iter(), secret.index)
+                let product = Zeroizing::new(s.product(&self.h));
+                self.open(answer, product.iter(), secret.index)
             }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+            Key::Product(product) => self.open(answer, product.iter(), secret.index),
         })
     }
 
@@ -55,17 +55,17 @@ impl Client {
             self.check_pair(secret, answer)?;
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
-        let pads = Zeroizing::new(Secrets::together(&raw).product(&self.h));
+        let products = Zeroizing::new(Secrets::together(&raw).product(&self.h));
         // Not taken apart first: zeroising the copies would take longer than reading with a step.
         let mut columns = 0..raw.len();
         let pairs = secrets.iter().zip(answers);
         let records = pairs.map(|(secret, answer)| match &secret.key {
             Key::Raw(_) => {
                 let first = columns.next().unwrap_or(0);
-                let pad = pads.iter().skip(first).step_by(raw.len());
-                self.open(answer, pad, secret.index)
+                let product = products.iter().skip(first).step_by(raw.len());
+                self.open(answer, product, secret.index)
             }
-            Key::Pad(pad) => self.open(answer, pad.iter(), secret.index),
+            Key::Product(product) => self.open(answer, product.iter(), secret.index),
         });
         Ok(records.collect())
     }
@@ -76,24 +76,24 @@ impl Client {
         check_version(answer.version, self.version)
     }
 
-    /// The record behind an answer and its pad.
+    /// The record behind an answer and its product.
     fn open<'a>(
         &self,
         answer: &Answer,
-        pad: impl Iterator<Item = &'a u32>,
+        product: impl Iterator<Item = &'a u32>,
         index: usize,
     ) -> Record {
         let mut column = Zeroizing::new(Aligned::new(self.params.rows()));
-        decode(&answer.words, pad, &mut column);
+        decode(&answer.words, product, &mut column);
         let (_, slot) = self.params.locate(index);
         pick(&column, self.params.record_len(), slot)
     }
 }
 
-/// The bytes behind the words of an answer and their pads `H s`.
-fn decode<'a>(words: &[u16], pads: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
-    for ((byte, word), pad) in bytes.iter_mut().zip(words).zip(pads) {
-        *byte = decode_answer(*word, *pad);
+/// The bytes behind the words of an answer and their products `H s`.
+fn decode<'a>(words: &[u16], products: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
+    for ((byte, word), product) in bytes.iter_mut().zip(words).zip(products) {
+        *byte = decode_answer(*word, *product);
     }
 }
 
