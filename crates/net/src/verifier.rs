@@ -80,8 +80,8 @@ impl Verifier {
         })
     }
 
-    /// A verdict for each request. Only one with a good signature uses up its key's rate and the
-    /// memory for nonces, so nobody can do that for another.
+    /// A verdict for each request. Only one with a good signature uses up its key's rate, and only one
+    /// within that rate the memory for nonces, so nobody can do that for another, nor one key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
         self.verify_at(claimed, time, instant)
@@ -120,12 +120,12 @@ impl Verifier {
                 let verdict = verdicts.next().ok_or(Refusal::Signature)?;
                 verdict.map_err(|_| Refusal::Signature)?;
                 let seen = (*number, signed.nonce);
-                self.replay.accept(seen, signed.time, time)?;
-                if self.rates[*number as usize].take(instant) {
-                    Ok(())
-                } else {
-                    Err(Refusal::Rate)
+                // Again, for a recording may stand twice in this batch: it does not use up the rate.
+                self.replay.look(&seen, signed.time, time)?;
+                if !self.rates[*number as usize].take(instant) {
+                    return Err(Refusal::Rate);
                 }
+                self.replay.accept(seen, signed.time, time)
             })
             .collect()
     }
@@ -236,6 +236,47 @@ mod tests {
         assert_eq!(first[..3], [Ok(()); 3]);
         assert_eq!(first[3..], [Err(Refusal::Rate); 2]);
         assert_eq!(ask(1), Ok(()));
+    }
+
+    #[test]
+    fn a_key_that_asks_too_often_does_not_fill_the_memory_for_nonces() {
+        let limits = Limits {
+            rate: 5.0,
+            rate_per_key: 2.0,
+            skew: Duration::ZERO,
+            ..Limits::default()
+        };
+        let most = limits.nonces();
+        let mut verifier = verifier(&limits);
+        let instant = Instant::now();
+        let mut ask = |number| {
+            let claim = claim(key(number).sign(&INSTANCE, b"", TIME), b"");
+            verifier.verify_at(&[claim], TIME, instant).remove(0)
+        };
+        let asked: Vec<_> = (0..2 * most).map(|_| ask(0)).collect();
+        assert_eq!(asked.iter().filter(|verdict| verdict.is_ok()).count(), 2);
+        assert_eq!(ask(1), Ok(()));
+    }
+
+    #[test]
+    fn a_recording_that_stands_twice_in_a_batch_uses_up_the_rate_once() {
+        let limits = Limits {
+            rate_per_key: 2.0,
+            ..Limits::default()
+        };
+        let mut verifier = verifier(&limits);
+        let recorded = key(0).sign(&INSTANCE, b"", TIME);
+        let claims: Vec<_> = [recorded.clone(), recorded.clone(), recorded]
+            .map(|signature| claim(signature, b""))
+            .into();
+        let instant = Instant::now();
+        let found = verifier.verify_at(&claims, TIME, instant);
+        assert_eq!(
+            found,
+            [Ok(()), Err(Refusal::Replayed), Err(Refusal::Replayed)]
+        );
+        let next = claim(key(0).sign(&INSTANCE, b"", TIME), b"");
+        assert_eq!(verifier.verify_at(&[next], TIME, instant), [Ok(())]);
     }
 
     #[test]

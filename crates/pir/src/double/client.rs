@@ -161,8 +161,8 @@ impl Client {
     /// A prepared query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::VersionMismatch`] or [`Error::Length`] if it was prepared
-    /// for another version or database. It is used up either way.
+    /// [`Error::IndexOutOfRange`], [`Error::VersionMismatch`] if it was prepared for another version,
+    /// [`Error::Length`] if for a database of another size. It is used up either way.
     ///
     /// # Security
     /// The same as for [`Self::query`].
