@@ -3,7 +3,7 @@
 mod measure;
 mod set;
 
-use crate::{Error, Output, keys, mode::Mode};
+use crate::{Error, Output, keys, mode::Mode, numbers};
 use clap::{Args as ClapArgs, ValueEnum};
 use measure::Measured;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Arguments of `sordino bench`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Vectors to index: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
     #[arg(long, value_name = "FILE", requires = "queries")]
@@ -35,19 +35,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "clustered", conflicts_with_all = ["data", "index"])]
     set: Synthetic,
     /// Vectors: of the generated set, or the first of the file.
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::vectors)]
     n: Option<usize>,
     /// Dimensions of the generated set.
-    #[arg(long, default_value_t = 128, conflicts_with = "data")]
+    #[arg(long, default_value_t = 128, value_parser = numbers::coordinates, conflicts_with = "data")]
     dim: usize,
     /// Searches, after one that is not counted.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = numbers::some)]
     searches: usize,
     /// Results of a search.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
     /// Part of the true nearest that sealed mode should find.
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index: what sealed mode is planned for.
     #[arg(long, default_value_t = 100)]
@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long = "mode", value_enum, value_delimiter = ',', default_values_t = Mode::ALL)]
     modes: Vec<Mode>,
     /// Threads of server and client; 1 is what the targets are stated for. 0: all processors.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::threads)]
     threads: usize,
 }
 

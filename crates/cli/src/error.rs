@@ -1,5 +1,7 @@
 //! The reasons why a command stopped, and the exit codes that say so to scripts.
 
+pub(crate) mod fpe;
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -22,6 +24,10 @@ pub const SERVER: u8 = 4;
 /// Ctrl-C: the number that shells give to whoever ends by it.
 pub const INTERRUPTED: u8 = 130;
 
+/// Said where a key file was to be made and there is a file.
+const KEY_EXISTS: &str =
+    "it exists already, and keys are not written over: choose another name, or move it away";
+
 /// The reason why a command stopped. No message holds a secret, a query or a score.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -35,8 +41,14 @@ pub enum Error {
         source: io::Error,
     },
     /// Standard input or output could not be read or written.
-    #[error("{0}")]
+    #[error("standard input or output: {0}")]
     Stream(#[from] io::Error),
+    /// A key file was to be made where there is a file.
+    #[error("{path}: {KEY_EXISTS}", path = path.display())]
+    KeyExists {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is not a key file.
     #[error("{path}: {why}", path = path.display())]
     KeyFile {
@@ -69,6 +81,38 @@ pub enum Error {
     /// An index, or a search of it.
     #[error(transparent)]
     Search(Search),
+    /// Something of an index on this disk.
+    #[error("{path}: {source}", path = path.display())]
+    Index {
+        /// The index.
+        path: PathBuf,
+        /// The fault.
+        source: Search,
+    },
+    /// Record ids that do not fit the vectors that they are given for.
+    #[error("{path}: {why}", path = path.display())]
+    Ids {
+        /// The file of ids.
+        path: PathBuf,
+        /// The fault, with the lines or rows.
+        why: String,
+    },
+    /// A vector that cannot be searched for.
+    #[error("{place}: {why}")]
+    Query {
+        /// The file and row, or the line.
+        place: String,
+        /// The fault.
+        why: String,
+    },
+    /// Something of certificates or a key.
+    #[error("{files}: {source}")]
+    Certificate {
+        /// The files that they were read from.
+        files: String,
+        /// The fault.
+        source: Net,
+    },
     /// Something of a file of vectors.
     #[error("{path}: {source}", path = path.display())]
     Vectors {
@@ -79,10 +123,10 @@ pub enum Error {
     },
     /// An error of the network.
     #[error(transparent)]
-    Net(#[from] sordino_net::Error),
+    Net(#[from] Net),
     /// Format-preserving encryption.
     #[error(transparent)]
-    Fpe(#[from] crate::fpe::Error),
+    Fpe(#[from] fpe::Error),
     /// Arguments that do not go together.
     #[error("{0}")]
     Arguments(String),
@@ -111,6 +155,23 @@ impl Error {
         |source| Self::File { path, source }
     }
 
+    /// Names the index that an error is about, if that does not name it itself.
+    pub(crate) fn index(path: &Path) -> impl Fn(Search) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| match source {
+            Search::File { .. }
+            | Search::Locked { .. }
+            | Search::Exists { .. }
+            | Search::Occupied { .. }
+            | Search::NoIndex { .. }
+            | Search::Unsure { .. } => source.into(),
+            source => Self::Index {
+                path: path.clone(),
+                source,
+            },
+        }
+    }
+
     /// Names the file of vectors that an error is about.
     pub(crate) fn vectors(path: &Path) -> impl Fn(vectors::Error) -> Self + use<> {
         let path = path.to_owned();
@@ -121,6 +182,19 @@ impl Error {
                 path: path.clone(),
                 source,
             },
+        }
+    }
+
+    /// Names the files that an error of a certificate is about.
+    pub(crate) fn certificate(files: &[&Path]) -> impl Fn(Net) -> Self + use<> {
+        let files = files.iter().map(|path| path.display().to_string());
+        let files = files.collect::<Vec<_>>().join(" and ");
+        move |source| match source {
+            Net::Certificate(_) if !files.is_empty() => Self::Certificate {
+                files: files.clone(),
+                source,
+            },
+            source => source.into(),
         }
     }
 
@@ -157,7 +231,7 @@ impl Error {
             Self::Usage(_) => USAGE,
             Self::Interrupted => INTERRUPTED,
             Self::Changing { .. } => SERVER,
-            Self::Search(error) => search_code(error),
+            Self::Search(error) | Self::Index { source: error, .. } => search_code(error),
             Self::Net(error) => net_code(error),
             _ => FAILURE,
         }

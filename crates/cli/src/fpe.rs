@@ -1,13 +1,12 @@
 //! `sordino fpe`: its arguments, and the run that they describe.
 
-mod error;
 mod key;
 mod output;
 mod record;
 mod stream;
 mod table;
 
-pub use error::Error;
+pub use crate::error::fpe::Error;
 pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
 pub use stream::{OnError, Transform, transform_lines};
 pub use table::{Column, Table, transform_csv};
@@ -170,24 +169,28 @@ impl Fields {
             None => (Box::new(io::stdin().lock()), None),
             Some(path) => {
                 let file = File::open(path).map_err(Error::at(path))?;
-                let len = file.metadata().ok().map(|data| data.len());
-                (Box::new(file), len)
+                let data = file.metadata().map_err(Error::at(path))?;
+                if data.is_dir() {
+                    return Err(Error::at(path)(ErrorKind::IsADirectory.into()));
+                }
+                (Box::new(file), Some(data.len()))
             }
         };
         let progress = progress(len);
         let mut input = BufReader::new(progress.wrap_read(input));
         let mut output = Destination::new(self.output.clone())?;
         let mut count = 0;
-        let mut refused = |error: &Error| {
+        let file = self.input.as_deref();
+        let mut refused = |error: Error| {
             count += 1;
-            progress.suspend(|| tell(report, error));
+            progress.suspend(|| tell(report, &error.within(file)));
         };
         let done = match &table {
             None => transform_lines(&transform, &mut input, &mut output, &mut refused),
             Some(table) => transform_csv(&transform, table, &mut input, &mut output, &mut refused),
         };
         progress.finish_and_clear();
-        done?;
+        done.map_err(|error| error.within(file))?;
         if count > 0 && self.on_error == OnError::Report {
             return Err(Error::Refused { count });
         }

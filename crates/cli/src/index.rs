@@ -3,6 +3,7 @@
 mod add;
 mod build;
 mod change;
+mod ids;
 mod info;
 mod input;
 mod verify;

@@ -1,8 +1,10 @@
 //! `sordino keys`: the owner's, the readers' and the clients' key files.
 
 mod file;
+mod kind;
 
-pub use file::{KeyFile, Kind};
+pub use file::KeyFile;
+pub use kind::Kind;
 
 use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};

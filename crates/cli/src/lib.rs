@@ -13,9 +13,11 @@ pub mod serve; // the server
 
 mod error;
 mod mode;
+mod numbers;
 mod output;
 mod patience;
 mod random;
+mod whole;
 
 pub use arguments::{Arguments, Command};
 pub use error::{Error, FAILURE, INTEGRITY, INTERRUPTED, SERVER, SUCCESS, USAGE};

@@ -1,6 +1,6 @@
 //! `sordino plan`: what each mode costs for given numbers, and which to use.
 
-use crate::{Error, Output};
+use crate::{Error, Output, numbers};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_search::plan::{Plan, Row, Speed, Table, Terms, Wish};
@@ -9,22 +9,22 @@ use std::{path::PathBuf, time::Duration};
 
 /// Arguments of `sordino plan`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Vectors.
-    #[arg(long, required_unless_present = "data", requires = "dim")]
+    #[arg(long, value_parser = numbers::vectors, required_unless_present = "data", requires = "dim")]
     n: Option<usize>,
     /// Coordinates of a vector.
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::coordinates)]
     dim: Option<usize>,
     /// Take both from a file of vectors.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dim"])]
     data: Option<PathBuf>,
     /// Results of a search.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
     /// Part of the true nearest that a search should find.
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index.
     #[arg(long, default_value_t = 100)]

@@ -8,6 +8,7 @@ mod work;
 use crate::patience::Patience;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
+use input::Queries;
 use report::Form;
 use sordino_net::{Connection, Endpoint};
 use sordino_search::{InProcess, Index, Server};
@@ -50,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
     /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
-    /// without this or --file, vectors are read from standard input, one a line, to its end.
+    /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
     /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
@@ -89,7 +90,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         (false, false) => Form::Text,
     };
     let keys = keys::reader(&args.key)?;
-    let queries = input::queries(args.vector.as_deref(), args.file.as_deref())?;
+    let queries = Queries::open(args.vector.as_deref(), args.file.as_deref())?;
     let mut work = Work {
         keys: &keys,
         queries: &queries,
@@ -101,14 +102,16 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     };
     match (&args.index, &args.connect) {
         (Some(dir), _) => {
-            let index = Index::open_dir(dir, keys.owner())?;
-            let server = Server::new(index)?;
+            let index = Index::open_dir(dir, keys.owner()).map_err(Error::index(dir))?;
+            let server = Server::new(index).map_err(Error::index(dir))?;
             work.run(|| Ok(InProcess::new(&server)))
         }
         (None, address) => {
             let endpoint = endpoint(args, address.as_deref().unwrap_or_default())?;
             work.patience = Patience::new(Duration::from_secs(args.wait.into()));
-            work.run(|| Ok(Connection::open(endpoint.clone())?))
+            let roots = args.roots.as_deref();
+            let named = Error::certificate(roots.as_slice());
+            work.run(|| Connection::open(endpoint.clone()).map_err(&named))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `sordino serve`: an index, to clients on a network.
 
-use crate::{Error, Output, keys, log};
+use crate::{Error, Output, keys, log, numbers};
 use clap::{ArgGroup, Args as ClapArgs};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
@@ -8,7 +8,7 @@ use signal_hook::iterator::Signals;
 use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::{Manifest, SignedManifest};
-use sordino_search::{Index, Server};
+use sordino_search::{Disk, Files, Index, Server};
 use std::{
     fs,
     net::{SocketAddr, ToSocketAddrs},
@@ -23,9 +23,12 @@ const TICK: Duration = Duration::from_millis(100);
 /// The pause before it tries again to open an index that is damaged.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Bytes of the file that names the newest version, at most.
+const CURRENT_LEN: u64 = 1 << 10;
+
 /// Arguments of `sordino serve`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 #[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
 #[command(group(ArgGroup::new("askers").args(["clients", "anyone"]).required(true)))]
 pub struct Args {
@@ -57,33 +60,33 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
     /// Connections at a time.
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
     /// Connections at a time of one address; for IPv6, of one network of 64 bits. Behind a proxy all
     /// clients share its address.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 256, value_parser = numbers::some)]
     max_connections_per_address: usize,
     /// Requests that one pass over the index answers.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = numbers::some)]
     batch: usize,
     /// Requests per second, of all clients together.
-    #[arg(long, default_value_t = 1000.0)]
+    #[arg(long, default_value_t = 1000.0, value_parser = numbers::rate)]
     rate: f64,
     /// Requests per second of one client key.
-    #[arg(long, default_value_t = 100.0)]
+    #[arg(long, default_value_t = 100.0, value_parser = numbers::rate)]
     rate_per_key: f64,
     /// Requests per second of one address: with --anyone of all, else of those that prove no key.
-    #[arg(long, default_value_t = 500.0)]
+    #[arg(long, default_value_t = 500.0, value_parser = numbers::rate)]
     rate_per_address: f64,
     /// Requests answered at a time. A client, or an address with --anyone, gets another place as long
     /// as it has fewer than are free.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, value_parser = numbers::some)]
     max_in_flight: usize,
     /// The form of the log on standard error; RUST_LOG says how much there is of it.
     #[arg(long, value_enum, default_value = "text")]
     log: log::Form,
     /// Threads that scan; 0: all processors.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = numbers::threads)]
     threads: usize,
 }
 
@@ -93,9 +96,9 @@ Examples:
   sordino serve base.index --key owner.pub --listen 0.0.0.0:7700 --cert chain.pem --cert-key key.pem \\
       --client alice.pub --client bob.pub --metrics 127.0.0.1:9100
 
-The server needs no secret of the owner. It prints a line when it listens. It follows the index: when that is changed, the new version
-is served, and queries about the old one are made anew. It stops at SIGTERM or Ctrl-C, after what is
-being answered.";
+The server needs no secret of the owner. It prints a line when it listens. It follows the index: when
+that is changed, the new version is served, and queries about the old one are made anew. It stops at
+SIGTERM or Ctrl-C, after what is being answered.";
 
 #[derive(Serialize)]
 struct Serving {
@@ -123,11 +126,16 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;
     let current = args.index.join("CURRENT");
-    let look = || fs::read(&current).ok();
+    let look = || Files.read(&current, CURRENT_LEN).ok();
     let mut seen = look();
     let (server, manifest) = args.open(&owner)?;
     let service = Service::new(server, &args.access()?, args.limits())?;
-    let running = service.listen(&args.listening()?)?;
+    let files: Vec<&Path> = [&args.cert, &args.cert_key]
+        .into_iter()
+        .filter_map(Option::as_deref)
+        .collect();
+    let listening = service.listen(&args.listening()?);
+    let running = listening.map_err(Error::certificate(&files))?;
     args.say("serving", &running, &manifest, output)?;
     if args.plaintext && args.anyone && !running.address().ip().is_loopback() {
         tracing::warn!(
@@ -205,9 +213,10 @@ impl Args {
 
     /// The index as it is now, checked and ready.
     fn open(&self, owner: &OwnerPublicKey) -> Result<(Server, SignedManifest), Error> {
-        let index = Index::open_dir(&self.index, owner)?;
+        let named = Error::index(&self.index);
+        let index = Index::open_dir(&self.index, owner).map_err(&named)?;
         let manifest = index.manifest().clone();
-        Ok((Server::new(index)?, manifest))
+        Ok((Server::new(index).map_err(&named)?, manifest))
     }
 
     fn access(&self) -> Result<Access, Error> {

@@ -124,7 +124,7 @@ fn refused_values_are_reported_and_kept_or_left_out() {
             ..transform("digits", encrypt)
         };
         let (mut out, mut reports) = (Vec::new(), Vec::new());
-        let mut report = |error: &Error| reports.push(error.to_string());
+        let mut report = |error: Error| reports.push(error.to_string());
         let done = transform_csv(&transform, &table, &mut &*input, &mut out, &mut report);
         (done, out, reports)
     };

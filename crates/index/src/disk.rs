@@ -50,11 +50,19 @@ pub trait Disk {
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Reads a file whole, or one byte more than `most` of a longer one: no file takes more memory than
-    /// its reader expects.
+    /// its reader expects, nor more time than reading takes.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Those of the file system, and for what is no file: a directory, a pipe, a device.
     fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
+        let found = fs::metadata(path)?;
+        if found.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        // Opening a pipe would wait for whoever writes into it.
+        if !found.is_file() {
+            return Err(io::Error::other("a pipe or a device, expected a file"));
+        }
         let file = File::open(path)?;
         let most = most.saturating_add(1);
         let len = file.metadata()?.len().min(most);

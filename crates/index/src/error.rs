@@ -103,7 +103,7 @@ pub enum Error {
         expected: usize,
     },
     /// A build was asked for a number of results that no search can give.
-    #[error("k = {k} of {n} vectors: expected 1 to {}", n.min(&1024))]
+    #[error("k = {k}: expected 1 to {}", most_results(*n))]
     K {
         /// The number of results wanted.
         k: usize,
@@ -140,7 +140,7 @@ pub enum Error {
         expected: u16,
     },
     /// A part of an index is not the one that the signed manifest names.
-    #[error("the {what} do not match the digest in the manifest")]
+    #[error("wrong digest of the {what}: damaged, or of another version")]
     Digest {
         /// The part.
         what: &'static str,
@@ -227,6 +227,14 @@ pub enum Error {
     /// Homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
+}
+
+/// The most results that a search of so many vectors can have, and why.
+fn most_results(n: usize) -> String {
+    match n {
+        0..1024 => format!("{n}, the number of vectors"),
+        _ => "1024, the most that a search can have".to_owned(),
+    }
 }
 
 /// An index's id as it is printed.

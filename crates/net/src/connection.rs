@@ -13,7 +13,7 @@ use tokio::time::{timeout, timeout_at};
 use tonic::transport::Channel;
 
 use crate::collected::Collected;
-use crate::counted::Connector;
+use crate::connector::Connector;
 use crate::grpc::CHUNK;
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, HelloRequest};

@@ -6,12 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tonic::codegen::http::Uri;
-
-use crate::trust::Tls;
 
 /// Bytes of TCP payload, below TLS and HTTP/2.
 #[derive(Debug, Default)]
@@ -20,58 +16,9 @@ pub(crate) struct Count {
     pub(crate) down: AtomicU64,
 }
 
-/// Makes counted connections.
-#[derive(Clone)]
-pub(crate) struct Connector {
-    pub(crate) count: Arc<Count>,
-    tls: Option<Tls>,
-}
-
-impl Connector {
-    pub(crate) fn new(tls: Option<Tls>) -> Self {
-        Self {
-            count: Arc::default(),
-            tls,
-        }
-    }
-}
-
 /// Reads and writes of a connection, above TLS where there is some.
 pub(crate) trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
-
-impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<Box<dyn Line>>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let (count, tls) = (Arc::clone(&self.count), self.tls.clone());
-        Box::pin(async move {
-            let host = uri.host().unwrap_or_default();
-            // An IPv6 address stands in brackets.
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            let default = if tls.is_some() { 443 } else { 80 };
-            let port = uri.port_u16().unwrap_or(default);
-            let tcp = TcpStream::connect((host, port)).await?;
-            tcp.set_nodelay(true)?;
-            let counted = Counted {
-                tcp,
-                count,
-                encrypted: tls.is_some(),
-                begun: false,
-            };
-            Ok(TokioIo::new(match tls {
-                Some(tls) => tls.connect(counted).await?,
-                None => Box::new(counted),
-            }))
-        })
-    }
-}
 
 /// A TCP connection whose bytes are counted.
 pub(crate) struct Counted {
@@ -86,6 +33,16 @@ pub(crate) struct Counted {
 const TLS_RECORDS: std::ops::RangeInclusive<u8> = 20..=24;
 
 impl Counted {
+    /// A connection on which TLS follows if it is to be `encrypted`.
+    pub(crate) fn new(tcp: TcpStream, count: &Arc<Count>, encrypted: bool) -> Self {
+        Self {
+            tcp,
+            count: Arc::clone(count),
+            encrypted,
+            begun: false,
+        }
+    }
+
     fn sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = sent {
             self.count.up.fetch_add(bytes as u64, Ordering::Relaxed);

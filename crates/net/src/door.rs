@@ -14,7 +14,7 @@ use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::places::{Asker, InFlight, Places};
 use crate::rate::Rate;
-use crate::shares::{Place, Shares};
+use crate::shares::{Newcomer, Place, Shares};
 use crate::{Limits, Refusal};
 
 /// The budgets and places that requests draw on.
@@ -57,7 +57,11 @@ impl Door {
         if hello || !peer.has_proven() {
             self.stranger(peer, now)?;
         }
-        let place = self.receiving.admit(peer.address, Some(peer.number));
+        let place = self.receiving.admit(Newcomer {
+            address: peer.address,
+            connection: Some(peer.number),
+            proven: peer.has_proven(),
+        });
         let place = place.ok_or(Refusal::Busy)?;
         let receive = self.limits.receiving_time(longest);
         let all = receive + self.limits.request;

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::counted::Connector;
+use tonic::codegen::http::Uri;
+
+use crate::connector::Connector;
 use crate::trust::Tls;
 use crate::{ClientKey, Error};
 
@@ -115,6 +117,9 @@ impl Endpoint {
             .http2_max_header_list_size(8 << 10)
             .http2_keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20));
+        if !is_host_and_port(endpoint.uri()) {
+            return Err(wrong());
+        }
         let tls = match encrypted {
             true => Some(self.tls(endpoint.uri().host().ok_or_else(wrong)?)?),
             false => None,
@@ -133,6 +138,17 @@ impl Endpoint {
     }
 }
 
+/// True if a URL names a host, and a port or none, and nothing that would be passed over.
+fn is_host_and_port(uri: &Uri) -> bool {
+    let Some(authority) = uri.authority() else {
+        return false;
+    };
+    let (whole, host) = (authority.as_str(), authority.host());
+    let port = whole == host || authority.port_u16().is_some_and(|port| port > 0);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    !host.is_empty() && whole.starts_with(host) && port && path == "/"
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
@@ -140,5 +156,39 @@ impl fmt::Debug for Endpoint {
             .field("key", &self.key)
             .field("deadlines", &self.deadlines)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for good in [
+            "http://localhost",
+            "http://localhost/",
+            "http://127.0.0.1:7700",
+            "http://[::1]:7700",
+            "http://[::1]",
+        ] {
+            assert!(Endpoint::new(good).build().is_ok(), "{good}");
+        }
+        for wrong in [
+            "localhost:7700",
+            "ftp://localhost",
+            "http://",
+            "http://:7700",
+            // What is not a port would be taken for none, which stands for another.
+            "http://localhost:77000",
+            "http://localhost:0",
+            "http://localhost:",
+            "http://me@localhost:7700",
+            "http://localhost:7700/index",
+            "http://localhost:7700/?k=3",
+        ] {
+            let found = Endpoint::new(wrong).build();
+            assert!(matches!(found, Err(Error::Address { .. })), "{wrong}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sordino_server::Server;
+use sordino_server::Prepared;
 use tokio_stream::Stream;
 use tonic::body::Body;
 use tonic::codegen::http;
@@ -170,16 +170,7 @@ impl Calls {
         call.begin(asker)?;
         let index = self.shared.index();
         if let Some(reply) = index.prepared(&message) {
-            let len = reply.len();
-            if len <= CHUNK {
-                return Ok(Content::Own(reply.range(0, len).into()));
-            }
-            drop(reply);
-            return Ok(Content::Prepared {
-                index,
-                request: message,
-                len,
-            });
+            return Ok(Content::Prepared(reply));
         }
         let scan = Scan {
             index,
@@ -220,35 +211,25 @@ impl Search for Calls {
 
 /// A reply, and where it lies.
 enum Content {
-    /// Made for this request, or short.
+    /// Made for this request.
     Own(Bytes),
-    /// The same for everyone: it stays where it is, and is looked up by its request for every chunk,
-    /// which takes a microsecond where copying the chunk takes ten.
-    Prepared {
-        index: Arc<Server>,
-        request: Bytes,
-        len: usize,
-    },
+    /// The same for everyone: it stays where it is, and is copied a chunk at a time.
+    Prepared(Prepared),
 }
 
 impl Content {
     fn len(&self) -> usize {
         match self {
             Self::Own(bytes) => bytes.len(),
-            Self::Prepared { len, .. } => *len,
+            Self::Prepared(reply) => reply.len(),
         }
     }
 
     /// The chunk that begins at `at`.
     fn chunk(&self, at: usize) -> Bytes {
-        let end = self.len().min(at + CHUNK);
         match self {
-            Self::Own(bytes) => bytes.slice(at..end),
-            Self::Prepared { index, request, .. } => {
-                let reply = index.prepared(request);
-                let range = reply.map(|reply| reply.range(at, end - at));
-                range.unwrap_or_default().into()
-            }
+            Self::Own(bytes) => bytes.slice(at..self.len().min(at + CHUNK)),
+            Self::Prepared(reply) => reply.range(at, CHUNK).into(),
         }
     }
 }

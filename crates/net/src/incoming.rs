@@ -17,11 +17,13 @@ use crate::address::{Budgets, holder};
 use crate::metrics::Metrics;
 use crate::opening::{Opening, Tls};
 use crate::peer::Peer;
-use crate::shares::{Place, Shares};
+use crate::shares::{Newcomer, Place, Shares};
 use crate::watched::Watched;
 
-/// A pause after the system refused a connection, for instance for want of file descriptors.
+/// A pause after the system refused a connection, for instance for want of file descriptors; and a
+/// shorter one where somebody makes room.
 const PAUSE: Duration = Duration::from_millis(50);
+const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
 /// Accepts connections. One too many, of all or of its address, is closed at once, or takes the
 /// place of one that has proven no key.
@@ -66,7 +68,7 @@ impl Incoming {
         if !self.pace.take(address, Instant::now()) {
             return None;
         }
-        self.places.admit(address, None)
+        self.places.admit(Newcomer::from(address))
     }
 }
 
@@ -80,7 +82,11 @@ impl Stream for Incoming {
                 self.pause = None;
             }
             let Ok((tcp, from)) = std::task::ready!(self.listener.poll_accept(context)) else {
-                self.pause = Some(Box::pin(sleep(PAUSE)));
+                let pause = match self.places.make_room() {
+                    true => SHORT_PAUSE,
+                    false => PAUSE,
+                };
+                self.pause = Some(Box::pin(sleep(pause)));
                 continue;
             };
             let address = holder(from.ip());

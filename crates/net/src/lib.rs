@@ -6,6 +6,7 @@ pub mod schema;
 // The client
 mod collected;
 mod connection;
+mod connector;
 mod counted;
 mod endpoint;
 mod trust;

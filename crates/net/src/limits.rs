@@ -58,9 +58,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 256,
-            per_address: 64,
-            connects_per_address: 100.0,
+            connections: 512,
+            per_address: 256,
+            connects_per_address: 2000.0,
             per_connection: 8,
             receiving: 256,
             receiving_per_address: 64,

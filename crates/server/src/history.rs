@@ -1,8 +1,8 @@
 //! The manifests before the one that is served.
 
-use sordino_index::SignedManifest;
 use sordino_index::history::KEPT;
 use sordino_index::wire::Edition;
+use sordino_index::{Bytes, SignedManifest};
 
 /// The manifests that a server keeps, newest first.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct History(Vec<Entry>);
 struct Entry {
     edition: Edition,
     /// With its length before it.
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl History {
@@ -21,20 +21,20 @@ impl History {
             let bytes = manifest.to_bytes();
             Entry {
                 edition: manifest.edition(),
-                bytes: [&len(bytes).to_le_bytes()[..], bytes].concat(),
+                bytes: [&len(bytes).to_le_bytes()[..], bytes].concat().into(),
             }
         };
         Self(manifests.iter().take(KEPT).map(entry).collect())
     }
 
     /// The body of the reply to a client that knows this edition.
-    pub(crate) fn since(&self, known: Edition) -> Vec<&[u8]> {
+    pub(crate) fn since(&self, known: Edition) -> Vec<Bytes> {
         let mut pieces = Vec::new();
         for Entry { edition, bytes } in &self.0 {
             if *edition == known {
                 break;
             }
-            pieces.push(&bytes[..]);
+            pieces.push(bytes.clone());
             if edition.version <= known.version {
                 break;
             }

@@ -136,11 +136,11 @@ impl Server {
     /// The reply to `request`, if it is one that every client gets and that is ready: it can be
     /// sent from where it lies, however long it is.
     #[must_use]
-    pub fn prepared(&self, request: &[u8]) -> Option<Prepared<'_>> {
+    pub fn prepared(&self, request: &[u8]) -> Option<Prepared> {
         match Message::read(request) {
             Ok((Message::GetManifest, [])) => Some(Prepared::new(
                 Message::Manifest,
-                vec![self.manifest.to_bytes()],
+                vec![self.manifest.to_bytes().to_vec().into()],
             )),
             Ok((Message::GetParts, body)) => {
                 let parts = self.edition.strip(body).and_then(|body| self.parts(body));
@@ -155,12 +155,12 @@ impl Server {
     }
 
     /// The parts asked for, each at most once, in the manifest's order.
-    fn parts(&self, body: &[u8]) -> Result<Vec<&[u8]>, Error> {
+    fn parts(&self, body: &[u8]) -> Result<Vec<Bytes>, Error> {
         let (numbers, rest) = body.as_chunks();
         let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
-        let parts: Option<Vec<&[u8]>> = numbers
+        let parts: Option<Vec<Bytes>> = numbers
             .iter()
-            .map(|&number| Some(&self.given.get(usize::from(number))?[..]))
+            .map(|&number| self.given.get(usize::from(number)).cloned())
             .collect();
         let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
         parts
@@ -291,7 +291,7 @@ impl Server {
 
 /// The wish of a request.
 enum Asked<'a> {
-    Prepared(Prepared<'a>),
+    Prepared(Prepared),
     Score(&'a [u8]),
     Fetch(&'a [u8]),
     Payloads(&'a [u8]),

@@ -95,6 +95,24 @@ impl Space {
         f64::from(self.bound).exp2()
     }
 
+    /// Refuses vectors that cannot be stored, and names the row: that of the first vector is `first`.
+    ///
+    /// # Errors
+    /// [`Error::ZeroVector`] for the cosine, [`Error::Norm`] for a vector beyond the bound.
+    pub fn check(self, vectors: &Vectors, first: usize) -> Result<(), Error> {
+        for (row, vector) in (first..).zip(vectors.rows()) {
+            let norm = length(vector);
+            if self.metric == Metric::Cosine && norm == 0.0 {
+                return Err(Error::ZeroVector { row });
+            }
+            if self.metric != Metric::Cosine && norm > self.longest() {
+                let (norm, most) = (narrow(norm), narrow(self.longest()));
+                return Err(Error::Norm { row, norm, most });
+            }
+        }
+        Ok(())
+    }
+
     /// The unit vectors that stand for `vectors`.
     ///
     /// # Errors

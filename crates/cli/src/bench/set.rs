@@ -41,9 +41,6 @@ impl Set {
             }
             _ => {
                 let (n, dim) = (args.n.unwrap_or(N), args.dim);
-                if n == 0 || dim == 0 || args.searches == 0 {
-                    return Err(sordino_search::vectors::Error::NoVectors.into());
-                }
                 match args.set {
                     Synthetic::Uniform => (
                         "uniform".to_owned(),
@@ -57,6 +54,12 @@ impl Set {
                 }
             }
         };
+        if args.k > base.len() {
+            return Err(Error::Search(sordino_search::Error::K {
+                k: args.k,
+                n: base.len(),
+            }));
+        }
         if base.dim() != queries.dim() {
             return Err(Error::Search(sordino_search::Error::Dimension {
                 found: queries.dim(),

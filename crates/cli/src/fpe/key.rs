@@ -43,7 +43,7 @@ fn parse(text: &[u8]) -> Option<AesKey> {
 /// Writes a new key of this size to a file that does not exist yet.
 ///
 /// # Errors
-/// [`Error::File`] if it exists or cannot be written.
+/// [`Error::KeyExists`], and [`Error::File`] if it cannot be written; then nothing is left of it.
 pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
     let mut key = Zeroizing::new(vec![0; size.bytes()]);
     SysRng
@@ -57,11 +57,17 @@ pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    let mut file = options.open(path).map_err(Error::at(path))?;
+    let mut file = options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::KeyExists { path: path.into() },
+        _ => Error::at(path)(error),
+    })?;
     let text = Zeroizing::new(format!("{KEY_FILE_PREFIX}{}\n", *digits));
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(Error::at(path))
+    let written = file.write_all(text.as_bytes());
+    written.and_then(|()| file.sync_all()).map_err(|error| {
+        // It was made by this call, so it is no one else's.
+        let _ = std::fs::remove_file(path);
+        Error::at(path)(error)
+    })
 }
 
 #[cfg(test)]

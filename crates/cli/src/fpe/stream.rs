@@ -75,12 +75,12 @@ impl Transform {
     pub(super) fn refuse(
         &self,
         error: Error,
-        refused: &mut dyn FnMut(&Error),
+        refused: &mut dyn FnMut(Error),
     ) -> Result<bool, Error> {
         if self.on_error == OnError::Stop {
             return Err(error);
         }
-        refused(&error);
+        refused(error);
         Ok(self.on_error == OnError::Keep)
     }
 }
@@ -108,7 +108,7 @@ pub fn transform_lines(
     transform: &Transform,
     input: &mut dyn BufRead,
     output: &mut impl Write,
-    refused: &mut dyn FnMut(&Error),
+    refused: &mut dyn FnMut(Error),
 ) -> Result<(), Error> {
     let mut input = after_mark(input, output)?;
     let mut buffer = Zeroizing::new(Vec::new());

@@ -123,7 +123,7 @@ pub fn transform_csv(
     table: &Table,
     input: &mut dyn BufRead,
     output: &mut impl Write,
-    refused: &mut dyn FnMut(&Error),
+    refused: &mut dyn FnMut(Error),
 ) -> Result<(), Error> {
     let delimiter = table.delimiter;
     if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\r' | b'\n') {

@@ -48,14 +48,18 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let records = args.input.open()?;
-    let mut store = Store::open(&args.index, &keys)?;
+    let mut store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
     let mut rng = random()?;
-    let next = match store.ids().max() {
-        _ if args.input.has_ids() => None,
-        // None if the highest id is taken: then there is no number after it.
-        Some(highest) => highest.checked_add(1),
-        None => Some(0),
-    };
+    let next = store
+        .ids()
+        .max()
+        .map_or(0, |highest| u64::from(highest) + 1);
+    let numbered = !args.input.has_ids();
+    if numbered && u32::try_from(next).is_err() {
+        let why = "record 4294967295 is there, and no number comes after it: give the new records ids, \
+                   with --ids or --id-column";
+        return Err(Error::Arguments(why.to_owned()));
+    }
     let bar = output.progress(records.len_hint(), "adding");
     let most = MOST;
     let mut gathered = Gathered {
@@ -64,9 +68,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         most,
     };
     let (mut added, mut replaced) = (0, 0);
-    while let Some((ids, vectors)) = gathered.next()? {
-        replaced += ids.iter().filter(|&&id| store.contains(id)).count();
-        store.upsert(&mut rng, &ids, &vectors)?;
+    loop {
+        let named = args.input.named(added, &args.index);
+        let Some((ids, vectors)) = gathered.next().map_err(&named)? else {
+            break;
+        };
+        let old = ids.iter().filter(|&&id| store.contains(id)).count();
+        store.upsert(&mut rng, &ids, &vectors).map_err(&named)?;
+        replaced += old;
         added += ids.len();
         bar.inc(ids.len() as u64);
     }
@@ -78,7 +87,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         replaced,
         records: store.len(),
         segments: store.manifest().segments().len(),
-        first_id: next,
+        first_id: u32::try_from(next).ok().filter(|_| numbered),
     };
     output.report(&report, || {
         format!(

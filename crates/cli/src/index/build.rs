@@ -1,7 +1,7 @@
 //! `sordino index build`.
 
 use super::input::{Input, Records};
-use crate::{Error, Output, keys, mode::Mode, random};
+use crate::{Error, Output, keys, mode::Mode, numbers, random};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use sordino_search::manifest::Packing;
@@ -11,7 +11,7 @@ use std::{path::PathBuf, time::Instant};
 
 /// Arguments of `sordino index build`.
 #[derive(ClapArgs, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     #[command(flatten)]
     input: Input,
@@ -29,14 +29,14 @@ pub(super) struct Args {
     metric: MetricName,
     /// No vector, now or later, is longer than this; public, rounded up to a power of two. Without
     /// it, the length of the longest of the file. Not used by the cosine.
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::length)]
     norm: Option<f32>,
     /// Results of a search.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
     /// Part of the true nearest that a search should find; sealed mode only, the others find all that
     /// their precision allows.
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Searches that a client makes in one version of the index: decides what is downloaded once and
     /// what each time.
@@ -113,7 +113,6 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let records = args.input.open()?;
     let spec = args.spec(&records)?;
     let mut rng = random()?;
-    let named = Records::named(&args.input.file);
     let bar = output.progress(records.len_hint(), "reading");
     let start = Instant::now();
     let records = records.inspect(|batch| {
@@ -124,7 +123,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let mut progress = |step: sordino_search::Step| output.working(&bar, step.name());
     let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
-    let store = store.map_err(named)?;
+    let store = store.map_err(args.input.named(0, &args.index))?;
     let seconds = start.elapsed().as_secs_f64();
     let (manifest, measured) = (store.manifest(), store.measured());
     let report = Report {
@@ -195,6 +194,12 @@ impl Args {
             },
         };
         let k = self.k;
+        // The store knows it when it has read everything; most files say it at once.
+        if let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok())
+            && k > n
+        {
+            return Err(Error::Search(sordino_search::Error::K { k, n }));
+        }
         Ok(Spec {
             k,
             metric,

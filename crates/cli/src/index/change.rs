@@ -1,12 +1,12 @@
 //! `sordino index delete` and `sordino index compact`.
 
+use super::ids::Ids;
 use super::info::stored;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;
 use sordino_search::Store;
 use sordino_search::plan::Bytes;
-use sordino_search::vectors::ids;
 use std::path::PathBuf;
 
 /// Arguments of `sordino index delete`.
@@ -49,11 +49,17 @@ struct Report {
 pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let ids = match &args.ids_file {
-        Some(path) => ids::open(path).map_err(Error::vectors(path))?,
+        Some(path) => Ids::open(path)?.list,
         None => args.ids.clone(),
     };
-    let mut store = Store::open(&args.index, &keys)?;
-    store.delete(&mut random()?, &ids)?;
+    if ids.is_empty() {
+        return Err(Error::Arguments(
+            "no record ids: there is nothing to delete".to_owned(),
+        ));
+    }
+    let named = Error::index(&args.index);
+    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
+    store.delete(&mut random()?, &ids).map_err(&named)?;
     let report = Report::of(&args.index, &store)?;
     output.report(&report, || {
         format!(
@@ -69,12 +75,13 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
 
 pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
-    let mut store = Store::open(&args.index, &keys)?;
+    let named = Error::index(&args.index);
+    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
     let (before, old) = (stored(store.manifest())?, store.version());
     let bar = output.progress(None, "compacting");
     let done = store.compact(&mut random()?, &mut |step| bar.set_message(step.name()));
     bar.finish_and_clear();
-    done?;
+    done.map_err(&named)?;
     let report = Report::of(&args.index, &store)?;
     output.report(&report, || {
         let path = args.index.display();

@@ -47,7 +47,7 @@ struct PartReport {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
-    let index = Index::open_dir(&args.index, &owner)?;
+    let index = Index::open_dir(&args.index, &owner).map_err(Error::index(&args.index))?;
     let manifest = index.manifest();
     let parts = manifest.parts()?;
     let report = Report {

@@ -1,8 +1,9 @@
 //! Records from a file of vectors, and their ids.
 
+use super::ids::{Ids, twice};
 use crate::Error;
 use clap::Args;
-use sordino_search::vectors::{ColumnNames, Reader, ids};
+use sordino_search::vectors::{self, ColumnNames, Reader};
 use sordino_search::{Batch, Error as Search, Vectors};
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,9 @@ pub(super) struct Input {
 
 /// Records of a file, some at a time.
 pub(super) struct Records {
-    file: PathBuf,
     reader: Reader,
     /// Ids from a file of their own.
-    ids: Option<Vec<u32>>,
+    ids: Option<Ids>,
     /// Records that have come.
     read: usize,
 }
@@ -38,20 +38,52 @@ type Chunk = (Option<Vec<u32>>, Vectors);
 
 impl Input {
     pub(super) fn open(&self) -> Result<Records, Error> {
+        let reader = self.reader()?;
+        let ids = self.ids.as_deref().map(Ids::open).transpose()?;
+        if let (Some(ids), Some(len)) = (&ids, reader.len_hint()) {
+            ids.check_count(len, &self.file)?;
+        }
+        Ok(Records {
+            reader,
+            ids,
+            read: 0,
+        })
+    }
+
+    fn reader(&self) -> Result<Reader, Error> {
         let columns = ColumnNames {
             vectors: self.vector_column.clone(),
             ids: self.id_column.clone(),
         };
-        let at = Error::vectors(&self.file);
-        let reader = Reader::open_columns(&self.file, &columns).map_err(at)?;
-        let ids = self.ids.as_ref();
-        let ids = ids.map(|path| ids::open(path).map_err(Error::vectors(path)));
-        Ok(Records {
-            file: self.file.clone(),
-            reader,
-            ids: ids.transpose()?,
-            read: 0,
-        })
+        Reader::open_columns(&self.file, &columns).map_err(Error::vectors(&self.file))
+    }
+
+    /// Names the file that an error is about, and the place in it. `first` is the row of the first
+    /// vector of those that the error counts.
+    pub(super) fn named(&self, first: usize, index: &Path) -> impl Fn(Search) -> Error {
+        let index = Error::index(index);
+        move |error| match error {
+            Search::Vectors(error) => Error::vectors(&self.file)(later(error, first)),
+            Search::Dimension { .. } => Error::index(&self.file)(error),
+            Search::RepeatedId { id } => self.repeated(id),
+            Search::Ids { found, expected } => {
+                let path = self.ids.as_ref().unwrap_or(&self.file).clone();
+                let file = self.file.display();
+                let why = match found < expected {
+                    true => format!("{found} record ids, and {expected} vectors or more in {file}"),
+                    false => format!("{found} record ids for the {expected} vectors of {file}"),
+                };
+                Error::Ids { path, why }
+            }
+            error => index(error),
+        }
+    }
+
+    /// The error of an id that occurs twice, which is looked for once more to say where.
+    fn repeated(&self, id: u32) -> Error {
+        let chunks = self.reader().into_iter().flatten();
+        let ids = chunks.filter_map(|chunk| chunk.ok()?.ids).flatten();
+        twice(&self.file, id, ids)
     }
 
     /// True if the records have ids of their own.
@@ -92,7 +124,7 @@ impl Records {
             Some(Ok(chunk)) => chunk,
             Some(Err(error)) => return Some(Err(error.into())),
             None => {
-                let extra = self.ids.as_ref().map_or(0, Vec::len);
+                let extra = self.ids.as_ref().map_or(0, |ids| ids.list.len());
                 let left = self.ids.is_some() && extra != self.read;
                 let (found, expected) = (extra, self.read);
                 return left.then_some(Err(Search::Ids { found, expected }));
@@ -101,30 +133,16 @@ impl Records {
         let next = self.read + chunk.vectors.len();
         let own = match &self.ids {
             None => chunk.ids,
-            Some(ids) => match ids.get(self.read..next) {
+            Some(ids) => match ids.list.get(self.read..next) {
                 Some(ids) => Some(ids.to_vec()),
                 None => {
-                    let (found, expected) = (ids.len(), next);
+                    let (found, expected) = (ids.list.len(), next);
                     return Some(Err(Search::Ids { found, expected }));
                 }
             },
         };
         self.read = next;
         Some(Ok((own, chunk.vectors)))
-    }
-
-    /// The file's name for an error of it.
-    pub(super) fn named(file: &Path) -> impl Fn(Search) -> Error + use<> {
-        let vectors = Error::vectors(file);
-        // The reader's errors are about the file; the rest are about the index.
-        move |error| match error {
-            Search::Vectors(error) => vectors(error),
-            other => Error::from(other),
-        }
-    }
-
-    pub(super) fn file(&self) -> &Path {
-        &self.file
     }
 }
 
@@ -140,38 +158,44 @@ impl Iterator for Records {
     }
 }
 
-fn no_number() -> Error {
-    let why = "record 4294967295 is there, and no number comes after it: give the new records ids, with \
-               --ids or --id-column";
-    Error::Arguments(why.to_owned())
+/// The error of a row that is so many rows later in its file than in what was looked at.
+fn later(error: vectors::Error, first: usize) -> vectors::Error {
+    match error {
+        vectors::Error::ZeroVector { row } => vectors::Error::ZeroVector { row: first + row },
+        vectors::Error::Norm { row, norm, most } => vectors::Error::Norm {
+            row: first + row,
+            norm,
+            most,
+        },
+        error => error,
+    }
 }
 
 /// Records with ids, gathered until there are enough for one change of an index.
 pub(super) struct Gathered {
     pub(super) records: Records,
-    /// Ids of records that have none, if they are to be given any.
-    pub(super) next: Option<u32>,
+    /// The id of the next record that has none; beyond the last one there is none to give.
+    pub(super) next: u64,
     pub(super) most: usize,
 }
 
 impl Gathered {
-    pub(super) fn next(&mut self) -> Result<Option<(Vec<u32>, Vectors)>, Error> {
-        let named = Records::named(self.records.file());
+    pub(super) fn next(&mut self) -> Result<Option<(Vec<u32>, Vectors)>, Search> {
         let (mut ids, mut data) = (Vec::new(), Vec::new());
         while ids.len() < self.most {
             let Some(chunk) = self.records.chunk() else {
                 break;
             };
-            let (own, vectors) = chunk.map_err(&named)?;
+            let (own, vectors) = chunk?;
             data.extend_from_slice(vectors.as_slice());
             match own {
                 Some(own) => ids.extend(own),
                 None => {
-                    for _ in 0..vectors.len() {
-                        let id = self.next.ok_or_else(no_number)?;
-                        ids.push(id);
-                        self.next = id.checked_add(1);
+                    let after = self.next + vectors.len() as u64;
+                    for id in self.next..after {
+                        ids.push(u32::try_from(id).map_err(|_| vectors::Error::IdRange)?);
                     }
+                    self.next = after;
                 }
             }
         }

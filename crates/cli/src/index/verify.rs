@@ -38,8 +38,10 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let file = keys::KeyFile::read(&args.key)?;
+    let named = Error::index(&args.index);
     let report = if file.kind() == keys::Kind::Owner {
-        let verified = Store::verify_dir(&args.index, &keys::owner(&args.key)?)?;
+        let verified = Store::verify_dir(&args.index, &keys::owner(&args.key)?);
+        let verified = verified.map_err(&named)?;
         Report {
             index: args.index.clone(),
             version: verified.version,
@@ -50,12 +52,13 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             bytes: verified.bytes,
         }
     } else {
-        let index = Index::open_dir(&args.index, &keys::public(&args.key)?)?;
+        let index = Index::open_dir(&args.index, &keys::public(&args.key)?);
+        let index = index.map_err(&named)?;
         let (version, bytes) = (
             index.manifest().version,
             super::info::stored(index.manifest())?,
         );
-        Server::new(index)?;
+        Server::new(index).map_err(&named)?;
         Report {
             index: args.index.clone(),
             version,

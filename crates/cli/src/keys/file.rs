@@ -7,6 +7,7 @@
 //! The digest notices a damaged file, which otherwise would be another key. Of a secret, which is
 //! uniform, 8 bytes of its digest tell nothing that can be used.
 
+use super::kind::{CHECK_LEN, Kind, SECRET_LEN};
 use crate::Error;
 use sordino_net::{ClientKey, ClientPublicKey};
 use sordino_search::OwnerPublicKey;
@@ -21,93 +22,6 @@ use zeroize::Zeroizing;
 
 /// Longer than any key file.
 const MAX_FILE: usize = 1 << 14;
-
-const SECRET_LEN: usize = 32;
-/// Bytes of an ML-DSA-87 public key.
-const OWNER_PUBLIC_LEN: usize = 2592;
-/// Bytes of an ML-DSA-65 public key.
-const CLIENT_PUBLIC_LEN: usize = 1952;
-const CHECK_LEN: usize = 8;
-
-/// The content of a key file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The owner's master secret.
-    Owner,
-    /// A reader's content key, and the owner's public key.
-    Reader,
-    /// The owner's public key.
-    Public,
-    /// The seed of a client's signing key.
-    Client,
-    /// A client's public key.
-    ClientPublic,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [
-        Self::Owner,
-        Self::Reader,
-        Self::Public,
-        Self::Client,
-        Self::ClientPublic,
-    ];
-
-    /// The word for it in the file and in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Owner => "owner-key",
-            Self::Reader => "reader-key",
-            Self::Public => "owner-public-key",
-            Self::Client => "client-key",
-            Self::ClientPublic => "client-public-key",
-        }
-    }
-
-    /// The phrase for it in messages.
-    #[must_use]
-    pub fn described(self) -> &'static str {
-        match self {
-            Self::Owner => "an owner's key (secret)",
-            Self::Reader => "a reader's key (secret)",
-            Self::Public => "an owner's public key",
-            Self::Client => "a client's key (secret)",
-            Self::ClientPublic => "a client's public key",
-        }
-    }
-
-    /// True if it must be kept secret.
-    #[must_use]
-    pub fn is_secret(self) -> bool {
-        match self {
-            Self::Owner | Self::Reader | Self::Client => true,
-            Self::Public | Self::ClientPublic => false,
-        }
-    }
-
-    fn len(self) -> usize {
-        match self {
-            Self::Owner | Self::Client => SECRET_LEN,
-            Self::Reader => SECRET_LEN + OWNER_PUBLIC_LEN,
-            Self::Public => OWNER_PUBLIC_LEN,
-            Self::ClientPublic => CLIENT_PUBLIC_LEN,
-        }
-    }
-
-    fn prefix(self) -> String {
-        format!("sordino-{}-1:", self.name())
-    }
-
-    fn check(self, key: &[u8]) -> [u8; CHECK_LEN] {
-        let mut hasher = blake3::Hasher::new_derive_key("sordino 2026 key file check");
-        hasher.update(self.name().as_bytes()).update(key);
-        let mut check = [0; CHECK_LEN];
-        check.copy_from_slice(&hasher.finalize().as_bytes()[..CHECK_LEN]);
-        check
-    }
-}
 
 /// A key file's content. Erased when dropped.
 pub struct KeyFile {
@@ -212,10 +126,7 @@ impl KeyFile {
             options.mode(0o600);
         }
         let mut file = options.open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::KeyFile {
-                path: path.to_owned(),
-                why: "it exists already, and keys are not written over: choose another name, or move it away",
-            },
+            std::io::ErrorKind::AlreadyExists => Error::KeyExists { path: path.into() },
             _ => Error::at(path)(error),
         })?;
         let written = file.write_all(self.text().as_bytes());

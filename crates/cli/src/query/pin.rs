@@ -2,7 +2,7 @@
 //!
 //! One line of JSON: the index's id, and the newest version seen with its manifest's digest.
 
-use crate::Error;
+use crate::{Error, whole::Whole};
 use serde::{Deserialize, Serialize};
 use sordino_search::Pin;
 use std::{
@@ -10,7 +10,6 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
-use tempfile::NamedTempFile;
 
 /// Longer than any such file.
 const MAX_FILE: u64 = 1 << 12;
@@ -99,18 +98,12 @@ impl PinFile {
 
     /// Puts a whole file in the place of the old one.
     fn write(&self, new: &Line) -> Result<(), Error> {
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let at = || Error::at(&self.path);
-        let mut file = NamedTempFile::new_in(folder).map_err(at())?;
         let line = serde_json::to_string(new).map_err(io::Error::from)?;
-        writeln!(file, "{line}").map_err(at())?;
-        file.as_file().sync_all().map_err(at())?;
-        file.persist(&self.path)
-            .map_err(|error| at()(error.error))?;
-        Ok(())
+        let written = Whole::new(&self.path).and_then(|mut file| {
+            writeln!(file, "{line}")?;
+            file.finish()
+        });
+        written.map_err(Error::at(&self.path))
     }
 }
 

@@ -1,17 +1,18 @@
 //! The searches of one command: connecting, a thread for each connection, and what the index does
 //! meanwhile.
 
+use super::input::{Queries, Query};
 use super::pin::PinFile;
 use super::report::{Answer, Form, Printer, Summary};
 use crate::patience::{Patience, while_it_changes};
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Client, Error as Search, ReaderKeys, Transport, Vectors};
+use sordino_search::{Client, Error as Search, ReaderKeys, Transport};
 use std::{
     io,
     path::Path,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, Ordering},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::{Duration, Instant},
 };
@@ -22,7 +23,7 @@ const ATTEMPTS: usize = 3;
 /// All searches of a command.
 pub(super) struct Work<'a> {
     pub(super) keys: &'a ReaderKeys,
-    pub(super) queries: &'a Vectors,
+    pub(super) queries: &'a Queries,
     pub(super) pin: Option<&'a Path>,
     pub(super) jobs: usize,
     pub(super) patience: Patience,
@@ -50,18 +51,17 @@ impl Work<'_> {
             pin.remember(client.pin())?;
         }
         let mut transports = vec![transport];
-        for _ in 1..self.jobs.min(self.queries.len()) {
+        let len = self.queries.len();
+        for _ in 1..self.jobs.min(len.unwrap_or(usize::MAX)) {
             transports.push(self.patience.with(&open)?);
         }
 
         let searches = Searches {
             work: self,
             client: RwLock::new(client),
-            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
             printer: Mutex::new(Printer::new(self.form)),
-            bar: self
-                .output
-                .progress(Some(self.queries.len() as u64), "searching"),
+            bar: self.output.progress(len.map(|len| len as u64), "searching"),
             stop,
         };
         let start = Instant::now();
@@ -87,8 +87,8 @@ impl Work<'_> {
 struct Searches<'a> {
     work: &'a Work<'a>,
     client: RwLock<Client>,
-    /// The next query to search for.
-    next: AtomicUsize,
+    /// A search failed: the others end after the one that they are at.
+    failed: AtomicBool,
     printer: Mutex<Printer>,
     bar: indicatif::ProgressBar,
     stop: Arc<AtomicBool>,
@@ -114,26 +114,48 @@ impl Searches<'_> {
 
     /// Searches over one connection until there is no query left.
     fn some<T: Transport>(&self, mut transport: T) -> Result<(), Error> {
+        let searched = self.each(&mut transport);
+        searched.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+    }
+
+    fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
         let mut rng = random()?;
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            if at >= self.work.queries.len() {
-                return Ok(());
-            }
-            let query = self.work.queries.row(at);
-            let patience = self.work.patience;
-            let answer = patience.with(|| self.one(&mut transport, &mut rng, query));
-            let printed = answer
-                .and_then(|(hits, time)| self.printer().print(Answer { query: at, hits }, time));
-            printed.inspect_err(|_| {
-                // The others end after the search that they are at.
-                self.next.store(self.work.queries.len(), Ordering::Relaxed);
-            })?;
+        while let Some(query) = self.next()? {
+            self.answer(transport, &mut rng, &query)?;
             self.bar.inc(1);
         }
+        Ok(())
+    }
+
+    /// The next query, unless there is none, or a reason to stop.
+    fn next(&self) -> Result<Option<Query>, Error> {
+        let interrupted = || self.stop.load(Ordering::Relaxed);
+        let failed = || self.failed.load(Ordering::Relaxed);
+        let next = match interrupted() || failed() {
+            true => None,
+            false => self.work.queries.next(|| interrupted() || failed())?,
+        };
+        match next {
+            None if interrupted() => Err(Error::Interrupted),
+            next => Ok(next),
+        }
+    }
+
+    /// Searches for one query and prints what was found.
+    fn answer<T: Transport>(
+        &self,
+        transport: &mut T,
+        rng: &mut StdRng,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let patience = self.work.patience;
+        let found = patience.with(|| self.one(transport, rng, &query.vector));
+        let (hits, time) = found.map_err(|error| query.named(error))?;
+        let answer = Answer {
+            query: query.number,
+            hits,
+        };
+        self.printer().print(answer, time)
     }
 
     fn printer(&self) -> MutexGuard<'_, Printer> {

@@ -9,6 +9,7 @@ mod examples;
 mod index;
 mod keys;
 mod killed;
+mod mistakes;
 mod place;
 mod plan;
 mod query;

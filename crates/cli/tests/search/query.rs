@@ -263,3 +263,87 @@ fn another_index_is_named_before_its_version() {
     let other = failed(&place.line(&format!("{query} @local")), 3);
     assert!(other.contains("this client knows index"), "{other}");
 }
+
+/// The text of a vector on a line.
+fn line(place: &Place, row: usize) -> String {
+    let text: Vec<String> = place.base.row(row).iter().map(f32::to_string).collect();
+    text.join(" ")
+}
+
+/// A vector is searched for when its line has come, not when the input ends; while it waits for the
+/// next one the command can be interrupted.
+#[test]
+fn vectors_are_searched_for_as_they_come() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let query = format!("query --key @reader.key --connect {}", served.url());
+    for (jobs, signal) in [("1", None), ("3", None), ("1", Some("-INT"))] {
+        let mut child = command(&place.line(&query))
+            .args(["--jobs", jobs])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        for (number, row) in [7, 1999, 0].into_iter().enumerate() {
+            writeln!(input, "{}", line(&place, row)).unwrap();
+            for rank in 1..=10 {
+                let found = lines.next().unwrap().unwrap();
+                let start = format!("{number}\t{rank}\t");
+                assert!(found.starts_with(&start), "{found}");
+                assert!(rank > 1 || found.starts_with(&format!("{start}{row}\t")));
+            }
+        }
+        let expected = match signal {
+            Some(signal) => {
+                let id = child.id().to_string();
+                let sent = Command::new("kill").args([signal, &id]).status().unwrap();
+                assert!(sent.success());
+                130
+            }
+            None => {
+                drop(input);
+                0
+            }
+        };
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(expected), "{errors}");
+        assert!(errors.contains("3 searches"), "{errors}");
+    }
+}
+
+/// What came before a line that is no vector has been searched for.
+#[test]
+fn results_before_a_wrong_line_are_kept() {
+    let place = Place::new();
+    place.build_mode("local");
+    for jobs in ["1", "4"] {
+        let mut child = command(&place.line("query --index @local --key @reader.key"))
+            .args(["--jobs", jobs])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        write!(input, "{}\n\n{}\n1 2 x\n", line(&place, 3), line(&place, 4)).unwrap();
+        // It ends by itself, although more could come.
+        let output = child.wait_with_output().unwrap();
+        drop(input);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(
+            errors.contains("standard input, line 4: number 3"),
+            "{errors}"
+        );
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            lines.starts_with("0\t1\t3\t") && lines.contains("\n1\t1\t4\t"),
+            "{lines}"
+        );
+    }
+}

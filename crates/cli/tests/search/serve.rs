@@ -216,3 +216,66 @@ fn the_log_has_times_and_reasons_and_nothing_of_a_query() {
         );
     }
 }
+
+/// Whatever somebody puts in the index's place, the server goes on with what it has, takes no more
+/// memory for it, and stops when it is told.
+#[cfg(unix)]
+#[test]
+fn a_server_outlives_what_becomes_of_its_index() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let mut served = Served::plain(&place, "masked");
+    let current = place.path("masked/CURRENT");
+    let whole = fs::read(&current).unwrap();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(place.path("masked"));
+        assert!(shell.status().unwrap().success(), "{line}");
+    };
+    for change in [
+        "for part in parts/*; do echo damaged > $part; done",
+        "echo 9 > CURRENT",
+        "rm CURRENT; mkdir CURRENT; rmdir CURRENT",
+        // These never end, and never begin.
+        "ln -s /dev/zero CURRENT",
+        "rm CURRENT; mkfifo CURRENT",
+        "rm CURRENT; for part in parts/*; do rm $part; mkfifo $part; done",
+    ] {
+        shell(change);
+        let found = place.query(&["--connect", &served.url()]);
+        assert_found(&found, "masked");
+    }
+    // It looks at the index, and goes on looking, though its parts are pipes.
+    fs::write(&current, [&whole[..], b" "].concat()).unwrap();
+    fs::remove_dir_all(place.path("masked")).unwrap();
+    place.build_mode("masked");
+    assert_eq!(served.line()["event"], "following");
+    let id = served.child.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+}
+
+/// More idle strangers than the process may have files: they make room for whoever has a key.
+#[cfg(unix)]
+#[test]
+fn strangers_do_not_use_up_the_open_files() {
+    let place = Place::new();
+    place.build_mode("local");
+    done(&place.line("keys new client @alice.key"));
+    done(&place.line("keys new client-public @alice.pub --from @alice.key"));
+    let mut served = Served::limited(
+        &place.line("@local --key @owner.pub --plaintext --client @alice.pub"),
+        40,
+    );
+    let strangers: Vec<_> = (0..80)
+        .filter_map(|_| std::net::TcpStream::connect(&served.address).ok())
+        .collect();
+    assert!(strangers.len() > 60, "{}", strangers.len());
+    for _ in 0..3 {
+        let key = place.at("alice.key");
+        let found = place.query(&["--connect", &served.url(), "--client-key", &key]);
+        assert_found(&found, "local");
+    }
+    assert!(served.child.try_wait().unwrap().is_none());
+}

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+const FIXED: [&str; 4] = ["serve", "--json", "--listen", "127.0.0.1:0"];
+
 /// A server in a process of its own, killed when dropped.
 pub(crate) struct Served {
     pub(crate) child: Child,
@@ -18,12 +20,21 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(args: &[String]) -> Self {
-        let fixed = ["serve", "--json", "--listen", "127.0.0.1:0"];
-        let mut child = command(&fixed)
-            .args(args)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start(command(&FIXED).args(args))
+    }
+
+    /// A server that may have no more than so many files and connections open.
+    #[cfg(unix)]
+    pub(crate) fn limited(args: &[String], files: u32) -> Self {
+        let plain = command(&FIXED);
+        let mut shell = std::process::Command::new("sh");
+        let limit = format!("ulimit -n {files}; exec \"$@\"");
+        shell.args(["-c", &limit, "sh"]).arg(plain.get_program());
+        Self::start(shell.args(plain.get_args()).args(args))
+    }
+
+    fn start(command: &mut std::process::Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || {

@@ -3,7 +3,7 @@
 use crate::binary::{command, done, failed};
 use crate::place::Place;
 use serde_json::Value;
-use std::{fs, io::Write, process::Stdio};
+use std::{io::Write, process::Stdio};
 
 #[test]
 fn usage_is_refused_with_its_own_code() {
@@ -98,41 +98,4 @@ fn a_closed_output_is_no_error() {
         assert_eq!(output.status.code(), Some(0), "{line}: {errors}");
         assert!(!errors.contains("roken pipe"), "{line}: {errors}");
     }
-}
-
-#[test]
-fn mistakes_are_told_with_what_to_do() {
-    let place = Place::new();
-    place.build_mode("local");
-    for (line, code, says) in [
-        ("index info @nowhere --key @owner.pub", 1, "no index in"),
-        (
-            "query --index @nowhere --key @reader.key --file @queries.npy",
-            1,
-            "no index in",
-        ),
-        ("keys new owner @owner.key", 1, "not written over"),
-        (
-            "index add @nowhere @base.npy --key @owner.key",
-            1,
-            "no index in",
-        ),
-    ] {
-        let error = failed(&place.line(line), code);
-        assert!(error.contains(says), "{line}: {error}");
-    }
-    // All records, and a record after the last number.
-    let all: Vec<String> = (0..2000).map(|id| id.to_string()).collect();
-    fs::write(place.path("all.txt"), all.join("\n")).unwrap();
-    let error = failed(
-        &place.line("index delete @local --ids-file @all.txt --key @owner.key"),
-        1,
-    );
-    assert!(error.contains("at least one"), "{error}");
-    fs::write(place.path("last.txt"), "4294967295\n").unwrap();
-    let one = crate::place::npy(&crate::place::part(&place.base, 0..1));
-    fs::write(place.path("one.npy"), one).unwrap();
-    done(&place.line("index add @local @one.npy --ids @last.txt --key @owner.key"));
-    let error = failed(&place.line("index add @local @one.npy --key @owner.key"), 1);
-    assert!(error.contains("--ids"), "{error}");
 }

@@ -1,15 +1,18 @@
 //! Strangers at a server that answers known keys only: whatever they send, the keys are served on.
 
+use std::convert::Infallible;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sordino_net::schema::HelloRequest;
+use prost::Message;
 use sordino_net::schema::search_client::SearchClient;
+use sordino_net::schema::{CallRequest, HelloRequest};
 use sordino_net::{ClientKey, Connection, Limits, Refusal, Running};
 use sordino_search::Client;
 
@@ -59,13 +62,23 @@ impl Drop for Strangers {
     }
 }
 
-async fn http2(address: SocketAddr) -> Option<SendRequest<Unfinished>> {
+async fn http2<B>(address: SocketAddr) -> Option<SendRequest<B>>
+where
+    B: hyper::body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
+{
     let tcp = tokio::net::TcpStream::connect(address).await.ok()?;
     let io = TokioIo::new(tcp);
     let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await;
     let (send, connection) = shaken.ok()?;
     tokio::spawn(connection);
     Some(send)
+}
+
+/// A call with this body.
+fn post<B>(address: SocketAddr, body: B) -> hyper::Request<B> {
+    let path = format!("http://{address}/sordino.v1.Search/Call");
+    let request = hyper::Request::post(path).header("content-type", "application/grpc");
+    request.body(body).unwrap()
 }
 
 /// A search by somebody whose key is known, on a connection of its own.
@@ -99,13 +112,8 @@ fn requests_without_bodies_do_not_shut_known_keys_out() {
                 let (mut send, stop, begun) = (send.clone(), Arc::clone(&stop), Arc::clone(&begun));
                 tokio::spawn(async move {
                     while !stop.load(Ordering::SeqCst) && send.ready().await.is_ok() {
-                        let path = format!("http://{address}/sordino.v1.Search/Call");
-                        let request = hyper::Request::post(path)
-                            .header("content-type", "application/grpc")
-                            .body(Unfinished(false))
-                            .unwrap();
                         begun.fetch_add(1, Ordering::SeqCst);
-                        let _ = send.send_request(request).await;
+                        let _ = send.send_request(post(address, Unfinished(false))).await;
                     }
                 })
             });
@@ -259,4 +267,60 @@ fn one_key_does_not_take_all_places_in_flight() {
     let mut other = Connection::open(endpoint(&running).key(other)).unwrap();
     Client::connect(&mut other, &owner().reader(), None).unwrap();
     drop(held);
+}
+
+/// Connections that come by hundreds from the very address that known keys ask from, and say nothing.
+#[test]
+fn a_burst_of_connections_does_not_shut_its_address_out() {
+    let set = set();
+    let running = signed_door(server(4, &set), Limits::default());
+    for seed in 0..10 {
+        let burst: Vec<_> = (0..150)
+            .filter_map(|_| TcpStream::connect(running.address()).ok())
+            .collect();
+        search(&running, &set, seed);
+        drop(burst);
+    }
+}
+
+/// A request of a known key that takes its time to arrive, among strangers that take all places for
+/// that: it keeps its own until its time is over.
+#[test]
+fn a_slow_request_of_a_known_key_is_not_displaced() {
+    let set = set();
+    let limits = Limits {
+        receiving: 8,
+        receiving_per_address: 8,
+        ..Limits::default()
+    };
+    let running = signed_door(server(4, &set), limits);
+    let address = running.address();
+    let raw = Raw::open(&running);
+    let manifest = message(GET_MANIFEST, b"");
+    let whole = CallRequest {
+        signature: Some(raw.sign(&manifest, now(), [1; 16])),
+        message: manifest.into(),
+    };
+    let mut body = vec![0];
+    body.extend(u32::try_from(whole.encoded_len()).unwrap().to_be_bytes());
+    body.extend(whole.encode_to_vec());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut send = runtime.block_on(http2(address)).unwrap();
+    let proven = runtime.block_on(send.send_request(post(address, Full::from(body).boxed())));
+    assert!(proven.unwrap().headers().get("grpc-status").is_none());
+    let slow = send.send_request(post(address, Unfinished(false).boxed()));
+    let slow = runtime.spawn(slow);
+    until_metric(&running, "receiving 1");
+    let strangers = Strangers::start(20, move |stop, begun| async move {
+        while !stop.load(Ordering::SeqCst) {
+            if let Some(mut send) = http2(address).await {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let _ = send.send_request(post(address, Unfinished(false))).await;
+            }
+        }
+    });
+    until(|| strangers.begun() > 100);
+    let given_up = runtime.block_on(slow).unwrap().unwrap();
+    let reason = given_up.headers().get("sordino-refusal").unwrap();
+    assert_eq!(reason, "slow");
 }

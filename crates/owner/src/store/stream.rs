@@ -157,6 +157,9 @@ impl Stream {
                 expected: self.dim,
             });
         }
+        // Here rows are in the order in which they were given.
+        let first = usize::try_from(self.next).unwrap_or(usize::MAX);
+        self.space.check(&vectors, first)?;
         let after = self.next + vectors.len() as u64;
         if u32::try_from(after).is_err() {
             let n = usize::try_from(after).unwrap_or(usize::MAX);

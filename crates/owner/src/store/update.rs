@@ -83,6 +83,8 @@ impl<D: Disk> Store<D> {
                 expected: dim,
             });
         }
+        // Here rows are in the order in which they were given.
+        self.manifest.space().check(vectors, 0)?;
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
         let (set, vectors) = sorted(ids, vectors.clone())?;

@@ -1,16 +1,18 @@
 //! Replies that are the same for every client, and ready.
 
+use sordino_index::Bytes;
 use sordino_index::wire::Message;
 
-/// A reply that every client gets, in the pieces in which the server holds it.
+/// A reply that every client gets, in the pieces in which the server holds it. They are shared, so
+/// a reply copies nothing, and outlives the server's next version.
 #[derive(Clone, Debug)]
-pub struct Prepared<'a> {
+pub struct Prepared {
     head: Vec<u8>,
-    pieces: Vec<&'a [u8]>,
+    pieces: Vec<Bytes>,
 }
 
-impl<'a> Prepared<'a> {
-    pub(super) fn new(kind: Message, pieces: Vec<&'a [u8]>) -> Self {
+impl Prepared {
+    pub(super) fn new(kind: Message, pieces: Vec<Bytes>) -> Self {
         let head = kind.head(pieces.iter().map(|piece| piece.len()).sum());
         Self { head, pieces }
     }
@@ -40,6 +42,6 @@ impl<'a> Prepared<'a> {
     }
 
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(&self.head[..]).chain(self.pieces.iter().copied())
+        std::iter::once(&self.head[..]).chain(self.pieces.iter().map(|piece| &piece[..]))
     }
 }

@@ -18,11 +18,25 @@ pub enum Error {
         source: io::Error,
     },
     /// Standard input or output could not be read or written.
-    #[error("{0}")]
+    #[error("standard input or output: {0}")]
     Stream(#[from] io::Error),
+    /// Something is wrong with what is in a file.
+    #[error("{path}: {source}", path = path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        source: Box<Self>,
+    },
     /// The key file is not what the documentation says.
     #[error("{path}: not a key file of sordino-fpe-key-1", path = path.display())]
     KeyFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key file was to be made where there is a file.
+    #[error("{path}: {why}", path = path.display(), why = super::KEY_EXISTS)]
+    KeyExists {
         /// The file.
         path: PathBuf,
     },
@@ -100,8 +114,28 @@ pub enum Error {
 
 impl Error {
     /// Names the file that an error of the system is about.
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::File { path, source }
+    }
+
+    /// Names the file of an error that tells only a place in it.
+    pub(crate) fn within(self, path: Option<&Path>) -> Self {
+        match (path, self) {
+            (
+                Some(path),
+                error @ (Self::Value { .. }
+                | Self::NotUtf8 { .. }
+                | Self::Fields { .. }
+                | Self::Quote { .. }
+                | Self::AfterQuote { .. }
+                | Self::LineLength { .. }
+                | Self::NoColumn { .. }),
+            ) => Self::Input {
+                path: path.to_owned(),
+                source: Box::new(error),
+            },
+            (_, error) => error,
+        }
     }
 }

@@ -1,0 +1,87 @@
+//! Files that appear only when they are whole.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// A file that is written beside its place, and moved there when all is done. Without that nothing is
+/// left of it, and what was there stays.
+pub(crate) struct Whole {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Whole {
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        // In the same folder, so that the file can be moved within its file system.
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let file = NamedTempFile::new_in(folder).map_err(bare)?;
+        let path = path.to_owned();
+        Ok(Self { file, path })
+    }
+
+    /// The place.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the file to its place.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.file.as_file().sync_all()?;
+        self.file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(bare)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(bare)
+    }
+}
+
+/// An error without the name that the file has meanwhile, which says nothing to a user.
+fn bare(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let system = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
+    match system.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_appears_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whole");
+        fs::write(&path, "old").unwrap();
+        let mut file = Whole::new(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        let mut file = Whole::new(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn errors_name_no_file_of_which_the_user_knows_nothing() {
+        let error = Whole::new(Path::new("/nowhere/whole")).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tmp"), "{error}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Mistakes: what they are told with.
+
+use crate::binary::{command, done, failed};
+use crate::place::{DIM, Place, npy, part};
+use sordino_search::Vectors;
+use std::fs;
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let place = Place::new();
+    place.build_mode("local");
+    for (line, code, says) in [
+        ("index info @nowhere --key @owner.pub", 1, "no index in"),
+        (
+            "query --index @nowhere --key @reader.key --file @queries.npy",
+            1,
+            "no index in",
+        ),
+        ("keys new owner @owner.key", 1, "not written over"),
+        (
+            "index add @nowhere @base.npy --key @owner.key",
+            1,
+            "no index in",
+        ),
+    ] {
+        let error = failed(&place.line(line), code);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    // All records, and a record after the last number.
+    let all: Vec<String> = (0..2000).map(|id| id.to_string()).collect();
+    fs::write(place.path("all.txt"), all.join("\n")).unwrap();
+    let error = failed(
+        &place.line("index delete @local --ids-file @all.txt --key @owner.key"),
+        1,
+    );
+    assert!(error.contains("at least one"), "{error}");
+    fs::write(place.path("last.txt"), "4294967295\n").unwrap();
+    let one = npy(&part(&place.base, 0..1));
+    fs::write(place.path("one.npy"), one).unwrap();
+    done(&place.line("index add @local @one.npy --ids @last.txt --key @owner.key"));
+    let error = failed(&place.line("index add @local @one.npy --key @owner.key"), 1);
+    assert!(error.contains("--ids"), "{error}");
+}
+
+/// Every message about a file names it, and the line or row where there is one.
+#[test]
+fn messages_name_the_file_and_the_place() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let ids: String = (0..2000)
+        .map(|id| format!("{}\n", if id == 70 { 9 } else { id }))
+        .collect();
+    fs::write(place.path("twice.txt"), ids).unwrap();
+    fs::write(place.path("few.txt"), "1\n2\n").unwrap();
+    fs::write(place.path("none.txt"), "").unwrap();
+    let mut rows = place.base.as_slice().to_vec();
+    rows[300 * DIM..301 * DIM].fill(0.0);
+    let zero = Vectors::new(DIM, rows).unwrap();
+    fs::write(place.path("zero.npy"), npy(&zero)).unwrap();
+    let backwards: String = (0..2000).rev().map(|id| format!("{id}\n")).collect();
+    fs::write(place.path("backwards.txt"), backwards).unwrap();
+    let narrow = Vectors::new(DIM - 1, vec![0.5; 3 * (DIM - 1)]).unwrap();
+    fs::write(place.path("narrow.npy"), npy(&narrow)).unwrap();
+    done(&place.line("keys new owner @other.key"));
+    done(&place.line("index build @base.npy @damaged --key @owner.key"));
+    fs::write(place.path("damaged/CURRENT"), "2").unwrap();
+    let build = "index build @base.npy @new --key @owner.key";
+    for (line, code, says) in [
+        (format!("{build} --ids @twice.txt"), 1, "twice.txt: record 9 is given twice, in lines 10 and 71"),
+        (format!("{build} --ids @few.txt"), 1, "few.txt: 2 record ids for the 2000 vectors of"),
+        ("index build @zero.npy @new --key @owner.key --ids @backwards.txt".to_owned(), 1, "zero.npy: row 300 is the zero vector"),
+        ("index add @masked @zero.npy --key @owner.key --ids @backwards.txt".to_owned(), 1, "zero.npy: row 300 is the zero vector"),
+        ("index add @masked @base.npy --key @owner.key --ids @twice.txt".to_owned(), 1, "twice.txt: record 9"),
+        ("index add @masked @narrow.npy --key @owner.key".to_owned(), 1, "narrow.npy: a vector of 31 dimensions"),
+        ("index delete @masked --ids-file @twice.txt --key @owner.key".to_owned(), 1, "twice.txt: record 9 is given twice"),
+        ("index delete @masked --ids-file @none.txt --key @owner.key".to_owned(), 1, "nothing to delete"),
+        ("query --index @masked --key @reader.key --file @zero.npy --jsonl".to_owned(), 1, "zero.npy, row 300: the zero vector"),
+        ("query --index @masked --key @reader.key --file @narrow.npy".to_owned(), 1, "narrow.npy, row 0: a vector of 31 dimensions"),
+        ("query --index @masked --key @reader.key --vector 1,inf".to_owned(), 1, "--vector: number 2 is not a finite number"),
+        ("query --index @masked --key @other.key --file @queries.npy".to_owned(), 3, "masked: the manifest is not signed"),
+        ("query --index @masked --key @reader.key --file @queries.npy --pin @no/pin".to_owned(), 1, "no/pin: No such file or directory (os error 2)\n"),
+        ("index info @damaged --key @owner.pub".to_owned(), 3, "damaged: malformed CURRENT"),
+        ("index compact @damaged --key @owner.key".to_owned(), 3, "damaged: malformed CURRENT"),
+        ("serve @damaged --key @owner.pub --plaintext --anyone".to_owned(), 3, "damaged: malformed CURRENT"),
+        ("serve @masked --key @owner.pub --anyone --cert @base.npy --cert-key @owner.key".to_owned(), 1, "base.npy and "),
+        ("query --connect https://localhost:1 --roots @base.npy --key @reader.key --file @queries.npy".to_owned(), 1, "base.npy: "),
+        ("query --connect http://localhost:77000 --key @reader.key --file @queries.npy".to_owned(), 1, "not of the form"),
+    ] {
+        let error = failed(&place.line(&line), code);
+        assert!(error.contains(says), "{line}: {error}");
+        assert!(!place.path("new/CURRENT").exists(), "{line}");
+    }
+    let index = place.verify("masked");
+    assert_eq!(index["version"], 1, "{index}");
+}
+
+/// A number out of its bounds is refused with the option's name, before anything is read.
+#[test]
+fn numbers_out_of_bounds_are_usage() {
+    for (line, says) in [
+        ("plan --n 0 --dim 0", "--n"),
+        ("plan --n 10 --dim 5000", "from 1 to 4096"),
+        ("plan --n 10000 --dim 8 --k 5000", "from 1 to 1024"),
+        ("plan --n 10000 --dim 8 --recall 1", "--recall"),
+        ("index build b i --key k --k 0", "from 1 to 1024"),
+        ("index build b i --key k --norm nan", "--norm"),
+        ("index build b i --key k --norm -1", "--norm"),
+        ("index build b i --key k --recall 2", "--recall"),
+        ("bench --n 0", "--n"),
+        ("bench --searches 0", "--searches"),
+        ("bench --threads 1000000", "--threads"),
+        (
+            "serve i --key k --plaintext --anyone --threads 1000000",
+            "--threads",
+        ),
+        ("serve i --key k --plaintext --anyone --batch 0", "--batch"),
+        ("serve i --key k --plaintext --anyone --rate nan", "--rate"),
+        (
+            "serve i --key k --plaintext --anyone --rate-per-key 0",
+            "--rate-per-key",
+        ),
+        (
+            "serve i --key k --plaintext --anyone --max-connections 0",
+            "--max-connections",
+        ),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let error = failed(&words, 2);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    let error = failed(&["plan", "--n", "5", "--dim", "5"], 1);
+    assert!(
+        error.contains("k = 10: expected 1 to 5, the number of vectors"),
+        "{error}"
+    );
+    let error = failed(&["bench", "--n", "5", "--dim", "8", "--mode", "local"], 1);
+    assert!(error.contains("expected 1 to 5"), "{error}");
+}
+
+#[test]
+fn fields_are_named_with_their_file() {
+    let place = Place::without_keys();
+    fs::write(place.path("cards.csv"), "name,card\nann,12x4\n").unwrap();
+    done(&place.line("fpe keygen --output @fpe.key"));
+    let again = failed(&place.line("fpe keygen --output @fpe.key"), 1);
+    assert!(again.contains("not written over"), "{again}");
+    let encrypt = "fpe encrypt --key-file @fpe.key --format digits --input";
+    for (line, says) in [
+        (
+            format!("{encrypt} @cards.csv --column card"),
+            "cards.csv: line 2, column 2: ",
+        ),
+        (
+            format!("{encrypt} @cards.csv --column none"),
+            "cards.csv: the input has no column none",
+        ),
+        (format!("{encrypt} @."), "Is a directory"),
+        (
+            format!("{encrypt} @cards.csv --column card --output @no/out"),
+            "no/out: No such file or directory (os error 2)\n",
+        ),
+    ] {
+        let error = failed(&place.line(&line), 1);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    let skip = format!("{encrypt} @cards.csv --column card --on-error skip");
+    let output = command(&place.line(&skip)).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("cards.csv: line 2, column 2"), "{errors}");
+}

@@ -1,0 +1,57 @@
+//! The way to a server: TCP with a count of its bytes, and TLS on it where that is asked for.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tonic::codegen::http::Uri;
+
+use crate::counted::{Count, Counted, Line};
+use crate::trust::Tls;
+
+/// Makes counted connections.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) count: Arc<Count>,
+    tls: Option<Tls>,
+}
+
+impl Connector {
+    pub(crate) fn new(tls: Option<Tls>) -> Self {
+        Self {
+            count: Arc::default(),
+            tls,
+        }
+    }
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = TokioIo<Box<dyn Line>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let (count, tls) = (Arc::clone(&self.count), self.tls.clone());
+        Box::pin(async move {
+            let host = uri.host().unwrap_or_default();
+            // An IPv6 address stands in brackets.
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let default = if tls.is_some() { 443 } else { 80 };
+            let port = uri.port_u16().unwrap_or(default);
+            let tcp = TcpStream::connect((host, port)).await?;
+            tcp.set_nodelay(true)?;
+            let counted = Counted::new(tcp, &count, tls.is_some());
+            Ok(TokioIo::new(match tls {
+                Some(tls) => tls.connect(counted).await?,
+                None => Box::new(counted),
+            }))
+        })
+    }
+}
