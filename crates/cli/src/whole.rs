@@ -49,10 +49,9 @@ impl Write for Whole {
 
 /// An error without the name that the file has meanwhile, which says nothing to a user.
 fn bare(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let system = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
-    match system.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
         None => error,
     }
 }

@@ -106,7 +106,7 @@ impl Space {
                 return Err(Error::ZeroVector { row });
             }
             if self.metric != Metric::Cosine && norm > self.longest() {
-                let (norm, most) = (narrow(norm), narrow(self.longest()));
+                let (norm, most) = (to_f32(norm), to_f32(self.longest()));
                 return Err(Error::Norm { row, norm, most });
             }
         }

@@ -194,7 +194,7 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     // After all that, a good file still builds there.
     place.build("i", &["--mode", "local"]);
     let many = place.line("index build @base.npy @j --key @owner.key --k 5000");
-    assert!(failed(&many, 1).contains("k = 5000"));
+    assert!(failed(&many, 2).contains("from 1 to 1024"));
     fs::write(place.path("ids.txt"), "1\n2\n").unwrap();
     let ids = place.line("index build @base.npy @j --key @owner.key --ids @ids.txt");
     assert!(failed(&ids, 1).contains("2 record ids for"));

@@ -154,7 +154,7 @@ fn fields_are_named_with_their_file() {
             format!("{encrypt} @cards.csv --column none"),
             "cards.csv: the input has no column none",
         ),
-        (format!("{encrypt} @."), "Is a directory"),
+        (format!("{encrypt} @."), "is a directory"),
         (
             format!("{encrypt} @cards.csv --column card --output @no/out"),
             "no/out: No such file or directory (os error 2)\n",
