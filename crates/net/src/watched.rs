@@ -23,7 +23,8 @@ use crate::shares::Place;
 pub(crate) struct Watched {
     tcp: TcpStream,
     tick: Pin<Box<Sleep>>,
-    displaced: Pin<Box<OwnedNotified>>,
+    /// None once another has taken the place.
+    displaced: Option<Pin<Box<OwnedNotified>>>,
     peer: Arc<Peer>,
     open: Open,
 }
@@ -38,7 +39,7 @@ impl Watched {
         Self {
             tcp,
             tick: Box::pin(sleep(peer.tick)),
-            displaced: Box::pin(Arc::clone(&place.displaced).notified_owned()),
+            displaced: Some(Box::pin(Arc::clone(&place.displaced).notified_owned())),
             peer: Arc::clone(peer),
             open: Open::new(metrics, place),
         }
@@ -74,10 +75,14 @@ impl AsyncRead for Watched {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.displaced.as_mut().poll(context).is_ready() {
+        let displaced = match &mut self.displaced {
+            Some(displaced) => displaced.as_mut().poll(context).is_ready(),
+            None => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        };
+        if displaced {
             self.open.metrics.closed.inc();
-            // A future that is over must not be polled again: the connection ends here.
-            self.displaced = Box::pin(Arc::new(tokio::sync::Notify::new()).notified_owned());
+            // Nothing more is read, not even to end it politely: its place is another's.
+            self.displaced = None;
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         while self.tick.as_mut().poll(context).is_ready() {

@@ -13,13 +13,15 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use sordino_net::schema::search_client::SearchClient;
 use sordino_net::schema::{CallRequest, HelloRequest};
-use sordino_net::{ClientKey, Connection, Limits, Refusal, Running};
+use sordino_net::{
+    Access, ClientKey, Connection, Identity, Limits, Listen, Refusal, Running, Service,
+};
 use sordino_search::Client;
 
 use crate::hostile_client::{Raw, Unfinished, closes, now, refusal};
 use crate::parties::{
-    GET_MANIFEST, Set, client_key, endpoint, message, owner, rng, server, set, signed_door, until,
-    until_metric,
+    GET_MANIFEST, Set, certificate, client_key, connect_tls, endpoint, loopback, message, owner,
+    rng, server, set, signed_door, until, until_metric,
 };
 
 /// Strangers at work on a runtime of their own, until they are dropped.
@@ -323,4 +325,38 @@ fn a_slow_request_of_a_known_key_is_not_displaced() {
     let given_up = runtime.block_on(slow).unwrap().unwrap();
     let reason = given_up.headers().get("sordino-refusal").unwrap();
     assert_eq!(reason, "slow");
+}
+
+/// Connections that displace each other in the middle of their handshakes are gone at once: there are
+/// never many more of them than there may be.
+#[test]
+fn displaced_connections_do_not_linger() {
+    let set = set();
+    let limits = Limits {
+        connections: 8,
+        per_address: 8,
+        ..Limits::default()
+    };
+    let certificate = certificate();
+    let access = Access::Keys(vec![client_key().public().clone()]);
+    let service = Service::new(server(4, &set), &access, limits).unwrap();
+    let identity = Identity::from_pem(&certificate.pem, &certificate.key);
+    let running = service
+        .listen(&Listen::on(loopback()).tls(identity))
+        .unwrap();
+    let flood: Vec<TcpStream> = (0..200)
+        .map(|_| TcpStream::connect(running.address()).unwrap())
+        .collect();
+    until_metric(&running, "connections_refused_total 192");
+    let metrics = running.service().metrics();
+    let open = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("sordino_connections "));
+    assert!(open.unwrap().parse::<u32>().unwrap() < 60, "{metrics}");
+    until_metric(&running, "connections 8");
+    drop(flood);
+    let mut connection = connect_tls(&running, &certificate);
+    let client = Client::connect(&mut connection, &owner().reader(), None).unwrap();
+    let found = client.search(&mut rng(1), &mut connection, set.queries.row(0));
+    assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
 }
