@@ -17,7 +17,7 @@ case $extent in
     *) echo "check.sh: expected quick, all or long" >&2 && exit 2 ;;
 esac
 # Crates with kernels of their own, whose tests are worth repeating on another processor or level.
-kernels=(-p sordino-cpu -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-lsh -p sordino-fpe
+kernels=(-p sordino-cpu -p sordino-aes -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-lsh -p sordino-fpe
     -p sordino-mldsa -p sordino-hash)
 
 step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
@@ -47,6 +47,7 @@ features_alone() {
 features_alone sordino-fpe std legacy-ff3
 features_alone sordino-mldsa std rayon signature digest spki sign
 features_alone sordino-cpu std
+features_alone sordino-aes std
 features_alone sordino-hash std rayon mmap zeroize serde
 features_alone sordino-lsh rayon
 features_alone sordino-lattice rayon mmap

@@ -51,6 +51,15 @@ token!(
     ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "vaes", "aes"]
 );
 
+impl Avx512Vaes {
+    /// The token of AES-NI, which this one includes.
+    #[inline]
+    #[must_use]
+    pub const fn aes_ni(self) -> AesNi {
+        AesNi(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

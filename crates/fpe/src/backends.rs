@@ -3,11 +3,11 @@
 
 use crate::{
     AesKey, AesSize, Error, Ff1, NumeralCipher, Tweaks,
-    aes::Key,
     feistel::{DECRYPT, Direction, ENCRYPT},
     ff1::definition::ff1 as ff1_definition,
 };
 use proptest::{collection::vec, prelude::*};
+use sordino_aes::Key;
 use std::{boxed::Box, vec::Vec};
 
 /// A plan of one cipher on every backend that this processor has, after the definition.
@@ -43,7 +43,10 @@ fn ff1(key: &AesKey, radix: u32, len: usize, tweak_len: usize) -> Backends {
             ff1_definition::<DECRYPT>(&owned, radix, tweak, x)
         }
     });
-    let (portable, native) = (plan(Key::portable(key)), plan(Key::new(key)));
+    let (portable, native) = (
+        plan(Key::portable(key.bytes())),
+        plan(Key::new(key.bytes())),
+    );
     let mut backends: Backends = std::vec![
         ("definition", Box::new(definition)),
         ("portable", Box::new(portable))
@@ -75,7 +78,7 @@ fn ff3(key: &AesKey, radix: u32, len: usize) -> Backends {
             ff3_definition::<DECRYPT>(&owned, radix, tweak, x)
         }
     });
-    let portable = plan(Key::portable(&key.reversed()));
+    let portable = plan(Key::portable(key.reversed().bytes()));
     let native = cipher.plan(len).unwrap();
     let mut backends: Backends = std::vec![
         ("definition", Box::new(definition)),
@@ -261,7 +264,7 @@ proptest! {
 
     #[test]
     fn ff1_batches((radix, x) in numerals(127, 2), key in key(), tweak: [u8; 8], records in 1usize..20) {
-        let portable = Ff1::with_key(Key::portable(&key), radix).unwrap().allow_small_domain();
+        let portable = Ff1::with_key(Key::portable(key.bytes()), radix).unwrap().allow_small_domain();
         let native = Ff1::new(&key, radix).unwrap().allow_small_domain();
         let (portable, native) = (portable.plan(x.len(), 8).unwrap(), native.plan(x.len(), 8).unwrap());
         // The first record as it is, each of the others turned by one more.

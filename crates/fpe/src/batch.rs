@@ -4,21 +4,19 @@
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;
 
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use crate::ff1::{half::Half32, mac::Mac};
 use crate::{
-    Alphabet, Error, NumeralCipher,
-    aes::LANES,
-    decimal,
+    Alphabet, Error, NumeralCipher, decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     ff1::{
         half::Feistel8,
         plan::{Ff1Plan, Halves, check_tweak},
     },
 };
+use sordino_aes::LANES;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use crate::{
-    aes::{Aes, Operation},
-    ff1::{half::Half32, mac::Mac},
-};
+use sordino_aes::{Aes, Operation};
 use zeroize::Zeroize;
 
 /// The tweaks of a batch.
@@ -214,7 +212,7 @@ impl Ff1Plan {
         tweaks: Tweaks<'t>,
         records: &'r mut [u8],
     ) -> (Tweaks<'t>, &'r mut [u8]) {
-        use crate::aes::Key;
+        use sordino_aes::Key;
         let (Some(token), Key::AesNi(key)) = (avx512::Token::detect(), &self.key) else {
             return (tweaks, records);
         };

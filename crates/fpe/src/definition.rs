@@ -2,7 +2,9 @@
 //! most significant first. [`crate::ff1::definition`] and `ff3::definition` are written with
 //! them, for the tests of everything that is fast; they are slow, and not in constant time.
 
-use crate::{aes::Key, feistel::Direction};
+use sordino_aes::Key;
+
+use crate::feistel::Direction;
 use alloc::{vec, vec::Vec};
 
 /// Algorithm 1: `NUM_radix(X)`, as `[x]^b`.

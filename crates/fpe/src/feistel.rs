@@ -1,6 +1,6 @@
 //! The rounds of FF1 and FF3: each adds to one half an integer that AES makes of the other half.
 
-use crate::aes::Aes;
+use sordino_aes::Aes;
 
 /// The order of the rounds: true is forward.
 pub(crate) type Direction = bool;

@@ -20,7 +20,9 @@ pub(crate) mod plan;
 
 pub use plan::Ff1Plan;
 
-use crate::{AesKey, Error, aes::Key, numerals::NumeralCipher};
+use sordino_aes::Key;
+
+use crate::{AesKey, Error, numerals::NumeralCipher};
 
 /// Fewest values that a string may take, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
@@ -69,7 +71,7 @@ impl Ff1 {
     /// # Errors
     /// [`Error::Radix`].
     pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
-        Self::with_key(Key::new(key), radix)
+        Self::with_key(Key::new(key.bytes()), radix)
     }
 
     pub(crate) fn with_key(key: Key, radix: u32) -> Result<Self, Error> {

@@ -18,7 +18,8 @@ mod plan;
 
 pub use plan::Ff3Plan;
 
-use crate::{AesKey, Error, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher, aes::Key};
+use crate::{AesKey, Error, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher};
+use sordino_aes::Key;
 
 /// FF3, whose tweak has 8 bytes.
 ///
@@ -76,7 +77,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
             });
         }
         Ok(Self {
-            key: Key::new(&key.reversed()),
+            key: Key::new(key.reversed().bytes()),
             radix,
             min_domain: MIN_DOMAIN,
         })

@@ -13,7 +13,7 @@ mod preset; // well-known fields
 mod range; // fields that are integers of a range
 mod slots; // the places that are encrypted
 
-use crate::{AesKey, Alphabet, Error, aes::Key};
+use crate::{AesKey, Alphabet, Error};
 use alloc::{
     format,
     string::{String, ToString},
@@ -23,6 +23,7 @@ use alloc::{
 pub use check::{Check, CheckSymbols};
 pub use cipher::FormatCipher;
 use slots::Text;
+use sordino_aes::Key;
 
 /// A part of a [`Format::pattern`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,7 +200,7 @@ impl Format {
     /// called on a format without that option; [`Error::Format`] if a pattern encrypts nothing.
     pub fn cipher(self, key: &AesKey) -> Result<FormatCipher, Error> {
         self.contradiction()?;
-        Ok(FormatCipher::new(Key::new(key), self))
+        Ok(FormatCipher::new(Key::new(key.bytes()), self))
     }
 }
 

@@ -14,7 +14,6 @@
 
 use crate::{
     Error, Ff1, NumeralCipher,
-    aes::LANES,
     feistel::{DECRYPT, Direction, ENCRYPT},
     ff1::{
         half::Feistel8,
@@ -23,6 +22,7 @@ use crate::{
     reciprocal::{Divisor64, Divisor128},
 };
 use core::ops::RangeInclusive;
+use sordino_aes::LANES;
 
 /// FF1 over the integers of a range. Made by [`Ff1::range`].
 ///

@@ -3,7 +3,6 @@
 
 extern crate alloc;
 
-mod aes; // the block, on every backend
 mod alphabet; // symbols and their numerals
 #[cfg(test)]
 mod backends; // every backend equals the definition

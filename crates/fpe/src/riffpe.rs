@@ -24,9 +24,10 @@ mod select; // one step by the first bytes of labels
 mod steps; // all steps, on the quickest backend
 mod uniform; // all digits of one radix
 
-use crate::{AesKey, Error, aes::Key};
+use crate::{AesKey, Error};
 use alloc::vec::Vec;
 use mac::Prefix;
+use sordino_aes::Key;
 
 pub use bases::find_best_bases;
 pub use uniform::Riffpe;
@@ -125,7 +126,7 @@ impl RiffpeX {
     }
 
     fn with_shape(key: &AesKey, bases: Vec<u32>, width: usize, uniform: bool) -> Self {
-        let key = Key::new(key);
+        let key = Key::new(key.bytes());
         Self {
             prefix: Prefix::new(&key, &bases, uniform),
             divisors: integer::Divisors::new(&bases),

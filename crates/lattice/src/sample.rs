@@ -6,6 +6,7 @@ pub mod cbd;
 pub mod gaussian;
 pub mod hedge;
 pub mod residue;
-pub mod stream;
 pub mod ternary;
 pub mod uniform;
+
+pub use sordino_aes::stream;

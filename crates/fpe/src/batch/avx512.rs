@@ -9,12 +9,9 @@
     reason = "loads and stores, and calls of vector instructions"
 )]
 
-use crate::{
-    aes::{Schedule, aesni},
-    feistel::Direction,
-    ff1::half::Half32,
-};
+use crate::{feistel::Direction, ff1::half::Half32};
 use core::arch::x86_64::*;
+use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
 /// Strings in step.
@@ -122,7 +119,7 @@ fn run<const D: Direction>(this: &Decimal<'_>, blocks: &Blocks, text: &mut [u8])
         b[g] = _mm512_srli_epi64::<32>(pairs);
     }
     feistel::<D>(
-        &this.key.schedule,
+        this.key.schedule(),
         this.halves,
         this.b,
         blocks,
@@ -280,20 +277,7 @@ fn round<const D: Direction>(
         s[2 * g] = _mm512_unpacklo_epi64(high, low);
         s[2 * g + 1] = _mm512_unpackhi_epi64(high, low);
     }
-    let last = schedule.rounds;
-    for s in &mut s {
-        *s = _mm512_xor_si512(*s, lanes(&schedule.keys[0]));
-    }
-    for key in &schedule.keys[1..last] {
-        let key = lanes(key);
-        for s in &mut s {
-            *s = _mm512_aesenc_epi128(*s, key);
-        }
-    }
-    let key = lanes(&schedule.keys[last]);
-    for s in &mut s {
-        *s = _mm512_aesenclast_epi128(*s, key);
-    }
+    encrypt(schedule, &mut s);
     for g in 0..GROUPS {
         let y = _mm512_unpacklo_epi64(s[2 * g], s[2 * g + 1]);
         let r = reduce(_mm512_shuffle_epi8(y, swap), modulus);

@@ -3,11 +3,11 @@
 
 use super::mac::Mac;
 use crate::{
-    aes::{Aes, aesni},
     feistel::{Direction, rounds},
     residue::avx512::{Moduli, Places},
 };
 use core::arch::x86_64::*;
+use sordino_aes::{Aes, aesni};
 
 /// `y` is the first eight bytes of a block, most significant first.
 const TWO: Places<2> = [[7, 6, 5, 4], [3, 2, 1, 0]];

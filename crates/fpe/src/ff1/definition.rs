@@ -2,16 +2,16 @@
 
 use crate::{
     AesKey,
-    aes::Key,
     definition::{bytes, ciph, mix, num, prf},
     feistel::Direction,
 };
 use alloc::vec::Vec;
+use sordino_aes::Key;
 
 /// Algorithm 7, `FF1.Encrypt(K, T, X)`; backward Algorithm 8, `FF1.Decrypt(K, T, X)`, which
 /// takes the rounds from the last to the first and exchanges `A` and `B` in each.
 pub(crate) fn ff1<const D: Direction>(k: &AesKey, radix: u32, t: &[u8], x: &[u16]) -> Vec<u16> {
-    let k = &Key::portable(k);
+    let k = &Key::portable(k.bytes());
     let n = x.len();
     // 1. u = floor(n / 2); v = n - u.
     let (u, v) = (n / 2, n - n / 2);

@@ -3,11 +3,11 @@
 
 use super::mac::Mac;
 use crate::{
-    aes::{Aes, LANES, Operation},
     feistel::{Direction, Half, rounds},
     reciprocal::{Modulus64, Modulus128, mix_mod, mix_mod_128},
     residue::Residue,
 };
+use sordino_aes::{Aes, LANES, Operation};
 
 /// `m <= 2^32` and `y < 2^64`.
 pub(crate) type Half32 = Residue<64, 2>;

@@ -10,12 +10,12 @@
 
 use super::mac::Mac;
 use crate::{
-    aes::{Aes, LANES, Operation},
     feistel::{Direction, rounds},
     limbs::{self, Modulus},
     number::Base,
 };
 use alloc::{vec, vec::Vec};
+use sordino_aes::{Aes, LANES, Operation};
 use zeroize::Zeroize;
 
 /// Numbers of at most this many chunks are converted in quadratic time.

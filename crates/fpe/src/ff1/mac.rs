@@ -6,10 +6,8 @@
 //! round: [`Mac::tweak`] computes it once for each string. A round XORs `i` and `NUM(B)` into it,
 //! and encrypts that one block.
 
-use crate::{
-    aes::{Aes, Key, LANES},
-    feistel::Half,
-};
+use crate::feistel::Half;
+use sordino_aes::{Aes, Key, LANES};
 
 /// The start of the CBC-MAC, which depends on neither the round nor the half.
 #[derive(Clone)]

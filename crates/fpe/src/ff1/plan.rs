@@ -9,14 +9,13 @@ use super::{
     mac::Mac,
 };
 use crate::{
-    Alphabet, Error,
-    aes::Key,
-    decimal,
+    Alphabet, Error, decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     number::{Base, Chunk},
     numerals::NumeralCipher,
 };
 use alloc::boxed::Box;
+use sordino_aes::Key;
 
 /// FF1 for strings of one length: powers of the radix, their reciprocals and `E(P)` are ready.
 ///

@@ -3,11 +3,11 @@
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use crate::{
-    aes::{Aes, aesni},
     feistel::{Direction, rounds},
     residue::avx512::{Moduli, Places},
 };
 use core::arch::x86_64::*;
+use sordino_aes::{Aes, aesni};
 
 const FOUR: Places<4> = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]];
 const SIX: Places<6> = [

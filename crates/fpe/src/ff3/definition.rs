@@ -3,17 +3,17 @@
 
 use crate::{
     AesKey,
-    aes::Key,
     definition::{ciph, mix, num},
     feistel::Direction,
 };
 use alloc::vec::Vec;
+use sordino_aes::Key;
 
 /// Algorithm 9, `FF3.Encrypt(K, T, X)`; backward Algorithm 10, `FF3.Decrypt(K, T, X)`, which
 /// takes the rounds from the last to the first and exchanges `A` and `B` in each. A tweak of
 /// seven bytes makes it FF3-1, of Revision 1's first draft.
 pub(crate) fn ff3<const D: Direction>(k: &AesKey, radix: u32, t: &[u8], x: &[u16]) -> Vec<u16> {
-    let k = &Key::portable(&k.reversed());
+    let k = &Key::portable(k.reversed().bytes());
     let reversed = |x: &[u16]| -> Vec<u16> { x.iter().rev().copied().collect() };
     let n = x.len();
     // 1. u = ceil(n / 2); v = n - u.

@@ -2,11 +2,11 @@
 //! integer `y` is a whole block with the least significant byte first; so is the other half.
 
 use crate::{
-    aes::{Aes, Operation},
     feistel::{Direction, Half, rounds},
     reciprocal::{Modulus64, Modulus128, mix_mod, mix_mod_128},
     residue::Residue,
 };
+use sordino_aes::{Aes, Operation};
 
 /// `m <= 2^30`.
 pub(super) type Half30 = Residue<64, 4>;

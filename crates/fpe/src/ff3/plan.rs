@@ -7,14 +7,13 @@ use super::{
     half::{Feistel, Half30},
 };
 use crate::{
-    Alphabet, Error, NumeralCipher,
-    aes::Key,
-    decimal,
+    Alphabet, Error, NumeralCipher, decimal,
     feistel::{DECRYPT, Direction, ENCRYPT, Half},
     number::{Base, Chunk},
     numerals::{check, in_place},
     reciprocal::{Modulus64, Modulus128},
 };
+use sordino_aes::Key;
 
 /// FF3 or FF3-1 for strings of one length. Made by [`Ff3Cipher::plan`].
 #[derive(Clone)]

@@ -1,8 +1,9 @@
 //! A format under a key.
 
 use super::{Format, Shape, push, slots::Slots};
-use crate::{Alphabet, Error, Ff1, NumeralCipher, aes::Key};
+use crate::{Alphabet, Error, Ff1, NumeralCipher};
 use alloc::{string::String, vec, vec::Vec};
+use sordino_aes::Key;
 use zeroize::Zeroizing;
 
 /// A [`Format`] under a key.

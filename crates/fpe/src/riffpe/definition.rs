@@ -2,8 +2,8 @@
 //! it, and it decides where labels are shorter than eight bytes or begin alike.
 
 use super::RiffpeX;
-use crate::aes::Key;
 use alloc::vec::Vec;
+use sordino_aes::Key;
 use zeroize::Zeroizing;
 
 /// Encrypts or decrypts digits in place, step by step as they are specified.

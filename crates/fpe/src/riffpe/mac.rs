@@ -1,9 +1,7 @@
 //! The CBC-MAC of Riffpe, and the tweak's state that it gives.
 
-use crate::{
-    aes::{Aes, Key, Operation},
-    ff1::mac::left,
-};
+use crate::ff1::mac::left;
+use sordino_aes::{Aes, Key, Operation};
 
 /// CBC-MAC with the padding of PKCS #7.
 struct Mac<A: Aes> {

@@ -7,8 +7,8 @@ use super::{
     message::Message,
     select::{SMALL, erase},
 };
-use crate::aes::{Aes, LANES, Operation};
 use alloc::vec::Vec;
+use sordino_aes::{Aes, LANES, Operation};
 use zeroize::Zeroizing;
 
 /// One number for each string.

@@ -6,8 +6,8 @@
 //! time and memory access are the same for all digits. More cards are counted by their first
 //! bits, and only those that share them with the answer are compared.
 
-use crate::aes::Aes;
 use alloc::vec::Vec;
+use sordino_aes::Aes;
 use zeroize::Zeroize;
 
 /// Most cards of which all pairs are compared: above, counting is quicker.

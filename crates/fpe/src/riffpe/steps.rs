@@ -7,8 +7,8 @@ use super::{
     mac::TweakState,
 };
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-use crate::aes::Key;
-use crate::aes::{Aes, LANES, Operation};
+use sordino_aes::Key;
+use sordino_aes::{Aes, LANES, Operation};
 
 impl RiffpeX {
     pub(super) fn run<const INVERSE: bool>(&self, tweak: &[u8], digits: &mut [u32]) {
@@ -142,8 +142,9 @@ impl<const INVERSE: bool> Operation for Fast<'_, INVERSE> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AesKey, AesSize, aes::Key};
+    use crate::{AesKey, AesSize};
     use proptest::prelude::*;
+    use sordino_aes::Key;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
@@ -168,7 +169,7 @@ mod tests {
             let native = RiffpeX::new(key, &bases).unwrap();
             let native = native.with_bytes_per_value(width).unwrap();
             let mut portable = native.clone();
-            portable.key = Key::portable(key);
+            portable.key = Key::portable(key.bytes());
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
             let scalar = RiffpeX { one: None, ..native.clone() };
             #[cfg(not(all(feature = "std", target_arch = "x86_64")))]

@@ -11,8 +11,8 @@ use std::arch::x86_64::{
     _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
+use sordino_aes::{Schedule, vaes};
 use sordino_cpu::Avx512Vaes;
-use sordino_lattice::sample::stream::{Schedule, schedule};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Rounds of AES-256.
@@ -34,7 +34,7 @@ pub(super) fn products(
     query: &[i32],
     products: &mut [u32],
 ) {
-    let schedule = schedule(token, key);
+    let schedule = Schedule::new(token.aes_ni(), key);
     // SAFETY: the token proves the target features.
     unsafe { run(&schedule, version, first, query, products) }
 }
@@ -50,7 +50,7 @@ struct Group {
 
 #[target_feature(enable = "avx512f,aes,vaes")]
 fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &mut [u32]) {
-    let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| repeat(&schedule[round]));
+    let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| vaes::round_key(schedule, round));
     let groups = (0..).zip(query.chunks(WIDTH * LANES));
     let groups = groups.map(|(at, query)| Group::new(version, at, query));
     let groups = Zeroizing::new(groups.collect::<Vec<_>>());

@@ -6,11 +6,9 @@
 //! found: the answer is the middle one of these two and the last label, by a maximum and a minimum.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
-use crate::{
-    aes::{Aes, Key, aesni},
-    riffpe::definition,
-};
+use crate::riffpe::definition;
 use core::arch::x86_64::*;
+use sordino_aes::{Aes, Key, aesni};
 
 /// Most cards of a digit.
 const CARDS: u32 = 48;

@@ -9,8 +9,8 @@
     reason = "loads and stores, and calls of vector instructions"
 )]
 
-use crate::aes::{Schedule, aesni};
 use core::arch::x86_64::*;
+use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
 /// Strings in step.
@@ -39,7 +39,7 @@ pub(in crate::riffpe) fn run<const INVERSE: bool>(
     assert!(digits.len() == STRINGS * bases.len() && bases.len() <= MAX_DIGITS);
     assert!(bases.iter().all(|&n| n as usize <= CARDS));
     // SAFETY: the token proves the instructions.
-    unsafe { vectors::<INVERSE>(&key.schedule, iv, bases, digits) }
+    unsafe { vectors::<INVERSE>(key.schedule(), iv, bases, digits) }
 }
 
 type Registers = [__m512i; STRINGS / 4];
@@ -178,27 +178,4 @@ fn select<const INVERSE: bool>(
     }
     *collision |= _mm512_cmpneq_epi32_mask(same, one) != 0;
     y
-}
-
-/// FIPS 197, Algorithm 1: Cipher.
-#[inline]
-#[target_feature(enable = "avx512f,vaes,aes")]
-fn encrypt(schedule: &Schedule, s: &mut Registers) {
-    let last = schedule.rounds;
-    // SAFETY: a round key is 16 bytes.
-    let key = |r: usize| unsafe { _mm_loadu_si128(schedule.keys[r].as_ptr().cast()) };
-    let first = _mm512_broadcast_i32x4(key(0));
-    for s in s.iter_mut() {
-        *s = _mm512_xor_si512(*s, first);
-    }
-    for r in 1..last {
-        let key = _mm512_broadcast_i32x4(key(r));
-        for s in s.iter_mut() {
-            *s = _mm512_aesenc_epi128(*s, key);
-        }
-    }
-    let key = _mm512_broadcast_i32x4(key(last));
-    for s in s.iter_mut() {
-        *s = _mm512_aesenclast_epi128(*s, key);
-    }
 }

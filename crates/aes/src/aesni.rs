@@ -1,7 +1,7 @@
 //! AES-NI: one round per instruction, eight blocks interleaved.
 #![expect(unsafe_code, reason = "calls of the processor's AES instructions")]
 
-use super::{Aes, LANES, Operation, Schedule};
+use crate::{Aes, LANES, Operation, Schedule};
 use core::arch::x86_64::{
     __m128i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_aeskeygenassist_si128, _mm_cvtsi64_si128,
     _mm_cvtsi128_si32, _mm_cvtsi128_si64, _mm_load_si128, _mm_loadu_si128, _mm_set_epi64x,
@@ -10,25 +10,46 @@ use core::arch::x86_64::{
 
 /// A scheduled key, and with its token the proof that the processor has AES-NI.
 #[derive(Clone)]
-pub(crate) struct Key {
-    pub(crate) schedule: Schedule,
+pub struct Key {
+    schedule: Schedule,
     token: sordino_cpu::AesNi,
 }
 
-impl Key {
-    pub(super) fn new(token: sordino_cpu::AesNi, key: &[u8]) -> Self {
+impl Schedule {
+    /// Expands a key.
+    ///
+    /// # Panics
+    /// If there are not 16, 24 or 32 bytes.
+    #[must_use]
+    pub fn new(_: sordino_cpu::AesNi, key: &[u8]) -> Self {
         #[target_feature(enable = "aes,avx2,sse4.1")]
         #[expect(clippy::cast_sign_loss, clippy::cast_possible_wrap, reason = "bits")]
-        fn sub_word(x: u32) -> u32 {
-            _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(_mm_set1_epi32(x as i32))) as u32
+        fn expand(key: &[u8]) -> Schedule {
+            Schedule::expand(key, |x| {
+                let word = _mm_set1_epi32(x as i32);
+                _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(word)) as u32
+            })
         }
-        // SAFETY: `token` proves the instructions.
-        let schedule = Schedule::expand(key, |x| unsafe { sub_word(x) });
+        // SAFETY: the token proves the instructions.
+        unsafe { expand(key) }
+    }
+}
+
+impl Key {
+    pub(crate) fn new(token: sordino_cpu::AesNi, key: &[u8]) -> Self {
+        let schedule = Schedule::new(token, key);
         Self { schedule, token }
     }
 
+    /// The round keys.
     #[inline]
-    pub(super) fn run<O: Operation>(&self, operation: O) -> O::Output {
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    #[inline]
+    pub(crate) fn run<O: Operation>(&self, operation: O) -> O::Output {
         #[target_feature(enable = "aes,avx2,sse4.1")]
         fn run<O: Operation>(key: &Key, operation: O) -> O::Output {
             operation.run(key)
@@ -43,7 +64,7 @@ impl Key {
 #[inline(always)]
 fn round_key(schedule: &Schedule, r: usize) -> __m128i {
     // SAFETY: a round key is 16 bytes, and the schedule is aligned to 16.
-    unsafe { _mm_load_si128(schedule.keys[r].as_ptr().cast()) }
+    unsafe { _mm_load_si128(schedule.round_key(r).as_ptr().cast()) }
 }
 
 /// The bytes of a register in the opposite order.
@@ -96,7 +117,6 @@ impl Aes for &Key {
         // SAFETY: a baseline instruction.
         self.xor(x, reverse(unsafe { _mm_cvtsi64_si128(low as i64) }))
     }
-    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn store_le(self, x: __m128i) -> u128 {
         // SAFETY: baseline instructions.
@@ -105,7 +125,6 @@ impl Aes for &Key {
             (u128::from(high) << 64) | u128::from(_mm_cvtsi128_si64(x) as u64)
         }
     }
-    #[cfg(any(test, feature = "legacy-ff3"))]
     #[inline(always)]
     fn xor_first_le(self, x: __m128i, first: u64) -> __m128i {
         // SAFETY: a baseline instruction.
@@ -128,7 +147,7 @@ impl Aes for &Key {
     #[inline(always)]
     fn next_whitened(self, x: __m128i) -> __m128i {
         // SAFETY: the link is 16 bytes.
-        let link = unsafe { _mm_loadu_si128(self.schedule.link.as_ptr().cast()) };
+        let link = unsafe { _mm_loadu_si128(self.schedule.link().as_ptr().cast()) };
         let [x] = rounds_to(&self.schedule, [x], link);
         x
     }
@@ -145,7 +164,7 @@ impl Aes for &Key {
 /// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step to which the first round key is added.
 #[inline(always)]
 fn rounds<const N: usize>(schedule: &Schedule, x: [__m128i; N]) -> [__m128i; N] {
-    rounds_to(schedule, x, round_key(schedule, schedule.rounds))
+    rounds_to(schedule, x, round_key(schedule, schedule.rounds()))
 }
 
 /// [`rounds`] with another key for the last round.
@@ -158,11 +177,11 @@ fn rounds_to<const N: usize>(
     for r in 1..10 {
         step(schedule, r, &mut x);
     }
-    if schedule.rounds > 10 {
+    if schedule.rounds() > 10 {
         step(schedule, 10, &mut x);
         step(schedule, 11, &mut x);
     }
-    if schedule.rounds > 12 {
+    if schedule.rounds() > 12 {
         step(schedule, 12, &mut x);
         step(schedule, 13, &mut x);
     }
@@ -179,5 +198,11 @@ fn step<const N: usize>(schedule: &Schedule, r: usize, x: &mut [__m128i; N]) {
     for block in x {
         // SAFETY: only a `Key`, which holds the token, reaches this.
         *block = unsafe { _mm_aesenc_si128(*block, key) };
+    }
+}
+
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key")
     }
 }

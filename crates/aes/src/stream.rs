@@ -3,11 +3,8 @@
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
-#[cfg(target_arch = "x86_64")]
-mod vaes;
-
-#[cfg(target_arch = "x86_64")]
-pub use vaes::{Schedule, schedule};
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+use crate::vaes;
 
 /// Blocks that are encrypted in one call: 64 at a time cost a third more than 256, whole rings of 1024 a
 /// tenth less (Zen 4, VAES).
@@ -29,7 +26,7 @@ pub struct Stream {
 }
 
 #[cfg_attr(
-    target_arch = "x86_64",
+    all(feature = "std", target_arch = "x86_64"),
     expect(
         clippy::large_enum_variant,
         reason = "a box would be an allocation for every stream"
@@ -38,8 +35,8 @@ pub struct Stream {
 enum Cipher {
     /// The crate `aes`, on whatever it finds.
     Aes(Aes256),
-    #[cfg(target_arch = "x86_64")]
-    Vaes(vaes::Keys),
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    Vaes(vaes::Counter),
 }
 
 /// A chunk on a cache line, so that no vector load straddles two.
@@ -48,9 +45,9 @@ struct Blocks([u8; CHUNK]);
 
 impl Cipher {
     fn new(seed: &[u8; 32]) -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
-            return Self::Vaes(vaes::Keys::new(token, seed));
+            return Self::Vaes(vaes::Counter::new(token, seed));
         }
         Self::Aes(Aes256::new(&Array(*seed)))
     }
@@ -80,7 +77,7 @@ impl Stream {
         let counter = self.counter;
         self.counter += count as u64;
         match &self.cipher {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
             Cipher::Vaes(keys) => {
                 let (groups, _) = self.blocks.0.as_chunks_mut();
                 let groups = &mut groups[..(16 * count).div_ceil(vaes::GROUP)];
@@ -107,8 +104,8 @@ impl Drop for Stream {
     }
 }
 
-impl std::fmt::Debug for Stream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Stream").finish_non_exhaustive()
     }
 }
@@ -119,7 +116,7 @@ mod tests {
 
     #[test]
     fn is_counter_mode() {
-        let seed = std::array::from_fn(|i| u8::try_from(3 * i).expect("below 96"));
+        let seed = core::array::from_fn(|i| u8::try_from(3 * i).expect("below 96"));
         let mut stream = Stream::new(&seed, 3);
         let cipher = Aes256::new(&Array(seed));
         let mut blocks = 0;

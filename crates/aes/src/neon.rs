@@ -1,7 +1,7 @@
 //! ARMv8 AES: one round in two instructions, eight blocks interleaved.
 #![expect(unsafe_code, reason = "calls of the processor's AES instructions")]
 
-use super::{Aes, LANES, Operation, Schedule};
+use crate::{Aes, LANES, Operation, Schedule};
 use core::arch::aarch64::{
     uint8x16_t, vaeseq_u8, vaesmcq_u8, vdupq_n_u8, veorq_u8, vgetq_lane_u32, vgetq_lane_u64,
     vld1q_u8, vreinterpretq_u8_u32, vreinterpretq_u8_u64, vreinterpretq_u32_u8,
@@ -10,27 +10,47 @@ use core::arch::aarch64::{
 
 /// A scheduled key, and with its token the proof that the processor has the AES instructions.
 #[derive(Clone)]
-pub(crate) struct Key {
+pub struct Key {
     schedule: Schedule,
     token: sordino_cpu::NeonAes,
 }
 
-impl Key {
-    pub(super) fn new(token: sordino_cpu::NeonAes, key: &[u8]) -> Self {
-        // With the word in all four columns, ShiftRows moves nothing.
+impl Schedule {
+    /// Expands a key.
+    ///
+    /// # Panics
+    /// If there are not 16, 24 or 32 bytes.
+    #[must_use]
+    pub fn new(_: sordino_cpu::NeonAes, key: &[u8]) -> Self {
         #[target_feature(enable = "neon,aes")]
-        fn sub_word(x: u32) -> u32 {
+        fn expand(key: &[u8]) -> Schedule {
             use core::arch::aarch64::vdupq_n_u32;
-            let state = vreinterpretq_u8_u32(vdupq_n_u32(x));
-            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vaeseq_u8(state, vdupq_n_u8(0))))
+            // With the word in all four columns, ShiftRows moves nothing.
+            Schedule::expand(key, |x| {
+                let state = vreinterpretq_u8_u32(vdupq_n_u32(x));
+                vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vaeseq_u8(state, vdupq_n_u8(0))))
+            })
         }
-        // SAFETY: `token` proves the instructions.
-        let schedule = Schedule::expand(key, |x| unsafe { sub_word(x) });
+        // SAFETY: the token proves the instructions.
+        unsafe { expand(key) }
+    }
+}
+
+impl Key {
+    pub(crate) fn new(token: sordino_cpu::NeonAes, key: &[u8]) -> Self {
+        let schedule = Schedule::new(token, key);
         Self { schedule, token }
     }
 
+    /// The round keys.
     #[inline]
-    pub(super) fn run<O: Operation>(&self, operation: O) -> O::Output {
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    #[inline]
+    pub(crate) fn run<O: Operation>(&self, operation: O) -> O::Output {
         #[target_feature(enable = "neon,aes")]
         fn run<O: Operation>(key: &Key, operation: O) -> O::Output {
             operation.run(key)
@@ -98,7 +118,7 @@ impl Aes for &Key {
 #[inline(always)]
 fn round_key(schedule: &Schedule, r: usize) -> uint8x16_t {
     // SAFETY: a round key is 16 bytes.
-    unsafe { vld1q_u8(schedule.keys[r].as_ptr()) }
+    unsafe { vld1q_u8(schedule.round_key(r).as_ptr().cast()) }
 }
 
 /// FIPS 197, Algorithm 1: Cipher, on `N` blocks in step. `vaese` adds the round key first, so
@@ -106,16 +126,22 @@ fn round_key(schedule: &Schedule, r: usize) -> uint8x16_t {
 #[inline]
 #[target_feature(enable = "neon,aes")]
 fn rounds<const N: usize>(schedule: &Schedule, mut x: [uint8x16_t; N]) -> [uint8x16_t; N] {
-    for r in 0..schedule.rounds - 1 {
+    for r in 0..schedule.rounds() - 1 {
         let key = round_key(schedule, r);
         for block in &mut x {
             *block = vaesmcq_u8(vaeseq_u8(*block, key));
         }
     }
-    let last = round_key(schedule, schedule.rounds - 1);
-    let white = round_key(schedule, schedule.rounds);
+    let last = round_key(schedule, schedule.rounds() - 1);
+    let white = round_key(schedule, schedule.rounds());
     for block in &mut x {
         *block = veorq_u8(vaeseq_u8(*block, last), white);
     }
     x
+}
+
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key")
+    }
 }
