@@ -211,7 +211,13 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
 /// The last source of an error: the layers above it say only that there was one.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let last = sources(error).last().unwrap_or(error);
-    printable(&last.to_string())
+    let text = last.to_string();
+    if text.contains("CaUsedAsEndEntity") {
+        return "the server's certificate is that of an authority, not of a server: a self-signed one is to \
+                have the basic constraint CA:FALSE"
+            .to_owned();
+    }
+    printable(&text)
 }
 
 #[cfg(test)]

@@ -91,6 +91,23 @@ fn the_wrong_scheme_is_named() {
     assert!(text.contains("http://") || text.contains("reset"), "{text}");
 }
 
+/// The kind that `openssl req -x509` makes if it is not told otherwise.
+#[test]
+fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = Certificate {
+        pem: params.self_signed(&key).unwrap().pem(),
+        key: key.serialize_pem(),
+    };
+    let locked = locked_door(server(2, &set()), &certificate);
+    let https = Endpoint::new(format!("https://{}", locked.address()));
+    let error = why(https.roots(certificate.pem.as_bytes()).name("localhost"));
+    assert!(!error.is_passing(), "{error:?}");
+    assert!(error.to_string().contains("CA:FALSE"), "{error}");
+}
+
 #[test]
 fn a_client_that_is_not_let_in_is_told_so() {
     let set = set();
