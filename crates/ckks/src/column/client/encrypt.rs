@@ -25,7 +25,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set, [`Error::Length`] if the query has another dimension,
-    /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`].
+    /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`](crate::column::Params::norm_bound).
     ///
     /// # Security
     /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together
