@@ -1,17 +1,13 @@
 //! `sordino keys`: the owner's, the readers' and the clients' key files.
 
-mod file;
-mod kind;
-
-pub use file::KeyFile;
-pub use kind::Kind;
+pub use sordino_net::{KeyFile, KeyKind};
 
 use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
-use sordino_search::OwnerPublicKey;
-use sordino_search::{OwnerKeys, ReaderKeys};
+use sordino_net::{ClientKey, ClientPublicKey};
+use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -103,30 +99,28 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     match args.command {
         Command::New(new) => {
             let (path, file) = new.make()?;
-            file.write(&path)?;
+            file.write(&path).map_err(at(&path))?;
             show(&path, &file, output)
         }
-        Command::Show { file } => show(&file, &KeyFile::read(&file)?, output),
+        Command::Show { file } => show(&file, &read(&file)?, output),
     }
 }
 
 impl New {
     fn make(self) -> Result<(PathBuf, KeyFile), Error> {
         Ok(match self {
-            Self::Owner { output } => (output, KeyFile::new(Kind::Owner, &*random()?)),
-            Self::Reader { output, from } => {
-                let reader = owner(&from)?.reader();
-                (output, KeyFile::reader(&reader))
+            Self::Owner { output } => {
+                let keys = OwnerKeys::from_master(*random()?);
+                (output, KeyFile::of_owner(&keys))
             }
-            Self::Public { output, from } => {
-                let public = public(&from)?.to_bytes();
-                (output, KeyFile::new(Kind::Public, &public))
+            Self::Reader { output, from } => (output, KeyFile::of_reader(&owner(&from)?.reader())),
+            Self::Public { output, from } => (output, KeyFile::of_public(&public(&from)?)),
+            Self::Client { output } => {
+                let key = ClientKey::from_seed(&*random()?);
+                (output, KeyFile::of_client(&key))
             }
-            Self::Client { output } => (output, KeyFile::new(Kind::Client, &*random()?)),
             Self::ClientPublic { output, from } => {
-                let client = client(&from)?;
-                let public = client.public().to_bytes();
-                (output, KeyFile::new(Kind::ClientPublic, public))
+                (output, KeyFile::of_client_public(&client_public(&from)?))
             }
         })
     }
@@ -134,9 +128,10 @@ impl New {
 
 fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     let digest = match file.kind() {
-        Kind::Owner | Kind::Reader | Kind::Public => blake3::hash(&file.public(path)?.to_bytes()),
-        Kind::Client => blake3::hash(file.client(path)?.public().to_bytes()),
-        Kind::ClientPublic => blake3::hash(file.client_public(path)?.to_bytes()),
+        KeyKind::Client | KeyKind::ClientPublic => {
+            blake3::hash(file.client_public().map_err(at(path))?.to_bytes())
+        }
+        _ => blake3::hash(&file.public().map_err(at(path))?.to_bytes()),
     };
     let shown = Shown {
         file: path.to_owned(),
@@ -154,12 +149,41 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     })
 }
 
+/// A key file's content, with a warning on standard error if others can read a secret.
+///
+/// # Errors
+/// If it cannot be read, or is no key file.
+pub fn read(path: &Path) -> Result<KeyFile, Error> {
+    let file = KeyFile::read(path).map_err(at(path))?;
+    if file.is_exposed() {
+        let path = path.display();
+        eprintln!("sordino: warning: others can read the secret in {path}: chmod 600 {path}");
+    }
+    Ok(file)
+}
+
+/// An error of a key file as this program says it.
+fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
+    use sordino_net::Error as Net;
+    |error| match error {
+        Net::File { path, source } => Error::File { path, source },
+        Net::KeyFile { path, why } => Error::KeyFile { path, why },
+        Net::KeyExists { path } => Error::KeyExists { path },
+        Net::KeyKind { found, expected } => Error::KeyKind {
+            path: path.to_owned(),
+            found,
+            expected,
+        },
+        error => error.into(),
+    }
+}
+
 /// The owner's keys of a file.
 ///
 /// # Errors
 /// If it cannot be read or is another kind.
 pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
-    KeyFile::read(path)?.owner(path)
+    read(path)?.owner().map_err(at(path))
 }
 
 /// The readers' keys of a file: a reader's or the owner's.
@@ -167,7 +191,7 @@ pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
 /// # Errors
 /// If it cannot be read or is another kind.
 pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
-    KeyFile::read(path)?.reader_keys(path)
+    read(path)?.reader().map_err(at(path))
 }
 
 /// The owner's public key of a file: that key's, a reader's or the owner's.
@@ -175,23 +199,23 @@ pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
 /// # Errors
 /// If it cannot be read or is another kind.
 pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
-    KeyFile::read(path)?.public(path)
+    read(path)?.public().map_err(at(path))
 }
 
 /// The client key of a file.
 ///
 /// # Errors
 /// If it cannot be read or is another kind.
-pub fn client(path: &Path) -> Result<sordino_net::ClientKey, Error> {
-    KeyFile::read(path)?.client(path)
+pub fn client(path: &Path) -> Result<ClientKey, Error> {
+    read(path)?.client().map_err(at(path))
 }
 
 /// The client's public key of a file: that key's or the client's.
 ///
 /// # Errors
 /// If it cannot be read or is another kind.
-pub fn client_public(path: &Path) -> Result<sordino_net::ClientPublicKey, Error> {
-    KeyFile::read(path)?.client_public(path)
+pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
+    read(path)?.client_public().map_err(at(path))
 }
 
 fn random() -> Result<Zeroizing<[u8; 32]>, Error> {

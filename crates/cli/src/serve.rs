@@ -175,7 +175,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
 /// The owner's public key. A secret that was given in its place is refused: it must not be where the
 /// server is.
 fn owner(path: &Path) -> Result<OwnerPublicKey, Error> {
-    let file = keys::KeyFile::read(path)?;
+    let file = keys::read(path)?;
     if file.kind().is_secret() {
         return Err(Error::KeyKind {
             path: path.to_owned(),

@@ -84,8 +84,8 @@ impl Endpoint {
 
     /// Signs every request with this key.
     #[must_use]
-    pub fn key(mut self, key: ClientKey) -> Self {
-        self.key = Some(Arc::new(key));
+    pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {
+        self.key = Some(key.into());
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Refusal;
@@ -34,6 +35,39 @@ pub enum Error {
     /// A certificate or its key cannot be used.
     #[error("certificate or key: {0}")]
     Certificate(String),
+    /// A file of a key could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// A key was to be written where there is a file.
+    #[error(
+        "{}: it exists already, and keys are not written over: choose another name, or move it away",
+        path.display()
+    )]
+    KeyExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not a key file.
+    #[error("{}: {why}", path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        why: &'static str,
+    },
+    /// A key file holds another kind of key.
+    #[error("{found}; expected {expected}")]
+    KeyKind {
+        /// Its content.
+        found: &'static str,
+        /// The kind that was needed.
+        expected: &'static str,
+    },
     /// A client's key or public key does not have its length.
     #[error("a client's {what} of {found} bytes: expected {expected}")]
     KeyLength {
@@ -105,6 +139,12 @@ impl Error {
             Self::Refused(refusal) => refusal.is_passing(),
             _ => false,
         }
+    }
+
+    /// Names the file that an error of the system is about.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        |source| Self::File { path, source }
     }
 
     /// The reason why there is no connection.

@@ -32,6 +32,7 @@ mod shares;
 mod watched;
 
 // Who may ask
+mod key_file;
 mod replay;
 mod signature;
 mod verifier;
@@ -44,6 +45,7 @@ pub use endpoint::{Deadlines, Endpoint};
 pub use error::Error;
 #[cfg(feature = "tls")]
 pub use identity::Identity;
+pub use key_file::{KeyFile, KeyKind};
 pub use limits::Limits;
 pub use refusal::Refusal;
 pub use running::{Listen, Running};

@@ -37,9 +37,9 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
-    let file = keys::KeyFile::read(&args.key)?;
+    let file = keys::read(&args.key)?;
     let named = Error::index(&args.index);
-    let report = if file.kind() == keys::Kind::Owner {
+    let report = if file.kind() == keys::KeyKind::Owner {
         let verified = Store::verify_dir(&args.index, &keys::owner(&args.key)?);
         let verified = verified.map_err(&named)?;
         Report {

@@ -1,15 +1,17 @@
-//! The kinds of key files.
+//! The kinds of keys that files hold.
 
+/// Bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;
 /// Bytes of an ML-DSA-87 public key.
-const OWNER_PUBLIC_LEN: usize = 2592;
+pub(super) const OWNER_PUBLIC_LEN: usize = 2592;
 /// Bytes of an ML-DSA-65 public key.
 const CLIENT_PUBLIC_LEN: usize = 1952;
+/// Bytes of the digest at the end.
 pub(super) const CHECK_LEN: usize = 8;
 
 /// The content of a key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum KeyKind {
     /// The owner's master secret.
     Owner,
     /// A reader's content key, and the owner's public key.
@@ -22,7 +24,7 @@ pub enum Kind {
     ClientPublic,
 }
 
-impl Kind {
+impl KeyKind {
     /// All kinds.
     pub const ALL: [Self; 5] = [
         Self::Owner,

@@ -1,0 +1,292 @@
+//! The form of key files: one line of ASCII.
+//!
+//! ```text
+//! sordino-KIND-1: hex(key | first 8 bytes of a BLAKE3 digest of kind and key) \n
+//! ```
+//!
+//! The digest notices a damaged file, which otherwise would be another key. Of a secret, which is
+//! uniform, 8 bytes of its digest tell nothing that can be used.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use sordino_index::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use zeroize::Zeroizing;
+
+use crate::{ClientKey, ClientPublicKey, Error};
+
+mod kind;
+
+pub use kind::KeyKind;
+use kind::{CHECK_LEN, OWNER_PUBLIC_LEN, SECRET_LEN};
+
+/// Longer than any key file.
+const MAX_FILE: usize = 1 << 14;
+
+/// A key file's content. Erased when dropped.
+///
+/// ```
+/// use rand::{SeedableRng, rngs::StdRng};
+/// use sordino_net::KeyFile;
+/// use sordino_search::OwnerKeys;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("owner.key");
+/// let keys = OwnerKeys::generate(&mut StdRng::from_seed([1; 32])); // in earnest: from the system
+/// KeyFile::of_owner(&keys).write(&path)?;
+/// assert_eq!(KeyFile::read(&path)?.owner()?.public(), keys.public());
+/// # Ok(())
+/// # }
+/// ```
+pub struct KeyFile {
+    kind: KeyKind,
+    key: Zeroizing<Vec<u8>>,
+    exposed: bool,
+}
+
+impl KeyFile {
+    /// # Panics
+    /// If the key has another length than its kind has.
+    fn new(kind: KeyKind, key: &[u8]) -> Self {
+        assert_eq!(key.len(), kind.len(), "bytes of {}", kind.described());
+        Self {
+            kind,
+            key: Zeroizing::new(key.to_vec()),
+            exposed: false,
+        }
+    }
+
+    /// The file of an owner's keys.
+    #[must_use]
+    pub fn of_owner(keys: &OwnerKeys) -> Self {
+        Self::new(KeyKind::Owner, keys.master())
+    }
+
+    /// The file of a reader's keys.
+    #[must_use]
+    pub fn of_reader(keys: &ReaderKeys) -> Self {
+        let mut key = Zeroizing::new(Vec::with_capacity(KeyKind::Reader.len()));
+        key.extend_from_slice(keys.content());
+        key.extend(keys.owner().to_bytes());
+        Self::new(KeyKind::Reader, &key)
+    }
+
+    /// The file of an owner's public key.
+    #[must_use]
+    pub fn of_public(key: &OwnerPublicKey) -> Self {
+        Self::new(KeyKind::Public, &key.to_bytes())
+    }
+
+    /// The file of a client's key.
+    #[must_use]
+    pub fn of_client(key: &ClientKey) -> Self {
+        Self::new(KeyKind::Client, &*key.seed())
+    }
+
+    /// The file of a client's public key.
+    #[must_use]
+    pub fn of_client_public(key: &ClientPublicKey) -> Self {
+        Self::new(KeyKind::ClientPublic, key.to_bytes())
+    }
+
+    /// The kind of the key in the file.
+    #[must_use]
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// True if it was read from a file with a secret that others than its owner may read.
+    #[must_use]
+    pub fn is_exposed(&self) -> bool {
+        self.exposed
+    }
+
+    /// Reads a key file.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is no key file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::at(path))?;
+        // At once of the size of the longest, so that no copy is left behind by growing.
+        let mut text = Zeroizing::new(Vec::with_capacity(MAX_FILE));
+        (&file)
+            .take(MAX_FILE as u64)
+            .read_to_end(&mut text)
+            .map_err(Error::at(path))?;
+        let mut key = Self::parse(&text).map_err(|why| Error::KeyFile {
+            path: path.to_owned(),
+            why,
+        })?;
+        key.exposed = key.kind.is_secret() && others_may_read(&file);
+        Ok(key)
+    }
+
+    /// Reads a key file's bytes.
+    ///
+    /// # Errors
+    /// The fault in words, without anything of the bytes.
+    pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let mut kinds = KeyKind::ALL.into_iter();
+        let (kind, digits) = kinds
+            .find_map(|kind| Some((kind, text.strip_prefix(kind.prefix().as_bytes())?)))
+            .ok_or("not a key file of this version of sordino")?;
+        if digits.iter().any(u8::is_ascii_uppercase) {
+            return Err("a damaged key file: upper-case digits");
+        }
+        let mut bytes = Zeroizing::new(vec![0; kind.len() + CHECK_LEN]);
+        hex::decode_to_slice(digits, &mut bytes)
+            .map_err(|_| "a damaged key file: not the hex digits of its length")?;
+        let (key, check) = bytes.split_at(kind.len());
+        if check != kind.check(key) {
+            return Err("a damaged key file: the check at its end is wrong");
+        }
+        Ok(Self::new(kind, key))
+    }
+
+    fn text(&self) -> Zeroizing<String> {
+        let check = self.kind.check(&self.key);
+        // The final size at once, so that no copy is left behind by growing.
+        let prefix = self.kind.prefix();
+        let len = prefix.len() + 2 * (self.key.len() + CHECK_LEN) + 1;
+        let mut text = Zeroizing::new(String::with_capacity(len));
+        text.push_str(&prefix);
+        for byte in self.key.iter().chain(&check) {
+            for digit in [byte >> 4, byte & 15] {
+                text.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    /// Writes it to a file that does not exist yet; secrets with mode 0600.
+    ///
+    /// # Errors
+    /// If it exists or cannot be written; then nothing is left behind.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self.kind.is_secret() {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(0o600);
+        }
+        let mut file = options.open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::KeyExists { path: path.into() },
+            _ => Error::at(path)(error),
+        })?;
+        let written = file.write_all(self.text().as_bytes());
+        written.and_then(|()| file.sync_all()).map_err(|error| {
+            // It was made by this call, so it is no one else's.
+            let _ = std::fs::remove_file(path);
+            Error::at(path)(error)
+        })
+    }
+
+    fn wrong(&self, expected: &'static str) -> Error {
+        Error::KeyKind {
+            found: self.kind.described(),
+            expected,
+        }
+    }
+
+    fn secret(&self) -> Zeroizing<[u8; SECRET_LEN]> {
+        let mut secret = Zeroizing::new([0; SECRET_LEN]);
+        secret.copy_from_slice(&self.key[..SECRET_LEN]);
+        secret
+    }
+
+    /// The owner's keys.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn owner(&self) -> Result<OwnerKeys, Error> {
+        match self.kind {
+            KeyKind::Owner => Ok(OwnerKeys::from_master(*self.secret())),
+            _ => Err(self.wrong("the owner's key")),
+        }
+    }
+
+    /// The reader's keys: of a reader's or the owner's file.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn reader(&self) -> Result<ReaderKeys, Error> {
+        match self.kind {
+            KeyKind::Owner => Ok(self.owner()?.reader()),
+            KeyKind::Reader => Ok(ReaderKeys::from_content(*self.secret(), self.public()?)),
+            _ => Err(self.wrong("a reader's or the owner's key")),
+        }
+    }
+
+    /// The owner's public key: of its own, a reader's or the owner's file.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn public(&self) -> Result<OwnerPublicKey, Error> {
+        let bytes = match self.kind {
+            KeyKind::Owner => return Ok(self.owner()?.public()),
+            KeyKind::Reader => &self.key[SECRET_LEN..],
+            KeyKind::Public => &self.key[..],
+            _ => {
+                return Err(self.wrong("an owner's public key, or a reader's or the owner's key"));
+            }
+        };
+        OwnerPublicKey::from_bytes(bytes).map_err(|_| Error::KeyLength {
+            what: "owner's public key",
+            found: bytes.len(),
+            expected: OWNER_PUBLIC_LEN,
+        })
+    }
+
+    /// The client's key.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn client(&self) -> Result<ClientKey, Error> {
+        match self.kind {
+            KeyKind::Client => Ok(ClientKey::from_seed(&self.secret())),
+            _ => Err(self.wrong("a client's key")),
+        }
+    }
+
+    /// The client's public key: of its own or the client's file.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn client_public(&self) -> Result<ClientPublicKey, Error> {
+        match self.kind {
+            KeyKind::Client => Ok(self.client()?.public().clone()),
+            KeyKind::ClientPublic => ClientPublicKey::from_bytes(&self.key),
+            _ => Err(self.wrong("a client's public key, or its key")),
+        }
+    }
+}
+
+impl fmt::Debug for KeyFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyFile")
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(unix)]
+fn others_may_read(file: &File) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = file.metadata().map_or(0, |data| data.permissions().mode());
+    mode & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn others_may_read(_: &File) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;
