@@ -107,7 +107,7 @@ pub enum Error {
     K {
         /// The number of results wanted.
         k: usize,
-        /// The set's size.
+        /// The set's size; 1024 where it may grow.
         n: usize,
     },
     /// A build was asked for a recall that is no share.

@@ -99,6 +99,18 @@ impl Index {
         Ok(Self::new(manifest, parts))
     }
 
+    /// The newest version's manifest in an owner's directory, without the parts.
+    ///
+    /// # Errors
+    /// If the directory has no index, or its manifest is missing, changed or not signed by `owner`.
+    pub fn manifest_of_dir(
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+    ) -> Result<SignedManifest, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        folder.manifest(&folder.current()?, owner)
+    }
+
     /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
     /// byte is checked against the owner's signature. Parts are read into memory.
     ///

@@ -8,7 +8,8 @@ use sordino_vectors::metric::Metric;
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {
-    /// Results of a search, at most the number of records at first and 1024.
+    /// Results of a search, 1 to 1024; in sealed mode no more than there are records at first. While there
+    /// are fewer records, a search finds all of them.
     pub k: usize,
     /// The measure of nearness.
     pub metric: Metric,

@@ -227,6 +227,34 @@ impl Client {
             (Err(Wrong), _) | (_, Err(Wrong)) => Err(Error::Search),
         }
     }
+
+    /// The payloads of these records, without a search: `None` for one that is not there, or for all where
+    /// the index has no payloads.
+    ///
+    /// # Security
+    /// The server sees a message like a search's last for every `k` of them, begun or whole, so it learns
+    /// that payloads were fetched and about how many, not which. Where clients have downloaded all
+    /// payloads it sees nothing.
+    ///
+    /// # Errors
+    /// [`Error::Stale`], and [`Error::Search`] if what the server sent does not belong to this index.
+    pub fn payloads<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        ids: &[u32],
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let Some(client) = &self.payloads else {
+            return Ok(vec![None; ids.len()]);
+        };
+        let (k, edition) = (self.manifest.k as usize, self.manifest.edition());
+        let mut payloads = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(k) {
+            let read = client.read(rng, transport, edition, ids, k)?;
+            payloads.extend(read.map_err(|Wrong| Error::Search)?);
+        }
+        Ok(payloads)
+    }
 }
 
 /// The manifest that the server has, verified, and the bytes that came.

@@ -57,7 +57,26 @@ impl Client {
         k: usize,
     ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
         let ids: Vec<u32> = hits.iter().map(|hit| hit.id).collect();
-        let slots = self.opener.slots(&ids);
+        let read = self.read(rng, transport, edition, &ids, k)?;
+        Ok(read.and_then(|read| {
+            let found = read.into_iter().map(|payload| payload.ok_or(Wrong));
+            found.collect()
+        }))
+    }
+
+    /// The payloads of at most `k` records, `None` for one that is not there. The server sees `k` queries.
+    ///
+    /// # Errors
+    /// Those of [`fetch`](Self::fetch).
+    pub(crate) fn read<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        ids: &[u32],
+        k: usize,
+    ) -> Result<Result<Vec<Option<Vec<u8>>>, Wrong>, Error> {
+        let slots = self.opener.slots(ids);
         // A slot is asked for in the place of every one that is not needed.
         let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();
         asked.resize(k, 0);
@@ -73,8 +92,8 @@ impl Client {
         };
         Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
-                let payload = slot.and_then(|slot| self.opener.open(slot, sealed));
-                payload.ok_or(Wrong)
+                let open = |slot| self.opener.open(slot, sealed).ok_or(Wrong);
+                slot.map(open).transpose()
             });
             opened.collect()
         }))

@@ -186,6 +186,8 @@ fn payloads_follow_their_records_through_changes() {
             let found = client.search(&mut rng(4), &mut transport, query).unwrap();
             assert_eq!((found.hits[0].id, &found.payloads[0]), (id, &expected));
             assert_eq!(all[&id], expected);
+            let named = client.payloads(&mut rng(5), &mut transport, &[17, id, 901]);
+            assert_eq!(named.unwrap(), [None, Some(expected), None]);
         }
     };
     check(&store, &mut client);
@@ -196,6 +198,36 @@ fn payloads_follow_their_records_through_changes() {
     drop(store);
     let store = Store::open(dir.path(), &keys()).unwrap();
     check(&store, &mut client);
+}
+
+#[test]
+fn payloads_by_id_are_fetched_like_those_of_a_search() {
+    let base = synthetic::uniform(N, DIM, 3);
+    let dir = tempfile::tempdir().unwrap();
+    let form = Form::Masked(Packing::T4);
+    store(dir.path(), &base, K, form, LONGEST);
+    let server = serve(dir.path());
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
+    transport.take_exchanges();
+    client
+        .search(&mut rng(1), &mut transport, base.row(0))
+        .unwrap();
+    let fetch = transport.take_exchanges().pop().unwrap();
+    assert_eq!(fetch.kind, FETCH_PAYLOADS);
+    for ids in [&[7][..], &[4999, 0, 5000], &[1, 1, 1, 1]] {
+        let found = client.payloads(&mut rng(2), &mut transport, ids).unwrap();
+        for (&id, found) in ids.iter().zip(found) {
+            let expected = ((id as usize) < N).then(|| payload(id as usize, LONGEST));
+            assert_eq!(found, expected);
+        }
+        assert_eq!(
+            transport.take_exchanges(),
+            vec![fetch; ids.len().div_ceil(K)]
+        );
+    }
+    let none = client.payloads(&mut rng(3), &mut transport, &[]).unwrap();
+    assert!(none.is_empty() && transport.take_exchanges().is_empty());
 }
 
 /// Bytes of a message beside its body.

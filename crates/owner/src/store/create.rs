@@ -4,7 +4,6 @@ use std::path::Path;
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{Deleted, MAX_DIM, MAX_K, Manifest, SignedManifest};
 use sordino_index::{Disk, Error, Files};
@@ -23,7 +22,8 @@ use crate::step::Step;
 impl Store {
     /// Makes a new index in a directory, which is created if need be, of a stream of records:
     /// [`Batch`]es of any size, each [`Vectors`](sordino_vectors::Vectors) or vectors with ids. It is read once and, except in
-    /// sealed mode, never held as a whole. `progress` is told of each step of each segment.
+    /// sealed mode, never held as a whole. `progress` is told of each step of each segment; it may stop the
+    /// build by unwinding ([`std::panic::resume_unwind`]), and the directory then has no index.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
@@ -64,12 +64,14 @@ impl<D: Disk> Store<D> {
         // Only now does nobody else make one.
         folder.check_free()?;
         folder.create()?;
+        let unwound = Unwound(&folder);
         let made = First::write(rng, &folder, keys, spec, batches.into_iter(), progress);
         let First {
             manifest,
             draft,
             measured,
         } = made.inspect_err(|_| folder.discard())?;
+        drop(unwound);
         // From here on it may be the newest version, whatever fails.
         folder.keep();
         folder.switch()?;
@@ -85,6 +87,17 @@ impl<D: Disk> Store<D> {
             measured,
             _lock: lock,
         })
+    }
+}
+
+/// Removes what was written if a build is unwound.
+struct Unwound<'a, D: Disk>(&'a Folder<D>);
+
+impl<D: Disk> Drop for Unwound<'_, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.discard();
+        }
     }
 }
 
@@ -111,6 +124,11 @@ impl First {
             let n = first.vectors.len();
             return Err(Error::TooLarge { n, dim });
         }
+        // There may be more records later.
+        let n = MAX_K as usize;
+        if !(1..=n).contains(&spec.k) {
+            return Err(Error::K { k: spec.k, n });
+        }
         let rotation = random(rng);
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
         let writer = SegmentWriter::new(
@@ -121,11 +139,6 @@ impl First {
         let batches = std::iter::once(Ok(first)).chain(batches);
         let stream = Stream::new(dim, space, rotation);
         let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
-
-        let n: usize = draft.sets.iter().map(IdSet::len).sum();
-        if !(1..=n.min(MAX_K as usize)).contains(&spec.k) {
-            return Err(Error::K { k: spec.k, n });
-        }
         let frame = Manifest {
             index: [0; 16],
             version,

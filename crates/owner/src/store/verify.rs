@@ -5,7 +5,7 @@ use std::path::Path;
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::ids::IdSet;
-use sordino_index::keys::OwnerKeys;
+use sordino_index::keys::{OwnerKeys, ReaderKeys};
 use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -37,6 +37,28 @@ impl Store {
     /// The first thing that is wrong; [`Error::NoIndex`].
     pub fn verify_dir(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Verified, Error> {
         verify_on(Files, dir.as_ref(), keys)
+    }
+}
+
+impl Store {
+    /// The number of records in an index, deleted ones not counted. A reader may ask; nothing is locked.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`], and those of reading the manifest and the sealed lists of ids.
+    pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        let mut current = folder.current()?;
+        loop {
+            let manifest = folder.manifest(&current, keys.owner());
+            let read = manifest.and_then(|manifest| records::read(&folder, &manifest, keys));
+            // Files that are gone since are those of a version that is not the newest any more.
+            let now = folder.current()?;
+            if read.is_ok() || now == current {
+                let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
+                return read.map(|(sets, dead)| count(&sets) - count(&dead));
+            }
+            current = now;
+        }
     }
 }
 

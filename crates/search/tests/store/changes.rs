@@ -1,12 +1,13 @@
 //! The results of searches after changes.
 
-use sordino_search::manifest::MAX_SEGMENTS;
+use sordino_search::manifest::{MAX_SEGMENTS, Packing};
 use sordino_search::{
-    Error, Form, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic, vectors,
+    Batch, Error, Form, InProcess, Index, Metric, Routing, Server, Spec, Store, Vectors, synthetic,
+    vectors,
 };
 
 use crate::bed::bed;
-use crate::owner::{DIM, N, connect, forms, keys, rng, spec};
+use crate::owner::{DIM, K, N, connect, forms, keys, rng, sealed, spec};
 
 #[test]
 fn searches_follow_every_change_in_every_mode() {
@@ -174,4 +175,68 @@ fn a_directory_survives_as_one_file() {
         let (client, _) = connect(&server);
         bed.recall(&server, &client);
     }
+}
+
+#[test]
+fn an_index_may_begin_with_fewer_records_than_results() {
+    let vectors = synthetic::uniform(40, DIM, 1);
+    let row = |id: usize| Vectors::new(DIM, vectors.row(id).to_vec()).unwrap();
+    for form in [
+        Form::Masked(Packing::T8),
+        Form::Open(Packing::T4),
+        Form::Local,
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let batch = Batch::from(row(0)).with_payloads(vec![vec![7; 3]]).unwrap();
+        let made = Store::create(
+            dir.path(),
+            &mut rng(1),
+            &keys(),
+            &spec(form),
+            [Ok(batch)],
+            &mut |_| (),
+        );
+        let mut store = made.unwrap();
+        let found = |count: usize, query: &[f32]| {
+            assert_eq!(
+                Store::count_dir(dir.path(), &keys().reader()).unwrap(),
+                count
+            );
+            let server =
+                Server::new(Index::open_dir(dir.path(), &keys().public()).unwrap()).unwrap();
+            let mut transport = InProcess::new(&server);
+            let (client, _) = connect(&server);
+            client
+                .search(&mut rng(2), &mut transport, query)
+                .unwrap()
+                .hits
+        };
+        assert_eq!(found(1, vectors.row(0)).len(), 1);
+        for id in 1..40 {
+            store
+                .upsert(&mut rng(id.into()), &[id], &row(id as usize))
+                .unwrap();
+        }
+        let hits = found(40, vectors.row(17));
+        assert_eq!((hits.len(), hits[0].id), (K, 17));
+        store.verify().unwrap();
+        let manifest = Index::manifest_of_dir(dir.path(), &keys().public()).unwrap();
+        assert_eq!(&manifest, store.manifest());
+    }
+    let refused = |form, k, most| {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = Spec { k, ..spec(form) };
+        let batches = [Ok(vectors.clone().into())];
+        let made = Store::create(
+            dir.path(),
+            &mut rng(1),
+            &keys(),
+            &spec,
+            batches,
+            &mut |_| (),
+        );
+        matches!(made, Err(Error::K { n, .. }) if n == most)
+    };
+    assert!(refused(Form::Local, 0, 1024) && refused(Form::Local, 1025, 1024));
+    assert!(refused(sealed(Routing::Downloaded), 41, 40));
 }

@@ -89,12 +89,9 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
 fn streams_that_cannot_be_stored_leave_no_index() {
     type Case = (Vec<Result<Batch, Error>>, fn(&Error) -> bool);
     let vectors = || synthetic::uniform(20, DIM, 1);
-    let cases: [Case; 6] = [
+    let cases: [Case; 5] = [
         (vec![], |e| {
             matches!(e, Error::Vectors(vectors::Error::NoVectors))
-        }),
-        (vec![Ok(synthetic::uniform(5, DIM, 1).into())], |e| {
-            matches!(e, Error::K { k: 10, n: 5 })
         }),
         (
             vec![
@@ -140,4 +137,45 @@ fn streams_that_cannot_be_stored_leave_no_index() {
         let store = make(vec![Ok(vectors().into())]).unwrap();
         store.verify().unwrap();
     }
+}
+
+#[test]
+fn a_build_that_is_unwound_leaves_no_index_and_no_parts() {
+    let vectors = synthetic::uniform(400, DIM, 1);
+    let dir = tempfile::tempdir().unwrap();
+    let steps = |stop_at: usize| {
+        let mut step = 0;
+        let mut progress = |_| {
+            step += 1;
+            if step == stop_at {
+                std::panic::resume_unwind(Box::new("stopped"));
+            }
+        };
+        let spec = spec(Form::Masked(Packing::T4));
+        let batches = [Ok(vectors.clone().into())];
+        let make = || {
+            let made = Store::create(
+                dir.path(),
+                &mut rng(1),
+                &keys(),
+                &spec,
+                batches,
+                &mut progress,
+            );
+            made.map(drop)
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).map_err(drop)
+    };
+    let mut stopped = 0;
+    while steps(stopped + 1).is_err() {
+        stopped += 1;
+        assert!(matches!(
+            Index::open_dir(dir.path(), &keys().public()),
+            Err(Error::NoIndex { .. })
+        ));
+        let parts = std::fs::read_dir(dir.path().join("parts")).unwrap();
+        assert_eq!(parts.count(), 0, "after step {stopped}");
+    }
+    assert!(stopped >= 2, "{stopped} steps");
+    Store::open(dir.path(), &keys()).unwrap().verify().unwrap();
 }
