@@ -7,7 +7,8 @@
 #                              level and under Arm emulation, each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu,
-# aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run installs them).
+# aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run
+# installs them), and Python 3.10 or later with venv and a package index.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,6 +65,9 @@ cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
 step "tests"
 cargo test --workspace
 
+step "Python"
+scripts/python.sh
+
 [ "$extent" = quick ] && exit 0
 
 step "tests at lower processor levels"
@@ -91,7 +95,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "packages"
-cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude sordino-memcheck --no-verify --allow-dirty --quiet
+cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
 
 step "examples"
 # The tests' build has made them all. `cargo run` would build what they need once more, with the features
@@ -134,6 +138,9 @@ else
     arm "${kernels[@]}" --lib --tests
     arm -p sordino-search --test end_to_end
 fi
+
+step "Arm: the Python extension builds"
+cargo check -p sordino-python --target aarch64-unknown-linux-gnu --quiet
 
 step "Apple Silicon: it builds"
 # A check links nothing, so the C of BLAKE3 and of TLS, which needs Apple's headers, is replaced by empty

@@ -14,6 +14,9 @@ use crate::download::Download;
 use crate::stages::Wrong;
 use crate::transport::Transport;
 
+/// The payload of each record asked for, if it is there.
+type Named = Vec<Option<Vec<u8>>>;
+
 /// The payloads of one version, or the way to them.
 pub(crate) struct Client {
     opener: Opener,
@@ -75,7 +78,7 @@ impl Client {
         edition: Edition,
         ids: &[u32],
         k: usize,
-    ) -> Result<Result<Vec<Option<Vec<u8>>>, Wrong>, Error> {
+    ) -> Result<Result<Named, Wrong>, Error> {
         let slots = self.opener.slots(ids);
         // A slot is asked for in the place of every one that is not needed.
         let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();

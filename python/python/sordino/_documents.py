@@ -1,0 +1,222 @@
+"""Documents with text ids over an index, for the frameworks.
+
+A record's number is made of the document's id by a hash, so a reader finds a document by its id without a
+table: one of three numbers, whose payload names the id. An index cannot be empty, so record 0 is always
+there, with an empty payload, and is left out of results.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ._client import Client
+from ._errors import Error, IdsError, KeyKindError
+from ._index import Index, build
+from ._index import open as open_index
+from ._sordino import OwnerKey
+from .blake3 import hash_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from ._sordino import ClientKey, ReaderKey
+
+# Record 0, of no document.
+_NONE = 0
+_PLACES = 3
+
+
+class Documents:
+    """Documents by id: JSON objects in payloads, found by vectors.
+
+    With an owner's key `place` is a directory, which need not be there yet; with a reader's it may be a
+    server's address too, and nothing can be changed.
+    """
+
+    def __init__(
+        self,
+        place: Index | str | os.PathLike[str],
+        key: OwnerKey | ReaderKey,
+        *,
+        most: int,
+        mode: str,
+        client_key: ClientKey | None,
+        roots: bytes | str | os.PathLike[str] | None,
+    ) -> None:
+        self._key = key
+        self._place = place.path if isinstance(place, Index) else place
+        self._remote = isinstance(place, str) and "://" in place
+        self._how = {"client_key": client_key, "roots": roots} if self._remote else {}
+        self._most = most
+        self._mode = mode
+        self._lock = threading.RLock()
+        self._client: Client | None = None
+        # The owner's table of documents: ids, and the version of the index that it is of.
+        self._numbers: dict[str, int] = {}
+        self._version = 0
+
+    def client(self) -> Client | None:
+        """A client of the index, or None as long as there is none."""
+        with self._lock:
+            if self._client is None:
+                if not self._remote and not os.path.exists(os.path.join(self._place, "CURRENT")):
+                    return None
+                self._client = Client(self._place, key=self._key, **self._how)
+            return self._client
+
+    def refresh(self) -> bool:
+        """Follows the index to its newest version."""
+        client = self.client()
+        return client is not None and client.refresh()
+
+    def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
+        """Adds documents, or replaces those whose ids are there. Of one id given twice the last counts."""
+        import numpy as np
+
+        last = {id: at for at, id in enumerate(ids)}
+        if not last:
+            return
+        rows = np.asarray(vectors, dtype=np.float32)[list(last.values())]
+        payloads = [_pack(id, documents[at]) for id, at in last.items()]
+        with self._lock:
+            index = self._index(rows.shape[1])
+            self._look(index)
+            numbers = self._numbered(last)
+            self._version = index.add(rows, list(numbers.values()), payloads)
+            self._numbers.update(numbers)
+            self._roomy(index)
+            self.refresh()
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Deletes documents; ids that are not there are passed over. The number that were."""
+        with self._lock:
+            index = self._opened()
+            if index is None:
+                return 0
+            self._look(index)
+            known = {id: self._numbers[id] for id in ids if id in self._numbers}
+            if known:
+                self._version = index.delete(list(known.values()))
+                for id in known:
+                    del self._numbers[id]
+                self.refresh()
+            return len(known)
+
+    def matching(self, matches: Callable[[Any], bool]) -> list[tuple[str, Any]]:
+        """All documents that match, with their ids, read by the owner."""
+        with self._lock:
+            index = self._opened()
+            payloads = None if index is None else index.payloads()
+        found = [_unpack(payload) for payload in (payloads or {}).values() if payload]
+        return [(id, document) for id, document in found if matches(document)]
+
+    def get(self, ids: Sequence[str]) -> list[tuple[str, Any]]:
+        """The documents with these ids that are there, in the order of ids, by a private fetch."""
+        client = self.client()
+        if client is None or not ids:
+            return []
+        places = [place for id in ids for place in _places(id)]
+        payloads = client.payloads(places)
+        found: dict[str, Any] = {}
+        for payload in payloads:
+            if payload:
+                id, document = _unpack(payload)
+                found[id] = document
+        return [(id, found[id]) for id in ids if id in found]
+
+    def search(self, vector: ArrayLike, k: int) -> list[tuple[str, Any, float]]:
+        """The nearest documents with their ids and scores, at most `k` and at most `most`."""
+        client = self.client()
+        if client is None:
+            return []
+        result = client.search(vector, client.stats()["k"])
+        (scores,), (payloads,) = result.scores, result.payloads or [[]]
+        found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
+        return found[:k]
+
+    def close(self) -> None:
+        """Lets go of the index or the connection."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _opened(self) -> Index | None:
+        """The owner's index, or None as long as there is none."""
+        if self._remote or not isinstance(self._key, OwnerKey):
+            raise KeyKindError("a change needs the owner's key and the index's directory")
+        if not os.path.exists(os.path.join(self._place, "CURRENT")):
+            return None
+        return open_index(self._place, key=self._key)
+
+    def _index(self, dim: int) -> Index:
+        """The owner's index, made if there is none yet."""
+        import numpy as np
+
+        index = self._opened()
+        if index is not None:
+            return index
+        none = np.random.default_rng().standard_normal((1, dim), dtype=np.float32)
+        # One more result than is wanted, in case record 0 is among them.
+        return build(
+            self._place,
+            none,
+            key=self._key,
+            ids=[_NONE],
+            payloads=[b""],
+            k=self._most + 1,
+            mode=self._mode,
+        )
+
+    def _look(self, index: Index) -> None:
+        """Reads the table of documents if the index has another version than it is of."""
+        version = index.info()["version"]
+        if version != self._version:
+            payloads = index.payloads() or {}
+            self._numbers = {_unpack(payload)[0]: number for number, payload in payloads.items() if payload}
+            self._version = version
+
+    def _numbered(self, ids: Iterable[str]) -> dict[str, int]:
+        """A number for each id: that which it has, or a free one of its own."""
+        taken = set(self._numbers.values())
+        numbers = {}
+        for id in ids:
+            number = self._numbers.get(id)
+            if number is None:
+                free = [place for place in _places(id) if place not in taken]
+                if not free:
+                    raise IdsError(f"no record number is free for document {id!r}: give it another id")
+                number = free[0]
+            taken.add(number)
+            numbers[id] = number
+        return numbers
+
+    def _roomy(self, index: Index) -> None:
+        """Compacts an index that is about to have as many segments as it may."""
+        if index.info()["segments"] >= 48:
+            self._version = index.compact()
+
+
+def _places(id: str) -> list[int]:
+    """The numbers that a document of this id may have."""
+    (digest,) = hash_each([id.encode()], context="sordino 2026 document ids")
+    places = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
+    return [place if place != _NONE else 1 for place in places]
+
+
+def _pack(id: str, document: Any) -> bytes:
+    try:
+        return json.dumps([id, document], separators=(",", ":"), ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        raise Error(f"document {id!r} cannot be stored as JSON: {error}") from None
+
+
+def _unpack(payload: bytes) -> tuple[str, Any]:
+    id, document = json.loads(payload)
+    return id, document

@@ -1,0 +1,217 @@
+"""Indexes in directories: made, opened and changed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _arrays, _records, _sordino
+from ._errors import InputError, KeyKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from ._sordino import OwnerKey, PublicKey, ReaderKey
+
+    Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike]
+    Payloads = Iterable[bytes | str]
+
+Mode = Literal["masked", "open", "sealed", "local"]
+Metric = Literal["cosine", "inner-product", "euclidean"]
+
+
+class Index:
+    """An index in a directory, and the key that it is used with.
+
+    Made by `sordino.build` and `sordino.open`. It holds no file open and no lock: each call looks at the
+    directory anew. A change is a new version, signed and complete before it takes the place of the old; a
+    process that is killed leaves the old or the new. Changes need the owner's key.
+    """
+
+    def __init__(self, native: _sordino.Index) -> None:
+        self._native = native
+        #: Recall on held-out vectors that sealed mode measured, if it was built here.
+        self.expected_recall: float | None = None
+
+    @property
+    def path(self) -> str:
+        """The directory."""
+        return os.fspath(self._native.path)
+
+    def add(self, vectors: Vectors, ids: ArrayLike | None = None, payloads: Payloads | None = None) -> int:
+        """Adds records, or replaces those whose ids are there. Returns the new version.
+
+        vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
+        ids: n integers from 0 to 2**32 - 1. Without them records are numbered on from the highest id, so
+        the same vectors added twice are there twice.
+        payloads: n times bytes or str, also to an index that had none: then the others' are empty.
+
+        Each call makes a segment, of which an index may have 64: add many at a time, or `compact`.
+
+        Raises `DimensionError`, `NotFiniteError`, `ZeroVectorError`, `NormError`, `IdsError`,
+        `PayloadError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
+        """
+        rows, own, carried = _records.whole(vectors, ids, payloads)
+        return self._native.add(rows, own, carried)
+
+    def delete(self, ids: ArrayLike) -> int:
+        """Deletes records by id, all of them or none. Returns the new version.
+
+        What they held stays stored, masked or sealed, until `compact`; no search finds it.
+
+        Raises `UnknownIdError` for an id that is not there, `NothingLeftError` if none would be left,
+        `IdsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
+        """
+        import numpy as np
+
+        return self._native.delete(_arrays.ids(np.atleast_1d(ids)))
+
+    def compact(self) -> int:
+        """Writes the records anew in as few segments as they fit, under new keys. Returns the version.
+
+        What was deleted or replaced is gone then. Raises `LockedError`, `KeyKindError`, `FileError`.
+        """
+        return self._native.compact()
+
+    def payloads(self) -> dict[int, bytes] | None:
+        """All payloads by record id, read with the owner's key; None where the index has none."""
+        return self._native.payloads()
+
+    def verify(self) -> dict[str, Any]:
+        """Checks every byte, as far as the key allows; raises what is wrong, an `IntegrityError`.
+
+        With the owner's key: digests, signatures, the chain of versions, all sealed parts, hints. With
+        another: what a server can check (`full` is False then). Returns what was found: `version`,
+        `bytes`, `full`, and with the owner's key `versions`, `records`, `deleted`.
+        """
+        return self._native.verify()
+
+    def info(self) -> dict[str, Any]:
+        """The signed manifest in words: mode, metric, dim, k, version, segments, bytes, and more.
+
+        `stored` counts records with those that are deleted but not yet compacted; `len(index)` without.
+        Raises `SignatureError` if the key is another owner's, `NoIndexError`, `KeyKindError`.
+        """
+        return self._native.info()
+
+    def __len__(self) -> int:
+        """The number of records. Needs the owner's or a reader's key."""
+        return self._native.len()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<sordino.Index {self.path!r}>"
+
+
+def build(
+    path: str | os.PathLike[str],
+    vectors: Vectors,
+    *,
+    key: OwnerKey,
+    ids: ArrayLike | None = None,
+    payloads: Payloads | None = None,
+    mode: Mode = "masked",
+    metric: Metric = "cosine",
+    recall: float = 0.95,
+    k: int = 10,
+    progress: Callable[[str, int], object] | None = None,
+    queries: int = 100,
+    norm: float | None = None,
+    packing: Literal[4, 8] | None = None,
+    routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
+) -> Index:
+    """Makes an index in a directory, which is created and must not hold anything else.
+
+    path: the directory.
+    vectors: an array of shape (n, dim), dim up to 4096; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
+        .u8bin, .i8bin, .parquet, .arrow), which may be larger than memory; or an iterator of arrays, which
+        is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
+        is not copied as a whole.
+    key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
+    ids: n integers from 0 to 2**32 - 1, all different; else the row's number (or what the file says).
+    payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
+        it found, by private information retrieval.
+    mode: "masked" (the server sees neither query nor vectors), "open" (it sees the vectors), "sealed" (a
+        search reads some of the buckets) or "local" (clients download everything). `sordino.plan` compares.
+    metric: "cosine", "inner-product" or "euclidean".
+    recall: the share of true neighbours that sealed mode looks for; the others find what their precision
+        allows.
+    k: results of a search, 1 to 1024. It is part of the index: `Client.search` returns up to so many.
+    progress: called as `progress(step, vectors_read)` with the name of each step. What it raises stops the
+        build, as Ctrl-C does, within a step.
+    queries: the searches that a client makes in one version, which decides what it downloads once.
+    norm: for the inner product and the Euclidean distance: no vector, now or later, is longer. Without it,
+        the longest of the array or file, or of an iterator's first array. Public, up to a factor of two.
+    packing, routing: forms of the modes, else the cheapest is chosen.
+
+    Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
+    `NormError`, `IdsError`, `PayloadError`, `KError`, `RecallError`, `FormatError`, `FileError`,
+    `KeyKindError`. The directory has no index then.
+    """
+    if not isinstance(key, _sordino.OwnerKey):
+        raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
+    if progress is not None and not callable(progress):
+        raise InputError("progress: expected a function of two arguments")
+    records = _records.Records(vectors, ids, payloads)
+    if metric != "cosine" and norm is None:
+        norm = records.longest()
+    settings = {
+        "mode": mode,
+        "metric": metric,
+        "recall": float(recall),
+        "k": whole_number(k, "k"),
+        "queries": whole_number(queries, "queries"),
+        "norm": norm,
+        "packing": packing,
+        "routing": routing,
+        "size": records.size,
+    }
+    measured = _sordino.build(os.fspath(path), key, iter(records), settings, progress)
+    index = Index(_sordino.Index(os.fspath(path), key))
+    if measured is not None:
+        index.expected_recall, reached = measured
+        if not reached:
+            import warnings
+
+            warnings.warn(
+                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was asked for: they have "
+                "too little structure to be searched in parts. sordino.plan shows the other modes",
+                stacklevel=2,
+            )
+    return index
+
+
+def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey | None = None) -> Index:
+    """Opens an index in a directory.
+
+    key: the owner's key for everything; a reader's for `len`, `info`, `verify`; the public key for `info`
+        and `verify`. Without one only a `Client` can use it, which brings its own.
+
+    Raises `NoIndexError` if there is none, `SignatureError` if it is another owner's, `KeyKindError`.
+    """
+    index = Index(_sordino.Index(os.fspath(path), key))
+    if key is not None:
+        index.info()
+    elif not os.path.exists(os.path.join(path, "CURRENT")):
+        from ._errors import NoIndexError
+
+        raise NoIndexError(f"no index in {os.fspath(path)}")
+    return index
+
+
+def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:
+    """A number from 0 to `most`, of any integer type."""
+    from operator import index
+
+    try:
+        number = index(value)
+    except TypeError:
+        raise InputError(f"{what} = {value!r}: expected a whole number") from None
+    if not 0 <= number <= most:
+        raise InputError(f"{what} = {number}: expected a number of at least 0")
+    return number

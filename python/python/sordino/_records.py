@@ -1,0 +1,124 @@
+"""Records as a stream of chunks, from an array, a file, or an iterator of arrays."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from . import _arrays
+from ._errors import IdsError, InputError, PayloadError, ShapeError
+from ._sordino import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+# Bytes of a chunk, so that a conversion copies no more at a time.
+_CHUNK = 4 << 20
+
+
+class Records:
+    """Vectors, with ids and payloads if there are any."""
+
+    def __init__(self, vectors: Any, ids: Any, payloads: Any) -> None:
+        self._vectors = vectors
+        self._ids = None if ids is None else _arrays.ids(ids)
+        self._payloads = None if payloads is None else iter(payloads)
+        self.size: tuple[int, int] | None = None
+        self._array = None
+        if _is_path(vectors):
+            reader = Reader(os.fspath(vectors))
+            if reader.len is not None:
+                self.size = (reader.len, reader.dim)
+        elif hasattr(vectors, "__next__"):
+            pass
+        else:
+            array = _arrays.numbers(vectors, "vectors")
+            if array.ndim != 2 or array.shape[1] == 0:
+                raise ShapeError(f"vectors of shape {array.shape}: expected (n, dim)")
+            self._array = array
+            self.size = array.shape
+        if self.size is not None:
+            n = self.size[0]
+            if self._ids is not None and len(self._ids) != n:
+                raise IdsError(f"{len(self._ids)} record ids for {n} vectors")
+            if hasattr(payloads, "__len__") and len(payloads) != n:
+                raise PayloadError(f"{len(payloads)} payloads for {n} vectors")
+
+    def longest(self) -> float | None:
+        """The length of the longest vector, or None for an iterator, which can be read only once."""
+        import numpy as np
+
+        if self._array is None and not _is_path(self._vectors):
+            return None
+        longest = 0.0
+        for rows, _ in self._chunks():
+            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+            longest = max(longest, float(squares.max(initial=0.0)))
+        # A hair more, so that rounding to float32 leaves no vector outside.
+        return longest**0.5 * (1 + 1e-6)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | None, list[bytes] | None]]:
+        read = 0
+        for rows, own in self._chunks():
+            n = len(rows)
+            ids = own
+            if self._ids is not None:
+                ids = self._ids[read : read + n]
+                if len(ids) != n:
+                    raise IdsError(f"{len(self._ids)} record ids for at least {read + n} vectors")
+            payloads = None
+            if self._payloads is not None:
+                payloads = _arrays.payloads(islice(self._payloads, n))
+                if len(payloads) != n:
+                    raise PayloadError(f"{read + len(payloads)} payloads for at least {read + n} vectors")
+            read += n
+            yield rows, ids, payloads
+        if self._ids is not None and len(self._ids) != read:
+            raise IdsError(f"{len(self._ids)} record ids for {read} vectors")
+        if self._payloads is not None and next(self._payloads, None) is not None:
+            raise PayloadError(f"more than {read} payloads for {read} vectors")
+
+    def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        if self._array is not None:
+            rows = max(1, _CHUNK // (4 * self._array.shape[1]))
+            for first in range(0, len(self._array), rows):
+                yield _arrays.float32(self._array[first : first + rows]), None
+        elif _is_path(self._vectors):
+            yield from Reader(os.fspath(self._vectors))
+        else:
+            for at, item in enumerate(self._vectors):
+                array = _arrays.matrix(item, f"array {at} of the iterator")
+                if len(array):
+                    yield array, None
+
+
+def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
+    """All records at once, as the native half takes them."""
+    import numpy as np
+
+    if payloads is not None and not hasattr(payloads, "__len__"):
+        payloads = list(payloads)
+    if not _is_path(vectors) and not hasattr(vectors, "__next__"):
+        # One array: converted in one go, or not at all.
+        rows = _arrays.matrix(vectors)
+        chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
+        carried = None if payloads is None else _arrays.payloads(payloads)
+        return rows, chunk_ids, carried
+    chunks = list(Records(vectors, ids, payloads))
+    if not chunks:
+        raise InputError("no vectors: expected at least one")
+    dims = {rows.shape[1] for rows, _, _ in chunks}
+    if len(dims) > 1:
+        raise ShapeError(f"vectors of dimensions {sorted(dims)}: expected one")
+    rows = np.concatenate([rows for rows, _, _ in chunks])
+    has_ids = chunks[0][1] is not None
+    chunk_ids = np.concatenate([own for _, own, _ in chunks]) if has_ids else None
+    carried = None if payloads is None else [one for _, _, some in chunks for one in some or ()]
+    return rows, chunk_ids, carried
+
+
+def _is_path(vectors: Any) -> bool:
+    return isinstance(vectors, (str, os.PathLike))

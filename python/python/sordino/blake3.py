@@ -1,0 +1,30 @@
+"""BLAKE3 over many messages at once: every lane of the processor's vectors takes another message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _sordino
+from ._errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["hash_each"]
+
+
+def hash_each(
+    messages: Iterable[bytes], *, key: bytes | None = None, context: str | None = None
+) -> list[bytes]:
+    """The BLAKE3 digest of each message, 32 bytes.
+
+    key: 32 bytes, for keyed digests.
+    context: derives keys from the messages, for this purpose.
+
+    Raises `InputError` for a key of another length, and for both at once.
+    """
+    if key is not None and context is not None:
+        raise InputError("key and context: expected at most one of them")
+    if key is not None and len(key) != 32:
+        raise InputError(f"a key of {len(key)} bytes: expected 32")
+    return _sordino.hash_each([bytes(message) for message in messages], key, context)

@@ -1,0 +1,156 @@
+"""Format-preserving encryption: what goes in has the form of what comes out.
+
+FF1 of NIST SP 800-38G, over texts of an alphabet and over the integers of a range, and fields with a format,
+such as card numbers and dates. Lists are encrypted many at a time::
+
+    from sordino import fpe
+
+    cards = fpe.Format("pan", key)
+    hidden = cards.encrypt("4111 1111 1111 1111", tweak=b"shop 7")
+
+Nothing here authenticates, and a domain of a million values is small whatever the cipher: whoever may
+encrypt can make a table of it. Errors hold no value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from . import _sordino
+from ._errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC"]
+
+#: The ten digits.
+DIGITS = "0123456789"
+#: Digits, then lower-case letters.
+LOWER_ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class FF1:
+    """FF1 over texts of an alphabet.
+
+    key: 16, 24 or 32 bytes of AES key, for this purpose alone.
+    alphabet: 2 to 65536 different characters, in the order of their values.
+    allow_small_domain: also takes texts of 100 to 999,999 possible values, to read old data: from some
+        thousands of ciphertexts of so few, the texts can be found.
+
+    Raises `InputError`.
+    """
+
+    def __init__(self, key: bytes, alphabet: str = DIGITS, *, allow_small_domain: bool = False) -> None:
+        self._native = _sordino.Ff1(bytes(key), alphabet, allow_small_domain)
+
+    @property
+    def min_len(self) -> int:
+        """The fewest characters that a text may have."""
+        return self._native.min_len
+
+    @overload
+    def encrypt(self, text: str, tweak: bytes = b"") -> str: ...
+    @overload
+    def encrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
+    def encrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
+        """Encrypts a text or a list of them. The tweak is public, for all or one for each.
+
+        Raises `InputError` with the number of the text that is too short or has other characters.
+        """
+        return _texts(self._native.texts, text, tweak, True)
+
+    @overload
+    def decrypt(self, text: str, tweak: bytes = b"") -> str: ...
+    @overload
+    def decrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
+    def decrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
+        """The inverse of `encrypt`, under the same tweak."""
+        return _texts(self._native.texts, text, tweak, False)
+
+    def range(self, first: int, last: int) -> FF1Range:
+        """The same key over the integers from `first` to `last`, which are at least a million.
+
+        An alphabet of two symbols is the quickest for most ranges. Raises `InputError`.
+        """
+        return FF1Range(self._native.range(_natural(first), _natural(last)))
+
+
+class FF1Range:
+    """FF1 over the integers of a range. Made by `FF1.range`."""
+
+    def __init__(self, native: _sordino.Ff1Range) -> None:
+        self._native = native
+
+    @overload
+    def encrypt(self, value: int, tweak: bytes = b"") -> int: ...
+    @overload
+    def encrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
+    def encrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
+        """Encrypts an integer of the range, or a list of them. Raises `InputError`."""
+        return self._permute(value, tweak, True)
+
+    @overload
+    def decrypt(self, value: int, tweak: bytes = b"") -> int: ...
+    @overload
+    def decrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
+    def decrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
+        """The inverse of `encrypt`, under the same tweak."""
+        return self._permute(value, tweak, False)
+
+    def _permute(self, value: int | Sequence[int], tweak: bytes, encrypt: bool) -> int | list[int]:
+        if hasattr(value, "__index__"):
+            return self._native.integers([_natural(value)], tweak, encrypt)[0]
+        return self._native.integers([_natural(one) for one in value], tweak, encrypt)
+
+
+class Format:
+    """A field with a format: separators, prefixes and check digits are kept or made right.
+
+    name: "pan", "pan-luhn", "ssn", "phone:N", "date", "date:FIRST..LAST", "uuid", "email", "orcid",
+        "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS".
+    key: 16, 24 or 32 bytes of AES key.
+
+    Raises `InputError`.
+    """
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self._native = _sordino.Format(name, bytes(key))
+
+    @overload
+    def encrypt(self, field: str, tweak: bytes = b"") -> str: ...
+    @overload
+    def encrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
+    def encrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
+        """Encrypts a field or a list of them. Raises `InputError` with the number of the wrong one."""
+        return _texts(self._native.fields, field, tweak, True)
+
+    @overload
+    def decrypt(self, field: str, tweak: bytes = b"") -> str: ...
+    @overload
+    def decrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
+    def decrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
+        """The inverse of `encrypt`, under the same tweak."""
+        return _texts(self._native.fields, field, tweak, False)
+
+
+def _texts(native, texts, tweak, encrypt):  # type: ignore[no-untyped-def]
+    single = isinstance(texts, str)
+    all_texts = [texts] if single else list(texts)
+    tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else list(map(bytes, tweak))
+    if len(tweaks) != 1 and len(tweaks) != len(all_texts):
+        raise InputError(f"{len(tweaks)} tweaks for {len(all_texts)} texts")
+    done = native(all_texts, tweaks, encrypt)
+    return done[0] if single else done
+
+
+def _natural(value: object) -> int:
+    from operator import index
+
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"a {type(value).__name__}: expected an integer") from None
+    if not 0 <= number < 2**128:
+        raise InputError("an integer outside 0 to 2**128 - 1")
+    return number

@@ -1,0 +1,168 @@
+"""LlamaIndex's vector store on a private index: the extra `sordino[llama-index]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    VectorStoreQueryMode,
+    VectorStoreQueryResult,
+)
+from llama_index.core.vector_stores.utils import (
+    build_metadata_filter_fn,
+    metadata_dict_to_node,
+    node_to_metadata_dict,
+)
+
+from ._documents import Documents
+from ._errors import InputError, ModeError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from llama_index.core.schema import BaseNode
+    from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery
+
+    from ._client import Client
+    from ._index import Index
+    from ._sordino import ClientKey, OwnerKey, ReaderKey
+
+__all__ = ["SordinoVectorStore"]
+
+
+class SordinoVectorStore(BasePydanticVectorStore):
+    """Nodes in an index whose server learns neither the queries nor, in masked mode, the nodes.
+
+    index: the directory of an index, made by the first `add`; or the address of a server.
+    key: the owner's key to change nodes; a reader's to search them.
+    max_results: the most that a query returns, fixed when the index is made. Every query fetches as many
+        nodes, whatever it asks for, so that the server does not learn `similarity_top_k`.
+    mode: the index's mode, as for `sordino.build`.
+    client_key, roots: for a server's address, as for `sordino.Client`.
+
+    What privacy changes:
+
+    - Filters, `node_ids` and `doc_ids` of a query run here, on the `max_results` nearest: fewer than
+      `similarity_top_k` may be left.
+    - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many.
+      By filters alone it needs the owner's key, as `delete` does, which reads all nodes.
+    - Vectors do not come back: nodes have no embedding, and query modes that need them are refused.
+    """
+
+    stores_text: bool = True
+    _documents: Documents = PrivateAttr()
+    _most: int = PrivateAttr()
+
+    def __init__(
+        self,
+        index: Index | str | os.PathLike[str],
+        *,
+        key: OwnerKey | ReaderKey,
+        max_results: int = 20,
+        mode: str = "masked",
+        client_key: ClientKey | None = None,
+        roots: bytes | str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(stores_text=True)
+        self._most = max_results
+        self._documents = Documents(
+            index, key, most=max_results, mode=mode, client_key=client_key, roots=roots
+        )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name by which LlamaIndex knows the class."""
+        return "SordinoVectorStore"
+
+    @property
+    def client(self) -> Client | None:
+        """The `sordino.Client`, or None as long as there is no index."""
+        return self._documents.client()
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """Adds nodes with embeddings, or replaces those whose ids are there. Returns the ids."""
+        ids = [node.node_id for node in nodes]
+        if not ids:
+            return ids
+        stored = [node_to_metadata_dict(node, remove_text=False) for node in nodes]
+        self._documents.add(ids, [node.get_embedding() for node in nodes], stored)
+        return ids
+
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """Deletes the nodes of a document."""
+        found = self._documents.matching(lambda stored: stored.get("ref_doc_id") == ref_doc_id)
+        self._documents.delete([id for id, _ in found])
+
+    def delete_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+        **delete_kwargs: Any,
+    ) -> None:
+        """Deletes nodes by id, by filters, or by both."""
+        if filters is None:
+            self._documents.delete(node_ids or [])
+            return
+        wanted = None if node_ids is None else set(node_ids)
+        found = self._documents.matching(_passing(filters))
+        self._documents.delete([id for id, _ in found if wanted is None or id in wanted])
+
+    def clear(self) -> None:
+        """Deletes all nodes."""
+        self._documents.delete([id for id, _ in self._documents.matching(lambda stored: True)])
+
+    def get_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        """Nodes by ids, by a private fetch, or all that pass the filters, read by the owner."""
+        passes = _passing(filters)
+        if node_ids is None:
+            found = self._documents.matching(passes)
+        else:
+            found = [pair for pair in self._documents.get(node_ids) if passes(pair[1])]
+        return [metadata_dict_to_node(stored) for _, stored in found]
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """The nodes nearest to the query's embedding, with cosines."""
+        if query.mode != VectorStoreQueryMode.DEFAULT:
+            raise ModeError(f"query mode {query.mode.value!r}: expected 'default', since vectors do not come back")
+        if query.query_embedding is None:
+            raise InputError("a query without an embedding: it is made at the client")
+        passes, node_ids, doc_ids = _passing(query.filters), query.node_ids, query.doc_ids
+        found = [
+            (id, stored, score)
+            for id, stored, score in self._documents.search(query.query_embedding, self._most)
+            if passes(stored)
+            and (not node_ids or id in node_ids)
+            and (not doc_ids or stored.get("ref_doc_id") in doc_ids)
+        ][: query.similarity_top_k]
+        return VectorStoreQueryResult(
+            nodes=[metadata_dict_to_node(stored) for _, stored, _ in found],
+            similarities=[score for _, _, score in found],
+            ids=[id for id, _, _ in found],
+        )
+
+    def refresh(self) -> bool:
+        """Follows the index to its newest version, if others change it. True if there was one."""
+        return self._documents.refresh()
+
+    def close(self) -> None:
+        """Lets go of the index or the connection."""
+        self._documents.close()
+
+
+def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
+    """A function that says of stored metadata if it passes."""
+    if filters is None:
+        return lambda stored: True
+    held: dict[str, Any] = {}
+    passes = build_metadata_filter_fn(lambda id: held[id], filters)
+
+    def check(stored: Any) -> bool:
+        held["it"] = stored
+        return passes("it")
+
+    return check

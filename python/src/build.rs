@@ -1,0 +1,227 @@
+//! A new index of an iterator of arrays.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use sordino_search::manifest::Packing;
+use sordino_search::plan::{Plan, Wish};
+use sordino_search::{Batch, Error, Form, Metric, Routing, Spec, Store};
+
+use crate::compute::{computing, random};
+use crate::errors;
+use crate::keys::OwnerKey;
+use crate::vectors::{batch, check_directions, matrix, metric};
+
+/// The choices that an owner has.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    mode: String,
+    metric: String,
+    recall: f64,
+    k: usize,
+    queries: u64,
+    norm: Option<f32>,
+    packing: Option<u8>,
+    routing: Option<String>,
+    /// Records and dimensions, where they are known beforehand.
+    size: Option<(usize, usize)>,
+}
+
+/// Recall that sealed mode measured, and true if it is as high as was wished for.
+type Measured = Option<(f64, bool)>;
+
+/// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None)`.
+///
+/// `progress`, if given, is called with the name of each step and the number of vectors read.
+#[pyfunction]
+pub(crate) fn build(
+    py: Python<'_>,
+    path: PathBuf,
+    key: &Bound<'_, OwnerKey>,
+    records: Py<PyAny>,
+    settings: Settings,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Measured> {
+    let spec = settings.spec(py)?;
+    let keys = &key.get().0;
+    let mut rng = random()?;
+    let stop = Stop::default();
+    let stream = Stream {
+        records,
+        metric: spec.metric,
+        stop: stop.clone(),
+    };
+    let work = || {
+        let mut told = |step: sordino_search::Step| {
+            Python::attach(|py| stop.told(py, progress.as_ref(), step.name()));
+        };
+        let create = || Store::create(&path, &mut rng, keys, &spec, stream, &mut told);
+        catch_unwind(AssertUnwindSafe(create)).unwrap_or_else(|payload| {
+            if payload.is::<Stopped>() {
+                return Err(stopped());
+            }
+            resume_unwind(payload)
+        })
+    };
+    let made = computing(py, work)?;
+    if let Some(error) = stop.take() {
+        return Err(error);
+    }
+    let store = made.map_err(|error| errors::search(py, &error))?;
+    let measured = store.measured();
+    Ok(measured.map(|measured| (measured.expected_recall, measured.reached)))
+}
+
+impl Settings {
+    fn spec(&self, py: Python<'_>) -> PyResult<Spec> {
+        let form = match &self.mode[..] {
+            "masked" => Form::Masked(self.packed(py, true)?),
+            "open" => Form::Open(self.packed(py, false)?),
+            "local" => Form::Local,
+            "sealed" => Form::Sealed {
+                recall: self.recall,
+                queries: self.queries,
+                routing: self.routing(py)?,
+            },
+            mode => {
+                let text = format!(
+                    "mode {mode:?}: expected \"masked\", \"open\", \"local\" or \"sealed\""
+                );
+                return Err(errors::raise(py, "InputError", text));
+            }
+        };
+        Ok(Spec {
+            k: self.k,
+            metric: metric(py, &self.metric)?,
+            norm: self.norm,
+            form,
+        })
+    }
+
+    /// The packing that was chosen, or the one that moves fewer bytes.
+    fn packed(&self, py: Python<'_>, masked: bool) -> PyResult<Packing> {
+        match (self.packing, self.size) {
+            (Some(4), _) | (None, None) => Ok(Packing::T4),
+            (Some(8), _) => Ok(Packing::T8),
+            (Some(other), _) => {
+                let text = format!("packing {other}: expected 4 or 8");
+                Err(errors::raise(py, "InputError", text))
+            }
+            (None, Some((n, dim))) => {
+                let wish = Wish {
+                    // There may be more records later.
+                    k: self.k.min(n),
+                    queries: self.queries,
+                    ..Wish::default()
+                };
+                let plan = Plan::new(n, dim, wish).map_err(|error| errors::search(py, &error))?;
+                let scoring = if masked { plan.masked() } else { plan.open() };
+                Ok(scoring.map_or(Packing::T4, |scoring| scoring.packing))
+            }
+        }
+    }
+
+    fn routing(&self, py: Python<'_>) -> PyResult<Option<Routing>> {
+        match self.routing.as_deref() {
+            None => Ok(None),
+            Some("downloaded") => Ok(Some(Routing::Downloaded)),
+            Some("encrypted") => Ok(Some(Routing::Encrypted)),
+            Some("hashed") => Ok(Some(Routing::Hashed)),
+            Some(other) => {
+                let text = format!(
+                    "routing {other:?}: expected \"downloaded\", \"encrypted\" or \"hashed\""
+                );
+                Err(errors::raise(py, "InputError", text))
+            }
+        }
+    }
+}
+
+/// Python's reason to stop a build: Ctrl-C, or an exception of its iterator or of its callback.
+#[derive(Clone, Default)]
+struct Stop(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    error: Option<PyErr>,
+    /// Vectors read.
+    read: usize,
+}
+
+/// Unwinds a build.
+struct Stopped;
+
+/// Stands for Python's exception until the build is over.
+fn stopped() -> Error {
+    Error::Transport("the build was stopped".into())
+}
+
+impl Stop {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<PyErr> {
+        self.state().error.take()
+    }
+
+    /// Tells Python of a step; unwinds if Python wants to stop.
+    fn told(&self, py: Python<'_>, progress: Option<&Py<PyAny>>, step: &str) {
+        let read = self.state().read;
+        let told = py.check_signals().and_then(|()| match progress {
+            Some(progress) => progress.call1(py, (step, read)).map(drop),
+            None => Ok(()),
+        });
+        if let Err(error) = told {
+            self.state().error = Some(error);
+            resume_unwind(Box::new(Stopped));
+        }
+    }
+}
+
+/// Records of Python's iterator.
+struct Stream {
+    records: Py<PyAny>,
+    metric: Metric,
+    stop: Stop,
+}
+
+type Item<'py> = (
+    PyReadonlyArray2<'py, f32>,
+    Option<PyReadonlyArray1<'py, u32>>,
+    Option<Vec<Vec<u8>>>,
+);
+
+impl Stream {
+    fn read(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        py.check_signals()?;
+        let mut records = self.records.bind(py).try_iter()?;
+        let Some(item) = records.next() else {
+            return Ok(None);
+        };
+        let (rows, ids, payloads): Item<'_> = item?.extract()?;
+        let first = self.stop.state().read;
+        let vectors = matrix(py, &rows, first)?;
+        check_directions(py, self.metric, &vectors, first)?;
+        self.stop.state().read += vectors.len();
+        batch(py, vectors, ids.as_ref(), payloads).map(Some)
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Python::attach(|py| match self.read(py) {
+            Ok(batch) => batch.map(Ok),
+            Err(error) => {
+                self.stop.state().error = Some(error);
+                Some(Err(stopped()))
+            }
+        })
+    }
+}

@@ -1,0 +1,395 @@
+//! Searches, in this process or over a network.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use rand::SeedableRng;
+use rand::rngs::{StdRng, SysRng};
+use sordino_net::Endpoint;
+use sordino_search::{Client as Reader, Error, Pin, ReaderKeys};
+
+use crate::compute::computing;
+use crate::errors;
+use crate::keys::{self, ClientKey};
+use crate::transport::Moved;
+use crate::vectors::metric_name;
+
+mod here;
+mod remote;
+
+use here::Here;
+use remote::Remote;
+
+/// Queries that are answered before Ctrl-C is looked at again.
+const SLICE: usize = 64;
+
+/// A client of one index. It may be used by several threads.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct Client {
+    keys: ReaderKeys,
+    open: RwLock<Option<Open>>,
+}
+
+/// A client with a way to its server.
+struct Open {
+    reader: RwLock<Reader>,
+    server: Server,
+    total: RwLock<Total>,
+}
+
+enum Server {
+    Here(Here),
+    Remote(Remote),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Total {
+    searches: u64,
+    moved: Moved,
+}
+
+/// One search: what was found, and what moved.
+type Searched = Result<(sordino_search::Found, Moved), Failed>;
+
+/// Payloads of records, none for one that is not there.
+type Payloads = Vec<Option<Vec<u8>>>;
+
+/// The reason why a call failed.
+pub(crate) enum Failed {
+    Search(Error),
+    Net(sordino_net::Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Search(error)
+    }
+}
+
+impl From<sordino_net::Error> for Failed {
+    fn from(error: sordino_net::Error) -> Self {
+        Self::Net(error)
+    }
+}
+
+impl Failed {
+    fn raise(&self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Search(error) => errors::search(py, error),
+            Self::Net(error) => errors::net(py, error),
+        }
+    }
+}
+
+/// A generator seeded by the system.
+fn rng() -> Result<StdRng, Failed> {
+    let seeded = StdRng::try_from_rng(&mut SysRng);
+    seeded.map_err(|error| Error::Transport(Box::new(error)).into())
+}
+
+/// ids, scores, payloads, bytes up, bytes down, milliseconds of the server.
+type Answer<'py> = (
+    Bound<'py, PyArray2<i64>>,
+    Bound<'py, PyArray2<f32>>,
+    Option<Vec<Vec<Bound<'py, PyBytes>>>>,
+    u64,
+    u64,
+    f64,
+);
+
+#[pymethods]
+impl Client {
+    /// A client of the index in a directory, which is loaded into this process.
+    #[staticmethod]
+    #[pyo3(signature = (path, key, pin=None))]
+    fn here(
+        py: Python<'_>,
+        path: PathBuf,
+        key: &Bound<'_, PyAny>,
+        pin: Option<PinParts>,
+    ) -> PyResult<Self> {
+        let keys = keys::reader_of(key)?;
+        let pin = pin.map(pinned);
+        let opened = computing(py, || {
+            let (here, reader) = Here::open(path, &keys, pin.as_ref())?;
+            Ok::<_, Failed>(Open::new(Server::Here(here), reader))
+        })?;
+        Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
+    }
+
+    /// A client of a server.
+    #[staticmethod]
+    #[pyo3(signature = (url, key, client_key=None, roots=None, pin=None))]
+    fn remote(
+        py: Python<'_>,
+        url: String,
+        key: &Bound<'_, PyAny>,
+        client_key: Option<&Bound<'_, ClientKey>>,
+        roots: Option<Vec<u8>>,
+        pin: Option<PinParts>,
+    ) -> PyResult<Self> {
+        let keys = keys::reader_of(key)?;
+        let mut endpoint = Endpoint::new(url);
+        if let Some(key) = client_key {
+            endpoint = endpoint.key(Arc::clone(&key.get().0));
+        }
+        if let Some(roots) = roots {
+            endpoint = endpoint.roots(roots);
+        }
+        let pin = pin.map(pinned);
+        let opened = computing(py, || {
+            let (remote, reader) = Remote::open(endpoint, &keys, pin.as_ref())?;
+            Ok::<_, Failed>(Open::new(Server::Remote(remote), reader))
+        })?;
+        Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
+    }
+
+    /// Searches for every row of an array.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        queries: PyReadonlyArray2<'py, f32>,
+        k: usize,
+    ) -> PyResult<Answer<'py>> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let (n, dim) = (queries.shape()[0], queries.shape()[1]);
+        let rows = queries.as_slice()?.to_vec();
+        let (most, expected) = {
+            let reader = open.reader();
+            let manifest = reader.manifest();
+            (manifest.k as usize, manifest.dim as usize)
+        };
+        if dim != expected {
+            let found = dim;
+            return Err(errors::search(py, &Error::Dimension { found, expected }));
+        }
+        if !(1..=most).contains(&k) {
+            let text = format!("k = {k}: expected 1 to {most}, for which the index was built");
+            return Err(errors::raise(py, "KError", text));
+        }
+        open.check(py, &rows, dim)?;
+        let mut found = Vec::with_capacity(n);
+        let mut moved = Moved::default();
+        for slice in rows.chunks(SLICE * dim) {
+            py.check_signals()?;
+            let queries: Vec<&[f32]> = slice.chunks_exact(dim).collect();
+            for answer in computing(py, || open.search(&queries))? {
+                let (hits, one) = answer.map_err(|error| error.raise(py))?;
+                moved += one;
+                found.push(hits);
+            }
+        }
+        {
+            let mut total = open.total.write().unwrap_or_else(PoisonError::into_inner);
+            total.searches += n as u64;
+            total.moved += moved;
+        }
+        let payloads = open.reader().manifest().payloads.is_some();
+        answer(py, found, k, payloads, moved)
+    }
+
+    /// The payloads of records, None for one that is not there.
+    fn payloads<'py>(
+        &self,
+        py: Python<'py>,
+        ids: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let ids = ids.as_slice()?.to_vec();
+        let (payloads, moved) =
+            computing(py, || open.payloads(&ids))?.map_err(|error| error.raise(py))?;
+        open.total
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .moved += moved;
+        let bytes = payloads.into_iter();
+        Ok(bytes
+            .map(|payload| payload.map(|bytes| PyBytes::new(py, &bytes)))
+            .collect())
+    }
+
+    /// The most results of a search.
+    #[getter]
+    fn k(&self, py: Python<'_>) -> PyResult<u32> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let reader = open.reader();
+        Ok(reader.manifest().k)
+    }
+
+    /// Follows the index to its newest version; true if there was one.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let followed = computing(py, || open.refresh(&self.keys))?;
+        followed.map_err(|error| error.raise(py))
+    }
+
+    /// The version, and what has moved so far; a dict.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let total = *open.total.read().unwrap_or_else(PoisonError::into_inner);
+        let stats = PyDict::new(py);
+        {
+            let reader = open.reader();
+            let manifest = reader.manifest();
+            stats.set_item("index", hex::encode(manifest.index))?;
+            stats.set_item("version", manifest.version)?;
+            stats.set_item("mode", manifest.mode.name())?;
+            stats.set_item("metric", metric_name(manifest.metric))?;
+            stats.set_item("dim", manifest.dim)?;
+            stats.set_item("k", manifest.k)?;
+            stats.set_item("bytes_once", reader.bytes_once())?;
+        }
+        stats.set_item("searches", total.searches)?;
+        stats.set_item("bytes_up", total.moved.up)?;
+        stats.set_item("bytes_down", total.moved.down)?;
+        stats.set_item("server_ms", total.moved.waited.as_secs_f64() * 1e3)?;
+        if let Server::Remote(remote) = &open.server {
+            let (up, down) = remote.wire();
+            stats.set_item("wire_up", up)?;
+            stats.set_item("wire_down", down)?;
+        }
+        Ok(stats)
+    }
+
+    /// The version that this client has, to be given as `pin` the next time.
+    fn pin(&self, py: Python<'_>) -> PyResult<PinParts> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let pin = open.reader().pin();
+        Ok((pin.index, pin.version, pin.manifest))
+    }
+
+    /// Lets go of the connection or the index.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        computing(py, || {
+            let open = self.open.write();
+            drop(open.unwrap_or_else(PoisonError::into_inner).take());
+        })
+    }
+}
+
+/// A pin's index, version and digest.
+type PinParts = ([u8; 16], u64, [u8; 32]);
+
+fn pinned((index, version, manifest): PinParts) -> Pin {
+    Pin {
+        index,
+        version,
+        manifest,
+    }
+}
+
+impl Client {
+    fn of(keys: ReaderKeys, open: Open) -> Self {
+        Self {
+            keys,
+            open: RwLock::new(Some(open)),
+        }
+    }
+
+    /// The open client. Waiting for one that is being closed is done without Python's lock.
+    fn open(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, Option<Open>>> {
+        match self.open.try_read() {
+            Ok(open) => Ok(open),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => Err(closed(py)),
+        }
+    }
+}
+
+fn closed(py: Python<'_>) -> PyErr {
+    errors::raise(py, "ClosedError", "this client is closed")
+}
+
+impl Open {
+    fn new(server: Server, reader: Reader) -> Self {
+        Self {
+            reader: RwLock::new(reader),
+            server,
+            total: RwLock::default(),
+        }
+    }
+
+    fn reader(&self) -> RwLockReadGuard<'_, Reader> {
+        self.reader.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses what no search takes, with the number of the row.
+    fn check(&self, py: Python<'_>, rows: &[f32], dim: usize) -> PyResult<()> {
+        use sordino_search::vectors::Error as Wrong;
+        if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
+            let (row, column) = (at / dim, at % dim);
+            return Err(errors::vectors(py, &Wrong::NotFinite { row, column }));
+        }
+        if self.reader().manifest().metric == sordino_search::Metric::Cosine {
+            let mut rows = rows.chunks_exact(dim);
+            if let Some(row) = rows.position(|row| row.iter().all(|&x| x == 0.0)) {
+                return Err(errors::vectors(py, &Wrong::ZeroVector { row }));
+            }
+        }
+        Ok(())
+    }
+
+    fn search(&self, queries: &[&[f32]]) -> Vec<Searched> {
+        match &self.server {
+            Server::Here(here) => here.search(&self.reader, queries),
+            Server::Remote(remote) => remote.search(&self.reader, queries),
+        }
+    }
+
+    fn payloads(&self, ids: &[u32]) -> Result<(Payloads, Moved), Failed> {
+        match &self.server {
+            Server::Here(here) => here.payloads(&self.reader, ids),
+            Server::Remote(remote) => remote.payloads(&self.reader, ids),
+        }
+    }
+
+    fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Failed> {
+        match &self.server {
+            Server::Here(here) => here.refresh(&self.reader, keys),
+            Server::Remote(remote) => remote.refresh(&self.reader),
+        }
+    }
+}
+
+/// Arrays of what was found: -1 and NaN in places for which there is nothing.
+fn answer<'py>(
+    py: Python<'py>,
+    found: Vec<sordino_search::Found>,
+    k: usize,
+    payloads: bool,
+    moved: Moved,
+) -> PyResult<Answer<'py>> {
+    let n = found.len();
+    let mut ids = vec![-1i64; n * k];
+    let mut scores = vec![f32::NAN; n * k];
+    let mut carried = Vec::new();
+    for (row, found) in found.iter().enumerate() {
+        for (column, hit) in found.hits.iter().take(k).enumerate() {
+            ids[row * k + column] = hit.id.into();
+            scores[row * k + column] = hit.score;
+        }
+        if payloads {
+            let payloads = found.payloads.iter().take(k);
+            carried.push(payloads.map(|bytes| PyBytes::new(py, bytes)).collect());
+        }
+    }
+    Ok((
+        PyArray1::from_vec(py, ids).reshape([n, k])?,
+        PyArray1::from_vec(py, scores).reshape([n, k])?,
+        payloads.then_some(carried),
+        moved.up,
+        moved.down,
+        moved.waited.as_secs_f64() * 1e3,
+    ))
+}

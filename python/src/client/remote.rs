@@ -1,0 +1,197 @@
+//! Searches over a network.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+
+use rand::rngs::StdRng;
+use sordino_net::{Connection, Endpoint};
+use sordino_search::{Client, Error, Pin, ReaderKeys};
+
+use super::{Failed, Payloads, Searched, rng};
+use crate::transport::{Counted, Moved};
+
+/// Connections of one client, which its searches share.
+const CONNECTIONS: usize = 8;
+
+/// Attempts at a search while the index changes under it.
+const ATTEMPTS: usize = 3;
+
+/// A server, and connections to it that no search is using.
+pub(super) struct Remote {
+    endpoint: Endpoint,
+    idle: Mutex<Vec<Connection>>,
+    /// Bytes over TCP of connections that are closed.
+    closed: Mutex<(u64, u64)>,
+}
+
+impl Remote {
+    pub(super) fn open(
+        endpoint: Endpoint,
+        keys: &ReaderKeys,
+        pin: Option<&Pin>,
+    ) -> Result<(Self, Client), Failed> {
+        let mut connection = Connection::open(endpoint.clone())?;
+        let client = connection.client(keys, pin)?;
+        let remote = Self {
+            endpoint,
+            idle: Mutex::new(vec![connection]),
+            closed: Mutex::default(),
+        };
+        Ok((remote, client))
+    }
+
+    /// Searches over as many connections as help: the server answers those that come together in one scan.
+    pub(super) fn search(&self, client: &RwLock<Client>, queries: &[&[f32]]) -> Vec<Searched> {
+        let jobs = queries.len().min(CONNECTIONS);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(query) = queries.get(at) else {
+                    return done;
+                };
+                let found = self.one(client, query);
+                if found.is_err() {
+                    // The others end after the search that they are at.
+                    next.store(queries.len(), Ordering::Relaxed);
+                }
+                done.push((at, found));
+            }
+        };
+        let mut done = if jobs == 1 {
+            work()
+        } else {
+            thread::scope(|scope| {
+                let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+                let done = threads.into_iter().map(|thread| thread.join());
+                done.flat_map(|done| {
+                    done.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+                })
+                .collect()
+            })
+        };
+        done.sort_by_key(|(at, found)| (found.is_ok(), *at));
+        done.into_iter().map(|(_, found)| found).collect()
+    }
+
+    /// One search.
+    fn one(&self, client: &RwLock<Client>, query: &[f32]) -> Searched {
+        self.following(client, |client, rng, transport| {
+            client.search(rng, transport, query)
+        })
+    }
+
+    /// The payloads of records, and what moved.
+    pub(super) fn payloads(
+        &self,
+        client: &RwLock<Client>,
+        ids: &[u32],
+    ) -> Result<(Payloads, Moved), Failed> {
+        self.following(client, |client, rng, transport| {
+            client.payloads(rng, transport, ids)
+        })
+    }
+
+    /// Does `work` over a connection, and anew with fresh secrets if the index has changed meanwhile.
+    ///
+    /// # Security
+    /// It is done anew for the index's version alone, never for the query.
+    fn following<T>(
+        &self,
+        client: &RwLock<Client>,
+        work: impl Fn(&Client, &mut StdRng, &mut Counted<'_, Connection>) -> Result<T, Error>,
+    ) -> Result<(T, Moved), Failed> {
+        let mut rng = rng()?;
+        let mut connection = self.connection()?;
+        let mut attempt = 1;
+        let done = loop {
+            let mut counted = Counted::new(&mut connection);
+            let (found, version) = {
+                let client = client.read().unwrap_or_else(PoisonError::into_inner);
+                let found = work(&client, &mut rng, &mut counted);
+                (found, client.manifest().version)
+            };
+            match found {
+                Ok(found) => break Ok((found, counted.moved)),
+                Err(Error::Stale { .. }) if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    if let Err(error) = follow(client, &mut connection, version) {
+                        break Err(error.into());
+                    }
+                }
+                Err(error) => break Err(error.into()),
+            }
+        };
+        self.give_back(connection);
+        done
+    }
+
+    pub(super) fn refresh(&self, client: &RwLock<Client>) -> Result<bool, Failed> {
+        let mut connection = self.connection()?;
+        let version = client
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .manifest()
+            .version;
+        let followed = follow(client, &mut connection, version);
+        self.give_back(connection);
+        Ok(followed?)
+    }
+
+    /// Bytes over TCP of connections that are not in use.
+    pub(super) fn wire(&self) -> (u64, u64) {
+        let (mut up, mut down) = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        for connection in self.idle().iter() {
+            up += connection.traffic().wire_up;
+            down += connection.traffic().wire_down;
+        }
+        (up, down)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connection(&self) -> Result<Connection, Failed> {
+        let idle = self.idle().pop();
+        match idle {
+            Some(connection) => Ok(connection),
+            None => Ok(Connection::open(self.endpoint.clone())?),
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut idle = self.idle();
+        if idle.len() < CONNECTIONS {
+            idle.push(connection);
+            return;
+        }
+        drop(idle);
+        let traffic = connection.traffic();
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.0 += traffic.wire_up;
+        closed.1 += traffic.wire_down;
+    }
+}
+
+/// Follows the index to its version now. True if that is another than `version`.
+fn follow(
+    client: &RwLock<Client>,
+    connection: &mut Connection,
+    version: u64,
+) -> Result<bool, Error> {
+    let mut client = client.write().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have followed it already.
+    if client.manifest().version != version {
+        return Ok(true);
+    }
+    for _ in 1..ATTEMPTS {
+        match client.refresh(connection) {
+            Err(Error::Stale { .. }) => (),
+            result => return result,
+        }
+    }
+    client.refresh(connection)
+}

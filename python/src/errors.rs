@@ -1,0 +1,115 @@
+//! Rust's errors as exceptions: each kind has a class of its own in `sordino._errors`.
+
+use std::any::Any;
+
+use pyo3::prelude::*;
+use sordino_net::Error as Net;
+use sordino_search::Error as Search;
+use sordino_search::vectors::Error as Vectors;
+
+use crate::compute::words;
+
+/// The exception of this class of `sordino._errors`.
+pub(crate) fn raise(py: Python<'_>, class: &str, message: impl Into<String>) -> PyErr {
+    let made = py
+        .import("sordino._errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1((message.into(),)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+/// The exception for a panic.
+pub(crate) fn panicked(py: Python<'_>, payload: &(dyn Any + Send)) -> PyErr {
+    let message = format!("a bug in sordino, please report it: {}", words(payload));
+    raise(py, "InternalError", message)
+}
+
+/// An error of a search or an index as an exception.
+pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
+    if let Search::Transport(inner) = error {
+        // The network's own kinds say more than that there was no reply.
+        if let Some(inner) = inner.downcast_ref::<Net>() {
+            return net(py, inner);
+        }
+    }
+    raise(py, search_class(error), error.to_string())
+}
+
+/// An error of the network as an exception.
+pub(crate) fn net(py: Python<'_>, error: &Net) -> PyErr {
+    raise(py, net_class(error), error.to_string())
+}
+
+/// An error of vectors as an exception.
+pub(crate) fn vectors(py: Python<'_>, error: &Vectors) -> PyErr {
+    raise(py, vectors_class(error), error.to_string())
+}
+
+fn search_class(error: &Search) -> &'static str {
+    match error {
+        Search::File { .. } => "FileError",
+        Search::Vectors(error) => vectors_class(error),
+        Search::Ids { .. } | Search::RepeatedId { .. } => "IdsError",
+        Search::UnknownId { .. } => "UnknownIdError",
+        Search::Segments { .. } => "SegmentsError",
+        Search::Locked { .. } => "LockedError",
+        Search::Exists { .. } | Search::Occupied { .. } => "ExistsError",
+        Search::NoIndex { .. } => "NoIndexError",
+        Search::NothingLeft { .. } => "NothingLeftError",
+        Search::Unsure { .. } => "UnsureError",
+        Search::Dimension { .. } => "DimensionError",
+        Search::K { .. } => "KError",
+        Search::Recall(_) => "RecallError",
+        Search::Count { .. } | Search::TooLarge { .. } => "TooLargeError",
+        Search::Malformed { .. } => "MalformedError",
+        Search::FormatVersion { .. } => "FormatVersionError",
+        Search::Digest { .. } => "DigestError",
+        Search::Signature => "SignatureError",
+        Search::Rollback { .. } => "RollbackError",
+        Search::Fork { .. } => "ForkError",
+        Search::OtherIndex { .. } => "OtherIndexError",
+        Search::Gap { .. } => "GapError",
+        Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
+        Search::Stale { .. } => "StaleError",
+        Search::Mode { .. } => "ModeError",
+        Search::Transport(_) => "NetworkError",
+        Search::Search => "SearchError",
+        _ => "Error",
+    }
+}
+
+fn vectors_class(error: &Vectors) -> &'static str {
+    match error {
+        Vectors::File { .. } | Vectors::Read(_) => "FileError",
+        Vectors::IdRange | Vectors::IdsShape { .. } | Vectors::IdLine { .. } => "IdsError",
+        Vectors::NoVectors => "EmptyError",
+        Vectors::NotFinite { .. } => "NotFiniteError",
+        Vectors::ZeroVector { .. } => "ZeroVectorError",
+        Vectors::Norm { .. } => "NormError",
+        Vectors::RaggedMatrix { .. } | Vectors::WideVectors { .. } => "ShapeError",
+        _ => "FormatError",
+    }
+}
+
+fn net_class(error: &Net) -> &'static str {
+    match error {
+        Net::Listen { .. } | Net::Start(_) => "ListenError",
+        Net::Address { .. } => "AddressError",
+        Net::Roots | Net::Certificate(_) => "CertificateError",
+        Net::File { .. } => "FileError",
+        Net::KeyFile { .. } => "KeyFileError",
+        Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
+        Net::Limits(_) => "InputError",
+        Net::Connect(_) | Net::Unreachable(_) => "UnreachableError",
+        Net::Broken(_) => "BrokenError",
+        Net::Refused(_) => "RefusedError",
+        Net::Stale { .. } => "StaleError",
+        Net::Status { .. } => "StatusError",
+        Net::Reply(_) => "ReplyError",
+        Net::Deadline { .. } | Net::Drain { .. } => "DeadlineError",
+        _ => "NetworkError",
+    }
+}

@@ -1,0 +1,252 @@
+//! An index in a directory.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use sordino_search::OwnerPublicKey;
+use sordino_search::manifest::SignedManifest;
+use sordino_search::{Error, OwnerKeys, ReaderKeys, Server, Store};
+
+use crate::compute::{computing, random};
+use crate::errors;
+use crate::keys::{self, OwnerKey, PublicKey, ReaderKey};
+use crate::vectors::{check_directions, matrix, metric_name};
+
+/// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
+/// sees what others have changed, and locks it only while it changes something itself.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct Index {
+    #[pyo3(get)]
+    path: PathBuf,
+    key: Key,
+    /// Taken by changes, so that those of one program wait for one another.
+    changing: Mutex<()>,
+}
+
+enum Key {
+    Owner(OwnerKeys),
+    Reader(ReaderKeys),
+    Public(OwnerPublicKey),
+    None,
+}
+
+#[pymethods]
+impl Index {
+    #[new]
+    #[pyo3(signature = (path, key=None))]
+    fn new(path: PathBuf, key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let key = match key {
+            None => Key::None,
+            Some(key) => {
+                if let Ok(key) = key.cast::<OwnerKey>() {
+                    Key::Owner(key.get().0.clone())
+                } else if let Ok(key) = key.cast::<ReaderKey>() {
+                    Key::Reader(key.get().0.clone())
+                } else if let Ok(key) = key.cast::<PublicKey>() {
+                    Key::Public(key.get().0.clone())
+                } else {
+                    return Err(keys::wrong(key, "an OwnerKey, a ReaderKey or a PublicKey"));
+                }
+            }
+        };
+        Ok(Self {
+            path,
+            key,
+            changing: Mutex::new(()),
+        })
+    }
+
+    /// The number of records.
+    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        let keys = match &self.key {
+            Key::Owner(keys) => keys.reader(),
+            Key::Reader(keys) => keys.clone(),
+            _ => {
+                return Err(self.needs(
+                    py,
+                    "the number of records",
+                    "an owner's or a reader's key",
+                ));
+            }
+        };
+        let len = computing(py, || Store::count_dir(&self.path, &keys))?;
+        len.map_err(|error| errors::search(py, &error))
+    }
+
+    /// Adds records, or replaces those whose ids are there; the new version.
+    #[pyo3(signature = (rows, ids=None, payloads=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        rows: PyReadonlyArray2<'_, f32>,
+        ids: Option<PyReadonlyArray1<'_, u32>>,
+        payloads: Option<Vec<Vec<u8>>>,
+    ) -> PyResult<u64> {
+        let keys = self.owner(py)?;
+        let vectors = matrix(py, &rows, 0)?;
+        let ids = ids
+            .map(|ids| ids.as_slice().map(<[u32]>::to_vec))
+            .transpose()?;
+        let payloads = payloads.unwrap_or_default();
+        let mut rng = random()?;
+        let metric = self.manifest(py)?.metric;
+        check_directions(py, metric, &vectors, 0)?;
+        let added = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut store = Store::open(&self.path, keys)?;
+            let ids = match ids {
+                Some(ids) => ids,
+                None => following(&store, vectors.len())?,
+            };
+            store.upsert_with(&mut rng, &ids, &vectors, &payloads)
+        })?;
+        added.map_err(|error| errors::search(py, &error))
+    }
+
+    /// Deletes records; the new version.
+    fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u32>) -> PyResult<u64> {
+        let keys = self.owner(py)?;
+        let ids = ids.as_slice()?.to_vec();
+        let mut rng = random()?;
+        let deleted = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            Store::open(&self.path, keys)?.delete(&mut rng, &ids)
+        })?;
+        deleted.map_err(|error| errors::search(py, &error))
+    }
+
+    /// Writes the records anew in as few segments as they fit; the new version.
+    fn compact(&self, py: Python<'_>) -> PyResult<u64> {
+        let keys = self.owner(py)?;
+        let mut rng = random()?;
+        let compacted = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            Store::open(&self.path, keys)?.compact(&mut rng, &mut |_| ())
+        })?;
+        compacted.map_err(|error| errors::search(py, &error))
+    }
+
+    /// All payloads, by record; None where the index has none.
+    fn payloads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let keys = self.owner(py)?;
+        let read = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            Store::open(&self.path, keys)?.payloads()
+        })?;
+        let Some(read) = read.map_err(|error| errors::search(py, &error))? else {
+            return Ok(None);
+        };
+        let payloads = PyDict::new(py);
+        for (id, payload) in read {
+            payloads.set_item(id, PyBytes::new(py, &payload))?;
+        }
+        Ok(Some(payloads))
+    }
+
+    /// Checks every byte that the key allows to check; a dict of what was found.
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        if let Key::Owner(keys) = &self.key {
+            let verified = computing(py, || Store::verify_dir(&self.path, keys))?;
+            let verified = verified.map_err(|error| errors::search(py, &error))?;
+            found.set_item("version", verified.version)?;
+            found.set_item("versions", verified.versions)?;
+            found.set_item("records", verified.records)?;
+            found.set_item("deleted", verified.deleted)?;
+            found.set_item("bytes", verified.bytes)?;
+            found.set_item("full", true)?;
+            return Ok(found);
+        }
+        let owner = self.public(py)?;
+        let opened = computing(py, || {
+            let index = sordino_search::Index::open_dir(&self.path, &owner)?;
+            let manifest = index.manifest().clone();
+            Server::new(index)?;
+            Ok::<_, Error>(manifest)
+        })?;
+        let manifest = opened.map_err(|error| errors::search(py, &error))?;
+        found.set_item("version", manifest.version)?;
+        found.set_item("bytes", stored(py, &manifest)?)?;
+        found.set_item("full", false)?;
+        Ok(found)
+    }
+
+    /// The signed manifest's account of the index; a dict.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let manifest = self.manifest(py)?;
+        let info = PyDict::new(py);
+        info.set_item("index", hex::encode(manifest.index))?;
+        info.set_item("version", manifest.version)?;
+        info.set_item("mode", manifest.mode.name())?;
+        info.set_item("metric", metric_name(manifest.metric))?;
+        info.set_item("stored", manifest.n)?;
+        info.set_item("dim", manifest.dim)?;
+        info.set_item("k", manifest.k)?;
+        info.set_item("segments", manifest.segments().len())?;
+        info.set_item("payloads", manifest.payloads.is_some())?;
+        info.set_item("bytes", stored(py, &manifest)?)?;
+        info.set_item("manifest", hex::encode(manifest.digest()))?;
+        info.set_item("previous", hex::encode(manifest.previous))?;
+        Ok(info)
+    }
+}
+
+impl Index {
+    /// The exception for a call that needs another key.
+    fn needs(&self, py: Python<'_>, what: &str, expected: &str) -> PyErr {
+        let found = match &self.key {
+            Key::Owner(_) => "an owner's key",
+            Key::Reader(_) => "a reader's key",
+            Key::Public(_) => "a public key",
+            Key::None => "no key",
+        };
+        let text = format!("{what} needs {expected}, and this index was opened with {found}");
+        errors::raise(py, "KeyKindError", text)
+    }
+
+    fn owner(&self, py: Python<'_>) -> PyResult<&OwnerKeys> {
+        match &self.key {
+            Key::Owner(keys) => Ok(keys),
+            _ => Err(self.needs(py, "a change", "the owner's key")),
+        }
+    }
+
+    fn public(&self, py: Python<'_>) -> PyResult<OwnerPublicKey> {
+        match &self.key {
+            Key::Owner(keys) => Ok(keys.public()),
+            Key::Reader(keys) => Ok(keys.owner().clone()),
+            Key::Public(key) => Ok(key.clone()),
+            // Nothing is believed that the owner did not sign.
+            Key::None => Err(self.needs(py, "this", "a key to check signatures with")),
+        }
+    }
+
+    /// The newest version's manifest.
+    fn manifest(&self, py: Python<'_>) -> PyResult<SignedManifest> {
+        let owner = self.public(py)?;
+        let opened = computing(py, || {
+            sordino_search::Index::manifest_of_dir(&self.path, &owner)
+        })?;
+        opened.map_err(|error| errors::search(py, &error))
+    }
+}
+
+/// Ids for `count` new records, after the highest.
+fn following(store: &Store, count: usize) -> Result<Vec<u32>, Error> {
+    let highest = store.ids().max();
+    let first = highest.map_or(0, |id| u64::from(id) + 1);
+    let ids = (first..first + count as u64).map(u32::try_from);
+    ids.collect::<Result<_, _>>()
+        .map_err(|_| sordino_search::vectors::Error::IdRange.into())
+}
+
+/// Bytes of an index's files.
+fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64> {
+    let parts = manifest.parts();
+    let parts = parts.map_err(|error| errors::search(py, &error))?;
+    let stored = parts.iter().filter(|part| part.holder.is_stored());
+    Ok(stored.map(|part| part.len).sum())
+}

@@ -1,0 +1,251 @@
+//! Keys and their files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+use sordino_net::KeyFile;
+use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+
+use crate::compute::random;
+use crate::errors;
+
+/// A new owner's key, from the system's generator.
+///
+/// Keep it, and a copy of it offline: without it an index can be neither changed nor read.
+#[pyfunction]
+pub(crate) fn keygen() -> PyResult<OwnerKey> {
+    Ok(OwnerKey(OwnerKeys::generate(&mut random()?)))
+}
+
+/// A new client's key, with which requests to a server are signed.
+#[pyfunction]
+pub(crate) fn client_keygen() -> PyResult<ClientKey> {
+    let key = sordino_net::ClientKey::generate(&mut random()?);
+    Ok(ClientKey(Arc::new(key)))
+}
+
+/// The key of an owner: it builds, changes, signs and reads indexes. 32 secret bytes.
+///
+/// Made by `sordino.keygen()` or `OwnerKey.load(path)`. It is never printed.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct OwnerKey(pub(crate) OwnerKeys);
+
+/// The key of a reader: it searches, and reads what the owner's indexes hold; it cannot sign.
+///
+/// Made by `OwnerKey.reader()` or `ReaderKey.load(path)`. It is never printed.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ReaderKey(pub(crate) ReaderKeys);
+
+/// The owner's public key, which a server has: it checks that an index is the owner's. No secret.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
+
+/// The key that a client signs its requests with, to servers that list its public key. 32 secret bytes.
+///
+/// Made by `sordino.client_keygen()` or `ClientKey.load(path)`. All requests of one key can be linked.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ClientKey(pub(crate) Arc<sordino_net::ClientKey>);
+
+/// The public half of a client's key, which a server lists.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ClientPublicKey(pub(crate) sordino_net::ClientPublicKey);
+
+/// A key file; a warning if others can read a secret in it.
+fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
+    let file = KeyFile::read(path).map_err(|error| errors::net(py, &error))?;
+    if file.is_exposed() {
+        let path = path.display();
+        let text = format!("others can read the secret in {path}: chmod 600 {path}\0");
+        if let Ok(text) = std::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 1)?;
+        }
+    }
+    Ok(file)
+}
+
+fn write(py: Python<'_>, file: &KeyFile, path: &Path) -> PyResult<()> {
+    file.write(path).map_err(|error| errors::net(py, &error))
+}
+
+/// The first digits of a public key's BLAKE3 digest, by which people tell keys apart.
+fn short(public: &[u8]) -> String {
+    hex::encode(&blake3::hash(public).as_bytes()[..8])
+}
+
+#[pymethods]
+impl OwnerKey {
+    /// Writes the key to a new file that you alone can read.
+    ///
+    /// Raises `KeyFileError` if the file exists: no key is written over.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_owner(&self.0), &path)
+    }
+
+    /// Reads a key that `save`, or `sordino keys new owner`, has written.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let keys = read(py, &path)?.owner();
+        Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The key for those who may search, and read what is in the indexes.
+    fn reader(&self) -> ReaderKey {
+        ReaderKey(self.0.reader())
+    }
+
+    /// The key for servers, which is no secret.
+    fn public(&self) -> PublicKey {
+        PublicKey(self.0.public())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<OwnerKey {}>", short(&self.0.public().to_bytes()))
+    }
+}
+
+#[pymethods]
+impl ReaderKey {
+    /// Writes the key to a new file that you alone can read.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_reader(&self.0), &path)
+    }
+
+    /// Reads a reader's key, of its own or the owner's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let keys = read(py, &path)?.reader();
+        Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The owner's public key.
+    fn public(&self) -> PublicKey {
+        PublicKey(self.0.owner().clone())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ReaderKey {}>", short(&self.0.owner().to_bytes()))
+    }
+}
+
+#[pymethods]
+impl PublicKey {
+    /// Writes the key to a new file.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_public(&self.0), &path)
+    }
+
+    /// Reads an owner's public key, of its own, a reader's or the owner's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The BLAKE3 digest of the key, in hexadecimal: the same for all keys of one owner.
+    fn digest(&self) -> String {
+        hex::encode(blake3::hash(&self.0.to_bytes()).as_bytes())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        let digest = blake3::hash(&self.0.to_bytes());
+        digest.as_bytes()[..8]
+            .iter()
+            .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<PublicKey {}>", short(&self.0.to_bytes()))
+    }
+}
+
+#[pymethods]
+impl ClientKey {
+    /// Writes the key to a new file that you alone can read.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_client(&self.0), &path)
+    }
+
+    /// Reads a client's key.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.client();
+        let key = key.map_err(|error| errors::net(py, &error))?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    /// The public half, which a server lists.
+    fn public(&self) -> ClientPublicKey {
+        ClientPublicKey(self.0.public().clone())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ClientKey {}>", short(self.0.public().to_bytes()))
+    }
+}
+
+#[pymethods]
+impl ClientPublicKey {
+    /// Writes the key to a new file.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_client_public(&self.0), &path)
+    }
+
+    /// Reads a client's public key, of its own or the client's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.client_public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ClientPublicKey {}>", short(self.0.to_bytes()))
+    }
+}
+
+/// The reader's half of an owner's or a reader's key.
+pub(crate) fn reader_of(key: &Bound<'_, PyAny>) -> PyResult<ReaderKeys> {
+    if let Ok(key) = key.cast::<OwnerKey>() {
+        return Ok(key.get().0.reader());
+    }
+    if let Ok(key) = key.cast::<ReaderKey>() {
+        return Ok(key.get().0.clone());
+    }
+    Err(wrong(key, "an OwnerKey or a ReaderKey"))
+}
+
+/// The exception for a key of another kind.
+pub(crate) fn wrong(key: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let found = key.get_type();
+    let found = found
+        .name()
+        .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    errors::raise(
+        key.py(),
+        "KeyKindError",
+        format!("{found}; expected {expected}"),
+    )
+}

@@ -1,0 +1,147 @@
+//! SimplePIR: a record from a server that does not learn which.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sordino_pir::simple::{Answer, Client, Hint, Query, Secret, Server};
+use sordino_pir::{Database, Error, Params, Seed};
+
+use super::{borrowed, wrong};
+use crate::compute::{computing, random};
+
+/// A server of records of one length.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct PirServer {
+    server: Server,
+    params: Params,
+    seed: Seed,
+    hint: Vec<u8>,
+}
+
+/// A client of one database.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct PirClient {
+    client: Client,
+    params: Params,
+}
+
+/// The secret that opens one answer, once.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct PirSecret(Mutex<Option<Secret>>);
+
+#[pymethods]
+impl PirServer {
+    #[new]
+    fn new(py: Python<'_>, records: Vec<Bound<'_, PyBytes>>, record_len: usize) -> PyResult<Self> {
+        let mut rng = random()?;
+        let records = borrowed(&records);
+        let made = computing(py, || {
+            let params = Params::for_database(records.len(), record_len)?;
+            let seed = Seed::random(&mut rng);
+            let database = Database::from_records(&params, &records)?;
+            let (server, hint) = Server::setup(database, &params, &seed)?;
+            Ok::<_, Error>(Self {
+                server,
+                params,
+                seed,
+                hint: hint.to_bytes(),
+            })
+        })?;
+        made.map_err(|error| wrong(py, &error))
+    }
+
+    fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.params.to_bytes())
+    }
+
+    fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.seed.0)
+    }
+
+    fn hint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.hint)
+    }
+
+    /// Answers queries, in one pass over the records.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Vec<Bound<'py, PyBytes>>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let queries = borrowed(&queries);
+        let answers = computing(py, || {
+            let read = |query: &&[u8]| Query::from_bytes(&self.params, query);
+            let queries: Vec<Query> = queries.iter().map(read).collect::<Result<_, _>>()?;
+            self.server.answer_batch(&queries)
+        })?;
+        let answers = answers.map_err(|error| wrong(py, &error))?;
+        let bytes = answers
+            .iter()
+            .map(|answer| PyBytes::new(py, &answer.to_bytes()));
+        Ok(bytes.collect())
+    }
+}
+
+#[pymethods]
+impl PirClient {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        params: &Bound<'_, PyBytes>,
+        seed: [u8; 32],
+        hint: &Bound<'_, PyBytes>,
+    ) -> PyResult<Self> {
+        let (params, hint) = (params.as_bytes(), hint.as_bytes());
+        let made = computing(py, || {
+            let params = Params::from_bytes(params)?;
+            let hint = Hint::from_bytes(&params, hint)?;
+            let client = Client::new(&params, &Seed(seed), &hint)?;
+            Ok::<_, Error>(Self { client, params })
+        })?;
+        made.map_err(|error| wrong(py, &error))
+    }
+
+    /// The number of records.
+    #[getter]
+    fn records(&self) -> usize {
+        self.params.records()
+    }
+
+    /// A query for one record, and the secret that opens its answer.
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<(PirSecret, Bound<'py, PyBytes>)> {
+        let mut rng = random()?;
+        let made = computing(py, || self.client.query(&mut rng, index))?;
+        let (secret, query) = made.map_err(|error| wrong(py, &error))?;
+        let query = PyBytes::new(py, &query.to_bytes());
+        Ok((PirSecret(Mutex::new(Some(secret))), query))
+    }
+
+    /// The record in an answer.
+    fn recover<'py>(
+        &self,
+        py: Python<'py>,
+        secret: &Bound<'py, PirSecret>,
+        answer: &Bound<'py, PyBytes>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (secret, answer) = (secret.get(), answer.as_bytes());
+        let read = computing(py, || Answer::from_bytes(&self.params, answer))?;
+        let answer = read.map_err(|error| wrong(py, &error))?;
+        let taken = secret
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(secret) = taken else {
+            let text = "this query's answer was opened already: every query is for one answer";
+            return Err(wrong(py, &text));
+        };
+        let record = computing(py, || self.client.recover(secret, &answer))?;
+        let record = record.map_err(|error| wrong(py, &error))?;
+        Ok(PyBytes::new(py, &record))
+    }
+}

@@ -1,0 +1,90 @@
+//! Arrays as matrices.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use sordino_search::vectors::Error;
+use sordino_search::{Batch, Metric, Vectors};
+
+use crate::errors;
+
+/// A matrix of an array's rows, which are copied. `first` is the number of its first row, for errors.
+pub(crate) fn matrix(
+    py: Python<'_>,
+    rows: &PyReadonlyArray2<'_, f32>,
+    first: usize,
+) -> PyResult<Vectors> {
+    let shape = rows.shape();
+    let dim = shape[1];
+    let data = rows.as_slice()?.to_vec();
+    Vectors::new(dim, data).map_err(|error| errors::vectors(py, &later(error, first)))
+}
+
+/// Records of an array, with ids and payloads if there are any.
+pub(crate) fn batch(
+    py: Python<'_>,
+    vectors: Vectors,
+    ids: Option<&PyReadonlyArray1<'_, u32>>,
+    payloads: Option<Vec<Vec<u8>>>,
+) -> PyResult<Batch> {
+    let wrong = |error| errors::search(py, &error);
+    let mut batch = match ids {
+        Some(ids) => Batch::new(ids.as_slice()?.to_vec(), vectors).map_err(wrong)?,
+        None => vectors.into(),
+    };
+    if let Some(payloads) = payloads {
+        batch = batch.with_payloads(payloads).map_err(wrong)?;
+    }
+    Ok(batch)
+}
+
+/// Refuses zero vectors where they have no direction. The stream's own check comes after its rows were
+/// put in the order of their ids, and would name another row.
+pub(crate) fn check_directions(
+    py: Python<'_>,
+    metric: Metric,
+    vectors: &Vectors,
+    first: usize,
+) -> PyResult<()> {
+    if metric != Metric::Cosine {
+        return Ok(());
+    }
+    let zero = vectors.rows().position(|row| row.iter().all(|&x| x == 0.0));
+    match zero {
+        Some(row) => Err(errors::vectors(py, &Error::ZeroVector { row: first + row })),
+        None => Ok(()),
+    }
+}
+
+/// An error that counts rows from `first` on.
+fn later(error: Error, first: usize) -> Error {
+    match error {
+        Error::NotFinite { row, column } => Error::NotFinite {
+            row: first + row,
+            column,
+        },
+        error => error,
+    }
+}
+
+/// The name of a measure, as Python gives it.
+pub(crate) fn metric_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Cosine => "cosine",
+        Metric::InnerProduct => "inner-product",
+        Metric::Euclidean => "euclidean",
+    }
+}
+
+/// The measure of this name.
+pub(crate) fn metric(py: Python<'_>, name: &str) -> PyResult<Metric> {
+    match name {
+        "cosine" => Ok(Metric::Cosine),
+        "inner-product" | "ip" => Ok(Metric::InnerProduct),
+        "euclidean" | "l2" => Ok(Metric::Euclidean),
+        _ => Err(errors::raise(
+            py,
+            "InputError",
+            format!("metric {name:?}: expected \"cosine\", \"inner-product\" or \"euclidean\""),
+        )),
+    }
+}

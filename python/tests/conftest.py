@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+import sordino
+
+N, DIM = 2000, 24
+
+
+@pytest.fixture(scope="session")
+def vectors():
+    return np.random.default_rng(1).standard_normal((N, DIM), dtype=np.float32)
+
+
+@pytest.fixture(scope="session")
+def key():
+    return sordino.keygen()
+
+
+@pytest.fixture(scope="session")
+def index(tmp_path_factory, vectors, key):
+    """A masked index that no test changes."""
+    return sordino.build(tmp_path_factory.mktemp("shared") / "index", vectors, key=key)
+
+
+@pytest.fixture
+def client(index, key):
+    with sordino.Client(index, key=key.reader()) as client:
+        yield client
+
+
+def nearest(vectors, query, k):
+    """Row numbers of the exact nearest by the cosine."""
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.argsort(-(units @ query), kind="stable")[:k]

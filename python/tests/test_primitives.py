@@ -1,0 +1,139 @@
+"""The primitives, each against something that was not made by it."""
+
+from pathlib import Path
+
+import pytest
+
+import sordino
+from sordino import blake3, fpe, mldsa, pir
+
+KEY = bytes.fromhex("2B7E151628AED2A6ABF7158809CF4F3C")
+
+
+def test_ff1_gives_the_samples_of_nist():
+    # SP 800-38G, samples 1, 2 and 3 of FF1.
+    digits = fpe.FF1(KEY)
+    assert digits.encrypt("0123456789") == "2433477484"
+    assert digits.encrypt("0123456789", tweak=bytes.fromhex("39383736353433323130")) == "6124200773"
+    letters = fpe.FF1(KEY, fpe.LOWER_ALPHANUMERIC)
+    tweak = bytes.fromhex("3737373770717273373737")
+    assert letters.encrypt("0123456789abcdefghi", tweak) == "a9tv40mll9kdu509eum"
+    assert letters.decrypt("a9tv40mll9kdu509eum", tweak) == "0123456789abcdefghi"
+
+
+def test_a_list_is_each_of_its_texts():
+    cipher = fpe.FF1(KEY)
+    texts = [str(10**9 + 7919 * n)[: 7 + n % 3] for n in range(50)]
+    tweaks = [bytes([n]) for n in range(50)]
+    hidden = cipher.encrypt(texts, tweaks)
+    assert hidden == [cipher.encrypt(text, tweak) for text, tweak in zip(texts, tweaks)]
+    assert cipher.decrypt(hidden, tweaks) == texts
+    assert cipher.encrypt(texts, b"all") == [cipher.encrypt(text, b"all") for text in texts]
+    greek = fpe.FF1(KEY, "αβγδεζηθ")
+    assert greek.decrypt(greek.encrypt(["αβγδεζηθα"])) == ["αβγδεζηθα"]
+    assert cipher.encrypt([]) == []
+
+
+def test_integers_stay_in_their_range():
+    for first, last in [(1, 2_500_000), (0, 2**100)]:
+        ids = fpe.FF1(KEY, "01").range(first, last)
+        values = [first, first + 1, last]
+        hidden = ids.encrypt(values, b"rows")
+        assert hidden == [ids.encrypt(value, b"rows") for value in values]
+        assert all(first <= value <= last for value in hidden) and hidden != values
+        assert ids.decrypt(hidden, b"rows") == values
+
+
+def test_formats_keep_their_form():
+    cards = fpe.Format("pan", KEY)
+    hidden = cards.encrypt("4111 1111 1111 1111", tweak=b"shop 7")
+    assert hidden.startswith("4111 11") and hidden.endswith("1111") and hidden != "4111 1111 1111 1111"
+    assert cards.decrypt([hidden], b"shop 7") == ["4111 1111 1111 1111"]
+
+
+def test_wrong_fields_are_refused_by_number_and_not_shown():
+    cipher = fpe.FF1(KEY)
+    with pytest.raises(sordino.InputError, match="record 1") as refused:
+        cipher.encrypt(["12345678", "1234567x"])
+    assert "1234567x" not in str(refused.value)
+    with pytest.raises(sordino.InputError, match="record 0: .*3.*6"):
+        cipher.encrypt("123")
+    with pytest.raises(sordino.InputError, match="15 bytes"):
+        fpe.FF1(bytes(15))
+    with pytest.raises(sordino.InputError, match="2 tweaks for 3 texts"):
+        cipher.encrypt(["1234567"] * 3, [b"", b""])
+    with pytest.raises(sordino.InputError):
+        cipher.range(5, 10)
+    with pytest.raises(sordino.InputError):
+        cipher.range(0, 10**7).encrypt(-1)
+    with pytest.raises(sordino.InputError):
+        fpe.Format("no such format", KEY)
+
+
+def test_the_owners_signature_of_an_index_verifies(tmp_path, index, key):
+    key.public().save(tmp_path / "owner.pub")
+    public = bytes.fromhex((tmp_path / "owner.pub").read_text().split(":")[1])[:2592]
+    (file,) = Path(index.path, "manifests").iterdir()
+    signed = file.read_bytes()
+    message, signature = signed[:-4627], signed[-4627:]
+    how = {"parameter_set": "ML-DSA-87", "context": b"sordino manifest 2"}
+    changed = bytes([signature[0] ^ 1]) + signature[1:]
+    given = ([message, message, message + b"!", message], [signature, changed, signature, b"short"])
+    assert mldsa.verify_batch(public, *given, **how) == [True, False, False, False]
+    assert mldsa.verify_batch([public] * 4, *given, **how) == [True, False, False, False]
+    assert mldsa.verify_batch([], [], [], **how) == []
+    with pytest.raises(sordino.InputError, match="2592 bytes, expected 1952"):
+        mldsa.verify_batch(public, *given, context=b"")
+    with pytest.raises(sordino.InputError, match="1 signatures for 2 messages"):
+        mldsa.verify_batch(public, [b"", b""], [b""])
+    with pytest.raises(sordino.InputError, match="ML-DSA-44"):
+        mldsa.verify_batch(public, [], [], parameter_set="RSA")
+
+
+def test_digests_are_those_of_blake3():
+    # The first of the official test vectors: 0, 1 and 1025 bytes of 0, 1, ..., 250, 0, 1, ...
+    messages = [bytes(n % 251 for n in range(length)) for length in (0, 1, 1025)]
+    digests = blake3.hash_each(messages)
+    assert [digest.hex()[:16] for digest in digests] == [
+        "af1349b9f5f9a1a6",
+        "2d3adedff11b61f1",
+        "d00278ae47eb27b3",
+    ]
+    keyed = blake3.hash_each(messages, key=b"whats the Elvish word for friend")
+    assert keyed[0].hex()[:16] == "92b2b75604ed3c76"
+    derived = blake3.hash_each(messages, context="BLAKE3 2019-12-27 16:29:52 test vectors context")
+    assert derived[0].hex()[:16] == "2cc39783c223154f"
+    assert blake3.hash_each([]) == []
+    with pytest.raises(sordino.InputError, match="31 bytes"):
+        blake3.hash_each([b""], key=bytes(31))
+    with pytest.raises(sordino.InputError):
+        blake3.hash_each([b""], key=bytes(32), context="both")
+
+
+def test_a_record_comes_from_a_server_that_is_not_asked_for_it():
+    records = [f"record {n}".encode() for n in range(300)]
+    server = pir.Server(records, record_len=16)
+    client = pir.Client(server.params, server.seed, server.hint)
+    assert len(client) == 300
+    queries = [client.query(at) for at in (0, 17, 299)]
+    answers = server.answer([query.message for query in queries])
+    for at, query, answer in zip((0, 17, 299), queries, answers):
+        assert client.recover(query, answer) == records[at].ljust(16, b"\0")
+    query = client.query(5)
+    assert len(query.message) == len(queries[0].message)
+    answer = server.answer(query.message)
+    assert client.recover(query, answer).rstrip(b"\0") == records[5]
+    with pytest.raises(sordino.InputError, match="already"):
+        client.recover(query, answer)
+    with pytest.raises(sordino.InputError, match="300"):
+        client.query(300)
+    with pytest.raises(sordino.InputError):
+        client.query(-1)
+    with pytest.raises(sordino.InputError):
+        server.answer(b"nonsense")
+    with pytest.raises(sordino.InputError):
+        client.recover(client.query(1), answer[:-1])
+    with pytest.raises(sordino.InputError):
+        pir.Server([])
+    with pytest.raises(sordino.InputError):
+        pir.Client(server.params, server.seed, server.hint[:-1])

@@ -1,0 +1,183 @@
+"""From arrays to answers, in one process and over a network."""
+
+import threading
+
+import numpy as np
+import pytest
+from conftest import DIM, N, nearest
+
+import sordino
+
+
+def test_every_query_finds_what_exact_search_finds(client, vectors):
+    queries = np.random.default_rng(2).standard_normal((20, DIM), dtype=np.float32)
+    result = client.search(queries, k=10)
+    assert result.ids.shape == result.scores.shape == (20, 10)
+    assert result.ids.dtype == np.int64 and result.scores.dtype == np.float32
+    assert result.payloads is None and len(result) == 20
+    assert result.bytes_up > 0 and result.bytes_down > 0 and result.server_ms > 0
+    found = [len(set(ids) & set(nearest(vectors, query, 10))) for ids, query in zip(result.ids, queries)]
+    assert sum(found) / 200 > 0.97
+    assert (np.diff(result.scores, axis=1) <= 0).all()
+
+
+def test_one_vector_gives_one_row_and_k_takes_the_first(client, vectors):
+    whole = client.search(vectors[7])
+    assert whole.ids.shape == (1, 10)
+    first = client.search(vectors[7].tolist(), k=3)
+    assert first.ids.shape == (1, 3)
+    assert first.ids[0, 0] == whole.ids[0, 0] == 7
+    # The server sees the same whatever k is.
+    assert (first.bytes_up, first.bytes_down) == (whole.bytes_up, whole.bytes_down)
+
+
+def test_no_queries_give_no_rows(client):
+    result = client.search(np.empty((0, DIM), np.float32), k=4)
+    assert result.ids.shape == (0, 4) and result.bytes_up == 0
+
+
+@pytest.mark.parametrize("mode", ["masked", "open", "local", "sealed"])
+@pytest.mark.parametrize("metric", ["cosine", "inner-product", "euclidean"])
+def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
+    index = sordino.build(
+        tmp_path / "index", vectors, key=key, mode=mode, metric=metric, k=5, recall=0.5, queries=10
+    )
+    assert index.info()["mode"] == mode and index.info()["metric"] == metric
+    if mode == "sealed":
+        assert 0 < index.expected_recall <= 1
+    with sordino.Client(index, key=key) as client:
+        ids = client.search(vectors[:50], k=1).ids[:, 0]
+    # By the inner product a longer vector may be nearer than the query itself.
+    least = 0.5 if metric == "inner-product" else 0.9
+    assert (ids == np.arange(50)).mean() >= least
+
+
+def test_records_come_in_any_form(tmp_path, key, vectors):
+    np.save(tmp_path / "base.npy", vectors)
+    forms = {
+        "float64": vectors.astype(np.float64),
+        "columns": np.asfortranarray(vectors),
+        "strided": np.repeat(vectors, 2, axis=0)[::2],
+        "file": tmp_path / "base.npy",
+        "iterator": iter(np.array_split(vectors, 7)),
+        "generator": (rows.tolist() for rows in np.array_split(vectors, 3)),
+        "float16": vectors.astype(np.float16),
+    }
+    for name, form in forms.items():
+        index = sordino.build(tmp_path / name, form, key=key, k=1)
+        with sordino.Client(index, key=key) as client:
+            result = client.search(vectors[::100])
+            assert result.ids.tolist() == [[row] for row in range(0, N, 100)], name
+
+
+def test_payloads_and_ids_come_back(tmp_path, key, vectors):
+    ids = np.arange(N) * 3 + 1
+    texts = [f"record {id}" for id in ids]
+    index = sordino.build(tmp_path / "index", vectors, key=key, ids=ids, payloads=texts, k=2)
+    with sordino.Client(index, key=key) as client:
+        result = client.search(vectors[:5], k=1)
+        assert client.payloads([ids[7], 2, ids[0]]) == [texts[7].encode(), None, texts[0].encode()]
+        assert client.payloads(ids[9])[0] == texts[9].encode() and client.payloads([]) == []
+    assert result.ids[:, 0].tolist() == ids[:5].tolist()
+    assert result.payloads == [[text.encode()] for text in texts[:5]]
+    assert index.payloads() == {id: text.encode() for id, text in zip(ids, texts)}
+
+
+def test_fewer_records_than_results(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key, payloads=["a", "b", "c"])
+    with sordino.Client(index, key=key) as client:
+        result = client.search(vectors[0], k=5)
+        assert result.ids[0, 0] == 0 and (result.ids[0, 3:] == -1).all()
+        assert np.isnan(result.scores[0, 3:]).all() and not np.isnan(result.scores[0, :3]).any()
+        assert result.payloads[0][0] == b"a" and len(result.payloads[0]) == 3
+
+
+def test_an_index_changes(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:100], key=key)
+    with sordino.Client(index, key=key.reader()) as client:
+        assert len(index) == 100
+        assert index.add(vectors[100:110]) == 2
+        assert index.add(vectors[:1], ids=[500], payloads=["again"]) == 3
+        assert index.delete([0, 1]) == 4
+        assert index.delete(2) == 5
+        assert client.search(vectors[0]).ids[0, 0] == 0
+        assert client.refresh() and not client.refresh()
+        result = client.search(vectors[[0, 105]], k=1)
+        assert result.ids[:, 0].tolist() == [500, 105]
+        assert result.payloads == [[b"again"], [b""]]
+        assert len(index) == 108 and index.info()["stored"] == 111
+        version = index.compact()
+        assert index.info()["stored"] == 108 and index.info()["segments"] == 1
+        assert client.refresh() and client.stats()["version"] == version
+        assert client.search(vectors[0], k=1).ids[0, 0] == 500
+    assert index.verify()["records"] == 108
+    assert sordino.open(index.path, key=key.public()).verify()["full"] is False
+
+
+def test_over_a_network(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors, key=key)
+    alice, mallory = sordino.client_keygen(), sordino.client_keygen()
+    with sordino.serve(
+        index.path, listen="127.0.0.1:0", public_key=key.public(), clients=[alice.public()]
+    ) as server:
+        with sordino.Client(server.url, key=key.reader(), client_key=alice) as client:
+            result = client.search(vectors[:30], k=1)
+            assert result.ids[:, 0].tolist() == list(range(30))
+            # The server follows the index, and the client follows the server.
+            index.delete(3)
+            for _ in range(50):
+                if client.refresh():
+                    break
+                threading.Event().wait(0.1)
+            assert client.search(vectors[3]).ids[0, 0] != 3
+            stats = client.stats()
+            assert stats["version"] == 2 and stats["searches"] == 31
+            assert stats["wire_up"] > stats["bytes_up"]
+            with pytest.raises(sordino.RefusedError, match="key"):
+                sordino.Client(server.url, key=key.reader(), client_key=mallory)
+            with pytest.raises(sordino.SignatureError):
+                sordino.Client(server.url, key=sordino.keygen(), client_key=alice)
+            server.stop()
+            with pytest.raises(sordino.NetworkError):
+                client.search(vectors[0])
+        assert server.metrics() == ""
+    with pytest.raises(sordino.UnreachableError):
+        sordino.Client(server.url, key=key.reader())
+
+
+def test_threads_share_a_client(client, vectors):
+    found = {}
+
+    def search(at):
+        found[at] = client.search(vectors[at], k=1).ids[0, 0]
+
+    threads = [threading.Thread(target=search, args=(at,)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {at: at for at in range(8)}
+
+
+def test_a_pin_keeps_a_server_from_going_back(tmp_path, key, vectors):
+    import shutil
+
+    index = sordino.build(tmp_path / "index", vectors[:50], key=key)
+    shutil.copytree(index.path, tmp_path / "old")
+    index.delete(0)
+    with sordino.Client(index, key=key) as client:
+        pin = client.pin()
+    with sordino.Client(index, key=key, pin=pin) as client:
+        assert client.pin() == pin
+    with pytest.raises(sordino.RollbackError, match="version 1 .* version 2"):
+        sordino.Client(tmp_path / "old", key=key, pin=pin)
+    with pytest.raises(sordino.InputError):
+        sordino.Client(index, key=key, pin=b"short")
+
+
+def test_a_plan_is_a_dict_and_a_table():
+    plan = sordino.plan(100_000, 128, queries=20, payload_bytes=100)
+    assert plan["n"] == 100_000 and plan["recommended"] in {mode["mode"] for mode in plan["modes"]}
+    assert {mode["mode"] for mode in plan["modes"]} == {"masked", "open", "sealed", "local"}
+    assert plan["payloads"]["fetched"] == 10
+    assert "100000 x 128" in str(plan) and "masked" in str(plan)
