@@ -100,7 +100,7 @@ fn net_class(error: &Net) -> &'static str {
         Net::Address { .. } => "AddressError",
         Net::Roots | Net::Certificate(_) => "CertificateError",
         Net::File { .. } => "FileError",
-        Net::KeyFile { .. } => "KeyFileError",
+        Net::KeyFile { .. } | Net::KeyExists { .. } => "KeyFileError",
         Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
         Net::Limits(_) => "InputError",
         Net::Connect(_) | Net::Unreachable(_) => "UnreachableError",
