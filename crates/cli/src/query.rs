@@ -1,5 +1,6 @@
 //! `sordino query`: searches, on a server or in this process.
 
+mod cache;
 mod input;
 mod pin;
 mod report;
@@ -50,6 +51,8 @@ pub struct Args {
     /// Remember the newest version seen in this file, and refuse older ones and other indexes.
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
+    #[command(flatten)]
+    cache: cache::Args,
     /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
@@ -95,6 +98,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         keys: &keys,
         queries: &queries,
         pin: args.pin.as_deref(),
+        cache: None,
         jobs: usize::from(args.jobs),
         patience: Patience::new(Duration::ZERO),
         form,
@@ -109,6 +113,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         (None, address) => {
             let endpoint = endpoint(args, address.as_deref().unwrap_or_default())?;
             work.patience = Patience::new(Duration::from_secs(args.wait.into()));
+            work.cache = args.cache.open();
             let roots = args.roots.as_deref();
             let named = Error::certificate(roots.as_slice());
             work.run(|| Connection::open(endpoint.clone()).map_err(&named))

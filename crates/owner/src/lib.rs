@@ -5,9 +5,11 @@ pub mod build;
 /// The ways to cut an index, and their costs.
 pub mod plan;
 
+/// An index in a directory, which its owner changes.
+pub mod store;
+
 mod spec;
 mod step;
-mod store;
 
 // Segments
 mod base;

@@ -1,39 +1,14 @@
 //! An index in a directory, which its owner changes: records are added, replaced and deleted, and a
 //! crash at any moment leaves the version before or the version after.
 //!
-//! ```
-//! use rand::SeedableRng;
-//! use sordino_search::{Client, InProcess, Index, OwnerKeys, Server, Spec, Store, synthetic};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut rng = rand::rngs::StdRng::from_seed([1; 32]); // in earnest: from the system
-//! let keys = OwnerKeys::generate(&mut rng);
-//! let vectors = synthetic::uniform(500, 16, 1);
-//! let dir = tempfile::tempdir()?;
-//!
-//! let batches = [Ok(vectors.clone().into())];
-//! let mut store = Store::create(dir.path(), &mut rng, &keys, &Spec::default(), batches, &mut |_| ())?;
-//! store.delete(&mut rng, &[7])?;
-//! store.upsert(&mut rng, &[900], &synthetic::uniform(1, 16, 2))?;
-//!
-//! // A server reads the directory and needs no key.
-//! let server = Server::new(Index::open_dir(dir.path(), &keys.public())?)?;
-//! let mut transport = InProcess::new(&server);
-//! let client = Client::connect(&mut transport, &keys.reader(), None)?;
-//! let found = client.search(&mut rng, &mut transport, vectors.row(7))?;
-//! assert!(found.hits.iter().all(|hit| hit.id != 7));
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! # What a change costs
+//! # The cost of a change
 //! Added records become a new segment: its bytes, and a list of deletions. Clients that
-//! [refresh](crate::Client::refresh) download its hint or chunks, its ids, and the list. A replaced or
+//! refresh download its hint or chunks, its ids, and the list. A replaced or
 //! deleted record stays in its segment, hidden from results, until the store is compacted. An index has
 //! at most 64 segments.
 //!
-//! # What a server sees of changes
-//! When they happen, the number of records of each segment, and the length of the lists of ids and
+//! # Changes to a server
+//! It sees when they happen, the number of records of each segment, and the length of the lists of ids and
 //! deletions, which are padded to powers of two: it grows with the number of runs of consecutive ids.
 //! Not which records were replaced or deleted.
 //!

@@ -8,6 +8,7 @@ use sordino_vectors::recall::Scored;
 use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
+use crate::cache::Cache;
 use crate::download::{Download, Kept};
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
@@ -20,6 +21,7 @@ pub struct Client {
     rotation: Rotation,
     kind: Kind,
     payloads: Option<payload::Client>,
+    cache: Option<Cache>,
     bytes_once: usize,
 }
 
@@ -66,12 +68,26 @@ impl Client {
         keys: &ReaderKeys,
         pin: Option<&Pin>,
     ) -> Result<Self, Error> {
+        Self::connect_cached(transport, keys, pin, None)
+    }
+
+    /// [`connect`](Self::connect) with a folder of parts that were downloaded before: only those that it
+    /// lacks are asked for, now and at each [`refresh`](Self::refresh), and are kept in it.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect).
+    pub fn connect_cached(
+        transport: &mut impl Transport,
+        keys: &ReaderKeys,
+        pin: Option<&Pin>,
+        cache: Option<&Cache>,
+    ) -> Result<Self, Error> {
         let (manifest, received) = offered(transport, keys)?;
         let shown = match pin {
             Some(pin) => history::follow(pin, &manifest, transport, keys)?,
             None => 0,
         };
-        Self::download(transport, keys, manifest, received + shown)
+        Self::download(transport, keys, manifest, received + shown, cache)
     }
 
     /// [`connect`](Self::connect) without a proof that the server's version follows from the pinned one: it
@@ -86,7 +102,7 @@ impl Client {
     ) -> Result<Self, Error> {
         let (manifest, received) = offered(transport, keys)?;
         pin.check(&manifest)?;
-        Self::download(transport, keys, manifest, received)
+        Self::download(transport, keys, manifest, received, None)
     }
 
     /// A client of this version, after `received` bytes.
@@ -95,13 +111,15 @@ impl Client {
         keys: &ReaderKeys,
         manifest: SignedManifest,
         received: usize,
+        cache: Option<&Cache>,
     ) -> Result<Self, Error> {
-        let mut download = Download::new(transport, &manifest, Kept::default())?;
+        let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
         let mut client = Self {
             kind: Kind::new(&manifest, keys, &mut download)?,
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
             payloads: payload::Client::new(&manifest, keys, &mut download)?,
             keys: keys.clone(),
+            cache: cache.cloned(),
             bytes_once: received + download.bytes,
             manifest,
         };
@@ -128,7 +146,7 @@ impl Client {
             return Ok(false);
         }
         let kept = Kept::between(&self.manifest, &manifest);
-        let mut download = Download::new(transport, &manifest, kept)?;
+        let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
         let payloads = if kept.payloads {
             None
         } else {

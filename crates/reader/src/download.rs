@@ -7,6 +7,7 @@ use sordino_index::digest::{self, Digest};
 use sordino_index::manifest::{Manifest, Mode, Part, Segment, SignedManifest};
 use sordino_index::wire::{Message, message_len};
 
+use crate::cache::Cache;
 use crate::transport::Transport;
 
 /// Bytes of parts in one reply, unless a single part is longer.
@@ -22,12 +23,13 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// Fetches all parts but what is kept. The requests, and how parts share replies, follow from the
-    /// manifest and `kept` alone.
+    /// Fetches all parts but what is kept and what the cache has. The requests, and how parts share replies,
+    /// follow from the manifest and these alone.
     pub(crate) fn new(
         transport: &mut impl Transport,
         manifest: &SignedManifest,
         kept: Kept,
+        cache: Option<&Cache>,
     ) -> Result<Self, Error> {
         let mut given = manifest.parts()?;
         given.retain(|part| part.holder.is_given());
@@ -40,14 +42,18 @@ impl Download {
         };
         let mut batch: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
+            if let Some(bytes) = cache.and_then(|cache| cache.get(part)) {
+                download.add(part, bytes);
+                continue;
+            }
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
             if !batch.is_empty() && len + part.len > REPLY {
-                download.fetch(transport, manifest, &batch)?;
+                download.fetch(transport, manifest, &batch, cache)?;
                 batch.clear();
             }
             batch.push((number, part));
         }
-        download.fetch(transport, manifest, &batch)?;
+        download.fetch(transport, manifest, &batch, cache)?;
         Ok(download)
     }
 
@@ -56,7 +62,11 @@ impl Download {
         transport: &mut impl Transport,
         manifest: &SignedManifest,
         batch: &[(u16, &Part)],
+        cache: Option<&Cache>,
     ) -> Result<(), Error> {
+        if batch.is_empty() {
+            return Ok(());
+        }
         let numbers: Vec<u8> = batch.iter().flat_map(|(n, _)| n.to_le_bytes()).collect();
         let len = batch.iter().map(|(_, part)| part.len).sum::<u64>();
         let too_long = |_| Error::Malformed {
@@ -76,12 +86,18 @@ impl Download {
                 });
             };
             digest::check(part.kind.name(), bytes, &part.digest)?;
-            let new = || (bytes.to_vec(), 0);
-            self.parts.entry(part.digest).or_insert_with(new).1 += 1;
+            if let Some(cache) = cache {
+                cache.put(&part.digest, bytes);
+            }
+            self.add(part, bytes.to_vec());
             rest = after;
         }
         self.bytes += reply.len();
         Ok(())
+    }
+
+    fn add(&mut self, part: &Part, bytes: Vec<u8>) {
+        self.parts.entry(part.digest).or_insert((bytes, 0)).1 += 1;
     }
 
     /// The part with this digest, as often as the manifest names it.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod cache;
 mod client;
 mod stages;
 mod transport;
@@ -16,6 +17,7 @@ mod download;
 mod history;
 mod payload;
 
+pub use cache::Cache;
 pub use client::{Client, Found};
 pub use sordino_index::{Error, OwnerPublicKey, Pin, ReaderKeys};
 pub use stages::Stages;

@@ -11,7 +11,7 @@ pub use sordino_index::{
 pub use sordino_owner::{
     Batch, Form, Measured, Plan, Spec, Step, Store, Verified, Wish, build, plan,
 };
-pub use sordino_reader::{Client, Found, Stages, Transport};
+pub use sordino_reader::{Cache, Client, Found, Stages, Transport};
 pub use sordino_server::{Prepared, Server};
 
 pub use sordino_index::digest::Digest;

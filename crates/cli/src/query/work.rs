@@ -8,7 +8,7 @@ use crate::patience::{Patience, while_it_changes};
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Client, Error as Search, ReaderKeys, Transport};
+use sordino_search::{Cache, Client, Error as Search, ReaderKeys, Transport};
 use std::{
     io,
     path::Path,
@@ -25,6 +25,7 @@ pub(super) struct Work<'a> {
     pub(super) keys: &'a ReaderKeys,
     pub(super) queries: &'a Queries,
     pub(super) pin: Option<&'a Path>,
+    pub(super) cache: Option<Cache>,
     pub(super) jobs: usize,
     pub(super) patience: Patience,
     pub(super) form: Form,
@@ -43,7 +44,9 @@ impl Work<'_> {
         let seen = pin.as_ref().and_then(PinFile::seen);
         let (transport, client) = self.patience.with(|| {
             let mut transport = open()?;
-            let client = while_it_changes(|| Client::connect(&mut transport, self.keys, seen))?;
+            let client = while_it_changes(|| {
+                Client::connect_cached(&mut transport, self.keys, seen, self.cache.as_ref())
+            })?;
             Ok((transport, client))
         })?;
         let connect = start.elapsed();
@@ -75,6 +78,10 @@ impl Work<'_> {
         // The results of searches that came to an end are kept, whatever became of the others.
         let summary = Summary::new(&client, connect, elapsed);
         printer.finish(&summary, self.output)?;
+        if let Some(cache) = &self.cache {
+            // A folder that cannot be tidied up is no reason to lose results.
+            drop(cache.trim());
+        }
         done?;
         if let Some(pin) = &mut pin {
             pin.remember(client.pin())?;

@@ -1,7 +1,7 @@
 //! `sordino query`.
 
 use crate::binary::{command, done, failed};
-use crate::place::{DIM, Place, npy, part};
+use crate::place::{DIM, Place, nearest, npy, part};
 use crate::served::Served;
 use serde_json::Value;
 use std::{
@@ -346,4 +346,44 @@ fn results_before_a_wrong_line_are_kept() {
             "{lines}"
         );
     }
+}
+
+#[test]
+fn a_second_run_downloads_only_the_manifest() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let (url, folder) = (served.url(), place.at("cache"));
+    let run = |options: &[&str]| {
+        let found = place.query(&[&["--connect", &url], options].concat());
+        (found["bytes_once"].as_u64().unwrap(), nearest(&found))
+    };
+    let cached = ["--cache", &folder];
+    let (first, found) = run(&cached);
+    let (second, again) = run(&cached);
+    assert_eq!(found, again);
+    assert!(first > 10 * second, "{first} bytes, then {second}");
+    assert!(second < 16_384, "{second} bytes beside the manifest");
+    assert_eq!(run(&["--no-cache"]).0, first);
+    // A damaged file is downloaded again, and so is one that a limit has removed.
+    for file in fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[0] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(run(&cached).0, first);
+    assert_eq!(run(&cached).0, second);
+    let none = [&cached[..], &["--cache-limit", "0"]].concat();
+    assert_eq!(run(&none).0, second);
+    assert_eq!(run(&cached).0, first);
+    // Of another version only the list of deletions comes.
+    done(&place.line("index delete @masked --ids 0 --key @owner.key"));
+    assert_eq!(served.line()["version"].as_u64(), Some(2));
+    let (changed, found) = run(&cached);
+    assert!(changed < first / 10, "{changed} of {first} bytes");
+    assert_ne!(found[0], 0);
+    // Without a server nothing is downloaded.
+    let alone = "query --index @masked --key @reader.key --file @queries.npy --no-cache";
+    failed(&place.line(alone), 2);
 }

@@ -1,0 +1,51 @@
+//! The folder in which downloads are kept between runs.
+
+use clap::Args as ClapArgs;
+use sordino_search::Cache;
+use std::{env, path::PathBuf};
+
+/// Options of the cache.
+#[derive(ClapArgs, Debug)]
+pub(super) struct Args {
+    /// Keep what is downloaded once in this folder, so that the next run asks only for what changed.
+    /// Without this it is `sordino` in the user's cache folder. A folder that cannot be written is not
+    /// used.
+    #[arg(long, value_name = "DIR", requires = "connect")]
+    cache: Option<PathBuf>,
+    /// The most that the folder may hold, in MiB: what was not used for longest goes first.
+    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "connect")]
+    cache_limit: u32,
+    /// Download everything anew, and keep nothing.
+    #[arg(long, conflicts_with = "cache", requires = "connect")]
+    no_cache: bool,
+}
+
+impl Args {
+    /// The cache, if there is to be one.
+    pub(super) fn open(&self) -> Option<Cache> {
+        let folder = match &self.cache {
+            _ if self.no_cache => None,
+            Some(folder) => Some(folder.clone()),
+            None => users_folder().map(|folder| folder.join("sordino")),
+        };
+        folder.map(|folder| Cache::new(folder, u64::from(self.cache_limit) << 20))
+    }
+}
+
+/// The user's cache folder, by the rules of freedesktop.org and of Apple; `None` where there is no home.
+fn users_folder() -> Option<PathBuf> {
+    let folder = |name| env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    if let Some(folder) = folder("XDG_CACHE_HOME").filter(absolute) {
+        return Some(folder);
+    }
+    if let Some(folder) = folder("LOCALAPPDATA").filter(absolute) {
+        return Some(folder);
+    }
+    let home = folder("HOME").filter(absolute)?;
+    Some(home.join(if cfg!(target_os = "macos") {
+        "Library/Caches"
+    } else {
+        ".cache"
+    }))
+}

@@ -1,0 +1,261 @@
+//! A folder of parts that were downloaded before, for the next connection.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use sordino_index::digest::Digest;
+use sordino_index::manifest::Part;
+use sordino_index::{Error, digest};
+
+/// Ends the names of files that are being written.
+const TEMPORARY: &str = ".tmp";
+
+/// A folder that keeps what clients download once, shared by any number of processes.
+///
+/// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file is
+/// as good as none. When the files have more bytes than the limit, those that were not used for longest are
+/// removed.
+///
+/// # Security
+/// Files hold what a server has given: nothing that its operator does not know. The parts that a client does
+/// not ask for tell the server that it, or another client with the same folder, was there before.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    limit: u64,
+}
+
+impl Cache {
+    /// A cache in this folder, which is made when something is kept, of at most `limit` bytes.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Self {
+        Self {
+            folder: folder.into(),
+            limit,
+        }
+    }
+
+    /// The bytes of a part, if they are here and whole.
+    pub(crate) fn get(&self, part: &Part) -> Option<Vec<u8>> {
+        let path = self.path(&part.digest);
+        let file = File::open(&path).ok()?;
+        // A longer file is not the part, and is not read to its end.
+        let len = usize::try_from(part.len).ok()?;
+        let held = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let mut bytes = Vec::with_capacity(held.min(len));
+        let read = (&file)
+            .take(part.len.saturating_add(1))
+            .read_to_end(&mut bytes);
+        let whole = read.is_ok() && bytes.len() == len;
+        if !whole || digest::check(part.kind.name(), &bytes, &part.digest).is_err() {
+            drop(fs::remove_file(&path));
+            return None;
+        }
+        // Used now: others are removed before it. A file that may not be touched is only removed earlier.
+        drop(file.set_modified(SystemTime::now()));
+        Some(bytes)
+    }
+
+    /// Keeps a part that was checked. A cache that cannot be written keeps nothing: the part is downloaded
+    /// again the next time.
+    pub(crate) fn put(&self, digest: &Digest, bytes: &[u8]) {
+        if bytes.len() as u64 <= self.limit {
+            drop(self.write(digest, bytes));
+        }
+    }
+
+    /// Removes what exceeds the limit, the least recently used first, and what interrupted writing has left.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the folder cannot be read or a file cannot be removed.
+    pub fn trim(&self) -> Result<(), Error> {
+        let failed = |source| Error::File {
+            path: self.folder.clone(),
+            source,
+        };
+        let mut files = match entries(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            files => files.map_err(failed)?,
+        };
+        files.sort_by_key(|file| file.used);
+        let mut bytes: u64 = files.iter().map(|file| file.len).sum();
+        for file in files {
+            if bytes > self.limit || file.is_stale() {
+                bytes -= file.len;
+                match fs::remove_file(&file.path) {
+                    // Another process was faster.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed.map_err(failed)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join(name(digest))
+    }
+
+    /// Writes a file aside and gives it its name, so that whoever reads it finds all of it or nothing.
+    fn write(&self, digest: &Digest, bytes: &[u8]) -> io::Result<()> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        fs::create_dir_all(&self.folder)?;
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let aside = format!("{}-{}-{count}{TEMPORARY}", name(digest), std::process::id());
+        let aside = self.folder.join(aside);
+        let written = private(&aside).and_then(|mut file| file.write_all(bytes));
+        let placed = written.and_then(|()| fs::rename(&aside, self.path(digest)));
+        placed.inspect_err(|_| drop(fs::remove_file(&aside)))
+    }
+}
+
+/// A new file that only its owner can read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// A file of a cache.
+struct Entry {
+    path: PathBuf,
+    len: u64,
+    used: SystemTime,
+}
+
+impl Entry {
+    /// True of a file whose writing has ended long ago, in whatever way.
+    fn is_stale(&self) -> bool {
+        let age = self.used.elapsed().unwrap_or_default();
+        let unfinished = self.path.to_string_lossy().ends_with(TEMPORARY);
+        unfinished && age.as_secs() > 3600
+    }
+}
+
+/// The files of a folder whose names a cache gives; others are somebody else's.
+fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(is_ours);
+        // A file that another process has removed meanwhile is none.
+        if let (true, Ok(metadata)) = (ours, entry.metadata()) {
+            files.push(Entry {
+                path: entry.path(),
+                len: metadata.len(),
+                used: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            });
+        }
+    }
+    Ok(files)
+}
+
+/// True of the names of parts, and of files that are being written.
+fn is_ours(name: &str) -> bool {
+    let digest = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    digest(name) || (name.ends_with(TEMPORARY) && name.get(..64).is_some_and(digest))
+}
+
+/// A part's file name.
+fn name(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_index::manifest::{Holder, PartKind};
+    use std::time::Duration;
+
+    fn part(bytes: &[u8]) -> Part {
+        Part {
+            kind: PartKind::Rows,
+            len: bytes.len() as u64,
+            digest: digest::of(bytes),
+            holder: Holder::Everyone,
+            segment: None,
+        }
+    }
+
+    fn used(cache: &Cache, bytes: &[u8], seconds_ago: u64) {
+        let file = File::options()
+            .write(true)
+            .open(cache.path(&digest::of(bytes)));
+        let time = SystemTime::now() - Duration::from_secs(seconds_ago);
+        file.expect("a file").set_modified(time).expect("a time");
+    }
+
+    #[test]
+    fn parts_come_back_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(dir.path().join("new"), 1 << 20);
+        let bytes = b"some bytes".repeat(100);
+        assert_eq!(cache.get(&part(&bytes)), None);
+        cache.put(&digest::of(&bytes), &bytes);
+        assert_eq!(cache.get(&part(&bytes)).as_ref(), Some(&bytes));
+        let path = cache.path(&digest::of(&bytes));
+        let damages: [fn(&mut Vec<u8>); 4] = [
+            |bytes| bytes[7] ^= 1,
+            |bytes| bytes.truncate(999),
+            |bytes| bytes.push(0),
+            Vec::clear,
+        ];
+        for damage in damages {
+            let mut damaged = bytes.clone();
+            damage(&mut damaged);
+            fs::write(&path, &damaged).expect("room");
+            assert_eq!(cache.get(&part(&bytes)), None);
+            // It is gone, so that it is not read again.
+            assert!(!path.exists());
+        }
+        // A folder in the place of a file, and a file in the place of the folder.
+        fs::create_dir(&path).expect("room");
+        assert_eq!(cache.get(&part(&bytes)), None);
+        cache.put(&digest::of(&bytes), &bytes);
+        let cache = Cache::new(dir.path().join("file"), 1 << 20);
+        fs::write(dir.path().join("file"), b"").expect("room");
+        cache.put(&digest::of(&bytes), &bytes);
+        assert_eq!(cache.get(&part(&bytes)), None);
+        assert!(cache.trim().is_err());
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first_and_foreign_files_stay() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(dir.path(), 2500);
+        assert!(Cache::new(dir.path().join("none"), 1).trim().is_ok());
+        let parts: Vec<Vec<u8>> = (0..4u8).map(|byte| vec![byte; 1000]).collect();
+        for (bytes, ago) in parts.iter().zip([400, 300, 200, 100]) {
+            cache.put(&digest::of(bytes), bytes);
+            used(&cache, bytes, ago);
+        }
+        let foreign = dir.path().join("thesis.tmp");
+        fs::write(&foreign, b"mine").expect("room");
+        let left = dir.path().join(format!("{}-1-1.tmp", "0".repeat(64)));
+        fs::write(&left, b"").expect("room");
+        // The oldest is read, and so the newest now.
+        assert!(cache.get(&part(&parts[0])).is_some());
+        cache.trim().expect("a folder");
+        let here: Vec<bool> = parts
+            .iter()
+            .map(|p| cache.get(&part(p)).is_some())
+            .collect();
+        assert_eq!(here, [true, false, false, true]);
+        assert!(foreign.exists() && left.exists());
+        let old = SystemTime::now() - Duration::from_secs(7200);
+        let file = File::options().write(true).open(&left).expect("a file");
+        file.set_modified(old).expect("a time");
+        cache.trim().expect("a folder");
+        assert!(foreign.exists() && !left.exists());
+        // A part that is longer than all may be is not kept.
+        let long = vec![9; 2501];
+        cache.put(&digest::of(&long), &long);
+        assert!(cache.get(&part(&long)).is_none());
+    }
+}
