@@ -28,11 +28,9 @@ cargo fmt --all --check
 cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 
 step "import circles, sizes, comments"
-# Crates that are not tidy yet; the list is to become empty.
-untidy=(net cli)
-scripts/import_cycles.py --skip "${untidy[@]}"
-scripts/sizes.py --skip "${untidy[@]}"
-scripts/openings.py --skip "${untidy[@]}"
+scripts/import_cycles.py
+scripts/sizes.py
+scripts/openings.py
 
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings

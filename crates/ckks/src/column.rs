@@ -44,6 +44,7 @@ mod mac;
 mod params;
 mod query;
 mod reply;
+mod segments;
 mod shape;
 mod state;
 
@@ -53,3 +54,4 @@ pub use hint::{Hint, HintDelta};
 pub use params::Params;
 pub use query::{Query, SecretKey};
 pub use reply::Reply;
+pub use segments::Segments;

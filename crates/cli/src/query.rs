@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
     #[command(flatten)]
-    cache: cache::Args,
+    cache: cache::CacheArgs,
     /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]

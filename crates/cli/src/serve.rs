@@ -7,8 +7,8 @@ use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
 use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
 use sordino_search::OwnerPublicKey;
-use sordino_search::manifest::{Manifest, SignedManifest};
-use sordino_search::{Disk, Files, Index, Server};
+use sordino_search::manifest::Manifest;
+use sordino_search::{Disk, Files, Server};
 use std::{
     fs,
     net::{SocketAddr, ToSocketAddrs},
@@ -128,7 +128,9 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let current = args.index.join("CURRENT");
     let look = || Files.read(&current, CURRENT_LEN).ok();
     let mut seen = look();
-    let (server, manifest) = args.open(&owner)?;
+    let named = Error::index(&args.index);
+    let server = Server::open_dir(&args.index, &owner).map_err(&named)?;
+    let manifest = server.manifest().clone();
     let service = Service::new(server, &args.access()?, args.limits())?;
     let files: Vec<&Path> = [&args.cert, &args.cert_key]
         .into_iter()
@@ -152,8 +154,9 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         if now == seen || now.is_none() {
             continue;
         }
-        match args.open(&owner) {
-            Ok((server, manifest)) => {
+        match service.server().follow_dir(&args.index, &owner) {
+            Ok(server) => {
+                let manifest = server.manifest().clone();
                 service.replace(server);
                 // Nobody may be reading any more, which is no reason to stop.
                 let _ = args.say("following", &running, &manifest, output);
@@ -209,14 +212,6 @@ impl Args {
     #[must_use]
     pub fn log(&self) -> log::Form {
         self.log
-    }
-
-    /// The index as it is now, checked and ready.
-    fn open(&self, owner: &OwnerPublicKey) -> Result<(Server, SignedManifest), Error> {
-        let named = Error::index(&self.index);
-        let index = Index::open_dir(&self.index, owner).map_err(&named)?;
-        let manifest = index.manifest().clone();
-        Ok((Server::new(index).map_err(&named)?, manifest))
     }
 
     fn access(&self) -> Result<Access, Error> {

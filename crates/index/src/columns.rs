@@ -5,10 +5,10 @@
 //! mod P. Neither the encoded form nor the hint is stored: both follow from the rows and the seed in
 //! a fraction of a second.
 
-use sordino_ckks::column::{Database, Hint, Params};
+use sordino_ckks::column::{Database, Hint, Params, Segments};
 
-use crate::manifest::{COORDINATE_LEN, Columns, Packing, rows_len};
-use crate::{Bytes, Error, digest};
+use crate::Error;
+use crate::manifest::{COORDINATE_LEN, Packing};
 
 /// Rows of open mode.
 #[must_use]
@@ -62,49 +62,29 @@ impl Rows {
         width: usize,
         rows: &[u8],
     ) -> Result<Hint, Error> {
-        let params = self.params(packing);
-        let n = rows.len().checked_div(rows_len(1, width)).unwrap_or(0);
-        let mut database = Database::empty(&params, seed, width, n)?;
-        self.append(&mut database, rows)
+        let segments = Segments::new(&self.params(packing), seed, width)?;
+        let (_, hint) = self.encode(&segments, rows)?;
+        Ok(hint)
     }
 
-    /// All segments encoded for scoring, and their hints, checked against the manifest's digests. The
-    /// bytes of each segment are let go before the next is encoded.
+    /// A segment's rows encoded for scoring beside `segments`, with their hint.
     ///
     /// # Errors
-    /// If rows do not fit the manifest, or a hint is not the one that it names.
-    pub fn encode(
-        self,
-        mode: &Columns,
-        width: usize,
-        rows: impl IntoIterator<Item = Bytes>,
-    ) -> Result<(Database, Vec<Vec<u8>>), Error> {
-        let params = self.params(mode.packing);
-        let block = params.block_vectors();
-        let sizes = mode.segments.iter().map(|column| column.segment.n as usize);
-        let places = sizes.map(|n| n.next_multiple_of(block)).sum();
-        let mut database = Database::empty(&params, mode.seed, width, places)?;
-        let mut hints = Vec::with_capacity(mode.segments.len());
-        for (column, rows) in mode.segments.iter().zip(rows) {
-            let hint = self.append(&mut database, &rows)?.to_bytes();
-            digest::check("hint", &hint, &column.hint)?;
-            hints.push(hint);
-        }
-        Ok((database, hints))
-    }
-
-    fn append(self, database: &mut Database, rows: &[u8]) -> Result<Hint, Error> {
+    /// If they are not rows of this width.
+    pub fn encode(self, segments: &Segments, rows: &[u8]) -> Result<(Database, Hint), Error> {
         Ok(match self {
-            Self::Open => database.append_segment(&open_vectors(rows))?,
-            Self::Masked => {
-                let (coordinates, _) = rows.as_chunks::<COORDINATE_LEN>();
-                let codes: Vec<i32> = coordinates
-                    .iter()
-                    .copied()
-                    .map(i32::from_le_bytes)
-                    .collect();
-                database.append_segment_modular(&codes)?
-            }
+            Self::Open => segments.encode(&open_vectors(rows))?,
+            Self::Masked => segments.encode_modular(&masked_codes(rows))?,
         })
     }
+}
+
+/// The codes of masked rows.
+fn masked_codes(rows: &[u8]) -> Vec<i32> {
+    let (coordinates, _) = rows.as_chunks::<COORDINATE_LEN>();
+    coordinates
+        .iter()
+        .copied()
+        .map(i32::from_le_bytes)
+        .collect()
 }

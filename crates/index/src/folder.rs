@@ -116,6 +116,27 @@ impl<D: Disk> Folder<D> {
         })
     }
 
+    /// Gives the newest version to `open`, and once more whenever that fails and there is a newer one by then:
+    /// files that are gone are those of a version that is not the newest any more.
+    ///
+    /// # Errors
+    /// Those of finding the version, and those of `open`.
+    pub fn newest<T>(
+        &self,
+        owner: &OwnerPublicKey,
+        mut open: impl FnMut(SignedManifest) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut current = self.current()?;
+        loop {
+            let opened = self.manifest(&current, owner).and_then(&mut open);
+            let now = self.current()?;
+            if opened.is_ok() || now == current {
+                return opened;
+            }
+            current = now;
+        }
+    }
+
     /// The manifest of a version, with this digest.
     ///
     /// # Errors

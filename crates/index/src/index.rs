@@ -135,26 +135,16 @@ impl Index {
         owner: &OwnerPublicKey,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        let mut current = folder.current()?;
-        loop {
-            let manifest = folder.manifest(&current, owner);
-            let opened = manifest.and_then(|manifest| {
-                let parts = served(&manifest)?;
-                let parts: Result<Vec<Bytes>, Error> =
-                    parts.iter().map(|part| folder.part(part)).collect();
-                let mut index = Self::new(manifest, parts?);
-                let (newest, history) = (&index.manifest, &mut index.history);
-                // Searches do not need it.
-                drop(folder.history(newest, history::KEPT, owner, history));
-                Ok(index)
-            });
-            // Files that are gone since are those of a version that is not the newest any more.
-            let now = folder.current()?;
-            if opened.is_ok() || now == current {
-                return opened;
-            }
-            current = now;
-        }
+        folder.newest(owner, |manifest| {
+            let parts = served(&manifest)?;
+            let parts: Result<Vec<Bytes>, Error> =
+                parts.iter().map(|part| folder.part(part)).collect();
+            let mut index = Self::new(manifest, parts?);
+            let (newest, history) = (&index.manifest, &mut index.history);
+            // Searches do not need it.
+            drop(folder.history(newest, history::KEPT, owner, history));
+            Ok(index)
+        })
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
             "ftp://localhost",
             "http://",
             "http://:7700",
-            // What is not a port would be taken for none, which stands for another.
+            // Text that is no port would be taken for none, which stands for another.
             "http://localhost:77000",
             "http://localhost:0",
             "http://localhost:",

@@ -53,6 +53,13 @@ impl Service {
         })
     }
 
+    /// The version that is served now.
+    #[must_use]
+    pub fn server(&self) -> Arc<Server> {
+        let index = self.shared.index.read();
+        Arc::clone(&index.unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Puts another version of the index in place. Requests that have begun are answered from the
     /// one they began with.
     pub fn replace(&self, server: Server) {

@@ -260,7 +260,7 @@ mod tests {
         let key = ClientKey::from_seed(&[3; 32]);
         for (message, time) in [(&b""[..], 1), (&[0; 5000], u64::MAX), (b"x", 1 << 40)] {
             let signature = key.sign(&[0; 32], message, time);
-            // As a field of a request: its tag and its length before it.
+            // In a request it has, like every field, its tag and its length before it.
             assert_eq!(signature.encoded_len() + 3, ADDED_LEN);
         }
     }

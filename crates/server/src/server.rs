@@ -1,20 +1,23 @@
 //! The server: it holds an index, answers messages, and learns nothing from them.
 
+use std::sync::Arc;
+
 use sordino_ckks::{column, dot};
-use sordino_index::columns::Rows;
-use sordino_index::manifest::{Holder, Mode, Part, PartKind};
+use sordino_index::digest::Digest;
 use sordino_index::wire::{EDITION_LEN, Edition, Message, message_len};
-use sordino_index::{Bytes, Error, Index, SignedManifest};
+use sordino_index::{Bytes, Error, SignedManifest};
 use sordino_pir::simple;
 
 use crate::history::History;
 
 mod columns;
+mod open;
 mod pass;
 mod payloads;
 mod prepared;
 mod sealed;
 
+use columns::Columns;
 use pass::Pass;
 pub use prepared::Prepared;
 use sealed::Sealed;
@@ -35,74 +38,23 @@ pub struct Server {
     /// The manifests before this one.
     history: History,
     /// The parts that clients download once, in the manifest's order.
-    given: Vec<Bytes>,
+    given: Vec<(Digest, Bytes)>,
     kind: Kind,
     /// Payloads that are fetched.
-    payloads: Option<simple::Server>,
+    payloads: Option<Arc<simple::Server>>,
 }
 
 /// The data that queries are answered from.
 #[derive(Debug)]
 enum Kind {
-    Sealed(Box<Sealed>),
+    Sealed(Arc<Sealed>),
     /// Nothing is asked after the download.
     Local,
     /// Open and masked mode: all vectors, encoded for scoring.
-    Columns(Box<column::Database>),
+    Columns(Box<Columns>),
 }
 
 impl Server {
-    /// Prepares an index to be served.
-    ///
-    /// # Errors
-    /// If the index's parts do not fit its manifest.
-    pub fn new(mut index: Index) -> Result<Self, Error> {
-        let history = History::new(&index.take_history());
-        let (manifest, served) = index.into_parts();
-        let parts = manifest.parts()?;
-        let stored = parts.iter().filter(|part| part.holder.is_served());
-        // Rows are let go one after the other as they are encoded; the other parts are smaller.
-        let (rows, served): (Vec<Stored>, Vec<Stored>) = stored
-            .zip(served)
-            .partition(|(part, _)| part.kind == PartKind::Rows);
-        let part = |kind| find(&served, kind);
-        let (kind, hints) = match &manifest.mode {
-            Mode::Sealed(mode) => {
-                let sealed = Sealed::new(
-                    &manifest,
-                    mode,
-                    part(PartKind::Buckets)?,
-                    part(PartKind::Centroids)?,
-                )?;
-                (Kind::Sealed(Box::new(sealed)), Vec::new())
-            }
-            Mode::Local(_) => (Kind::Local, Vec::new()),
-            Mode::Open(mode) => columns::encode(Rows::Open, &manifest, mode, rows)?,
-            Mode::Masked(mode) => columns::encode(Rows::Masked, &manifest, mode, rows)?,
-        };
-        let payloads = match &manifest.payloads {
-            Some(payloads) => payloads::server(payloads, part(PartKind::Payloads)?)?,
-            None => None,
-        };
-        let (mut served, mut hints) = (served.into_iter().peekable(), hints.into_iter());
-        let mut given = Vec::new();
-        for part in &parts {
-            let bytes = match part.holder {
-                Holder::Clients => hints.next().map(Bytes::from),
-                _ => served.next_if(|(next, _)| *next == part).map(|next| next.1),
-            };
-            given.extend(bytes.filter(|_| part.holder.is_given()));
-        }
-        Ok(Self {
-            edition: manifest.edition(),
-            history,
-            manifest,
-            given,
-            kind,
-            payloads,
-        })
-    }
-
     /// The manifest of the index served.
     #[must_use]
     pub fn manifest(&self) -> &SignedManifest {
@@ -122,8 +74,9 @@ impl Server {
                 score.max(sealed.probes * sealed.pir.params().query_len())
             }
             Kind::Local => 0,
-            Kind::Columns(database) => {
-                column::Query::encoded_len(database.params(), database.dim())?
+            Kind::Columns(columns) => {
+                let segments = &columns.segments;
+                column::Query::encoded_len(segments.params(), segments.dim())?
             }
         };
         let payloads = self.payloads.as_ref();
@@ -160,7 +113,7 @@ impl Server {
         let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
         let parts: Option<Vec<Bytes>> = numbers
             .iter()
-            .map(|&number| self.given.get(usize::from(number)).cloned())
+            .map(|&number| Some(self.given.get(usize::from(number))?.1.clone()))
             .collect();
         let ascending = rest.is_empty() && numbers.is_sorted_by(|a, b| a < b);
         parts
@@ -251,7 +204,7 @@ impl Server {
     /// Scores all vectors or all centroids under encryption, in one pass for all queries.
     fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         let centroids = match &self.kind {
-            Kind::Columns(database) => return pass::score_all(database, bodies),
+            Kind::Columns(columns) => return pass::score_all(&columns.segments, bodies),
             Kind::Sealed(sealed) => sealed.centroids.as_ref(),
             Kind::Local => None,
         };
@@ -295,18 +248,6 @@ enum Asked<'a> {
     Score(&'a [u8]),
     Fetch(&'a [u8]),
     Payloads(&'a [u8]),
-}
-
-/// A part that the server keeps, and its bytes.
-type Stored<'a> = (&'a Part, Bytes);
-
-/// The first part of this kind.
-fn find<'a>(served: &'a [Stored<'_>], kind: PartKind) -> Result<&'a [u8], Error> {
-    let found = served.iter().find(|(part, _)| part.kind == kind);
-    found.map(|(_, bytes)| &bytes[..]).ok_or(Error::Malformed {
-        what: "index",
-        why: format!("no {}", kind.name()),
-    })
 }
 
 fn malformed(why: String) -> Error {

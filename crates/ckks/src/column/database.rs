@@ -5,6 +5,10 @@ mod file;
 mod score;
 mod update;
 
+pub(super) use score::fill;
+
+use std::sync::Arc;
+
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
@@ -24,7 +28,7 @@ pub struct Database {
     /// Changes since the database was encoded.
     version: u64,
     /// The public polynomials `a_l` in NTT form, one after the other.
-    a: Aligned<u64>,
+    a: Arc<Aligned<u64>>,
     /// Block after block in tiles (`mac`), and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
     blocks: Store,
 }

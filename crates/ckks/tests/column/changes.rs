@@ -1,9 +1,11 @@
 //! Databases that change, and those that are made of several.
 
+use std::sync::Arc;
+
 use chacha20::ChaCha12Rng;
 use rand_core::SeedableRng;
 use sordino_ckks::Error;
-use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params};
+use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Segments};
 
 use crate::parties::{SEED, client_of, dots, integer_query, residues};
 
@@ -164,4 +166,44 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
         }
     ));
     assert!(database.append_segment(&[0.0; 11]).is_err());
+}
+
+/// Replies are those of one database, bit for bit, and a segment serves two states at once.
+#[test]
+fn shared_segments_score_as_one_database_does() {
+    let mut rng = ChaCha12Rng::from_seed([10; 32]);
+    let (params, dim) = (Params::modular_26_t4(), 9);
+    let mut database = Database::empty(&params, SEED, dim, 0).unwrap();
+    let mut segments = Segments::new(&params, SEED, dim).unwrap();
+    let mut client = Client::empty(&params, SEED, dim).unwrap();
+    let mut states = vec![segments.clone()];
+    for count in [700, 1, 1024, 30] {
+        let codes = residues(&mut rng, count * dim, 26);
+        let (segment, hint) = segments.encode_modular(&codes).unwrap();
+        assert_eq!(hint, database.append_segment_modular(&codes).unwrap());
+        client.extend(&hint).unwrap();
+        segments.push(Arc::new(segment)).unwrap();
+        assert_eq!(segments.len(), database.len());
+        let query = || integer_query(&mut ChaCha12Rng::from_seed([3; 32]), dim, 26);
+        let queries: Vec<_> = (0..3)
+            .map(|_| client.encrypt_modular(&mut rng, &query()).unwrap().1)
+            .collect();
+        let together = segments.score_batch(&queries).unwrap();
+        assert_eq!(together, database.score_batch(&queries).unwrap());
+        states.push(segments.clone());
+    }
+    // The states before go on as they were.
+    let lens: Vec<usize> = states.iter().map(Segments::len).collect();
+    assert_eq!(lens, [0, 700, 1025, 2560, 2590]);
+    assert!(states[0].is_empty() && states[0].score_batch(&[]).unwrap().is_empty());
+
+    let other = |params: &Params, seed, dim: usize| {
+        let codes = vec![1; 5 * dim];
+        let (segment, _) = Database::encode_modular(params, seed, &codes, dim).unwrap();
+        segments.clone().push(Arc::new(segment)).unwrap_err()
+    };
+    let wide = Params::modular_26_t8();
+    assert!(matches!(other(&wide, SEED, dim), Error::Mismatch { .. }));
+    assert!(matches!(other(&params, SEED, 10), Error::Mismatch { .. }));
+    assert!(matches!(other(&params, [9; 32], dim), Error::Epoch { .. }));
 }

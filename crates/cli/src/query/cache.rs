@@ -6,7 +6,7 @@ use std::{env, path::PathBuf};
 
 /// Options of the cache.
 #[derive(ClapArgs, Debug)]
-pub(super) struct Args {
+pub(super) struct CacheArgs {
     /// Keep what is downloaded once in this folder, so that the next run asks only for what changed.
     /// Without this it is `sordino` in the user's cache folder. A folder that cannot be written is not
     /// used.
@@ -20,7 +20,7 @@ pub(super) struct Args {
     no_cache: bool,
 }
 
-impl Args {
+impl CacheArgs {
     /// The cache, if there is to be one.
     pub(super) fn open(&self) -> Option<Cache> {
         let folder = match &self.cache {

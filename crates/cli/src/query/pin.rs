@@ -57,7 +57,7 @@ impl PinFile {
         Ok(Self { path, seen })
     }
 
-    /// What a pin file holds, if there is one.
+    /// The content of a pin file, if there is one.
     fn stored(path: &Path) -> Result<Option<Pin>, Error> {
         let mut text = String::new();
         match File::open(path) {

@@ -316,7 +316,7 @@ fn vectors_are_searched_for_as_they_come() {
     }
 }
 
-/// What came before a line that is no vector has been searched for.
+/// Everything before a line that is no vector has been searched for.
 #[test]
 fn results_before_a_wrong_line_are_kept() {
     let place = Place::new();
@@ -377,7 +377,7 @@ fn a_second_run_downloads_only_the_manifest() {
     let none = [&cached[..], &["--cache-limit", "0"]].concat();
     assert_eq!(run(&none).0, second);
     assert_eq!(run(&cached).0, first);
-    // Of another version only the list of deletions comes.
+    // All that comes of another version is the list of deletions.
     done(&place.line("index delete @masked --ids 0 --key @owner.key"));
     assert_eq!(served.line()["version"].as_u64(), Some(2));
     let (changed, found) = run(&cached);

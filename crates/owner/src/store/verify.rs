@@ -65,17 +65,9 @@ impl Store {
 /// [`Store::verify_dir`] on another disk.
 fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &OwnerKeys) -> Result<Verified, Error> {
     let folder = Folder::new(dir, disk);
-    let mut current = folder.current()?;
-    loop {
-        let manifest = folder.manifest(&current, &keys.public());
-        let verified = manifest.and_then(|manifest| Check::new(&folder, keys, &manifest).run());
-        // Files that are gone since are those of a version that is not the newest any more.
-        let now = folder.current()?;
-        if verified.is_ok() || now == current {
-            return verified;
-        }
-        current = now;
-    }
+    folder.newest(&keys.public(), |manifest| {
+        Check::new(&folder, keys, &manifest).run()
+    })
 }
 
 impl<D: Disk> Store<D> {

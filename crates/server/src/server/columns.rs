@@ -1,19 +1,96 @@
 //! Open and masked mode: rows that are scored under encryption.
 
-use sordino_index::Error;
+use std::sync::Arc;
+
+use sordino_ckks::column::{Database, Segments};
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{Columns, Manifest};
+use sordino_index::manifest::{self, ColumnSegment, Manifest, Packing, PartKind};
+use sordino_index::{Bytes, Error, digest};
 
-use super::{Kind, Stored};
+use super::open::Read;
 
-/// The encoded rows of all segments, and the hints that clients download.
-pub(super) fn encode(
-    form: Rows,
-    manifest: &Manifest,
-    mode: &Columns,
-    rows: Vec<Stored<'_>>,
-) -> Result<(Kind, Vec<Vec<u8>>), Error> {
-    let rows = rows.into_iter().map(|(_, bytes)| bytes);
-    let (database, hints) = form.encode(mode, manifest.width() as usize, rows)?;
-    Ok((Kind::Columns(Box::new(database)), hints))
+/// The rows of all segments, encoded for scoring.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) segments: Segments,
+    frame: Frame,
+    held: Vec<Held>,
+}
+
+/// The constants that encoded rows depend on beside their content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Frame {
+    rows: Rows,
+    packing: Packing,
+    seed: [u8; 32],
+    width: usize,
+}
+
+/// One segment. Its memory is shared with the server of another version that has it too.
+#[derive(Clone, Debug)]
+struct Held {
+    column: ColumnSegment,
+    database: Arc<Database>,
+    hint: Bytes,
+}
+
+impl Columns {
+    /// Encodes the segments that `before` does not hold. The bytes of each are let go before the next is read.
+    pub(super) fn new(
+        rows: Rows,
+        manifest: &Manifest,
+        mode: &manifest::Columns,
+        before: Option<&Self>,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
+        let frame = Frame {
+            rows,
+            packing: mode.packing,
+            seed: mode.seed,
+            width: manifest.width() as usize,
+        };
+        let mut segments = Segments::new(&rows.params(frame.packing), frame.seed, frame.width)?;
+        let before = before.filter(|before| before.frame == frame);
+        let mut held = Vec::with_capacity(mode.segments.len());
+        for (at, column) in mode.segments.iter().enumerate() {
+            let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
+            let segment = match same {
+                Some(segment) => segment.clone(),
+                None => {
+                    let bytes = read(&manifest.part(PartKind::Rows, Some(at))?)?;
+                    Held::new(rows, column, &segments, &bytes)?
+                }
+            };
+            segments.push(Arc::clone(&segment.database))?;
+            held.push(segment);
+        }
+        Ok(Self {
+            segments,
+            frame,
+            held,
+        })
+    }
+
+    /// The hints that clients download, in the order of segments.
+    pub(super) fn hints(&self) -> impl Iterator<Item = Bytes> {
+        self.held.iter().map(|segment| segment.hint.clone())
+    }
+}
+
+impl Held {
+    fn new(
+        rows: Rows,
+        column: &ColumnSegment,
+        segments: &Segments,
+        bytes: &[u8],
+    ) -> Result<Self, Error> {
+        let (database, hint) = rows.encode(segments, bytes)?;
+        let hint = hint.to_bytes();
+        digest::check(PartKind::RowsHint.name(), &hint, &column.hint)?;
+        Ok(Self {
+            column: column.clone(),
+            database: Arc::new(database),
+            hint: Bytes::from(hint),
+        })
+    }
 }

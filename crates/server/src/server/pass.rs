@@ -24,11 +24,11 @@ impl<'a> Pass<'a> {
 
 /// Scores all vectors under encryption.
 pub(super) fn score_all(
-    database: &column::Database,
+    segments: &column::Segments,
     bodies: &[&[u8]],
 ) -> Vec<Result<Vec<u8>, Error>> {
     let read = |body: &[u8]| {
-        let (params, dim) = (database.params(), database.dim());
+        let (params, dim) = (segments.params(), segments.dim());
         let expected = column::Query::encoded_len(params, dim)?;
         check_len(Message::Score, body, expected)?;
         let query = column::Query::from_bytes(body)?;
@@ -36,7 +36,7 @@ pub(super) fn score_all(
         Ok(query)
     };
     in_one_pass(bodies, read, |queries| {
-        let replies = database.score_batch(queries)?;
+        let replies = segments.score_batch(queries)?;
         let replies = replies.iter().map(column::Reply::to_bytes);
         Ok(replies.map(|body| Message::Scored.with(&body)).collect())
     })

@@ -1,9 +1,14 @@
 //! Sealed mode: buckets for PIR queries.
 
+use std::sync::Arc;
+
 use sordino_ckks::dot;
-use sordino_index::manifest::{self, Manifest, Routing};
+use sordino_index::manifest::{self, Manifest, Mode, PartKind, Routing};
 use sordino_index::{Error, code};
 use sordino_pir::simple;
+
+use super::open::Read;
+use super::{Kind, Server};
 
 /// Buckets for PIR queries, and centroids if the server scores them.
 #[derive(Debug)]
@@ -18,9 +23,9 @@ impl Sealed {
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Sealed,
-        buckets: &[u8],
-        centroids: &[u8],
+        read: &mut Read<'_>,
     ) -> Result<Self, Error> {
+        let buckets = read(&manifest.part(PartKind::Buckets, Some(0))?)?;
         let params = manifest::pir_params(mode)?;
         let records = buckets.chunks_exact(mode.layout.sealed_len());
         let database = sordino_pir::Database::from_records(&params, records)?;
@@ -29,6 +34,7 @@ impl Sealed {
             Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
+                let centroids = read(&manifest.part(PartKind::Centroids, Some(0))?)?;
                 let decoded: Vec<f32> = centroids
                     .chunks_exact(width)
                     .flat_map(code::unit_from_int8)
@@ -42,5 +48,25 @@ impl Sealed {
             pir,
             centroids,
         })
+    }
+}
+
+/// The buckets of the server before, if this version has the same.
+pub(super) fn shared(before: &Server, manifest: &Manifest) -> Option<Arc<Sealed>> {
+    let base = |manifest: &Manifest| match &manifest.mode {
+        Mode::Sealed(mode) => Some((
+            manifest.width(),
+            manifest::Sealed {
+                tail: Vec::new(),
+                ..mode.clone()
+            },
+        )),
+        _ => None,
+    };
+    match &before.kind {
+        Kind::Sealed(sealed) if base(&before.manifest) == base(manifest) => {
+            Some(Arc::clone(sealed))
+        }
+        _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Encoding of vectors.
 
+use std::sync::Arc;
+
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
 use sordino_lattice::store::Store;
@@ -55,13 +57,25 @@ impl Database {
         codes: &[i32],
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
+        let a = Arc::new(Self::public(params, params.shape(dim, 0)?, &seed));
+        Self::with_public(params, Seed(seed), a, codes, dim)
+    }
+
+    /// Encodes codes whose public polynomials are there already.
+    pub(in crate::column) fn with_public(
+        params: &Params,
+        Seed(seed): Seed,
+        a: Arc<Aligned<u64>>,
+        codes: &[i32],
+        dim: usize,
+    ) -> Result<(Self, Hint), Error> {
         let shape = params.shape(dim, codes.len() / dim)?;
         let mut database = Self {
             params: *params,
             shape,
             seed,
             version: 0,
-            a: Self::public(params, shape, &seed),
+            a,
             blocks: Store::zeroed(0),
         };
         database.reserve(shape.blocks);
@@ -88,14 +102,18 @@ impl Database {
             shape,
             seed,
             version: 0,
-            a: Self::public(params, shape, &seed),
+            a: Arc::new(Self::public(params, shape, &seed)),
             blocks: Store::zeroed(0),
         };
         database.reserve(params.shape(dim, vectors)?.blocks);
         Ok(database)
     }
 
-    pub(super) fn public(params: &Params, shape: Shape, seed: &[u8; 32]) -> Aligned<u64> {
+    pub(in crate::column) fn public(
+        params: &Params,
+        shape: Shape,
+        seed: &[u8; 32],
+    ) -> Aligned<u64> {
         let mut a = Aligned::new(shape.polys * N);
         for (l, poly) in (0..).zip(a.chunks_exact_mut(N)) {
             residue::fill_vartime(seed, l, params.plan().modulus(), poly);

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use sordino_lattice::aligned::Aligned;
 #[cfg(feature = "mmap")]
@@ -136,7 +137,7 @@ impl Contents {
             shape: self.shape,
             seed: self.seed,
             version: self.version,
-            a: Database::public(&self.params, self.shape, &self.seed),
+            a: Arc::new(Database::public(&self.params, self.shape, &self.seed)),
             blocks,
         }
     }

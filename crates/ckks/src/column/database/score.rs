@@ -46,34 +46,19 @@ impl Database {
         Ok(replies)
     }
 
-    /// Fills in the reply to each query, blocks shared between [`threads`].
+    /// Fills in the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
-        check_unchanged(&self.blocks)?;
-        for query in queries {
-            query.check(&self.params, self.shape.dim, self.state().epoch())?;
-        }
-        let shape = self.shape;
-        let count = queries.len();
-        if count == 0 {
-            return Ok(());
-        }
-        let groups = threads::map(
-            queries.chunks(mac::GROUP).collect(),
-            || (),
-            |(), _, queries| self.group(queries),
-        );
-        let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
-            .map(|_| Vec::with_capacity(count))
-            .collect();
-        for reply in replies {
-            for (answers, answer) in blocks.iter_mut().zip(reply.blocks_mut()) {
-                answers.push(answer);
-            }
-        }
+        fill(self.shape, &[self], queries, replies)
+    }
+
+    /// Fills in the answers of these blocks of the whole, of which the first is number `first` of `shape`
+    /// and number 0 here; blocks are shared between [`threads`].
+    fn answer(&self, shape: Shape, first: usize, groups: &[Group], blocks: &mut [Vec<&mut [u8]>]) {
+        let count = blocks.first().map_or(0, Vec::len);
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
         // A share of work for every thread, if there are few blocks.
-        let together = shape.blocks / (4 * threads::count());
+        let together = blocks.len() / (4 * threads::count());
         let together = together.clamp(1, TOGETHER);
         threads::for_each(
             blocks.chunks_mut(together).collect(),
@@ -81,10 +66,10 @@ impl Database {
             |sums, g, blocks| {
                 let range = g * together..g * together + blocks.len();
                 let sums = &mut sums[..blocks.len() * count * shape.per];
-                self.pass(range.clone(), &groups).run(sums);
+                self.pass(range.clone(), groups).run(sums);
                 let sums = sums.chunks_exact_mut(count * shape.per);
                 for (j, (sums, answers)) in range.zip(sums.zip(blocks)) {
-                    let vectors = shape.in_block(j);
+                    let vectors = shape.in_block(first + j);
                     for (sum, answer) in sums.chunks_exact_mut(shape.per).zip(answers) {
                         plan.inverse_folded(sum);
                         let picked = &mut sum[..vectors];
@@ -94,7 +79,6 @@ impl Database {
                 }
             },
         );
-        Ok(())
     }
 
     /// The products of a range of blocks with the polynomials of queries.
@@ -130,4 +114,43 @@ impl Database {
         }
         group
     }
+}
+
+/// Fills in the reply to each query. The blocks of `databases`, of one seed and shape but for their counts,
+/// follow one another in `shape`.
+pub(in crate::column) fn fill(
+    shape: Shape,
+    databases: &[&Database],
+    queries: &[Query],
+    replies: &mut [Reply],
+) -> Result<(), Error> {
+    for database in databases {
+        check_unchanged(&database.blocks)?;
+        for query in queries {
+            query.check(&database.params, shape.dim, database.state().epoch())?;
+        }
+    }
+    let (Some(first), false) = (databases.first(), queries.is_empty()) else {
+        return Ok(());
+    };
+    let groups = threads::map(
+        queries.chunks(mac::GROUP).collect(),
+        || (),
+        |(), _, queries| first.group(queries),
+    );
+    let mut blocks: Vec<Vec<&mut [u8]>> = (0..shape.blocks)
+        .map(|_| Vec::with_capacity(queries.len()))
+        .collect();
+    for reply in replies {
+        for (answers, answer) in blocks.iter_mut().zip(reply.blocks_mut()) {
+            answers.push(answer);
+        }
+    }
+    let mut done = 0;
+    for database in databases {
+        let own = &mut blocks[done..][..database.shape.blocks];
+        database.answer(shape, done, &groups, own);
+        done += database.shape.blocks;
+    }
+    Ok(())
 }

@@ -1,0 +1,136 @@
+//! Segments that are scored together, and that several databases may share.
+
+use std::sync::Arc;
+
+use sordino_lattice::aligned::Aligned;
+
+use super::database::{Database, fill};
+use super::hint::Hint;
+use super::params::Params;
+use super::query::Query;
+use super::reply::Reply;
+use super::shape::Shape;
+use super::state::State;
+use crate::{Error, Seed};
+
+/// Segments under one seed, each a [`Database`] of its own that begins a new block.
+///
+/// It scores like a database to which the segments were [appended](Database::append_segment), and gives the
+/// same replies. A segment that does not change is shared by the old and the new state of a changing
+/// collection, in memory once.
+#[derive(Clone)]
+pub struct Segments {
+    params: Params,
+    seed: [u8; 32],
+    /// The public polynomials `a_l` in NTT form, one after the other.
+    a: Arc<Aligned<u64>>,
+    shape: Shape,
+    databases: Vec<Arc<Database>>,
+}
+
+impl std::fmt::Debug for Segments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Segments")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .field("segments", &self.databases.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Segments {
+    /// No segments yet, of vectors of `dim` coordinates, for the public polynomials that `seed` expands to.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn new(params: &Params, seed: impl Into<Seed>, dim: usize) -> Result<Self, Error> {
+        let Seed(seed) = seed.into();
+        let shape = params.shape(dim, 0)?;
+        Ok(Self {
+            params: *params,
+            seed,
+            a: Arc::new(Database::public(params, shape, &seed)),
+            shape,
+            databases: Vec::new(),
+        })
+    }
+
+    /// Encodes a segment of real-valued `vectors`, row after row, with its hint. It is not among the segments
+    /// before it is [pushed](Self::push).
+    ///
+    /// # Errors
+    /// Those of [`Database::encode`].
+    pub fn encode(&self, vectors: &[f32]) -> Result<(Database, Hint), Error> {
+        let codes = self.params.real_codes(vectors, self.shape.dim)?;
+        self.encoded(&codes)
+    }
+
+    /// Encodes a segment of `vectors` of integers, as [`encode`](Self::encode) those of real numbers.
+    ///
+    /// # Errors
+    /// Those of [`Database::encode_modular`].
+    pub fn encode_modular(&self, vectors: &[i32]) -> Result<(Database, Hint), Error> {
+        self.params.check_modular(vectors, self.shape.dim)?;
+        self.encoded(vectors)
+    }
+
+    fn encoded(&self, codes: &[i32]) -> Result<(Database, Hint), Error> {
+        let a = Arc::clone(&self.a);
+        Database::with_public(&self.params, Seed(self.seed), a, codes, self.shape.dim)
+    }
+
+    /// Appends a segment, from a new block on.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if it was encoded with another parameter set or dimension, [`Error::Epoch`] for
+    /// another seed, [`Error::Count`].
+    pub fn push(&mut self, segment: Arc<Database>) -> Result<(), Error> {
+        segment.params().check_same(&self.params)?;
+        crate::wire::check_same("dimensions", segment.dim(), self.shape.dim)?;
+        State::new(segment.seed(), segment.version()).check(self.state())?;
+        let before = self.shape.blocks * self.shape.per;
+        self.shape = self.params.shape(self.shape.dim, before + segment.len())?;
+        self.databases.push(segment);
+        Ok(())
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.shape.dim
+    }
+
+    /// The number of positions: vectors, and those between segments that are nobody's.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.count
+    }
+
+    /// True if there are no vectors.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.count == 0
+    }
+
+    /// The encrypted dot products of several queries with every vector, in one pass.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension, [`Error::Epoch`] if for
+    /// another seed.
+    pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
+        let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
+        let databases: Vec<&Database> = self.databases.iter().map(|segment| &**segment).collect();
+        fill(self.shape, &databases, queries, &mut replies)?;
+        Ok(replies)
+    }
+
+    fn state(&self) -> State {
+        State::new(&self.seed, 0)
+    }
+}

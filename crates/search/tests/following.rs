@@ -1,0 +1,155 @@
+//! A server that follows its index: it answers like one that was started anew, and reads only what is new.
+
+use std::fs;
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::{Packing, Part, PartKind};
+use sordino_search::{
+    Batch, Client, Form, InProcess, OwnerKeys, Routing, Server, Spec, Store, synthetic,
+};
+use tempfile::TempDir;
+
+const DIM: usize = 16;
+const N: usize = 600;
+
+fn forms() -> [Form; 5] {
+    let sealed = |routing| Form::Sealed {
+        recall: 0.9,
+        queries: 20,
+        routing: Some(routing),
+    };
+    [
+        Form::Masked(Packing::T4),
+        Form::Open(Packing::T8),
+        Form::Local,
+        sealed(Routing::Downloaded),
+        sealed(Routing::Encrypted),
+    ]
+}
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([5; 32])
+}
+
+fn rng() -> StdRng {
+    StdRng::seed_from_u64(6)
+}
+
+/// An index whose records carry payloads that are fetched.
+fn build(form: Form) -> (TempDir, Store) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let batch = Batch::from(synthetic::uniform(N, DIM, 1));
+    let payloads = (0..N).map(|at| vec![at.to_le_bytes()[0]; 900]).collect();
+    let batch = batch.with_payloads(payloads).expect("as many payloads");
+    let spec = Spec {
+        form,
+        k: 3,
+        ..Spec::default()
+    };
+    let store = Store::create(
+        dir.path(),
+        &mut rng(),
+        &keys(),
+        &spec,
+        [Ok(batch)],
+        &mut |_| (),
+    );
+    (dir, store.expect("an index"))
+}
+
+fn found(server: &Server, row: u64) -> Vec<(u32, Vec<u8>)> {
+    let rng = &mut rng();
+    let mut transport = InProcess::new(server);
+    let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
+    let query = synthetic::uniform(1, DIM, 100 + row);
+    let found = client.search(rng, &mut transport, query.row(0));
+    let found = found.expect("a search");
+    let ids = found.hits.iter().map(|hit| hit.id);
+    ids.zip(found.payloads).collect()
+}
+
+fn assert_alike(followed: &Server, dir: &Path) {
+    let anew = Server::open_dir(dir, &keys().public()).expect("a server");
+    assert_eq!(followed.manifest(), anew.manifest());
+    for row in 0..5 {
+        assert_eq!(found(followed, row), found(&anew, row));
+    }
+}
+
+/// The file of a part.
+fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
+    let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
+    dir.join("parts").join(name)
+}
+
+#[test]
+fn a_server_that_follows_answers_as_one_that_is_started_anew() {
+    for form in forms() {
+        let (dir, mut store) = build(form);
+        let rng = &mut rng();
+        let owner = keys().public();
+        let mut server = Server::open_dir(dir.path(), &owner).expect("a server");
+        assert_alike(&server, dir.path());
+        for step in 0..4u64 {
+            match step {
+                0 => store.upsert(rng, &[7, 5000], &synthetic::uniform(2, DIM, 200)),
+                1 => store.delete(rng, &[5000, 11]),
+                2 => store.upsert(rng, &[11], &synthetic::uniform(1, DIM, 201)),
+                _ => store.compact(rng, &mut |_| ()),
+            }
+            .expect("a change");
+            server = server.follow_dir(dir.path(), &owner).expect("the change");
+            assert_alike(&server, dir.path());
+        }
+        // Nothing has changed.
+        server = server.follow_dir(dir.path(), &owner).expect("the same");
+        assert_alike(&server, dir.path());
+    }
+}
+
+#[test]
+fn a_part_that_did_not_change_is_not_read_again() {
+    for form in forms() {
+        let (dir, mut store) = build(form);
+        let owner = keys().public();
+        let server = Server::open_dir(dir.path(), &owner).expect("a server");
+        let old = server.manifest().parts().expect("parts");
+        store
+            .upsert(&mut rng(), &[9000], &synthetic::uniform(1, DIM, 202))
+            .expect("a change");
+        // Gone, or something else: whoever reads one of them fails.
+        let changes = [PartKind::Deleted, PartKind::Payloads, PartKind::PayloadIds];
+        let kept = old.iter().filter(|part| part.holder.is_served());
+        for part in kept.filter(|part| !changes.contains(&part.kind)) {
+            if part.kind != PartKind::PayloadHint {
+                fs::write(file(dir.path(), part), b"something else").expect("room");
+            }
+        }
+        let followed = server.follow_dir(dir.path(), &owner).expect("the change");
+        assert_eq!(followed.manifest().version, 2);
+        let error = Server::open_dir(dir.path(), &owner).expect_err("damaged parts");
+        assert!(!error.to_string().is_empty());
+        assert_eq!(found(&followed, 1).len(), 3);
+        // The server before answers on.
+        assert_eq!(found(&server, 1).len(), 3);
+    }
+}
+
+#[test]
+fn an_index_that_was_built_anew_shares_nothing() {
+    let (first, _store) = build(Form::Masked(Packing::T4));
+    let (second, _other) = build(Form::Open(Packing::T4));
+    let owner = keys().public();
+    let server = Server::open_dir(first.path(), &owner).expect("a server");
+    let other = server.follow_dir(second.path(), &owner).expect("another");
+    assert_alike(&other, second.path());
+    let stranger = OwnerKeys::from_master([6; 32]).public();
+    assert!(server.follow_dir(first.path(), &stranger).is_err());
+    assert!(
+        server
+            .follow_dir(first.path().join("none"), &owner)
+            .is_err()
+    );
+}

@@ -1,0 +1,147 @@
+//! Making a server of an index, or of the version that a directory has now.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sordino_index::columns::Rows;
+use sordino_index::folder::Folder;
+use sordino_index::history::KEPT;
+use sordino_index::manifest::{Holder, Mode, Part};
+use sordino_index::{Bytes, Error, Files, Index, OwnerPublicKey, SignedManifest};
+
+use super::columns::Columns;
+use super::sealed::{self, Sealed};
+use super::{Kind, Server, payloads};
+use crate::history::History;
+
+/// Reads a part that is served.
+pub(super) type Read<'a> = dyn FnMut(&Part) -> Result<Bytes, Error> + 'a;
+
+impl Kind {
+    /// The data of a version. As much of it as the server before has too is shared with that.
+    fn new(
+        manifest: &SignedManifest,
+        before: Option<&Server>,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
+        let columns = before.and_then(|before| match &before.kind {
+            Self::Columns(columns) => Some(&**columns),
+            _ => None,
+        });
+        Ok(match &manifest.mode {
+            Mode::Sealed(mode) => {
+                Self::Sealed(match before.and_then(|b| sealed::shared(b, manifest)) {
+                    Some(sealed) => sealed,
+                    None => Arc::new(Sealed::new(manifest, mode, read)?),
+                })
+            }
+            Mode::Local(_) => Self::Local,
+            Mode::Open(mode) => {
+                let columns = Columns::new(Rows::Open, manifest, mode, columns, read)?;
+                Self::Columns(Box::new(columns))
+            }
+            Mode::Masked(mode) => {
+                let columns = Columns::new(Rows::Masked, manifest, mode, columns, read)?;
+                Self::Columns(Box::new(columns))
+            }
+        })
+    }
+
+    /// The hints that were computed, in the order of segments.
+    fn hints(&self) -> impl Iterator<Item = Bytes> {
+        let columns = match self {
+            Self::Columns(columns) => Some(columns.hints()),
+            _ => None,
+        };
+        columns.into_iter().flatten()
+    }
+}
+
+impl Server {
+    /// Prepares an index to be served.
+    ///
+    /// # Errors
+    /// If the index's parts do not fit its manifest.
+    pub fn new(mut index: Index) -> Result<Self, Error> {
+        let history = index.take_history();
+        let (manifest, bytes) = index.into_parts();
+        let mut parts = manifest.parts()?;
+        parts.retain(|part| part.holder.is_served());
+        let mut parts: Vec<(Part, Option<Bytes>)> =
+            parts.into_iter().zip(bytes.into_iter().map(Some)).collect();
+        Self::build(manifest, &history, None, &mut |part| {
+            let here = parts.iter_mut().find(|(here, _)| here == part);
+            let bytes = here.and_then(|(_, bytes)| bytes.take());
+            bytes.ok_or_else(|| Error::Malformed {
+                what: "index",
+                why: format!("no {}", part.kind.name()),
+            })
+        })
+    }
+
+    /// Serves the newest version in an owner's directory, as [`Index::open_dir`] opens it: part after part,
+    /// so that no more is in memory at a time than what is served and one part.
+    ///
+    /// # Errors
+    /// Those of [`Index::open_dir`], and if parts do not fit the manifest.
+    pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
+        Self::read(dir.as_ref(), owner, None)
+    }
+
+    /// Serves the version that the directory has now. Only parts that this server does not have are read; the
+    /// others are shared with it.
+    ///
+    /// # Errors
+    /// Those of [`open_dir`](Self::open_dir).
+    pub fn follow_dir(&self, dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
+        Self::read(dir.as_ref(), owner, Some(self))
+    }
+
+    fn read(dir: &Path, owner: &OwnerPublicKey, before: Option<&Self>) -> Result<Self, Error> {
+        let folder = Folder::new(dir, Files);
+        folder.newest(owner, |manifest| {
+            let mut history = Vec::new();
+            // Searches do not need it.
+            drop(folder.history(&manifest, KEPT, owner, &mut history));
+            Self::build(manifest, &history, before, &mut |part| folder.part(part))
+        })
+    }
+
+    fn build(
+        manifest: SignedManifest,
+        history: &[SignedManifest],
+        before: Option<&Self>,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
+        let kind = Kind::new(&manifest, before, read)?;
+        let payloads = match (&manifest.payloads, before) {
+            (new, Some(before)) if *new == before.manifest.payloads => before.payloads.clone(),
+            (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
+            (None, _) => None,
+        };
+        let mut hints = kind.hints();
+        let mut given = Vec::new();
+        for part in manifest
+            .parts()?
+            .iter()
+            .filter(|part| part.holder.is_given())
+        {
+            let held = before.and_then(|before| before.given.iter().find(|g| g.0 == part.digest));
+            let bytes = match (part.holder, held) {
+                (Holder::Clients, _) => hints.next().ok_or(Error::Digest { what: "hints" })?,
+                (_, Some((_, bytes))) => bytes.clone(),
+                (_, None) => read(part)?,
+            };
+            given.push((part.digest, bytes));
+        }
+        drop(hints);
+        Ok(Self {
+            edition: manifest.edition(),
+            history: History::new(history),
+            manifest,
+            given,
+            kind,
+            payloads,
+        })
+    }
+}
