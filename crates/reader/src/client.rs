@@ -1,7 +1,7 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
 use rand_core::CryptoRng;
-use sordino_index::manifest::{self, Mode};
+use sordino_index::manifest;
 use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
 use sordino_vectors::recall::Scored;
@@ -10,9 +10,10 @@ use zeroize::Zeroizing;
 
 use crate::cache::Cache;
 use crate::download::{Download, Kept};
+use crate::kind::Kind;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
-use crate::{history, local, masked, open, payload, sealed};
+use crate::{history, payload};
 
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
@@ -23,13 +24,6 @@ pub struct Client {
     payloads: Option<payload::Client>,
     cache: Option<Cache>,
     bytes_once: usize,
-}
-
-enum Kind {
-    Sealed(Box<sealed::Client>),
-    Local(local::Client),
-    Open(Box<open::Client>),
-    Masked(Box<masked::Client>),
 }
 
 /// The result of a search, and the time it took.
@@ -285,67 +279,6 @@ fn offered(
     let manifest = Message::Manifest.expect(&reply, None)?;
     let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
     Ok((manifest, reply.len()))
-}
-
-impl Kind {
-    /// A client without segments, or with sealed mode's base alone.
-    fn new(
-        manifest: &SignedManifest,
-        keys: &ReaderKeys,
-        download: &mut Download,
-    ) -> Result<Self, Error> {
-        let width = manifest.width() as usize;
-        Ok(match &manifest.mode {
-            Mode::Sealed(mode) => {
-                let client = sealed::Client::new(mode, width, keys, download)?;
-                Self::Sealed(Box::new(client))
-            }
-            Mode::Local(_) => Self::Local(local::Client::default()),
-            Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
-            Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
-        })
-    }
-
-    /// Keeps the first `kept` segments, adds what was downloaded, and learns what is deleted. What can
-    /// fail comes before what changes anything.
-    fn update(
-        &mut self,
-        manifest: &SignedManifest,
-        keys: &ReaderKeys,
-        kept: usize,
-        download: &mut Download,
-    ) -> Result<(), Error> {
-        let list = download.take(&manifest.deleted.ids.digest)?;
-        let segments = manifest.segments().len();
-        let dead = keys.open_deleted(&manifest.deleted, segments, &list)?;
-        match (self, &manifest.mode) {
-            (Self::Sealed(client), Mode::Sealed(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
-            }
-            (Self::Local(client), Mode::Local(mode)) => {
-                let width = manifest.width() as usize;
-                client.chunks.sketch = mode.sketch;
-                client.chunks.update(
-                    &mode.segments,
-                    (width, mode.codec),
-                    keys,
-                    kept,
-                    &dead,
-                    download,
-                )
-            }
-            (Self::Open(client), Mode::Open(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
-            }
-            (Self::Masked(client), Mode::Masked(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
-            }
-            (_, mode) => Err(Error::Mode {
-                found: mode.name(),
-                expected: "the client's",
-            }),
-        }
-    }
 }
 
 impl std::fmt::Debug for Client {

@@ -15,6 +15,7 @@ mod chunks;
 mod column;
 mod download;
 mod history;
+mod kind;
 mod payload;
 
 pub use cache::Cache;

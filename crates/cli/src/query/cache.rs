@@ -7,16 +7,16 @@ use std::{env, path::PathBuf};
 /// Options of the cache.
 #[derive(ClapArgs, Debug)]
 pub(super) struct CacheArgs {
-    /// Keep what is downloaded once in this folder, so that the next run asks only for what changed.
+    /// Keep what is downloaded once from a server in this folder, so that the next run asks only for what changed.
     /// Without this it is `sordino` in the user's cache folder. A folder that cannot be written is not
     /// used.
-    #[arg(long, value_name = "DIR", requires = "connect")]
+    #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// The most that the folder may hold, in MiB: what was not used for longest goes first.
-    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "connect")]
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
     cache_limit: u32,
     /// Download everything anew, and keep nothing.
-    #[arg(long, conflicts_with = "cache", requires = "connect")]
+    #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
 }
 

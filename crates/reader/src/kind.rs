@@ -1,0 +1,76 @@
+//! The client of one mode.
+
+use sordino_index::manifest::Mode;
+use sordino_index::{Error, ReaderKeys, SignedManifest};
+
+use crate::download::Download;
+use crate::{local, masked, open, sealed};
+
+/// The client of the index's mode.
+pub(crate) enum Kind {
+    Sealed(Box<sealed::Client>),
+    Local(local::Client),
+    Open(Box<open::Client>),
+    Masked(Box<masked::Client>),
+}
+
+impl Kind {
+    /// A client without segments, or with sealed mode's base alone.
+    pub(crate) fn new(
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let width = manifest.width() as usize;
+        Ok(match &manifest.mode {
+            Mode::Sealed(mode) => {
+                let client = sealed::Client::new(mode, width, keys, download)?;
+                Self::Sealed(Box::new(client))
+            }
+            Mode::Local(_) => Self::Local(local::Client::default()),
+            Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
+            Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
+        })
+    }
+
+    /// Keeps the first `kept` segments, adds what was downloaded, and learns what is deleted. What can
+    /// fail comes before what changes anything.
+    pub(crate) fn update(
+        &mut self,
+        manifest: &SignedManifest,
+        keys: &ReaderKeys,
+        kept: usize,
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let list = download.take(&manifest.deleted.ids.digest)?;
+        let segments = manifest.segments().len();
+        let dead = keys.open_deleted(&manifest.deleted, segments, &list)?;
+        match (self, &manifest.mode) {
+            (Self::Sealed(client), Mode::Sealed(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Local(client), Mode::Local(mode)) => {
+                let width = manifest.width() as usize;
+                client.chunks.sketch = mode.sketch;
+                client.chunks.update(
+                    &mode.segments,
+                    (width, mode.codec),
+                    keys,
+                    kept,
+                    &dead,
+                    download,
+                )
+            }
+            (Self::Open(client), Mode::Open(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (Self::Masked(client), Mode::Masked(mode)) => {
+                client.update(mode, keys, kept, &dead, download)
+            }
+            (_, mode) => Err(Error::Mode {
+                found: mode.name(),
+                expected: "the client's",
+            }),
+        }
+    }
+}
