@@ -5,7 +5,7 @@ use sordino_index::manifest::Packing;
 use sordino_index::{Error, Index, Memory, OwnerKeys};
 use sordino_vectors::Vectors;
 
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::store::{Measured, Store};
@@ -140,6 +140,7 @@ fn whole<R: CryptoRng + ?Sized>(
     spec: &Spec,
     progress: &mut dyn FnMut(Step),
 ) -> Result<Index, Error> {
+    plan::check(vectors.len(), vectors.dim(), spec.k)?;
     in_memory(rng, keys, spec, [Ok(vectors.clone().into())], progress)
 }
 
