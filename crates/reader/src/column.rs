@@ -36,8 +36,21 @@ pub(crate) struct Fresh {
     hint: Hint,
 }
 
+/// The segments after the first `kept`, from the download.
+pub(crate) fn fresh(
+    mode: &Columns,
+    keys: &ReaderKeys,
+    kept: usize,
+    download: &mut Download,
+) -> Result<Vec<Fresh>, Error> {
+    let columns = mode.segments.iter().skip(kept);
+    columns
+        .map(|column| Fresh::new(column, keys, download))
+        .collect()
+}
+
 impl Fresh {
-    pub(crate) fn new(
+    fn new(
         column: &ColumnSegment,
         keys: &ReaderKeys,
         download: &mut Download,

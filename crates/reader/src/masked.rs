@@ -13,7 +13,7 @@ use sordino_index::{Error, residue};
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
-use crate::column::{Fresh, View, score};
+use crate::column::{View, fresh, score};
 use crate::download::Download;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
@@ -54,13 +54,9 @@ impl Client {
         dead: &[IdSet],
         download: &mut Download,
     ) -> Result<(), Error> {
-        let columns = mode.segments.iter().skip(kept);
-        let fresh: Result<Vec<_>, _> = columns
-            .clone()
-            .map(|column| Fresh::new(column, keys, download))
-            .collect();
-        let fresh = fresh?;
+        let fresh = fresh(mode, keys, kept, download)?;
         self.masks.truncate(kept);
+        let columns = mode.segments.iter().skip(kept);
         self.masks
             .extend(columns.map(|column| Mask::new(keys, &column.segment)));
         let masks = &self.masks;

@@ -10,7 +10,7 @@ use sordino_index::wire::Edition;
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
-use crate::column::{Fresh, View, score};
+use crate::column::{View, fresh, score};
 use crate::download::Download;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
@@ -39,9 +39,8 @@ impl Client {
         dead: &[IdSet],
         download: &mut Download,
     ) -> Result<(), Error> {
-        let fresh = mode.segments.iter().skip(kept);
-        let fresh: Result<Vec<_>, _> = fresh.map(|c| Fresh::new(c, keys, download)).collect();
-        self.view.update(kept, fresh?, dead, row)
+        let fresh = fresh(mode, keys, kept, download)?;
+        self.view.update(kept, fresh, dead, row)
     }
 
     pub(crate) fn search<R: CryptoRng + ?Sized>(

@@ -153,3 +153,33 @@ fn an_index_that_was_built_anew_shares_nothing() {
             .is_err()
     );
 }
+
+/// The way from every version to the newest is shown by a server that followed step by step, although the
+/// manifests before were not read again, and by one that missed a step.
+#[test]
+fn a_server_that_follows_shows_how_it_came_there() {
+    let (dir, mut store) = build(Form::Local);
+    let (rng, owner) = (&mut rng(), keys().public());
+    let first = Server::open_dir(dir.path(), &owner).expect("a server");
+    let pin = |server: &Server| sordino_search::Pin::of(server.manifest());
+    let mut pins = vec![pin(&first)];
+    let mut server = first;
+    for step in 0..6u64 {
+        let before = server.manifest().version;
+        store
+            .upsert(rng, &[7], &synthetic::uniform(1, DIM, 300 + step))
+            .expect("a change");
+        if step == 3 {
+            // Two versions at once.
+            store.delete(rng, &[100]).expect("a change");
+        }
+        server = server.follow_dir(dir.path(), &owner).expect("the change");
+        assert!(server.manifest().version > before);
+        pins.push(pin(&server));
+        for known in &pins {
+            let mut transport = InProcess::new(&server);
+            let client = Client::connect(&mut transport, &keys().reader(), Some(known));
+            assert_eq!(client.expect("a way").pin(), *pins.last().expect("a pin"));
+        }
+    }
+}

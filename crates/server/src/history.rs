@@ -5,10 +5,10 @@ use sordino_index::wire::Edition;
 use sordino_index::{Bytes, SignedManifest};
 
 /// The manifests that a server keeps, newest first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct History(Vec<Entry>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     edition: Edition,
     /// With its length before it.
@@ -17,14 +17,13 @@ struct Entry {
 
 impl History {
     pub(crate) fn new(manifests: &[SignedManifest]) -> Self {
-        let entry = |manifest: &SignedManifest| {
-            let bytes = manifest.to_bytes();
-            Entry {
-                edition: manifest.edition(),
-                bytes: [&len(bytes).to_le_bytes()[..], bytes].concat().into(),
-            }
-        };
-        Self(manifests.iter().take(KEPT).map(entry).collect())
+        Self(manifests.iter().take(KEPT).map(Entry::new).collect())
+    }
+
+    /// The history of the version after `newest`, whose own is this one.
+    pub(crate) fn after(&self, newest: &SignedManifest) -> Self {
+        let entries = std::iter::once(Entry::new(newest)).chain(self.0.iter().cloned());
+        Self(entries.take(KEPT).collect())
     }
 
     /// The body of the reply to a client that knows this edition.
@@ -40,6 +39,16 @@ impl History {
             }
         }
         pieces
+    }
+}
+
+impl Entry {
+    fn new(manifest: &SignedManifest) -> Self {
+        let bytes = manifest.to_bytes();
+        Self {
+            edition: manifest.edition(),
+            bytes: [&len(bytes).to_le_bytes()[..], bytes].concat().into(),
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl Server {
         parts.retain(|part| part.holder.is_served());
         let mut parts: Vec<(Part, Option<Bytes>)> =
             parts.into_iter().zip(bytes.into_iter().map(Some)).collect();
-        Self::build(manifest, &history, None, &mut |part| {
+        Self::build(manifest, History::new(&history), None, &mut |part| {
             let here = parts.iter_mut().find(|(here, _)| here == part);
             let bytes = here.and_then(|(_, bytes)| bytes.take());
             bytes.ok_or_else(|| Error::Malformed {
@@ -100,16 +100,32 @@ impl Server {
     fn read(dir: &Path, owner: &OwnerPublicKey, before: Option<&Self>) -> Result<Self, Error> {
         let folder = Folder::new(dir, Files);
         folder.newest(owner, |manifest| {
-            let mut history = Vec::new();
-            // Searches do not need it.
-            drop(folder.history(&manifest, KEPT, owner, &mut history));
-            Self::build(manifest, &history, before, &mut |part| folder.part(part))
+            let history = match before.and_then(|before| before.history_of(&manifest)) {
+                Some(history) => history,
+                None => {
+                    let mut manifests = Vec::new();
+                    // Searches do not need it.
+                    drop(folder.history(&manifest, KEPT, owner, &mut manifests));
+                    History::new(&manifests)
+                }
+            };
+            Self::build(manifest, history, before, &mut |part| folder.part(part))
         })
+    }
+
+    /// The manifests before this one, if it is this server's or the next: their signatures were checked when
+    /// they were read, 256 of them at most.
+    fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
+        let own = self.manifest.digest();
+        if manifest.digest() == own {
+            return Some(self.history.clone());
+        }
+        (manifest.previous == own).then(|| self.history.after(&self.manifest))
     }
 
     fn build(
         manifest: SignedManifest,
-        history: &[SignedManifest],
+        history: History,
         before: Option<&Self>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
@@ -137,7 +153,7 @@ impl Server {
         drop(hints);
         Ok(Self {
             edition: manifest.edition(),
-            history: History::new(history),
+            history,
             manifest,
             given,
             kind,
