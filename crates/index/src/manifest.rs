@@ -49,6 +49,7 @@ pub const MAX_SIGNED_LEN: usize =
 
 /// One version of one index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Manifest {
     /// Random, new for every build: names the index.
     pub index: [u8; 16],
@@ -78,6 +79,25 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
+    #[must_use]
+    pub fn new(dim: u32, k: u32, space: Space, rotation: [u8; 32], mode: Mode) -> Self {
+        Self {
+            index: [0; 16],
+            version: 1,
+            previous: [0; 32],
+            n: 0,
+            dim,
+            k,
+            metric: space.metric,
+            bound: space.bound,
+            rotation,
+            deleted: Deleted::none(),
+            payloads: None,
+            mode,
+        }
+    }
+
     /// True if there is no version before it.
     #[must_use]
     pub fn is_first(&self) -> bool {
@@ -157,6 +177,7 @@ impl Mode {
 
 /// Records that were added together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Segment {
     /// Random and bound to the content: the keys of the segment's content are derived from it.
     pub id: [u8; 16],
@@ -172,6 +193,18 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// `n` records written for `version`, with the digest of their vectors and their sealed ids.
+    #[must_use]
+    pub fn new(id: [u8; 16], version: u64, n: u32, rows: Digest, ids: Coded) -> Self {
+        Self {
+            id,
+            version,
+            n,
+            rows,
+            ids,
+        }
+    }
+
     /// The shape of its chunks in this [code](Manifest::chunk_codec), in local and sealed mode.
     #[must_use]
     pub fn layout(&self, width: u32, codec: Codec) -> Layout {
@@ -191,6 +224,7 @@ impl Segment {
 
 /// The records that are deleted or replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Deleted {
     /// Random and bound to the content, as a segment's id is.
     pub id: [u8; 16],
@@ -201,6 +235,12 @@ pub struct Deleted {
 }
 
 impl Deleted {
+    /// A sealed list that was written for `version`.
+    #[must_use]
+    pub fn new(id: [u8; 16], version: u64, ids: Coded) -> Self {
+        Self { id, version, ids }
+    }
+
     /// To be filled in before a manifest is signed.
     #[must_use]
     pub fn none() -> Self {
@@ -214,6 +254,7 @@ impl Deleted {
 
 /// Sealed mode's constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sealed {
     /// The records in the buckets. Its chunks are the owner's, to cluster anew from; a server has
     /// them not.
@@ -245,6 +286,27 @@ pub struct Sealed {
 }
 
 impl Sealed {
+    /// Buckets of this shape, found in this way, over the records of `base`: the numbers and the digests
+    /// are zeros, to be filled in.
+    #[must_use]
+    pub fn new(base: Segment, layout: Layout, routing: Routing) -> Self {
+        Self {
+            base,
+            tail: Vec::new(),
+            clusters: 0,
+            probes: 0,
+            layout,
+            routing,
+            recall: 0,
+            queries: 0,
+            pir_seed: [0; 32],
+            buckets: [0; 32],
+            digests: [0; 32],
+            hint: [0; 32],
+            centroids: [0; 32],
+        }
+    }
+
     /// The salt of hashed routing's hash, one for each index.
     #[must_use]
     pub fn router_salt(&self) -> [u8; 16] {
@@ -291,6 +353,7 @@ impl Routing {
 
 /// Local mode's constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Local {
     /// The code of a vector.
     pub codec: Codec,
@@ -298,4 +361,16 @@ pub struct Local {
     pub segments: Vec<Segment>,
     /// The first stage by which clients choose the vectors that they score; without it they score all.
     pub sketch: Option<Sketch>,
+}
+
+impl Local {
+    /// Without segments.
+    #[must_use]
+    pub fn new(codec: Codec) -> Self {
+        Self {
+            codec,
+            segments: Vec::new(),
+            sketch: None,
+        }
+    }
 }

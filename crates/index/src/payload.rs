@@ -109,6 +109,7 @@ pub enum Fetch {
 
 /// The payloads of one version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Payloads {
     /// Random and bound to the content, as a segment's id is: the keys are derived from it.
     pub id: [u8; 16],
@@ -127,6 +128,20 @@ pub struct Payloads {
 }
 
 impl Payloads {
+    /// Payloads that are downloaded: the digests are zeros, to be filled in.
+    #[must_use]
+    pub fn new(id: [u8; 16], version: u64, slots: u32, class: Class) -> Self {
+        Self {
+            id,
+            version,
+            slots,
+            class,
+            fetch: Fetch::Download,
+            records: [0; 32],
+            ids: Coded::default(),
+        }
+    }
+
     /// Bytes of all slots.
     #[must_use]
     pub fn records_len(&self) -> usize {

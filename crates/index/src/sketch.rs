@@ -7,9 +7,18 @@ use serde::{Deserialize, Serialize};
 ///
 /// It is public, as the manifest is: it tells roughly how much structure the data has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sketch {
     /// Bits of a code.
     pub bits: u32,
     /// Vectors that are scored: those with the nearest codes.
     pub candidates: u32,
+}
+
+impl Sketch {
+    /// Codes of so many bits, and so many candidates.
+    #[must_use]
+    pub fn new(bits: u32, candidates: u32) -> Self {
+        Self { bits, candidates }
+    }
 }

@@ -187,21 +187,15 @@ impl Buckets {
     fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
         let (chosen, wish) = (plan.chosen(), plan.wish());
         let Written { segment, rows, ids } = self.base;
-        let mut mode = Sealed {
-            base: segment,
-            tail: Vec::new(),
-            clusters: number(chosen.clusters),
-            probes: number(probes.count),
-            layout: chosen.layout,
-            routing: chosen.routing,
-            recall: millionths(wish.recall),
-            queries: wish.queries,
-            pir_seed,
-            buckets: digest::of(&self.sealed),
-            digests: digest::of(&self.digests),
-            hint: [0; 32],
-            centroids: digest::of(&self.centroids),
-        };
+        let mut mode = Sealed::new(segment, chosen.layout, chosen.routing);
+        mode.clusters = number(chosen.clusters);
+        mode.probes = number(probes.count);
+        mode.recall = millionths(wish.recall);
+        mode.queries = wish.queries;
+        mode.pir_seed = pir_seed;
+        mode.buckets = digest::of(&self.sealed);
+        mode.digests = digest::of(&self.digests);
+        mode.centroids = digest::of(&self.centroids);
         let params = manifest::pir_params(&mode)?;
         let database = Database::from_slice(&params, &self.sealed)?;
         let (_, hint) = simple::Server::setup(database, &params, &Seed(mode.pir_seed))?;

@@ -40,5 +40,5 @@ pub(crate) fn hinted(
     let Written { segment, rows, ids } = written;
     let hint = form.hint(packing, seed, width, &rows)?;
     let hint = digest::of(&hint.to_bytes());
-    Ok((ColumnSegment { segment, hint }, rows, ids))
+    Ok((ColumnSegment::new(segment, hint), rows, ids))
 }

@@ -52,15 +52,7 @@ impl SegmentWriter<'_> {
         });
         let id = self.id(rng, &Content::Payloads(class), ids, words);
         let reader = self.reader();
-        let mut written = Payloads {
-            id,
-            version: self.version(),
-            slots: number(ids.len()),
-            class,
-            fetch: Fetch::Download,
-            records: [0; 32],
-            ids: Coded::default(),
-        };
+        let mut written = Payloads::new(id, self.version(), number(ids.len()), class);
         let (order, seal) = (written.order(reader), written.seal(reader));
         let records: Vec<u8> = (0..written.slots)
             .into_par_iter()

@@ -165,13 +165,8 @@ impl<'a> SegmentWriter<'a> {
     }
 
     fn segment(&self, id: [u8; 16], ids: &IdSet, rows: [u8; 32], sealed: &[u8]) -> Segment {
-        Segment {
-            id,
-            version: self.version,
-            n: number(ids.len()),
-            rows,
-            ids: Coded::of(sealed),
-        }
+        let n = number(ids.len());
+        Segment::new(id, self.version, n, rows, Coded::of(sealed))
     }
 
     /// The list of deleted records, by segment.
@@ -189,11 +184,7 @@ impl<'a> SegmentWriter<'a> {
         let id = self.id(rng, &Content::Deleted, &IdSet::default(), words);
         let seal = self.reader.seal(Purpose::Deleted, &id, self.version);
         let sealed = seal.seal(0, &[], &code);
-        let deleted = Deleted {
-            id,
-            version: self.version,
-            ids: Coded::of(&sealed),
-        };
+        let deleted = Deleted::new(id, self.version, Coded::of(&sealed));
         (deleted, sealed)
     }
 

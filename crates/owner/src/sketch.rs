@@ -79,10 +79,7 @@ fn choose(
     let mut sample = None;
     let mut best: Option<Sketch> = None;
     for bits in BITS.map(number) {
-        let sketches = CANDIDATES.map(|count| Sketch {
-            bits,
-            candidates: number(count),
-        });
+        let sketches = CANDIDATES.map(|count| Sketch::new(bits, number(count)));
         let cheaper = |sketch: &Sketch| best.as_ref().is_none_or(|best| cost(sketch) < cost(best));
         let open = |sketch: &&Sketch| affordable(sketch) && cheaper(sketch);
         let Some(largest) = sketches.iter().rfind(open) else {

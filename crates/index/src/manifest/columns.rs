@@ -9,6 +9,7 @@ use crate::digest::Digest;
 /// The constants of an index that is scored whole, in columns. All segments share the seed, so one
 /// encrypted query scores them all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Columns {
     /// The number of coordinates in a polynomial.
     pub packing: Packing,
@@ -18,13 +19,34 @@ pub struct Columns {
     pub segments: Vec<ColumnSegment>,
 }
 
+impl Columns {
+    /// Without segments.
+    #[must_use]
+    pub fn new(packing: Packing, seed: [u8; 32]) -> Self {
+        Self {
+            packing,
+            seed,
+            segments: Vec::new(),
+        }
+    }
+}
+
 /// A segment that is scored whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ColumnSegment {
     /// The records.
     pub segment: Segment,
     /// The digest of the hint of these rows.
     pub hint: Digest,
+}
+
+impl ColumnSegment {
+    /// A segment with the digest of its hint.
+    #[must_use]
+    pub fn new(segment: Segment, hint: Digest) -> Self {
+        Self { segment, hint }
+    }
 }
 
 /// A number of coordinates in a polynomial: more of them mean shorter queries and a longer hint.

@@ -41,10 +41,8 @@ impl<D: Disk> Store<D> {
         changes: Option<Changes>,
     ) -> Result<u64, Error> {
         self.change_payloads(rng, writer, &mut draft, changes)?;
-        let frame = Manifest {
-            previous: self.manifest.digest(),
-            ..(*self.manifest).clone()
-        };
+        let mut frame = (*self.manifest).clone();
+        frame.previous = self.manifest.digest();
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = writer.version();
         let signed = draft.finish(rng, &self.folder, &self.keys, writer, frame)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Deleted, MAX_DIM, MAX_K, Manifest, SignedManifest};
+use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SignedManifest};
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::metric::Space;
 use sordino_vectors::recall::number;
@@ -139,20 +139,8 @@ impl First {
         let batches = std::iter::once(Ok(first)).chain(batches);
         let stream = Stream::new(dim, space, rotation);
         let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
-        let frame = Manifest {
-            index: [0; 16],
-            version,
-            previous: [0; 32],
-            n: 0,
-            dim: number(dim),
-            k: number(spec.k),
-            metric: space.metric,
-            bound: space.bound,
-            rotation,
-            deleted: Deleted::none(),
-            payloads: None,
-            mode: draft.mode.clone(),
-        };
+        let (dim, k) = (number(dim), number(spec.k));
+        let frame = Manifest::new(dim, k, space, rotation, draft.mode.clone());
         let manifest = draft.finish(rng, folder, keys, &writer, frame)?;
         folder.prepare(&manifest)?;
         Ok(Self {

@@ -75,14 +75,12 @@ impl Draft {
         })?;
         let (deleted, list) = writer.deleted(rng, &self.dead);
         folder.put(&list)?;
-        let mut manifest = Manifest {
-            version: writer.version(),
-            n,
-            deleted,
-            payloads: self.payloads.clone(),
-            mode: self.mode.clone(),
-            ..frame
-        };
+        let mut manifest = frame;
+        manifest.version = writer.version();
+        manifest.n = n;
+        manifest.deleted = deleted;
+        manifest.payloads = self.payloads.clone();
+        manifest.mode = self.mode.clone();
         if manifest.is_first() {
             manifest.index = index_id(keys, &manifest);
         }
@@ -139,6 +137,7 @@ impl Draft {
                 codec,
                 segments,
                 sketch,
+                ..
             }) => {
                 progress(Step::Seal);
                 let segment = chunks(rng, folder, writer, (&ids, units), *codec)?;

@@ -68,11 +68,7 @@ impl Stream {
                 self.write_clustered(rng, folder, writer, wish, batches, progress)?
             }
             Form::Local => {
-                let local = Mode::Local(Local {
-                    codec: Codec::of_downloads(self.space.metric),
-                    segments: Vec::new(),
-                    sketch: None,
-                });
+                let local = Mode::Local(Local::new(Codec::of_downloads(self.space.metric)));
                 let draft = self.draft(spec.k, local);
                 self.write_segments(rng, folder, writer, draft, batches, progress)?
             }
@@ -207,9 +203,5 @@ fn row_id(id: u64) -> u32 {
 
 /// The constants of an index that is scored whole, without segments.
 fn columns<R: CryptoRng + ?Sized>(rng: &mut R, packing: Packing) -> Columns {
-    Columns {
-        packing,
-        seed: random(rng),
-        segments: Vec::new(),
-    }
+    Columns::new(packing, random(rng))
 }

@@ -54,13 +54,11 @@ impl Sealed {
 /// The buckets of the server before, if this version has the same.
 pub(super) fn shared(before: &Server, manifest: &Manifest) -> Option<Arc<Sealed>> {
     let base = |manifest: &Manifest| match &manifest.mode {
-        Mode::Sealed(mode) => Some((
-            manifest.width(),
-            manifest::Sealed {
-                tail: Vec::new(),
-                ..mode.clone()
-            },
-        )),
+        Mode::Sealed(mode) => {
+            let mut mode = mode.clone();
+            mode.tail.clear();
+            Some((manifest.width(), mode))
+        }
         _ => None,
     };
     match &before.kind {
