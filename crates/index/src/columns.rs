@@ -5,6 +5,9 @@
 //! mod P. Neither the encoded form nor the hint is stored: both follow from the rows and the seed in
 //! a fraction of a second.
 
+use std::borrow::Cow;
+
+use bytemuck::AnyBitPattern;
 use sordino_ckks::column::{Database, Hint, Params, Segments};
 
 use crate::Error;
@@ -18,12 +21,7 @@ pub fn open_rows(vectors: &[f32]) -> Vec<u8> {
 
 /// The vectors of open rows.
 pub fn open_vectors(rows: &[u8]) -> Vec<f32> {
-    let (coordinates, _) = rows.as_chunks::<COORDINATE_LEN>();
-    coordinates
-        .iter()
-        .copied()
-        .map(f32::from_le_bytes)
-        .collect()
+    in_place(rows, f32::from_le_bytes).into_owned()
 }
 
 /// Rows of masked mode.
@@ -73,18 +71,39 @@ impl Rows {
     /// If they are not rows of this width.
     pub fn encode(self, segments: &Segments, rows: &[u8]) -> Result<(Database, Hint), Error> {
         Ok(match self {
-            Self::Open => segments.encode(&open_vectors(rows))?,
-            Self::Masked => segments.encode_modular(&masked_codes(rows))?,
+            Self::Open => segments.encode(&in_place(rows, f32::from_le_bytes))?,
+            Self::Masked => segments.encode_modular(&in_place(rows, i32::from_le_bytes))?,
         })
     }
 }
 
-/// The codes of masked rows.
-fn masked_codes(rows: &[u8]) -> Vec<i32> {
-    let (coordinates, _) = rows.as_chunks::<COORDINATE_LEN>();
-    coordinates
-        .iter()
-        .copied()
-        .map(i32::from_le_bytes)
-        .collect()
+/// The coordinates of rows, where they lie if this machine has their byte order and they are aligned.
+fn in_place<T: AnyBitPattern>(
+    rows: &[u8],
+    from_le_bytes: fn([u8; COORDINATE_LEN]) -> T,
+) -> Cow<'_, [T]> {
+    let (coordinates, _) = rows.as_chunks();
+    let whole = coordinates.as_flattened();
+    match bytemuck::try_cast_slice(whole) {
+        Ok(values) if cfg!(target_endian = "little") => Cow::Borrowed(values),
+        _ => Cow::Owned(coordinates.iter().copied().map(from_le_bytes).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_the_same_where_they_lie_and_copied() {
+        let codes: Vec<i32> = (0..64_i32).map(|i| i.wrapping_mul(123_456_789)).collect();
+        let rows = masked_rows(&codes);
+        for offset in 0..4 {
+            let mut moved = vec![0; offset];
+            moved.extend(&rows);
+            // Bytes of half a coordinate are nobody's.
+            moved.extend(&[1, 2, 3][..offset]);
+            assert_eq!(*in_place(&moved[offset..], i32::from_le_bytes), codes);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use sordino_lattice::aligned::Aligned;
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
-use super::hint::Hint;
+use super::hint::{Hint, add_product, write_block};
 use super::mac::take;
 use super::params::Params;
 use super::shape::Shape;
@@ -113,28 +113,14 @@ impl Database {
 
     /// `sum_l P_jl a_l`, all coefficients of it, with room for two polynomials.
     fn hint_block(&self, j: usize, room: &mut [u64], hint: &mut [u8]) {
-        let width = self.params.hint_width;
-        let most = width.most();
-        let (wide, narrow) = (self.params.switch(most), self.params.switch(most - 1));
-        let (plan, len) = (self.params.plan(), self.params.coefficient_len());
+        let len = self.params.coefficient_len();
         let block = &self.blocks.bytes()[j * self.block_len()..][..self.block_len()];
         let (sum, poly) = room.split_at_mut(N);
         sum.fill(0);
         for (l, a) in self.a.chunks_exact(N).enumerate() {
             take(len, block, l, self.shape.t, poly);
-            plan.multiply(poly, a);
-            for (sum, product) in sum.iter_mut().zip(&*poly) {
-                *sum = plan.modulus().add(*sum, *product);
-            }
+            add_product(&self.params, sum, poly, a);
         }
-        plan.inverse(sum);
-        for (i, c) in sum.iter_mut().enumerate() {
-            *c = if width.of(i) == most {
-                wide.switch(*c)
-            } else {
-                narrow.switch(*c)
-            };
-        }
-        width.write(sum, hint);
+        write_block(&self.params, sum, hint);
     }
 }

@@ -8,7 +8,7 @@ use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::Database;
-use crate::column::hint::Hint;
+use crate::column::hint::{Hint, add_product, write_block};
 use crate::column::mac::{SLACK, store};
 use crate::column::params::Params;
 use crate::column::shape::Shape;
@@ -79,8 +79,7 @@ impl Database {
             blocks: Store::zeroed(0),
         };
         database.reserve(shape.blocks);
-        database.fill_blocks(0, codes);
-        let hint = database.hint();
+        let hint = database.fill_with_hint(codes);
         Ok((database, hint))
     }
 
@@ -139,17 +138,52 @@ impl Database {
         threads::for_each(
             blocks.collect(),
             || Aligned::new(N),
-            |poly, _, (block, codes)| {
-                for l in 0..shape.polys {
-                    poly.fill(0);
-                    for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
-                        place(&params, shape, poly, l, v, vector);
-                    }
-                    params.plan().forward(poly);
-                    store(params.coefficient_len(), poly, l, shape.t, block);
-                }
+            |poly, _, (block, codes)| encode_block(&params, shape, codes, poly, block, |_, _| ()),
+        );
+    }
+
+    /// Encodes all blocks of codes, and their hint: each polynomial is multiplied while it is at hand, so that
+    /// the encoded vectors are not read again.
+    fn fill_with_hint(&mut self, codes: &[i32]) -> Hint {
+        let mut hint = Hint::zero(self.params, self.shape, self.state());
+        let (params, shape, len) = (self.params, self.shape, self.block_len());
+        let a = Arc::clone(&self.a);
+        let blocks = self.blocks.bytes_mut().chunks_exact_mut(len);
+        let blocks = blocks.zip(codes.chunks(shape.per * shape.dim));
+        threads::for_each(
+            blocks.zip(hint.blocks_mut()).collect(),
+            || Aligned::new(2 * N),
+            |room, _, ((block, codes), hint)| {
+                let (sum, poly) = room.split_at_mut(N);
+                sum.fill(0);
+                encode_block(&params, shape, codes, poly, block, |l, poly| {
+                    add_product(&params, sum, poly, &a[l * N..][..N]);
+                });
+                write_block(&params, sum, hint);
             },
         );
+        hint
+    }
+}
+
+/// Encodes a block of codes, with room for a polynomial. `each` gets every polynomial in NTT form after it is
+/// stored.
+fn encode_block(
+    params: &Params,
+    shape: Shape,
+    codes: &[i32],
+    poly: &mut [u64],
+    block: &mut [u8],
+    mut each: impl FnMut(usize, &mut [u64]),
+) {
+    for l in 0..shape.polys {
+        poly.fill(0);
+        for (v, vector) in codes.chunks_exact(shape.dim).enumerate() {
+            place(params, shape, poly, l, v, vector);
+        }
+        params.plan().forward(poly);
+        store(params.coefficient_len(), poly, l, shape.t, block);
+        each(l, poly);
     }
 }
 

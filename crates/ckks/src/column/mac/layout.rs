@@ -47,12 +47,21 @@ impl Group {
 
 /// Lays polynomial `l`, in NTT form, out in its `t` rows of `block`, `len` bytes a value.
 pub(in crate::column) fn store(len: usize, poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
+    // With a constant length a value is two moves, without one a call.
+    match len {
+        5 => store_values::<5>(poly, l, t, block),
+        7 => store_values::<7>(poly, l, t, block),
+        _ => unreachable!("{len} bytes a value"),
+    }
+}
+
+fn store_values<const LEN: usize>(poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
     let tiles = block.chunks_exact_mut(block.len() / poly.len() * TILE * t);
     for (values, tile) in poly.chunks_exact(TILE * t).zip(tiles) {
-        let rows = tile.chunks_exact_mut(TILE * len).skip(l * t).take(t);
+        let rows = tile.chunks_exact_mut(TILE * LEN).skip(l * t).take(t);
         for (u, row) in rows.enumerate() {
-            for (c, bytes) in row.chunks_exact_mut(len).enumerate() {
-                bytes.copy_from_slice(&values[c * t + u].to_le_bytes()[..len]);
+            for (c, bytes) in row.as_chunks_mut::<LEN>().0.iter_mut().enumerate() {
+                bytes.copy_from_slice(&values[c * t + u].to_le_bytes()[..LEN]);
             }
         }
     }
@@ -60,13 +69,21 @@ pub(in crate::column) fn store(len: usize, poly: &[u64], l: usize, t: usize, blo
 
 /// Reads polynomial `l` back from its rows of `block`.
 pub(in crate::column) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
+    match len {
+        5 => take_values::<5>(block, l, t, poly),
+        7 => take_values::<7>(block, l, t, poly),
+        _ => unreachable!("{len} bytes a value"),
+    }
+}
+
+fn take_values<const LEN: usize>(block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
     let tiles = block.chunks_exact(block.len() / poly.len() * TILE * t);
     for (values, tile) in poly.chunks_exact_mut(TILE * t).zip(tiles) {
-        let rows = tile.chunks_exact(TILE * len).skip(l * t).take(t);
+        let rows = tile.chunks_exact(TILE * LEN).skip(l * t).take(t);
         for (u, row) in rows.enumerate() {
-            for (c, bytes) in row.chunks_exact(len).enumerate() {
+            for (c, bytes) in row.as_chunks::<LEN>().0.iter().enumerate() {
                 let mut word = [0; 8];
-                word[..len].copy_from_slice(bytes);
+                word[..LEN].copy_from_slice(bytes);
                 values[c * t + u] = u64::from_le_bytes(word);
             }
         }
