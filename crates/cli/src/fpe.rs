@@ -1,13 +1,17 @@
 //! `sordino fpe`: its arguments, and the run that they describe.
 
+mod json;
 mod key;
 mod output;
+mod parquet;
 mod record;
 mod stream;
 mod table;
 
 pub use crate::error::fpe::Error;
+pub use json::{Members, transform_json_lines};
 pub use key::{KEY_FILE_PREFIX, generate_key, read_key};
+pub use parquet::transform_parquet;
 pub use stream::{OnError, Transform, transform_lines};
 pub use table::{Column, Table, transform_csv};
 
@@ -18,6 +22,7 @@ use output::Destination;
 use serde::Serialize;
 use sordino_fpe::{AesSize, Format};
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, BufReader, ErrorKind, IsTerminal, Read, Write},
     path::PathBuf,
@@ -42,9 +47,11 @@ enum Command {
         #[arg(long, value_enum, default_value = "256")]
         bits: Bits,
     },
-    /// Encrypt lines, or one column of a CSV file. Everything else stays as it is, byte by byte.
+    /// Encrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is, in
+    /// text byte by byte.
     Encrypt(Fields),
-    /// Decrypt lines, or one column of a CSV file. Everything else stays as it is, byte by byte.
+    /// Decrypt lines, or one column of a CSV, JSON lines or Parquet file. Everything else stays as it is, in
+    /// text byte by byte.
     Decrypt(Fields),
 }
 
@@ -56,6 +63,15 @@ enum Bits {
     Aes192,
     #[value(name = "256")]
     Aes256,
+}
+
+/// A form of records with columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Records {
+    Csv,
+    /// One JSON object a line.
+    Jsonl,
+    Parquet,
 }
 
 /// The values to encrypt or decrypt, with their key and format.
@@ -73,15 +89,19 @@ struct Fields {
     /// Also takes the tweak of each record from this column.
     #[arg(long, requires = "column")]
     tweak_column: Option<String>,
-    /// The column to work on: its name, or with --no-header its number from 1. Makes the input CSV.
+    /// The column to work on: its name, or with --no-header its number from 1. In JSON lines, the member at
+    /// the top of each object.
     #[arg(long)]
     column: Option<String>,
+    /// The form of records, if --column is given; else what the name of --input says, or CSV.
+    #[arg(long, value_enum, requires = "column")]
+    input_format: Option<Records>,
     /// The CSV input has no header.
     #[arg(long, requires = "column")]
     no_header: bool,
-    /// The separator of the CSV fields: one character of ASCII.
-    #[arg(long, default_value = ",", requires = "column")]
-    delimiter: char,
+    /// The separator of the CSV fields: one character of ASCII. [default: ,]
+    #[arg(long, requires = "column")]
+    delimiter: Option<char>,
     /// Let empty fields pass.
     #[arg(long)]
     keep_empty: bool,
@@ -164,7 +184,12 @@ impl Fields {
             keep_empty: self.keep_empty,
             on_error: self.on_error,
         };
-        let table = self.table()?;
+        if self.records() != Some(Records::Csv) && (self.no_header || self.delimiter.is_some()) {
+            return Err(Error::OnlyCsv);
+        }
+        if self.records() == Some(Records::Parquet) {
+            return self.work_on_parquet(&transform, report);
+        }
         let (input, len): (Box<dyn Read>, _) = match &self.input {
             None => (Box::new(io::stdin().lock()), None),
             Some(path) => {
@@ -185,29 +210,79 @@ impl Fields {
             count += 1;
             progress.suspend(|| tell(report, &error.within(file)));
         };
-        let done = match &table {
-            None => transform_lines(&transform, &mut input, &mut output, &mut refused),
-            Some(table) => transform_csv(&transform, table, &mut input, &mut output, &mut refused),
+        let done = match (self.table()?, self.members()) {
+            (Some(table), _) => {
+                transform_csv(&transform, &table, &mut input, &mut output, &mut refused)
+            }
+            (_, Some(members)) => {
+                transform_json_lines(&transform, &members, &mut input, &mut output, &mut refused)
+            }
+            (None, None) => transform_lines(&transform, &mut input, &mut output, &mut refused),
         };
         progress.finish_and_clear();
         done.map_err(|error| error.within(file))?;
-        if count > 0 && self.on_error == OnError::Report {
-            return Err(Error::Refused { count });
+        self.finish(count, output)
+    }
+
+    fn work_on_parquet(&self, transform: &Transform, report: Output) -> Result<(), Error> {
+        let path = self.input.as_ref().ok_or(Error::NoFile)?;
+        let input = File::open(path).map_err(Error::at(path))?;
+        let mut output = Destination::new(self.output.clone())?;
+        let mut count = 0;
+        let mut refused = |error: Error| {
+            count += 1;
+            tell(report, &error.within(Some(path)));
+        };
+        let column = self.column.as_deref().unwrap_or_default();
+        let columns = (column, self.tweak_column.as_deref());
+        transform_parquet(transform, columns, input, &mut output, &mut refused)
+            .map_err(|error| error.within(Some(path)))?;
+        self.finish(count, output)
+    }
+
+    fn finish(&self, refused: u64, output: Destination) -> Result<(), Error> {
+        if refused > 0 && self.on_error == OnError::Report {
+            return Err(Error::Refused { count: refused });
         }
         output.finish()
+    }
+
+    /// The form of the records, if the input has columns.
+    fn records(&self) -> Option<Records> {
+        self.column.as_ref()?;
+        let extension = self.input.as_ref().and_then(|path| path.extension());
+        let named = match extension.and_then(OsStr::to_str) {
+            Some("jsonl" | "ndjson") => Records::Jsonl,
+            Some("parquet") => Records::Parquet,
+            _ => Records::Csv,
+        };
+        Some(self.input_format.unwrap_or(named))
+    }
+
+    /// The members, if the input is JSON lines.
+    fn members(&self) -> Option<Members> {
+        let value = self.column.clone()?;
+        (self.records() == Some(Records::Jsonl)).then(|| Members {
+            value,
+            tweak: self.tweak_column.clone(),
+        })
     }
 
     /// The columns, if the input is CSV.
     fn table(&self) -> Result<Option<Table>, Error> {
         let column = |name: &String| Column::new(name, !self.no_header);
-        let Some(name) = &self.column else {
+        let Some(name) = self
+            .column
+            .as_ref()
+            .filter(|_| self.records() == Some(Records::Csv))
+        else {
             return Ok(None);
         };
         Ok(Some(Table {
             column: column(name)?,
             tweak_column: self.tweak_column.as_ref().map(column).transpose()?,
             header: !self.no_header,
-            delimiter: u8::try_from(self.delimiter).map_err(|_| Error::Delimiter)?,
+            delimiter: u8::try_from(self.delimiter.unwrap_or(',')).map_err(|_| Error::Delimiter)?,
         }))
     }
 }

@@ -70,6 +70,60 @@ pub enum Error {
         /// The field, from 1.
         column: usize,
     },
+    /// A line is no JSON object, or has a member twice.
+    #[error("line {line}, character {character}: expected one JSON object, no member twice")]
+    Json {
+        /// The line, from 1.
+        line: u64,
+        /// The character at which that was seen.
+        character: usize,
+    },
+    /// An object has no such member.
+    #[error("line {line}: the object has no member {member:?}")]
+    NoMember {
+        /// The line, from 1.
+        line: u64,
+        /// Its name.
+        member: String,
+    },
+    /// A member is no string.
+    #[error(
+        "line {line}: member {member:?} is no string: write numbers as strings, since zeros in front count"
+    )]
+    NoText {
+        /// The line, from 1.
+        line: u64,
+        /// Its name.
+        member: String,
+    },
+    /// A Parquet file could not be read or written.
+    #[error("Parquet: {why}")]
+    Parquet {
+        /// The library's words.
+        why: String,
+    },
+    /// A column holds no text.
+    #[error("column {column} holds {found}, expected text")]
+    ColumnType {
+        /// Its name.
+        column: String,
+        /// Its type.
+        found: String,
+    },
+    /// A value of a Parquet file was refused.
+    #[error("row {row}: {source}")]
+    Row {
+        /// The row, from 1.
+        row: u64,
+        /// The reason.
+        source: sordino_fpe::Error,
+    },
+    /// An option of CSV was given for another form.
+    #[error("--no-header and --delimiter are of CSV, and the input is not: see --input-format")]
+    OnlyCsv,
+    /// Parquet was to come from standard input.
+    #[error("a Parquet file is read from its end: name it with --input")]
+    NoFile,
     /// A record has not as many fields as those before.
     #[error("line {line}: {found} fields, expected {expected}")]
     Fields {
@@ -130,6 +184,12 @@ impl Error {
                 | Self::Quote { .. }
                 | Self::AfterQuote { .. }
                 | Self::LineLength { .. }
+                | Self::Json { .. }
+                | Self::NoMember { .. }
+                | Self::NoText { .. }
+                | Self::Parquet { .. }
+                | Self::ColumnType { .. }
+                | Self::Row { .. }
                 | Self::NoColumn { .. }),
             ) => Self::Input {
                 path: path.to_owned(),

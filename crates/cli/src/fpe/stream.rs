@@ -51,6 +51,19 @@ impl Transform {
         column: usize,
     ) -> Result<Zeroizing<String>, Error> {
         let value = str::from_utf8(value).map_err(|_| Error::NotUtf8 { line, column })?;
+        self.text(own, value).map_err(|source| Error::Value {
+            line,
+            column,
+            source,
+        })
+    }
+
+    /// One value of text, with a tweak of its own after the common one.
+    pub(super) fn text(
+        &self,
+        own: &[u8],
+        value: &str,
+    ) -> Result<Zeroizing<String>, sordino_fpe::Error> {
         if value.is_empty() && self.keep_empty {
             return Ok(Zeroizing::default());
         }
@@ -63,11 +76,7 @@ impl Transform {
         } else {
             self.cipher.decrypt(&tweak, value)
         };
-        result.map(Zeroizing::new).map_err(|source| Error::Value {
-            line,
-            column,
-            source,
-        })
+        result.map(Zeroizing::new)
     }
 
     /// Reports an error of one record, or returns it; then true if the record is to be written
@@ -99,6 +108,35 @@ pub(super) fn after_mark<'a>(
     Ok(Cursor::new(head).chain(input))
 }
 
+/// A line without its end, and the end.
+pub(super) struct Line<'a> {
+    pub(super) content: &'a [u8],
+    pub(super) end: &'a [u8],
+}
+
+/// Reads the next line in place of what is in `buffer`; `None` at the end of the input.
+pub(super) fn read_line<'a>(
+    input: &mut impl BufRead,
+    buffer: &'a mut Zeroizing<Vec<u8>>,
+    line: u64,
+) -> Result<Option<Line<'a>>, Error> {
+    buffer.clear();
+    let mut longest = input.by_ref().take(MAX_LINE + 1);
+    if longest.read_until(b'\n', buffer)? == 0 {
+        return Ok(None);
+    }
+    if buffer.len() as u64 > MAX_LINE {
+        return Err(Error::LineLength {
+            line,
+            max: MAX_LINE,
+        });
+    }
+    let content = buffer.strip_suffix(b"\n").unwrap_or(buffer);
+    let content = content.strip_suffix(b"\r").unwrap_or(content);
+    let end = &buffer[content.len()..];
+    Ok(Some(Line { content, end }))
+}
+
 /// Every line is a value; line ends and a byte-order mark stay as they are. Errors of values go
 /// to `refused`, unless [`Transform::on_error`] is [`OnError::Stop`].
 ///
@@ -113,27 +151,18 @@ pub fn transform_lines(
     let mut input = after_mark(input, output)?;
     let mut buffer = Zeroizing::new(Vec::new());
     for line in 1.. {
-        buffer.clear();
-        let mut longest = input.by_ref().take(MAX_LINE + 1);
-        if longest.read_until(b'\n', &mut buffer)? == 0 {
+        let Some(Line { content, end }) = read_line(&mut input, &mut buffer, line)? else {
             break;
-        }
-        if buffer.len() as u64 > MAX_LINE {
-            return Err(Error::LineLength {
-                line,
-                max: MAX_LINE,
-            });
-        }
-        let value = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
-        let value = value.strip_suffix(b"\r").unwrap_or(value);
-        match transform.value(b"", value, line, 1) {
+        };
+        match transform.value(b"", content, line, 1) {
             Ok(result) => {
                 output.write_all(result.as_bytes())?;
-                output.write_all(&buffer[value.len()..])?;
+                output.write_all(end)?;
             }
             Err(error) => {
                 if transform.refuse(error, refused)? {
-                    output.write_all(&buffer)?;
+                    output.write_all(content)?;
+                    output.write_all(end)?;
                 }
             }
         }

@@ -1,0 +1,168 @@
+//! One field of JSON lines. The parser tells where each value lies, so all other bytes are written as they
+//! were read.
+
+use super::{
+    Error, Transform,
+    stream::{Line, after_mark, read_line},
+};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{BufRead, Write},
+    ops::Range,
+};
+use zeroize::Zeroizing;
+
+/// The members of an object that are worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Members {
+    /// The name of the values' member, at the top of each object.
+    pub value: String,
+    /// The name of the records' own tweaks.
+    pub tweak: Option<String>,
+}
+
+/// Where two members of an object lie in its line.
+struct Found {
+    value: Option<Range<usize>>,
+    tweak: Option<Range<usize>>,
+}
+
+/// Notes the bytes of two members. A name that comes twice is refused: programs differ in which one counts.
+struct Finder<'a> {
+    members: &'a Members,
+    line: &'a str,
+}
+
+impl<'de> Visitor<'de> for Finder<'de> {
+    type Value = Found;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
+        let mut found = Found {
+            value: None,
+            tweak: None,
+        };
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            let raw: &RawValue = map.next_value()?;
+            let start = raw.get().as_ptr().addr() - self.line.as_ptr().addr();
+            let range = start..start + raw.get().len();
+            for (wanted, place) in [
+                (Some(&self.members.value), &mut found.value),
+                (self.members.tweak.as_ref(), &mut found.tweak),
+            ] {
+                if wanted.is_some_and(|wanted| *wanted == name.0)
+                    && place.replace(range.clone()).is_some()
+                {
+                    return Err(serde::de::Error::custom("a member comes twice"));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A name, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The text of a member: a string without its escapes; `null` is empty.
+fn text(raw: &str) -> Option<Zeroizing<String>> {
+    if raw == "null" {
+        return Some(Zeroizing::default());
+    }
+    serde_json::from_str(raw).ok().map(Zeroizing::new)
+}
+
+/// The new line, and where in it the value was.
+fn work(
+    transform: &Transform,
+    members: &Members,
+    line: &str,
+    number: u64,
+) -> Result<(Range<usize>, Zeroizing<String>), Error> {
+    let mut parser = serde_json::Deserializer::from_str(line);
+    let finder = Finder { members, line };
+    let found = parser.deserialize_map(finder);
+    let found = found.and_then(|found| parser.end().map(|()| found));
+    // The parser's words may hold what it has read.
+    let found = found.map_err(|error| Error::Json {
+        line: number,
+        character: error.column(),
+    })?;
+    let missing = |member: &String| Error::NoMember {
+        line: number,
+        member: member.clone(),
+    };
+    let no_text = |member: &String| Error::NoText {
+        line: number,
+        member: member.clone(),
+    };
+    let place = found.value.ok_or_else(|| missing(&members.value))?;
+    let own = match &members.tweak {
+        None => Zeroizing::default(),
+        Some(member) => {
+            let place = found.tweak.ok_or_else(|| missing(member))?;
+            text(&line[place]).ok_or_else(|| no_text(member))?
+        }
+    };
+    let value = text(&line[place.clone()]).ok_or_else(|| no_text(&members.value))?;
+    if value.is_empty() && transform.keep_empty {
+        return Ok((place.clone(), Zeroizing::new(line[place].to_owned())));
+    }
+    let result = transform.value(own.as_bytes(), value.as_bytes(), number, place.start + 1)?;
+    let result = serde_json::to_string(&*result).map_err(std::io::Error::from)?;
+    Ok((place, Zeroizing::new(result)))
+}
+
+/// One member of the object on every line. All other bytes stay as they are: other members, their order, white
+/// space, blank lines, line ends, a byte-order mark. Errors of lines go to `refused`, unless
+/// [`Transform::on_error`] is [`super::OnError::Stop`].
+///
+/// # Errors
+/// [`Error::Json`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::NotUtf8`],
+/// [`Error::LineLength`] with the line; [`Error::Stream`].
+pub fn transform_json_lines(
+    transform: &Transform,
+    members: &Members,
+    input: &mut dyn BufRead,
+    output: &mut impl Write,
+    refused: &mut dyn FnMut(Error),
+) -> Result<(), Error> {
+    let mut input = after_mark(input, output)?;
+    let mut buffer = Zeroizing::new(Vec::new());
+    for number in 1.. {
+        let Some(Line { content, end }) = read_line(&mut input, &mut buffer, number)? else {
+            break;
+        };
+        let done = str::from_utf8(content)
+            .map_err(|_| Error::NotUtf8 {
+                line: number,
+                column: 1,
+            })
+            .and_then(|line| match line.trim().is_empty() {
+                true => Ok((0..0, Zeroizing::default())),
+                false => work(transform, members, line, number),
+            });
+        match done {
+            Ok((place, result)) => {
+                let (before, after) = (&content[..place.start], &content[place.end..]);
+                for part in [before, result.as_bytes(), after, end] {
+                    output.write_all(part)?;
+                }
+            }
+            Err(error) => {
+                if transform.refuse(error, refused)? {
+                    output.write_all(content)?;
+                    output.write_all(end)?;
+                }
+            }
+        }
+    }
+    Ok(output.flush()?)
+}

@@ -1,0 +1,170 @@
+//! One column of a Parquet file.
+
+use super::{Error, Transform};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+};
+use arrow_schema::{DataType, Schema};
+use parquet::{
+    arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+    file::{
+        metadata::{KeyValue, ParquetMetaData},
+        properties::WriterProperties,
+        reader::ChunkReader,
+    },
+};
+use std::{
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+use zeroize::Zeroizing;
+
+/// Rows that are decoded at a time.
+const BATCH: usize = 8192;
+
+/// Metadata that the writer makes itself.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+
+/// One column of text of a Parquet file. Rows, other columns, the schema, the columns' compression and the
+/// file's metadata stay; the bytes are those of another writer. Errors of rows go to `refused`, unless
+/// [`Transform::on_error`] is [`super::OnError::Stop`].
+///
+/// # Errors
+/// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read, [`Error::NoColumn`],
+/// [`Error::ColumnType`], [`Error::Row`].
+pub fn transform_parquet<R: ChunkReader + 'static>(
+    transform: &Transform,
+    (column, tweak): (&str, Option<&str>),
+    input: R,
+    output: impl Write + Send,
+    refused: &mut dyn FnMut(Error),
+) -> Result<(), Error> {
+    // Decoders of this format have assertions that a damaged file can reach.
+    let work = || rewrite(transform, (column, tweak), input, output, refused);
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged("it is damaged")))
+}
+
+fn rewrite<R: ChunkReader + 'static>(
+    transform: &Transform,
+    (column, tweak): (&str, Option<&str>),
+    input: R,
+    output: impl Write + Send,
+    refused: &mut dyn FnMut(Error),
+) -> Result<(), Error> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(damaged)?;
+    let schema = Arc::clone(builder.schema());
+    let column = find(&schema, column)?;
+    let tweak = tweak.map(|tweak| find(&schema, tweak)).transpose()?;
+    let properties = properties(builder.metadata());
+    let mut writer =
+        ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties)).map_err(damaged)?;
+    let mut row = 0;
+    for batch in builder.with_batch_size(BATCH).build().map_err(damaged)? {
+        let batch = batch.map_err(damaged)?;
+        let done = work(transform, &batch, (column, tweak), row, refused)?;
+        row += batch.num_rows() as u64;
+        writer.write(&done).map_err(damaged)?;
+    }
+    writer.close().map_err(damaged)?;
+    Ok(())
+}
+
+/// The properties of the file that is read, for the one that is written.
+fn properties(metadata: &ParquetMetaData) -> WriterProperties {
+    let file = metadata.file_metadata();
+    let kept = |pair: &&KeyValue| pair.key != ARROW_SCHEMA;
+    let pairs = file.key_value_metadata().into_iter().flatten();
+    let pairs: Vec<KeyValue> = pairs.filter(kept).cloned().collect();
+    let mut properties = WriterProperties::builder().set_key_value_metadata(Some(pairs));
+    if let Some(group) = metadata.row_groups().first() {
+        for column in group.columns() {
+            let path = column.column_path().clone();
+            properties = properties.set_column_compression(path, column.compression());
+        }
+    }
+    properties.build()
+}
+
+/// The number of a column of text.
+fn find(schema: &Schema, name: &str) -> Result<usize, Error> {
+    let (at, field) = schema.column_with_name(name).ok_or(Error::NoColumn {
+        column: name.to_owned(),
+    })?;
+    match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(at),
+        other => Err(Error::ColumnType {
+            column: name.to_owned(),
+            found: other.to_string(),
+        }),
+    }
+}
+
+/// The values of a column of text.
+fn texts(array: &ArrayRef) -> Box<dyn Iterator<Item = Option<&str>> + '_> {
+    let array = &**array;
+    if let Some(array) = array.as_any().downcast_ref::<StringArray>() {
+        Box::new(array.iter())
+    } else if let Some(array) = array.as_any().downcast_ref::<LargeStringArray>() {
+        Box::new(array.iter())
+    } else if let Some(array) = array.as_any().downcast_ref::<StringViewArray>() {
+        Box::new(array.iter())
+    } else {
+        unreachable!("the schema has a column of text here")
+    }
+}
+
+/// A batch with its column worked on, without the rows that are left out.
+fn work(
+    transform: &Transform,
+    batch: &RecordBatch,
+    (column, tweak): (usize, Option<usize>),
+    first: u64,
+    refused: &mut dyn FnMut(Error),
+) -> Result<RecordBatch, Error> {
+    let mut tweaks = tweak.map(|tweak| texts(batch.column(tweak)));
+    let mut results: Vec<Option<Zeroizing<String>>> = Vec::with_capacity(batch.num_rows());
+    let mut kept = Vec::with_capacity(batch.num_rows());
+    for (row, value) in (first + 1..).zip(texts(batch.column(column))) {
+        let own = tweaks.as_mut().and_then(Iterator::next).flatten();
+        let own = own.unwrap_or_default().as_bytes();
+        let result = match value {
+            None if transform.keep_empty => Ok(None),
+            value => transform
+                .text(own, value.unwrap_or_default())
+                .map(Some)
+                .map_err(|source| Error::Row { row, source }),
+        };
+        match result {
+            Ok(result) => {
+                results.push(result);
+                kept.push(true);
+            }
+            Err(error) => {
+                kept.push(transform.refuse(error, refused)?);
+                results.push(value.map(|value| Zeroizing::new(value.to_owned())));
+            }
+        }
+    }
+    let texts = results
+        .iter()
+        .map(|text| text.as_ref().map(|text| text.as_str()));
+    let array: ArrayRef = match batch.column(column).data_type() {
+        DataType::Utf8 => Arc::new(texts.collect::<StringArray>()),
+        DataType::LargeUtf8 => Arc::new(texts.collect::<LargeStringArray>()),
+        _ => Arc::new(texts.collect::<StringViewArray>()),
+    };
+    let mut columns = batch.columns().to_vec();
+    columns[column] = array;
+    let batch = RecordBatch::try_new(batch.schema(), columns).map_err(damaged)?;
+    if kept.iter().all(|kept| *kept) {
+        return Ok(batch);
+    }
+    arrow_select::filter::filter_record_batch(&batch, &BooleanArray::from(kept)).map_err(damaged)
+}
+
+fn damaged(error: impl ToString) -> Error {
+    Error::Parquet {
+        why: error.to_string(),
+    }
+}
