@@ -58,6 +58,28 @@ impl Pages {
         let store = Store::Heap { bytes, start };
         Self { store, len }
     }
+
+    /// `len` words, all zero.
+    ///
+    /// # Panics
+    /// If as many words overflow the address space.
+    #[must_use]
+    pub fn zeroed_words(len: usize) -> Self {
+        let bytes = len.checked_mul(size_of::<u64>());
+        Self::zeroed(bytes.expect("a length of the address space"))
+    }
+
+    /// The bytes as words, of which there must be whole ones.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        bytemuck::cast_slice(self)
+    }
+
+    /// The bytes as words, to be changed.
+    #[must_use]
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        bytemuck::cast_slice_mut(self)
+    }
 }
 
 impl std::fmt::Debug for Pages {

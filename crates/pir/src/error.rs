@@ -41,6 +41,14 @@ pub enum Error {
         /// Records declared.
         expected: usize,
     },
+    /// A number of records to a request that no layout has.
+    #[error("requests of {found} records, expected 1 to {most}")]
+    Batch {
+        /// Records asked for.
+        found: usize,
+        /// The most.
+        most: usize,
+    },
     /// An index past the last record.
     #[error("index out of range: the database has {records} records")]
     IndexOutOfRange {
@@ -101,6 +109,26 @@ pub enum Error {
         /// Kind asked for.
         expected: u8,
     },
+    /// A number that is not below the modulus.
+    #[error("coefficient {index} is not below the modulus")]
+    Coefficient {
+        /// Its position.
+        index: usize,
+    },
+    /// A layout of another database, or for other requests.
+    #[error("layouts differ: found {found:?}, expected {expected:?}")]
+    LayoutMismatch {
+        /// The layout of the message: records, bytes of a record, records of a request.
+        found: [u64; 3],
+        /// The receiver's.
+        expected: [u64; 3],
+    },
+    /// Keys of another session than the query's.
+    #[error("the query names other keys than these")]
+    SessionMismatch,
+    /// Keys that the server does not hold, or no longer.
+    #[error("no keys of this session: send them again")]
+    SessionUnknown,
     /// A message of the wrong length.
     #[error("{found} bytes, expected {expected}")]
     Length {

@@ -5,6 +5,7 @@ mod change;
 pub mod database;
 pub mod double;
 mod error;
+pub mod hintless;
 mod layout;
 mod lwe;
 pub mod message;

@@ -13,7 +13,8 @@
 //! Integers are little-endian. Decoding allocates nothing before the length of the message has been
 //! compared with what its parameters ask for.
 
-use crate::params::{HEADER_LEN, Scheme, Set};
+pub(crate) use crate::params::HEADER_LEN;
+use crate::params::{Scheme, Set};
 use crate::{Error, Params};
 
 const MAGIC: [u8; 4] = *b"SPIR";
@@ -34,6 +35,9 @@ pub(crate) enum Kind {
     DoubleUpdate = 10,
     /// A file; 1 until the matrix lay in strips.
     Database = 11,
+    HintlessKeys = 12,
+    HintlessQuery = 13,
+    HintlessAnswer = 14,
 }
 
 impl Kind {
@@ -118,14 +122,29 @@ pub(crate) fn encode(
     length: usize,
     write: impl FnOnce(&mut Vec<u8>),
 ) -> Vec<u8> {
+    let set = params.scheme().code() << 4 | params.set().code();
+    let numbers = [params.records(), params.record_len(), params.per_column()];
+    let [records, record_len, per_column] = numbers.map(|number| number as u64);
+    let numbers = [records, record_len, per_column, version];
+    encode_numbers(kind, set, numbers, length, write)
+}
+
+/// [`encode`] with the header's byte for the set and its four numbers as they are.
+pub(crate) fn encode_numbers(
+    kind: Kind,
+    set: u8,
+    [records, record_len, per_column, version]: [u64; 4],
+    length: usize,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
     let header = Header {
         magic: MAGIC,
         format: FORMAT,
         kind: kind as u8,
-        set: params.scheme().code() << 4 | params.set().code(),
-        records: params.records() as u64,
-        record_len: params.record_len() as u64,
-        per_column: params.per_column() as u64,
+        set,
+        records,
+        record_len,
+        per_column,
         version,
         length: length as u64,
     };
@@ -138,6 +157,23 @@ pub(crate) fn encode(
 
 /// The parameters, version and payload of a message of `kind`.
 pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), Error> {
+    let (set, [records, record_len, per_column, version], payload) = decode_numbers(kind, bytes)?;
+    let scheme = set >> 4;
+    let set = Set::from_code(set & 15).ok_or(Error::Header("unknown parameter set"))?;
+    let scheme = match scheme {
+        0 => Scheme::Simple,
+        1 => Scheme::Double,
+        _ => return Err(Error::Header("unknown scheme")),
+    };
+    let size = |word: u64| usize::try_from(word).map_err(|_| Error::Header("a size above memory"));
+    let (records, record_len) = (size(records)?, size(record_len)?);
+    let params = Params::under(scheme, set, records, record_len, size(per_column)?)?
+        .ok_or(Error::Header("a layout that the set does not serve"))?;
+    Ok((params, version, payload))
+}
+
+/// The byte for the set, the four numbers and the payload of a message of `kind`.
+pub(crate) fn decode_numbers(kind: Kind, bytes: &[u8]) -> Result<(u8, [u64; 4], &[u8]), Error> {
     let (head, payload) = bytes.split_first_chunk().ok_or(Error::Length {
         found: bytes.len(),
         expected: HEADER_LEN,
@@ -161,17 +197,15 @@ pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Result<(Params, u64, &[u8]), E
             expected: usize::try_from(header.length).unwrap_or(usize::MAX),
         });
     }
-    let set = Set::from_code(header.set & 15).ok_or(Error::Header("unknown parameter set"))?;
-    let scheme = match header.set >> 4 {
-        0 => Scheme::Simple,
-        1 => Scheme::Double,
-        _ => return Err(Error::Header("unknown scheme")),
-    };
-    let size = |word: u64| usize::try_from(word).map_err(|_| Error::Header("a size above memory"));
-    let (records, record_len) = (size(header.records)?, size(header.record_len)?);
-    let params = Params::under(scheme, set, records, record_len, size(header.per_column)?)?
-        .ok_or(Error::Header("a layout that the set does not serve"))?;
-    Ok((params, header.version, payload))
+    let Header {
+        set,
+        records,
+        record_len,
+        per_column,
+        version,
+        ..
+    } = header;
+    Ok((set, [records, record_len, per_column, version], payload))
 }
 
 /// [`decode`] for a receiver that knows the parameters: `length` payload bytes.

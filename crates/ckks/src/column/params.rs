@@ -7,11 +7,12 @@ use std::sync::OnceLock;
 use sordino_lattice::Modulus;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::rounding::nearest;
+use sordino_lattice::switch::Switch;
 
 use super::shape::Shape;
 use crate::bits::Width;
 use crate::dot::{self, N};
-use crate::rounding::{Switch, check_norms};
+use crate::rounding::check_norms;
 use crate::{Error, wire};
 
 /// The largest 40-bit prime that is 1 mod 4096.

@@ -6,10 +6,11 @@ use sordino_lattice::Modulus;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::rounding::nearest;
 use sordino_lattice::sample::cbd;
+use sordino_lattice::switch::Switch;
 
 use crate::Error;
 use crate::precision::WorstError;
-use crate::rounding::{Switch, check_norms};
+use crate::rounding::check_norms;
 
 /// The ring degree `N`.
 pub(crate) const N: usize = 2048;

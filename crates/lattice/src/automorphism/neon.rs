@@ -1,0 +1,16 @@
+//! NEON: the portable loop, compiled for two lanes.
+#![expect(unsafe_code, reason = "entry into target features")]
+
+use sordino_cpu::Neon;
+
+use super::portable;
+use crate::Modulus;
+
+pub(super) fn split(_: Neon, modulus: Modulus, c: &[u64], even: &mut [u64], odd: &mut [u64]) {
+    #[target_feature(enable = "neon")]
+    fn splits(modulus: Modulus, c: &[u64], even: &mut [u64], odd: &mut [u64]) {
+        portable::split(modulus, c, even, odd);
+    }
+    // SAFETY: the token proves the target features.
+    unsafe { splits(modulus, c, even, odd) }
+}

@@ -1,0 +1,212 @@
+//! The client: requests that hide what they are for.
+
+mod recover;
+
+use rand_core::CryptoRng;
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::ring::add_signed;
+use sordino_lattice::rounding::shift;
+use sordino_lattice::sample::hedge::Hedge;
+use sordino_lattice::sample::stream::Stream;
+use sordino_lattice::sample::{cbd, residue};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::deal::Deal;
+use super::keys::Digest;
+use super::message::{Query, epoch};
+use super::params::Params;
+use super::place::{Assignment, Candidate, mask, select};
+use super::ring::{DROPPED, N, modulus, plan};
+use super::session::Session;
+use crate::{Error, Seed};
+
+/// A record of the database, `record_len` bytes; `None` if it was left out of its request.
+pub type Record = Option<Vec<u8>>;
+
+/// The records that a request was for: the key to its answer, together with the [`Session`]. Zeroised on drop.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Asked {
+    wanted: Vec<Wanted>,
+    #[zeroize(skip)]
+    session: Digest,
+    #[zeroize(skip)]
+    epoch: u64,
+}
+
+/// One wanted record.
+#[derive(Clone, Copy, Zeroize)]
+struct Wanted {
+    unit: usize,
+    /// The record's number within its unit.
+    within: usize,
+    /// 1 and the slot that asks for the unit, or 0.
+    slot: usize,
+}
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asked")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Asks for records of one database. All that it needs are the layout and the seed.
+pub struct Client {
+    params: Params,
+    seed: Seed,
+    deal: Deal,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client of the database with this layout and seed.
+    #[must_use]
+    pub fn new(params: &Params, seed: &Seed) -> Self {
+        Self {
+            params: *params,
+            seed: *seed,
+            deal: Deal::new(params, seed),
+        }
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// A request for the records at `indices`, at most [`Params::batch`] of them: with fewer, the rest ask for
+    /// nothing, and the request has the same form.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if there are more; [`Error::IndexOutOfRange`].
+    ///
+    /// # Security
+    /// Errors and seed are fresh for every request. They are drawn from 32 bytes of `rng` hashed together with the
+    /// session and what is asked, so that different requests share neither even if `rng` repeats itself; the same
+    /// request from the same state is the same message, and shows only that. Time and memory accesses depend on
+    /// the number of indices, which the caller should keep the same, and not on the indices, except that one out of
+    /// range is refused.
+    pub fn query<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        session: &Session,
+        indices: &[usize],
+    ) -> Result<(Asked, Query), Error> {
+        let most = self.params.batch();
+        if indices.len() > most {
+            return Err(Error::Batch {
+                found: indices.len(),
+                most,
+            });
+        }
+        indices.iter().try_for_each(|index| self.check(*index))?;
+        let (wanted, columns) = self.assign(indices);
+        let epoch = epoch(&self.seed);
+        let fields = self.params.fields().map(u64::to_le_bytes);
+        let seeds = Hedge::new(rng, "sordino-pir hintless query")
+            .field(session.tag())
+            .field(fields.as_flattened())
+            .field(&self.seed.0)
+            .words(&columns, |column| (*column as u64).to_le_bytes())
+            .seeds::<2>();
+        let query = Query {
+            params: self.params,
+            epoch,
+            session: *session.digest(),
+            seed: seeds[0],
+            b: self.encrypt(session, &columns, &seeds),
+        };
+        let asked = Asked {
+            wanted,
+            session: *session.digest(),
+            epoch,
+        };
+        Ok((asked, query))
+    }
+
+    #[inline(never)] // By its name the test of constant time knows the one allowed comparison.
+    fn check(&self, index: usize) -> Result<(), Error> {
+        let records = self.params.records();
+        if index < records {
+            return Ok(());
+        }
+        Err(Error::IndexOutOfRange { records })
+    }
+
+    /// The wanted records, and for each slot the column that it asks for, or `C` for none.
+    fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Zeroizing<Vec<usize>>) {
+        let (slots, per_unit) = (self.params.slots(), self.params.per_unit());
+        // Exact: the reciprocal is too large by less than 1, and indices are below 2^32.
+        let reciprocal = (1u128 << 64).div_ceil(per_unit as u128);
+        let mut wanted = Vec::with_capacity(indices.len());
+        let mut candidates = Zeroizing::new(Vec::with_capacity(indices.len()));
+        for &index in indices {
+            #[expect(clippy::cast_possible_truncation, reason = "a quotient of the index")]
+            let unit = ((index as u128 * reciprocal) >> 64) as usize;
+            let within = index - unit * per_unit;
+            // The first of those that want a unit has the slot.
+            let repeated = wanted.iter().fold(0, |repeated, other: &Wanted| {
+                repeated | mask(other.unit, unit)
+            });
+            candidates.push(Candidate {
+                places: std::array::from_fn(|h| self.deal.place(h, unit)),
+                active: !repeated,
+            });
+            let slot = 0;
+            wanted.push(Wanted { unit, within, slot });
+        }
+        let mut columns = Zeroizing::new(vec![self.params.columns(); slots]);
+        let assignment = Assignment::new(slots, &candidates);
+        for (i, candidate) in candidates.iter().enumerate() {
+            let slot = assignment.slot_of(i);
+            let unit = wanted[i].unit;
+            for other in &mut wanted {
+                other.slot |= slot & mask(other.unit, unit);
+            }
+            for place in candidate.places {
+                for (number, column) in columns.iter_mut().enumerate() {
+                    let here = mask(number + 1, slot) & mask(number, place.slot);
+                    *column = select(here, place.column, *column);
+                }
+            }
+        }
+        (wanted, columns)
+    }
+
+    /// `b` of all ciphertexts: selectors of the `columns`, without their lowest bits.
+    fn encrypt(&self, session: &Session, columns: &[usize], seeds: &[[u8; 32]; 2]) -> Vec<u64> {
+        let (q, params) = (modulus(), &self.params);
+        let mut errors = Stream::new(&seeds[1], 0);
+        let mut e = Zeroizing::new(Aligned::new(N));
+        let mut b = Zeroizing::new(Aligned::new(N));
+        let mut a = Aligned::new(N);
+        let mut out = Vec::with_capacity(params.ciphertexts() * N);
+        let one = params.unexpanded();
+        let mut selected = columns
+            .iter()
+            .flat_map(|column| (0..params.columns()).map(move |j| one & mask(j, *column) as u64));
+        for v in 0..params.ciphertexts() {
+            residue::fill_vartime(&seeds[0], v as u64, q, &mut a);
+            plan().inverse_product(&a, session.secret(), &mut b, 0);
+            for residue in b.iter_mut() {
+                *residue = q.sub(0, *residue);
+            }
+            cbd::fill(&mut errors, &mut e);
+            add_signed(q, &mut b, &e);
+            for (residue, message) in b.iter_mut().zip(selected.by_ref().take(1 << params.depth)) {
+                *residue = q.add(*residue, message);
+            }
+            out.extend(b.iter().map(|residue| shift(*residue, DROPPED)));
+        }
+        out
+    }
+}

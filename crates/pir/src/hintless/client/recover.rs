@@ -1,0 +1,119 @@
+//! Records from answers.
+
+use sordino_lattice::aligned::Aligned;
+use zeroize::Zeroizing;
+
+use super::{Asked, Client, Record, Wanted};
+use crate::Error;
+use crate::bits::pack;
+use crate::hintless::database::add_pad;
+use crate::hintless::message::{Answer, check};
+use crate::hintless::place::mask;
+use crate::hintless::ring::{N, modulus, plan};
+use crate::hintless::session::Session;
+
+impl Client {
+    /// The records that a request was for, in its order.
+    ///
+    /// # Errors
+    /// [`Error::SessionMismatch`] if the request was made under another session, [`Error::LayoutMismatch`] or
+    /// [`Error::VersionMismatch`] if it or the answer is of another database.
+    ///
+    /// # Security
+    /// Time and memory accesses do not depend on what was asked. Records are not authenticated.
+    pub fn recover(
+        &self,
+        session: &Session,
+        asked: Asked,
+        answer: &Answer,
+    ) -> Result<Vec<Record>, Error> {
+        if asked.session != *session.digest() {
+            return Err(Error::SessionMismatch);
+        }
+        check((&answer.params, answer.epoch), (&self.params, asked.epoch))?;
+        let unit_len = self.params.unit_polys() * self.params.poly_bytes();
+        let mut units = vec![Zeroizing::new(vec![0; unit_len]); asked.wanted.len()];
+        let mut bytes = Zeroizing::new(Vec::with_capacity(unit_len));
+        for slot in 0..self.params.slots() {
+            bytes.clear();
+            for t in 0..self.params.unit_polys() {
+                self.decrypt(
+                    session,
+                    answer,
+                    slot * self.params.unit_polys() + t,
+                    &mut bytes,
+                );
+            }
+            for (unit, wanted) in units.iter_mut().zip(&asked.wanted) {
+                let here = mask(slot + 1, wanted.slot).to_le_bytes()[0];
+                for (unit, byte) in unit.iter_mut().zip(bytes.iter()) {
+                    *unit |= byte & here;
+                }
+            }
+        }
+        let found = units.iter_mut().zip(&asked.wanted);
+        Ok(found
+            .map(|(unit, wanted)| {
+                add_pad(&self.seed, wanted.unit, unit);
+                reveal(wanted, self.record(unit, wanted.within))
+            })
+            .collect())
+    }
+
+    /// Appends the bytes of ciphertext `i`.
+    fn decrypt(&self, session: &Session, answer: &Answer, i: usize, bytes: &mut Vec<u8>) {
+        let params = &self.params;
+        let [k0, k1] = params.answer_bits;
+        let q = modulus();
+        let [first, second] = answer.ciphertext(i);
+        // A_1, centred: its product with s is below 2^19 N as an integer, so it is exact mod q.
+        let mut product = Zeroizing::new(Aligned::new(N));
+        let half = 1i64 << (k1 - 1);
+        for (residue, word) in product.iter_mut().zip(second) {
+            *residue = q.from_signed(((i64::from(word) + half) & (2 * half - 1)) - half);
+        }
+        plan().forward(&mut product);
+        plan().multiply(&mut product, session.secret());
+        plan().inverse(&mut product);
+        let rounding = 1i64 << (k1 - params.log_p - 1);
+        let words = first.zip(product.iter()).map(|(word, product)| {
+            let sum = (i64::from(word) << (k1 - k0)) + q.centred(*product);
+            // The coefficient, of which the lowest bits are kept, and half of P more: as it was before it was centred.
+            coefficient(((sum + rounding) >> (k1 - params.log_p)) + (1 << (params.log_p - 1)))
+        });
+        pack(words, params.log_p, bytes);
+    }
+
+    /// Record number `within` of a unit.
+    fn record(&self, unit: &[u8], within: usize) -> Vec<u8> {
+        let len = self.params.record_len();
+        let mut record = vec![0; len];
+        for (number, place) in unit
+            .chunks_exact(len)
+            .take(self.params.per_unit())
+            .enumerate()
+        {
+            let here = mask(number, within).to_le_bytes()[0];
+            for (byte, place) in record.iter_mut().zip(place) {
+                *byte |= place & here;
+            }
+        }
+        record
+    }
+}
+
+/// The lowest 32 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "packing takes the lowest bits"
+)]
+const fn coefficient(sum: i64) -> u32 {
+    sum as u32
+}
+
+/// Tells the caller that a record was left out. By its name the test of constant time knows this branch.
+#[inline(never)]
+fn reveal(wanted: &Wanted, record: Vec<u8>) -> Record {
+    (wanted.slot > 0).then_some(record)
+}

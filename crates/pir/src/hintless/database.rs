@@ -1,0 +1,323 @@
+//! Records, encoded for products with selectors.
+
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::pages::Pages;
+use sordino_lattice::sample::stream::{CHUNK, Stream};
+
+use super::deal::{Deal, Place};
+use super::params::Params;
+use super::ring::{N, modulus, plan};
+use crate::bits::{pack, unpack};
+use crate::{Error, Seed};
+
+/// The records in NTT form, 8 bytes a coefficient, and what stands in which slot.
+///
+/// Values lie in tiles of `W`: tile after tile, unit after unit within one, polynomial after polynomial within that.
+/// Row 0 is zero, and stands where a slot has no unit; unit `u` is row `u + 1`.
+pub struct Database {
+    params: Params,
+    seed: Seed,
+    values: Pages,
+    /// Rows that there is room for.
+    room: usize,
+    /// The rows of every slot, one for each column.
+    slots: Vec<Vec<u32>>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Polynomials of a unit from which on tiles are as narrow as a vector: then four of them share the loads of
+/// selectors. Fewer have wide tiles, so that no less than four vectors of a unit lie together.
+const MANY: usize = 4;
+
+/// Values of a tile.
+pub(crate) const fn width(params: &Params) -> usize {
+    if params.unit_polys() < MANY { 32 } else { 8 }
+}
+
+/// The stream that a unit's bytes are added to, which makes them uniform.
+pub(crate) fn add_pad(seed: &Seed, unit: usize, bytes: &mut [u8]) {
+    let mut stream = Stream::new(&seed.0, unit as u64);
+    for part in bytes.chunks_mut(CHUNK) {
+        let pad = stream.chunk(part.len());
+        for (byte, pad) in part.iter_mut().zip(pad) {
+            *byte ^= pad;
+        }
+    }
+}
+
+impl Database {
+    /// A database of the records that the iterator yields, in order. A record shorter than declared is followed by
+    /// zeros. The seed is public, and drawn after the records: they must not be chosen to fit it.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
+    pub fn from_records<I>(params: &Params, seed: &Seed, records: I) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item: AsRef<[u8]>>,
+    {
+        let mut database = Self::zeroed(params, seed, params.units() + 1);
+        let mut records = records.into_iter();
+        let mut unit = vec![0; params.unit_polys() * params.poly_bytes()];
+        let mut taken = 0;
+        for number in 0..params.units() {
+            unit.fill(0);
+            let wanted = (params.records() - taken).min(params.per_unit());
+            let places = unit.chunks_exact_mut(params.record_len());
+            for (place, record) in places.take(wanted).zip(records.by_ref()) {
+                put(taken, place, record.as_ref())?;
+                taken += 1;
+            }
+            database.encode(number, &mut unit);
+        }
+        let found = taken + records.take(1).count();
+        if found != params.records() {
+            return Err(Error::RecordCount {
+                found,
+                expected: params.records(),
+            });
+        }
+        Ok(database)
+    }
+
+    fn zeroed(params: &Params, seed: &Seed, room: usize) -> Self {
+        Self {
+            params: *params,
+            seed: *seed,
+            values: Pages::zeroed_words(room * params.unit_polys() * N),
+            room,
+            slots: slots(params, seed),
+        }
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The public seed.
+    #[must_use]
+    pub const fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The rows of the slots, one for each column.
+    pub(crate) fn slots(&self) -> &[Vec<u32>] {
+        &self.slots
+    }
+
+    /// All rows of tile `i`.
+    pub(crate) fn tile(&self, i: usize) -> &[u64] {
+        let len = self.room * self.row_len();
+        &self.values.words()[i * len..][..len]
+    }
+
+    /// Values of a row within a tile.
+    pub(crate) const fn row_len(&self) -> usize {
+        self.params.unit_polys() * width(&self.params)
+    }
+
+    /// Record `index` becomes `record`, followed by zeros: its unit is encoded again, and nothing else changes.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`].
+    pub fn replace(&mut self, index: usize, record: &[u8]) -> Result<(), Error> {
+        let records = self.params.records();
+        if index >= records {
+            return Err(Error::IndexOutOfRange { records });
+        }
+        let (unit, within) = (
+            index / self.params.per_unit(),
+            index % self.params.per_unit(),
+        );
+        let mut bytes = self.decode(unit);
+        let len = self.params.record_len();
+        put(index, &mut bytes[within * len..][..len], record)?;
+        self.encode(unit, &mut bytes);
+        Ok(())
+    }
+
+    /// Adds records behind the last one. Clients need the new layout, [`Self::params`], and nothing else. Where it
+    /// cuts records to other numbers of bits, all units are encoded again.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves as many records.
+    pub fn append<R: AsRef<[u8]>>(&mut self, records: &[R]) -> Result<(), Error> {
+        let old = self.params;
+        let count = old.records() + records.len();
+        let params = Params::new(count, old.record_len(), old.batch())?;
+        for (i, record) in records.iter().enumerate() {
+            check_len(old.records() + i, old.record_len(), record.as_ref())?;
+        }
+        if params.log_p != old.log_p {
+            let old_records = (0..old.records()).map(|index| self.record(index));
+            let new = records.iter().map(|record| record.as_ref().to_vec());
+            *self = Self::from_records(&params, &self.seed, old_records.chain(new))?;
+            return Ok(());
+        }
+        self.params = params;
+        self.slots = slots(&params, &self.seed);
+        if params.units() >= self.room {
+            self.grow(params.units() + 1 + params.units() / 8);
+        }
+        for (i, record) in records.iter().enumerate() {
+            self.replace(old.records() + i, record.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Record `index`, as it was given.
+    fn record(&self, index: usize) -> Vec<u8> {
+        let (unit, within) = (
+            index / self.params.per_unit(),
+            index % self.params.per_unit(),
+        );
+        let len = self.params.record_len();
+        self.decode(unit)[within * len..][..len].to_vec()
+    }
+
+    /// Makes room for `room` rows.
+    fn grow(&mut self, room: usize) {
+        let row = self.row_len();
+        let mut values = Pages::zeroed_words(room * self.params.unit_polys() * N);
+        let old = self.values.words().chunks_exact(self.room * row);
+        for (new, old) in values.words_mut().chunks_exact_mut(room * row).zip(old) {
+            new[..old.len()].copy_from_slice(old);
+        }
+        (self.values, self.room) = (values, room);
+    }
+
+    /// Writes a unit; its bytes become those of its pad and itself.
+    fn encode(&mut self, unit: usize, bytes: &mut [u8]) {
+        add_pad(&self.seed, unit, bytes);
+        let (q, log_p) = (modulus(), self.params.log_p);
+        let half = 1 << (log_p - 1);
+        let mut poly = Aligned::new(N);
+        for (t, bytes) in bytes.chunks_exact(self.params.poly_bytes()).enumerate() {
+            for (value, word) in poly.iter_mut().zip(unpack(bytes, N, log_p)) {
+                *value = q.from_signed(i64::from(word) - half);
+            }
+            plan().forward(&mut poly);
+            let width = width(&self.params);
+            for (tile, from) in poly.chunks_exact(width).enumerate() {
+                let at = self.at(tile, unit, t);
+                self.values.words_mut()[at..at + width].copy_from_slice(from);
+            }
+        }
+    }
+
+    /// The bytes of a unit, without its pad.
+    fn decode(&self, unit: usize) -> Vec<u8> {
+        let (q, log_p) = (modulus(), self.params.log_p);
+        let half = 1 << (log_p - 1);
+        let mut poly = Aligned::new(N);
+        let mut bytes = Vec::new();
+        let values = self.values.words();
+        let polys = self.params.unit_polys();
+        // A row that was never written is zero, with no pad.
+        let written = (0..N / width(&self.params)).any(|tile| {
+            values[self.at(tile, unit, 0)..][..self.row_len()] != vec![0; self.row_len()]
+        });
+        if !written {
+            return vec![0; polys * self.params.poly_bytes()];
+        }
+        for t in 0..polys {
+            let width = width(&self.params);
+            for (tile, to) in poly.chunks_exact_mut(width).enumerate() {
+                to.copy_from_slice(&values[self.at(tile, unit, t)..][..width]);
+            }
+            plan().inverse(&mut poly);
+            let words = poly.iter().map(|value| word(q.centred(*value) + half));
+            pack(words, log_p, &mut bytes);
+        }
+        add_pad(&self.seed, unit, &mut bytes);
+        bytes
+    }
+
+    /// Where tile `tile` of polynomial `t` of a unit begins.
+    const fn at(&self, tile: usize, unit: usize, t: usize) -> usize {
+        (tile * self.room + unit + 1) * self.row_len() + t * width(&self.params)
+    }
+}
+
+/// A coefficient without its sign.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a coefficient of p bits"
+)]
+const fn word(value: i64) -> u32 {
+    value as u32
+}
+
+fn check_len(index: usize, expected: usize, record: &[u8]) -> Result<(), Error> {
+    if record.len() <= expected {
+        return Ok(());
+    }
+    Err(Error::RecordTooLong {
+        index,
+        found: record.len(),
+        expected,
+    })
+}
+
+/// Puts record `index` into its place, followed by zeros.
+fn put(index: usize, place: &mut [u8], record: &[u8]) -> Result<(), Error> {
+    check_len(index, place.len(), record)?;
+    let (bytes, rest) = place.split_at_mut(record.len());
+    bytes.copy_from_slice(record);
+    rest.fill(0);
+    Ok(())
+}
+
+/// The rows of the slots: the inverse of the places of units.
+fn slots(params: &Params, seed: &Seed) -> Vec<Vec<u32>> {
+    let deal = Deal::new(params, seed);
+    let mut slots = vec![vec![0; params.columns()]; params.slots()];
+    for h in 0..deal.groups() {
+        for (row, unit) in (1..).zip(0..params.units()) {
+            let Place { slot, column } = deal.place(h, unit);
+            slots[slot][column] = row;
+        }
+    }
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_written_and_read_back() {
+        for (records, len, batch) in [(7, 1, 1), (5, 700, 2), (9, 5000, 1), (3, 32_768, 1)] {
+            let params = Params::new(records, len, batch).unwrap();
+            let of = |i: usize| vec![i.to_le_bytes()[0].wrapping_mul(91); len - i % len.min(2)];
+            let seed = Seed([5; 32]);
+            let all: Vec<_> = (0..records).map(of).collect();
+            let mut database = Database::from_records(&params, &seed, &all).unwrap();
+            let padded = |mut record: Vec<u8>| {
+                record.resize(len, 0);
+                record
+            };
+            for (i, record) in all.iter().enumerate() {
+                assert_eq!(database.record(i), padded(record.clone()));
+            }
+            database.replace(records - 1, b"x").unwrap();
+            assert_eq!(database.record(records - 1), padded(b"x".to_vec()));
+            assert_eq!(database.record(0), padded(all[0].clone()));
+            database.append(&vec![vec![7; len]; 40]).unwrap();
+            assert_eq!(database.params().records(), records + 40);
+            for i in records..records + 40 {
+                assert_eq!(database.record(i), vec![7; len], "{i}");
+            }
+            assert_eq!(database.record(0), padded(all[0].clone()));
+        }
+    }
+}

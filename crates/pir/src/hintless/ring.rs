@@ -1,0 +1,62 @@
+//! The ring, and what is fixed in it.
+
+use std::sync::OnceLock;
+
+use sordino_lattice::Modulus;
+use sordino_lattice::automorphism::Step;
+use sordino_lattice::gadget::Gadget;
+use sordino_lattice::ntt::Plan;
+
+/// The ring degree.
+pub(crate) const N: usize = 2048;
+
+/// The largest depth of an expansion.
+pub(crate) const DEPTH: usize = N.ilog2() as usize;
+
+/// The largest 50-bit prime that is 1 mod 4096.
+const Q: u64 = 1_125_899_906_826_241;
+
+/// Bits of `q`, and of a coefficient of a key.
+pub(crate) const LOG_Q: u32 = 50;
+
+/// `r`: low bits of a query's coefficients that stay behind.
+pub(crate) const DROPPED: u32 = 14;
+
+/// The gadget of each step of expansion.
+pub(crate) const GADGETS: [Gadget; DEPTH] = [
+    FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE,
+];
+
+const FINE: Gadget = Gadget::new(5, 8, 10);
+const MIDDLE: Gadget = Gadget::new(4, 10, 10);
+const COARSE: Gadget = Gadget::new(3, 12, 14);
+
+/// Polynomials of all keys.
+pub(crate) const KEY_POLYS: usize = {
+    let (mut sum, mut i) = (0, 0);
+    while i < DEPTH {
+        sum += GADGETS[i].digits();
+        i += 1;
+    }
+    sum
+};
+
+/// The transform mod `q`.
+pub(crate) fn plan() -> &'static Plan {
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    PLAN.get_or_init(|| {
+        let modulus = Modulus::new(Q).expect("a 50-bit prime");
+        Plan::new(N, modulus).expect("the prime is 1 mod 2N")
+    })
+}
+
+/// The modulus `q`.
+pub(crate) fn modulus() -> Modulus {
+    plan().modulus()
+}
+
+/// The steps of expansion.
+pub(crate) fn steps() -> &'static [Step] {
+    static STEPS: OnceLock<Vec<Step>> = OnceLock::new();
+    STEPS.get_or_init(|| (0..).take(DEPTH).map(|i| Step::new(plan(), i)).collect())
+}
