@@ -27,10 +27,11 @@ step "formatting"
 cargo fmt --all --check
 cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 
-step "import circles, sizes, comments"
+step "import circles, sizes, comments, pointers of documents"
 scripts/import_cycles.py
 scripts/sizes.py
 scripts/openings.py
+scripts/pointers.py
 
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings

@@ -1,22 +1,27 @@
-"""The code of docs/python.md, block after block, in one namespace."""
+"""The code of the pages in docs, block after block, in one namespace for each page."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+DOCS = Path(__file__).parents[2] / "docs"
+
+# The least number of blocks of each page.
+PAGES = {"python.md": 8, "guide/text.md": 5, "guide/coming-from.md": 2}
 
 
-def test_the_page_runs(tmp_path, monkeypatch):
-    if not PAGE.exists():
-        pytest.skip(f"{PAGE} is not there")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_runs(page, tmp_path, monkeypatch):
+    path = DOCS / page
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text()
+    text = path.read_text()
     names = {}
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
-    assert len(blocks) >= 8
+    assert len(blocks) >= PAGES[page]
     for block in blocks:
         # Line numbers are those of the page.
         above = "\n" * text.count("\n", 0, block.start(1))
-        exec(compile(above + block.group(1), str(PAGE), "exec"), names)
+        exec(compile(above + block.group(1), str(path), "exec"), names)

@@ -9,9 +9,11 @@ use sordino_cli::Arguments;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-const DOCUMENTS: [&str; 2] = [
-    include_str!("../../../../README.md"),
-    include_str!("../../README.md"),
+/// Documents, with the least number of commands that each has.
+const DOCUMENTS: [(&str, usize); 3] = [
+    (include_str!("../../../../README.md"), 6),
+    (include_str!("../../README.md"), 14),
+    (include_str!("../../../../docs/guide/modes.md"), 1),
 ];
 
 /// The subcommands whose help is read.
@@ -114,7 +116,7 @@ fn words(line: &str) -> Vec<String> {
 fn examples() -> Vec<Example> {
     let mut all: Vec<Example> = DOCUMENTS
         .iter()
-        .flat_map(|text| of_document(text))
+        .flat_map(|(text, _)| of_document(text))
         .collect();
     for command in HELP {
         let mut args: Vec<&str> = command.split_whitespace().collect();
@@ -186,7 +188,7 @@ fn free() -> u16 {
 /// server but `query`.
 #[test]
 fn the_documents_commands_work_when_they_are_pasted() {
-    for (text, least) in DOCUMENTS.into_iter().zip([6, 14]) {
+    for (text, least) in DOCUMENTS {
         let place = Place::without_keys();
         let mut servers = Servers(Vec::new());
         let port = free();
