@@ -1,4 +1,4 @@
-//! SimplePIR and DoublePIR: scans, hints, clients, and the reference's table.
+//! SimplePIR, DoublePIR and retrieval without a hint: scans, hints, clients, and the reference's table.
 //!
 //! `SORDINO_BENCH_GIB=1` adds the scans of 1 GiB. For figures of one thread, pin the process to one
 //! core: the thread pool follows.
@@ -18,6 +18,8 @@ use sordino_pir::{Database, Params, Seed, double};
 
 #[path = "pir/bandwidth.rs"]
 mod bandwidth;
+#[path = "pir/hintless.rs"]
+mod hintless;
 mod settings;
 
 const SEED: Seed = Seed([1; 32]);
@@ -309,6 +311,7 @@ criterion_group! {
         reference_table,
         reference_table_double,
         answer_double,
-        answer_peer
+        answer_peer,
+        hintless::hintless
 }
 criterion_main!(benches);

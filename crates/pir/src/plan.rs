@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Error, Params};
+use crate::{Error, Params, hintless};
 
 /// A way to fetch records without telling which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Candidate {
     Simple(Params),
     /// [`double`](crate::double), with this layout.
     Double(Params),
+    /// [`hintless`], with this layout.
+    Hintless(hintless::Params),
 }
 
 /// The cost of one candidate for one client.
@@ -23,7 +25,7 @@ pub enum Candidate {
 pub struct Cost {
     /// The candidate.
     pub candidate: Candidate,
-    /// Bytes that a client downloads once.
+    /// Bytes that a client downloads once; of [`hintless`], the keys that it uploads.
     pub once: u64,
     /// Bytes up for a query.
     pub query: u64,
@@ -31,7 +33,7 @@ pub struct Cost {
     pub answer: u64,
     /// Bytes that the server reads for a query.
     pub scanned: u64,
-    /// Products of a byte and a word that setup takes.
+    /// Products of a byte and a word that setup takes; [`hintless`] takes none, and a transform of every polynomial.
     pub setup: u64,
     /// `log2` of the probability that a record is wrong.
     pub log2_failure: f64,
@@ -109,6 +111,24 @@ impl Plan {
         })
     }
 
+    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys
+    /// sent once. For clients that keep nothing, each of which makes these queries and then is gone.
+    ///
+    /// ```
+    /// use sordino_pir::plan::{Candidate, Plan};
+    /// // 13 MB in records of 32 KB: a client that comes for five of them.
+    /// let plan = Plan::new(400, 32_768, 5)?.with_hintless();
+    /// assert!(matches!(plan.choice().candidate, Candidate::Hintless(_)));
+    /// # Ok::<(), sordino_pir::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hintless(mut self) -> Self {
+        if let Ok(params) = hintless::Params::new(self.records, self.record_len, 1) {
+            self.costs.push(Cost::of_hintless(params, self.queries));
+        }
+        self
+    }
+
     /// The cost of every candidate that a parameter set serves.
     #[must_use]
     pub fn costs(&self) -> &[Cost] {
@@ -155,6 +175,24 @@ impl Cost {
             total: once.saturating_add((query + answer).saturating_mul(queries)),
         }
     }
+
+    fn of_hintless(params: hintless::Params, queries: u64) -> Self {
+        let (once, query, answer) = (
+            hintless::Keys::LEN as u64,
+            params.query_len() as u64,
+            params.answer_len() as u64,
+        );
+        Self {
+            candidate: Candidate::Hintless(params),
+            once,
+            query,
+            answer,
+            scanned: params.server_bytes() as u64,
+            setup: 0,
+            log2_failure: params.log2_failure(),
+            total: once.saturating_add((query + answer).saturating_mul(queries)),
+        }
+    }
 }
 
 impl fmt::Display for Candidate {
@@ -163,6 +201,7 @@ impl fmt::Display for Candidate {
             Self::Download => "download everything",
             Self::Simple(_) => "SimplePIR",
             Self::Double(_) => "DoublePIR",
+            Self::Hintless(_) => "without a hint",
         })
     }
 }

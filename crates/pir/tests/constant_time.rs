@@ -11,7 +11,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sordino_lattice::sample::{gaussian::Sampler, stream::Stream};
 use sordino_memcheck::{SecretRng, is_watching, public, secret};
-use sordino_pir::{Database, Params, Security, Seed, double, simple};
+use sordino_pir::{Database, Params, Security, Seed, double, hintless, simple};
 
 fn secret_index(index: usize) -> usize {
     let index = [index];
@@ -92,4 +92,37 @@ fn double_client_does_not_branch(params: &Params) {
     let record = client.recover(secret, &answer).unwrap();
     public(&record);
     assert_eq!(record, bytes[41..42]);
+}
+
+#[test]
+fn hintless_clients_do_not_branch_on_index_or_secret() {
+    let seed = Seed([1; 32]);
+    let mut rng = rng();
+    let (session, keys) = hintless::Session::new(&mut rng);
+    let keys = keys.to_bytes();
+    public(&keys);
+    // The name of the keys, which the session has hashed already.
+    public(session.digest());
+    let keys = hintless::Evaluation::from(&hintless::Keys::from_bytes(&keys).unwrap());
+    // Alone in a unit, and several to one; one slot, and several.
+    for (records, len, batch) in [(5, 2000, 1), (30, 150, 1), (30, 150, 3)] {
+        let params = hintless::Params::new(records, len, batch).unwrap();
+        let of = |i: usize| vec![i.to_le_bytes()[0]; len];
+        let database = hintless::Database::from_records(&params, &seed, (0..records).map(of));
+        let server = hintless::Server::from(database.unwrap());
+        let client = hintless::Client::new(&params, &seed);
+        let wanted: Vec<_> = (0..batch).map(|i| records - 1 - 9 * i).collect();
+        let asked: Vec<_> = wanted.iter().map(|index| secret_index(*index)).collect();
+        let (asked, query) = client.query(&mut rng, &session, &asked).unwrap();
+        let query = query.to_bytes();
+        public(&query);
+        let query = hintless::Query::from_bytes(&params, &query).unwrap();
+        let answer = server.answer(&keys, &query).unwrap();
+        let found = client.recover(&session, asked, &answer).unwrap();
+        for (found, index) in found.iter().zip(wanted) {
+            let found = found.as_ref().unwrap();
+            public(found);
+            assert_eq!(found, &of(index));
+        }
+    }
 }

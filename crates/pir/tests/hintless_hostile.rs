@@ -1,5 +1,7 @@
 //! Messages that no honest party sends: typed errors, and no panic.
 
+use std::path::Path;
+
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sordino_pir::hintless::{
@@ -164,6 +166,36 @@ fn answers_and_queries_of_noise_are_used_without_a_panic() {
         bytes[HEADER..].fill(fill);
         let answer = Answer::from_bytes(client.params(), &bytes).unwrap();
         assert_eq!(client.recover(&session, asked, &answer).unwrap().len(), 2);
+    }
+}
+
+/// The seeds of the fuzz target are today's messages; `SORDINO_WRITE_SEEDS=1` writes them anew.
+#[test]
+fn the_fuzz_target_starts_from_messages_of_today() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/pir_hintless");
+    if !corpus.is_dir() {
+        println!("skipped: no fuzz corpus beside this package");
+        return;
+    }
+    let (session, keys) = Session::new(&mut rng(1));
+    let (server, client) = deploy(20, SEED);
+    let (_, query) = client.query(&mut rng(2), &session, &[3, 4]).unwrap();
+    let answer = server.answer(&Evaluation::from(&keys), &query).unwrap();
+    // Keys are longer than what a fuzzer changes with profit: their head alone.
+    let head = keys.to_bytes()[..HEADER + 32].to_vec();
+    for (name, bytes) in [
+        ("keys", head),
+        ("query", query.to_bytes()),
+        ("answer", answer.to_bytes()),
+    ] {
+        let path = corpus.join(name);
+        if std::env::var_os("SORDINO_WRITE_SEEDS").is_some() {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        assert!(
+            std::fs::read(&path).is_ok_and(|found| found == bytes),
+            "pir_hintless/{name} is not of today: SORDINO_WRITE_SEEDS=1"
+        );
     }
 }
 

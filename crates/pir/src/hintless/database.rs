@@ -3,6 +3,7 @@
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::pages::Pages;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
+use sordino_lattice::threads;
 
 use super::deal::{Deal, Place};
 use super::params::Params;
@@ -36,6 +37,9 @@ impl std::fmt::Debug for Database {
 /// selectors. Fewer have wide tiles, so that no less than four vectors of a unit lie together.
 const MANY: usize = 4;
 
+/// Units that are encoded together, so that what is written in one place is long.
+const TOGETHER: usize = 32;
+
 /// Values of a tile.
 pub(crate) const fn width(params: &Params) -> usize {
     if params.unit_polys() < MANY { 32 } else { 8 }
@@ -64,17 +68,20 @@ impl Database {
     {
         let mut database = Self::zeroed(params, seed, params.units() + 1);
         let mut records = records.into_iter();
-        let mut unit = vec![0; params.unit_polys() * params.poly_bytes()];
+        let unit_len = params.unit_polys() * params.poly_bytes();
         let mut taken = 0;
-        for number in 0..params.units() {
-            unit.fill(0);
-            let wanted = (params.records() - taken).min(params.per_unit());
-            let places = unit.chunks_exact_mut(params.record_len());
-            for (place, record) in places.take(wanted).zip(records.by_ref()) {
-                put(taken, place, record.as_ref())?;
-                taken += 1;
+        for first in (0..params.units()).step_by(TOGETHER) {
+            let count = TOGETHER.min(params.units() - first);
+            let mut units = vec![vec![0; unit_len]; count];
+            for unit in &mut units {
+                let wanted = (params.records() - taken).min(params.per_unit());
+                let places = unit.chunks_exact_mut(params.record_len());
+                for (place, record) in places.take(wanted).zip(records.by_ref()) {
+                    put(taken, place, record.as_ref())?;
+                    taken += 1;
+                }
             }
-            database.encode(number, &mut unit);
+            database.encode(first, units);
         }
         let found = taken + records.take(1).count();
         if found != params.records() {
@@ -140,7 +147,7 @@ impl Database {
         let mut bytes = self.decode(unit);
         let len = self.params.record_len();
         put(index, &mut bytes[within * len..][..len], record)?;
-        self.encode(unit, &mut bytes);
+        self.encode(unit, vec![bytes]);
         Ok(())
     }
 
@@ -194,21 +201,32 @@ impl Database {
         (self.values, self.room) = (values, room);
     }
 
-    /// Writes a unit; its bytes become those of its pad and itself.
-    fn encode(&mut self, unit: usize, bytes: &mut [u8]) {
-        add_pad(&self.seed, unit, bytes);
-        let (q, log_p) = (modulus(), self.params.log_p);
-        let half = 1 << (log_p - 1);
-        let mut poly = Aligned::new(N);
-        for (t, bytes) in bytes.chunks_exact(self.params.poly_bytes()).enumerate() {
-            for (value, word) in poly.iter_mut().zip(unpack(bytes, N, log_p)) {
-                *value = q.from_signed(i64::from(word) - half);
+    /// Writes the bytes of units from number `first` on: transformed on all threads, then tile by tile, since a
+    /// unit's tiles are far apart.
+    fn encode(&mut self, first: usize, units: Vec<Vec<u8>>) {
+        let (params, seed) = (self.params, self.seed);
+        let transform = |(): &mut (), i, mut bytes: Vec<u8>| {
+            add_pad(&seed, first + i, &mut bytes);
+            let half = 1 << (params.log_p - 1);
+            let mut polys = Aligned::new(params.unit_polys() * N);
+            let parts = bytes.chunks_exact(params.poly_bytes());
+            for (poly, bytes) in polys.chunks_exact_mut(N).zip(parts) {
+                for (value, word) in poly.iter_mut().zip(unpack(bytes, N, params.log_p)) {
+                    *value = modulus().from_signed(i64::from(word) - half);
+                }
+                plan().forward(poly);
             }
-            plan().forward(&mut poly);
-            let width = width(&self.params);
-            for (tile, from) in poly.chunks_exact(width).enumerate() {
-                let at = self.at(tile, unit, t);
-                self.values.words_mut()[at..at + width].copy_from_slice(from);
+            polys
+        };
+        let units: Vec<Aligned<u64>> = threads::map(units, || (), transform);
+        let width = width(&params);
+        for tile in 0..N / width {
+            for (i, unit) in units.iter().enumerate() {
+                let at = self.at(tile, first + i, 0);
+                let row = &mut self.values.words_mut()[at..at + params.unit_polys() * width];
+                for (row, poly) in row.chunks_exact_mut(width).zip(unit.chunks_exact(N)) {
+                    row.copy_from_slice(&poly[tile * width..][..width]);
+                }
             }
         }
     }

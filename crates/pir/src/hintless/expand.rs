@@ -58,6 +58,8 @@ pub(crate) struct Expansion<'a> {
     /// `u`, and a copy of `c_1` as coefficients.
     switched: Aligned<u64>,
     coefficients: Aligned<u64>,
+    /// The two ciphertexts that each step on the way splits one into.
+    halves: Vec<Aligned<u64>>,
 }
 
 impl<'a> Expansion<'a> {
@@ -68,6 +70,7 @@ impl<'a> Expansion<'a> {
             digits: Aligned::new(MOST_DIGITS * N),
             switched: Aligned::new(2 * N),
             coefficients: Aligned::new(N),
+            halves: (0..depth).map(|_| Aligned::new(4 * N)).collect(),
         }
     }
 
@@ -90,13 +93,15 @@ impl<'a> Expansion<'a> {
         if i == self.depth {
             return leaf(at, ciphertext);
         }
-        let mut halves = Aligned::new(4 * N);
+        // Taken out while later steps run, which use those behind it.
+        let mut halves = std::mem::replace(&mut self.halves[i as usize], Aligned::new(0));
         let (even, odd) = halves.split_at_mut(2 * N);
         self.split(i as usize, ciphertext, even, odd);
         self.descend(i + 1, (at, count), even, leaf);
         if at + (1 << i) < count {
             self.descend(i + 1, (at + (1 << i), count), odd, leaf);
         }
+        self.halves[i as usize] = halves;
     }
 
     /// Step `i`: the selectors of even and of odd numbers.

@@ -164,7 +164,8 @@ impl Params {
         self.query_len() + self.answer_len()
     }
 
-    /// Bytes of one record of a unit of memory: the database takes as many units in NTT form.
+    /// Bytes of the database in the server's memory, which it reads for a query: 7 to 9 times those of the records,
+    /// and more where they leave room in their polynomials.
     #[must_use]
     pub fn server_bytes(&self) -> usize {
         (self.units() + 1) * self.unit_polys() * N * size_of::<u64>()

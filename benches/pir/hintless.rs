@@ -1,0 +1,66 @@
+//! Retrieval without a hint: sessions, encoding, answers and clients.
+//!
+//! Sizes and bytes are printed with each database.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_pir::hintless::{Client, Database, Evaluation, Keys, Params, Server, Session};
+
+use crate::{SEED, group};
+
+/// Records, bytes of a record, records at once.
+const SIZES: [(usize, usize, usize); 3] = [(406, 32_768, 1), (1000, 13_000, 24), (3000, 700, 10)];
+
+pub(crate) fn hintless(c: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut group = group(c, "pir/hintless");
+    let (session, keys) = Session::new(&mut rng);
+    let evaluation = Evaluation::from(&keys);
+    group.bench_function("session", |b| b.iter(|| Session::new(&mut rng)));
+    group.bench_function("keys", |b| b.iter(|| Evaluation::from(black_box(&keys))));
+    for (records, len, batch) in SIZES {
+        let params = Params::new(records, len, batch).expect("a size that is served");
+        let name = format!("{records}x{len}/{batch}");
+        println!(
+            "{name}: up {}, down {}, keys {} bytes; server {} MB; failure 2^{:.0}",
+            params.query_len(),
+            params.answer_len(),
+            Keys::LEN,
+            params.server_bytes() / 1_000_000,
+            params.log2_failure()
+        );
+        let all = vec![vec![0x5a; len]; records];
+        group.throughput(Throughput::Bytes((records * len) as u64));
+        group.bench_function(BenchmarkId::new("encode", &name), |b| {
+            b.iter(|| Database::from_records(&params, &SEED, &all));
+        });
+        let database = Database::from_records(&params, &SEED, &all).expect("as declared");
+        let server = Server::from(database);
+        let client = Client::new(&params, &SEED);
+        let wanted: Vec<usize> = (0..batch).map(|i| (i * 7919 + 3) % records).collect();
+        let (_, query) = client.query(&mut rng, &session, &wanted).expect("in range");
+        group.bench_function(BenchmarkId::new("answer", &name), |b| {
+            b.iter(|| server.answer(&evaluation, black_box(&query)));
+        });
+        group.bench_function(BenchmarkId::new("query", &name), |b| {
+            b.iter(|| client.query(&mut rng, &session, black_box(&wanted)));
+        });
+        let answer = server.answer(&evaluation, &query).expect("its keys");
+        let mut asked = || {
+            client
+                .query(&mut rng, &session, &wanted)
+                .expect("in range")
+                .0
+        };
+        group.bench_function(BenchmarkId::new("recover", &name), |b| {
+            b.iter_batched(
+                &mut asked,
+                |asked| client.recover(&session, asked, black_box(&answer)),
+                criterion::BatchSize::SmallInput,
+            );
+        });
+    }
+}
