@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
-use sordino_reader::{Client, Pin, ReaderKeys, Transport};
+use sordino_reader::{Cache, Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
 use tonic::transport::Channel;
@@ -108,13 +108,27 @@ impl Connection {
         keys: &ReaderKeys,
         pin: Option<&Pin>,
     ) -> Result<Client, sordino_reader::Error> {
+        self.client_cached(keys, pin, None)
+    }
+
+    /// [`client`](Self::client) with a folder of parts that were downloaded before, as
+    /// [`Client::connect_cached`] has it.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`].
+    pub fn client_cached(
+        &mut self,
+        keys: &ReaderKeys,
+        pin: Option<&Pin>,
+        cache: Option<&Cache>,
+    ) -> Result<Client, sordino_reader::Error> {
         for _ in 1..CHANGES {
-            match Client::connect(self, keys, pin) {
+            match Client::connect_cached(self, keys, pin, cache) {
                 Err(sordino_reader::Error::Stale { .. }) => (),
                 result => return result,
             }
         }
-        Client::connect(self, keys, pin)
+        Client::connect_cached(self, keys, pin, cache)
     }
 
     /// The amount that has gone over this connection so far.

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
-mod in_process;
+mod in_process; // one search at a time
+mod together; // several, that share passes
 
 pub use in_process::{Exchange, InProcess};
+pub use together::{Member, Together};
 
 pub use sordino_index::{
     Bytes, Disk, Error, Files, Index, Memory, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys,

@@ -1,0 +1,123 @@
+//! A server in the same process for several searches at a time.
+
+use std::mem;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sordino_index::Error;
+use sordino_reader::Transport;
+use sordino_server::Server;
+
+/// A server in the same process for several searches at a time, each on a thread of its own: when all of them
+/// wait for a reply, one pass over the index answers them.
+///
+/// A pass reads the whole index, and is bound by that where it answers one query. The messages and the results
+/// are those of [`InProcess`](crate::InProcess).
+#[derive(Debug)]
+pub struct Together<'a> {
+    server: &'a Server,
+    gathered: Mutex<Gathered>,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    members: usize,
+    waiting: Vec<Waiting>,
+}
+
+/// A request, and the way back to the thread that waits for its reply.
+#[derive(Debug)]
+struct Waiting {
+    request: Vec<u8>,
+    back: Sender<(Result<Vec<u8>, Error>, Duration)>,
+}
+
+impl<'a> Together<'a> {
+    /// Connects to a server.
+    #[must_use]
+    pub fn new(server: &'a Server) -> Self {
+        Self {
+            server,
+            gathered: Mutex::default(),
+        }
+    }
+
+    /// A transport for one thread. From now on no pass begins before that thread waits too, or has dropped
+    /// it: so all are made before the first of them is used.
+    #[must_use]
+    pub fn member(&self) -> Member<'_> {
+        self.gathered().members += 1;
+        Member {
+            together: self,
+            server_time: Duration::ZERO,
+        }
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers all that wait, if nobody else is to come.
+    fn pass(&self, mut gathered: MutexGuard<'_, Gathered>) {
+        if gathered.waiting.len() < gathered.members {
+            return;
+        }
+        let waiting = mem::take(&mut gathered.waiting);
+        drop(gathered);
+        let requests: Vec<&[u8]> = waiting.iter().map(|one| &one.request[..]).collect();
+        let start = Instant::now();
+        let replies = self.server.handle_batch(&requests);
+        let share = start.elapsed().div_f64(requests.len().max(1) as f64);
+        for (one, reply) in waiting.into_iter().zip(replies) {
+            // Its thread waits for it, or has panicked.
+            drop(one.back.send((reply, share)));
+        }
+    }
+}
+
+/// One thread's transport of [`Together`].
+#[derive(Debug)]
+pub struct Member<'a> {
+    together: &'a Together<'a>,
+    server_time: Duration,
+}
+
+impl Member<'_> {
+    /// Time spent in the server since the last call of this: of each pass the part that falls to one of its
+    /// requests.
+    pub fn take_server_time(&mut self) -> Duration {
+        mem::take(&mut self.server_time)
+    }
+}
+
+impl Transport for Member<'_> {
+    fn call(&mut self, request: &[u8], _limit: usize) -> Result<Vec<u8>, Error> {
+        let (back, reply) = mpsc::channel();
+        let mut gathered = self.together.gathered();
+        gathered.waiting.push(Waiting {
+            request: request.to_vec(),
+            back,
+        });
+        self.together.pass(gathered);
+        let (reply, share) = reply.recv().map_err(|_| {
+            Error::Transport("a thread of this batch of searches has panicked".into())
+        })?;
+        self.server_time += share;
+        reply
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        let mut gathered = self.together.gathered();
+        gathered.members -= 1;
+        if std::thread::panicking() {
+            // The others must not wait for ever, and a second panic here would end the process.
+            gathered.waiting.clear();
+        } else if !gathered.waiting.is_empty() {
+            // They may have waited for this one alone.
+            self.together.pass(gathered);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Searches that share passes find what they find alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
+use sordino_search::{
+    Client, Error, Form, InProcess, Index, Metric, OwnerKeys, Routing, Server, Spec, Store,
+    Together, Transport, Vectors, synthetic,
+};
+
+const N: usize = 2500;
+const DIM: usize = 16;
+const K: usize = 3;
+const THREADS: usize = 5;
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([8; 32])
+}
+
+fn rng(seed: usize) -> StdRng {
+    StdRng::seed_from_u64(seed as u64)
+}
+
+fn forms() -> [Form; 4] {
+    let sealed = Form::Sealed {
+        recall: 0.8,
+        queries: 10,
+        routing: Some(Routing::Encrypted),
+    };
+    [
+        Form::Masked(Packing::T4),
+        Form::Open(Packing::T8),
+        Form::Local,
+        sealed,
+    ]
+}
+
+fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (base, queries) = synthetic::clustered(N, 23, DIM, 7);
+    let payloads = (0..N).map(|id| format!("record {id}").repeat(50).into_bytes());
+    let batch = sordino_search::Batch::from(base).with_payloads(payloads.collect());
+    let batch = batch.expect("a payload for each");
+    let spec = Spec {
+        k: K,
+        metric: Metric::Cosine,
+        norm: None,
+        form,
+    };
+    let path = dir.path().join("index");
+    let batches = std::iter::once(Ok(batch));
+    Store::create(&path, &mut rng(1), &keys(), &spec, batches, &mut |_| ()).expect("an index");
+    let index = Index::open_dir(&path, &keys().public()).expect("an index");
+    let server = Server::new(index).expect("an index");
+    let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None);
+    work(&server, &client.expect("a client"), &queries);
+}
+
+#[test]
+fn every_mode_finds_the_same_together() {
+    for form in forms() {
+        with_server(form, |server, client, queries| {
+            let mut alone = InProcess::new(server);
+            let expected = queries.rows().enumerate().map(|(at, query)| {
+                let found = client.search(&mut rng(at), &mut alone, query);
+                let found = found.expect("an answer");
+                (found.hits, found.payloads)
+            });
+            let expected: Vec<_> = expected.collect();
+            let together = Together::new(server);
+            let members: Vec<_> = (0..THREADS).map(|_| together.member()).collect();
+            // Threads have different numbers of searches, and the last ones wait for none that has ended.
+            let found = thread::scope(|scope| {
+                let search = |(first, mut member): (usize, sordino_search::Member<'_>)| {
+                    let mine = (first..queries.len()).step_by(THREADS);
+                    mine.map(|at| {
+                        let found = client.search(&mut rng(at), &mut member, queries.row(at));
+                        let found = found.expect("an answer");
+                        (at, (found.hits, found.payloads))
+                    })
+                    .collect::<Vec<_>>()
+                };
+                let threads = members.into_iter().enumerate();
+                let threads: Vec<_> = threads
+                    .map(|each| scope.spawn(move || search(each)))
+                    .collect();
+                let found = threads.into_iter().map(|thread| thread.join());
+                found
+                    .flat_map(|found| found.expect("no panic"))
+                    .collect::<Vec<_>>()
+            });
+            assert_eq!(found.len(), expected.len());
+            for (at, found) in found {
+                assert_eq!(found, expected[at], "query {at}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_refusal_is_of_its_request_alone() {
+    with_server(Form::Masked(Packing::T4), |server, client, queries| {
+        let together = Together::new(server);
+        let (mut good, mut bad) = (together.member(), together.member());
+        thread::scope(|scope| {
+            let refused = scope.spawn(move || bad.call(b"no request", 100));
+            let found = client.search(&mut rng(1), &mut good, queries.row(0));
+            assert_eq!(found.expect("an answer").hits.len(), K);
+            assert!(good.take_server_time() > std::time::Duration::ZERO);
+            assert_eq!(good.take_server_time(), std::time::Duration::ZERO);
+            let refused = refused.join().expect("no panic");
+            assert!(matches!(refused, Err(Error::Malformed { .. })));
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_panics_leaves_nobody_waiting() {
+    with_server(Form::Masked(Packing::T4), |server, client, queries| {
+        let together = Together::new(server);
+        let (mut other, member) = (together.member(), together.member());
+        thread::scope(|scope| {
+            let waits = scope.spawn(move || client.search(&mut rng(1), &mut other, queries.row(0)));
+            let panics = || {
+                let _member = member;
+                // Long enough that the other waits for it, in most runs.
+                thread::sleep(std::time::Duration::from_millis(300));
+                std::panic::resume_unwind(Box::new("on purpose"));
+            };
+            assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+            // It waited and was told, or came later and was alone.
+            let found = waits.join().expect("no panic");
+            assert!(matches!(found, Ok(_) | Err(Error::Transport(_))));
+        });
+    });
+}
