@@ -47,7 +47,8 @@ pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     let bar = progress(Step::SEALED.len());
     let built = build::sealed(&mut rng, &keys, &set.base, &plan, &mut |step| {
         bar.set_message(format!("{}: {}", set.name, step.name()));
-        bar.inc(1);
+        let done = Step::SEALED.iter().position(|one| *one == step);
+        bar.set_position(done.map_or(0, |at| at as u64 + 1));
     })?;
     bar.finish_and_clear();
     let mut measured = search(set, &keys, built.index, start.elapsed())?;

@@ -77,12 +77,16 @@ impl Base {
                 let seed = writer.reader().router_seed(&router_salt(&pir_seed));
                 Router::hashed(units, seed, chosen.clusters)?
             }
-            _ => Router::trained(units, random(rng), chosen.clusters)?,
+            _ => {
+                let mut pulse = || progress(Step::Cluster);
+                Router::trained(units, random(rng), chosen.clusters, &mut pulse)?
+            }
         };
         progress(Step::Assign);
-        let plain = router.filled(units, &chosen.layout)?;
+        let plain = router.filled(units, &chosen.layout, &mut || progress(Step::Assign))?;
         progress(Step::Probe);
-        let probes = Probes::measured(&router, &plain, units, plan, as_query)?;
+        let mut pulse = || progress(Step::Probe);
+        let probes = Probes::measured(&router, &plain, units, plan, as_query, &mut pulse)?;
         progress(Step::Seal);
         let sealed = Buckets::sealed(rng, writer, (ids, units), plan, router, plain);
         progress(Step::Hint);
@@ -105,6 +109,7 @@ impl Probes {
         units: &Vectors,
         plan: &Plan,
         as_query: &AsQuery,
+        pulse: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
         let read = |plain: &Vec<u8>| {
@@ -116,7 +121,8 @@ impl Probes {
         let opened: Vec<Opened> = plain.par_iter().map(read).collect();
         let sample = Sample::new(units, as_query, SAMPLE, plan.wish().k);
         let queries = router.routed(sample.queries())?;
-        let curve = sample.curve(&queries, &router.centres, &opened, plan.most_probes());
+        let most = plan.most_probes();
+        let curve = sample.curve(&queries, &router.centres, &opened, most, pulse);
         let wanted = plan.wish().recall + MARGIN;
         let enough = curve.iter().position(|recall| *recall >= wanted);
         let count = enough.map_or(curve.len(), |at| at + 1);
@@ -236,8 +242,13 @@ struct Router {
 
 impl Router {
     /// Centroids of k-means, as clients will decode them.
-    fn trained(units: &Vectors, seed: [u8; 32], clusters: usize) -> Result<Self, Error> {
-        let trained = cluster::centroids(units, clusters, seed);
+    fn trained(
+        units: &Vectors,
+        seed: [u8; 32],
+        clusters: usize,
+        pulse: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        let trained = cluster::centroids(units, clusters, seed, pulse);
         let mut encoding = Vec::new();
         trained
             .rows()
@@ -263,9 +274,14 @@ impl Router {
     }
 
     /// The contents of all buckets, with rows in place of record ids.
-    fn filled(&self, units: &Vectors, layout: &Layout) -> Result<Vec<Vec<u8>>, Error> {
+    fn filled(
+        &self,
+        units: &Vectors,
+        layout: &Layout,
+        pulse: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<u8>>, Error> {
         let routed = self.routed(units)?;
-        let buckets = cluster::buckets(&routed, &self.centres, layout.slots as usize);
+        let buckets = cluster::buckets(&routed, &self.centres, layout.slots as usize, pulse);
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
             let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
             layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())

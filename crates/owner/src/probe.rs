@@ -52,9 +52,10 @@ impl Sample {
         centroids: &Vectors,
         opened: &[Opened],
         most: usize,
+        pulse: &mut dyn FnMut(),
     ) -> Vec<f64> {
         let most = most.min(opened.len());
-        let order = crate::cluster::nearest(routed, centroids, most);
+        let order = crate::cluster::nearest(routed, centroids, most, pulse);
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
             let itself = number(self.rows[at]);
             let truth: Vec<u32> = self
@@ -140,8 +141,8 @@ mod tests {
     #[test]
     fn probing_everything_finds_everything_and_probing_more_finds_more() {
         let (data, _) = synthetic::clustered(2000, 1, 48, 2);
-        let centroids = cluster::centroids(&data, 20, [1; 32]);
-        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, 200)
+        let centroids = cluster::centroids(&data, 20, [1; 32], &mut || ());
+        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, 200, &mut || ())
             .iter()
             .map(|rows| {
                 let mut opened = Opened::default();
@@ -152,7 +153,7 @@ mod tests {
             .collect();
         let space = Space::new(Metric::Cosine, None, &data);
         let sample = Sample::new(&data, &AsQuery::new(space, [0; 32], 48), 100, 10);
-        let curve = sample.curve(sample.queries(), &centroids, &opened, 20);
+        let curve = sample.curve(sample.queries(), &centroids, &opened, 20, &mut || ());
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
         assert!(curve[0] > 0.3 && curve[0] < curve[4], "{curve:?}");

@@ -1,6 +1,6 @@
 //! The steps of a build.
 
-/// Where a build is.
+/// Where a build is. A long step is told again and again, so that a program that is to stop can unwind from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Normalising and rotating.

@@ -64,7 +64,8 @@ pub(super) fn mode(
     let bar = output.progress(Some(Step::SEALED.len() as u64), "building");
     let mut progress = |step: Step| {
         bar.set_message(format!("{}: {}", mode.name(), step.name()));
-        bar.inc(1);
+        let done = Step::SEALED.iter().position(|one| *one == step);
+        bar.set_position(done.map_or(0, |at| at as u64 + 1));
     };
     let k = args.k;
     let base = set
