@@ -319,6 +319,20 @@ def two_stages(run: Run) -> str:
     return compare(run, rows)
 
 
+# Stated, not measured by this run: the vectors come from a model that is no part of the project.
+SENTENCES = """\
+Embeddings of sentences lie closer together than either set above: nearly all cosines of this one are between .71 and .89. It is
+39,328 definitions of Open English WordNet by the transformer multilingual-e5-small in four bits (384 dimensions), with 200 short
+queries that are not definitions; measured on 23 November 2026, with indexes of k = 10. `examples/definitions` with `--recall`
+measures the like on WordNet's definitions with all-MiniLM-L6-v2.
+
+| 39,328 definitions x 384 | recall@10 |
+| --- | ---: |
+| open | .9965 |
+| masked | .9955 |
+| local | .9805 |"""
+
+
 def section(run: Run) -> str:
     return "\n\n".join(
         [
@@ -334,6 +348,8 @@ def section(run: Run) -> str:
             "### All sizes",
             "![latency](plots/search_latency.svg)\n\n![bytes](plots/search_bytes.svg)\n\n![bytes of a session](plots/search_session.svg)\n\n![recall against bytes](plots/search_recall.svg)",
             growth(run) if run.searches else "Absent: the run has no searches.",
+            "### Real sentences",
+            SENTENCES,
             "### Whole searches, timed by Criterion",
             criterion_queries(run),
             "### Without protection",
