@@ -3,7 +3,8 @@
 
     python python/benches/overhead.py [--n 100000] [--dim 128] [--wheel sordino-....whl] [--cli sordino]
 
-With `--cli`, a command line of the same profile, build times in Rust are measured beside it, in turns.
+With `--cli`, a command line of the same profile, the same search and build in Rust are measured beside it, in
+turns.
 Prints JSON. Figures depend on the machine and on what else it does: run it on a quiet one.
 """
 
@@ -86,28 +87,68 @@ def searches(index, key, queries, rounds):
     }
 
 
-def one_thread(index_path, key_path, queries_path):
-    """Seconds of a batch of 100 with one thread of rayon, in a new process."""
-    code = """
+SEARCH = """
 import sys, time
+import numpy as np, sordino
+queries = np.load(sys.argv[3])
+with sordino.Client(sys.argv[1], key=sordino.OwnerKey.load(sys.argv[2])) as client:
+    client.search(queries[0])
+    times = []
+    for query in queries:
+        start = time.perf_counter()
+        client.search(query)
+        times.append(time.perf_counter() - start)
+print(sorted(times)[len(times) // 2] * 1e3)
+"""
+
+
+def beside_rust(index, key_path, queries_path, cli, rounds):
+    """The median of a search through Python and in the command line, in new processes that take turns."""
+    python, rust = [], []
+    for _ in range(rounds):
+        python.append(float(printed(sys.executable, "-c", SEARCH, index, key_path, queries_path)))
+        command = [cli, "--json", "query", "--index", index, "--key", key_path, "--file", queries_path]
+        rust.append(json.loads(printed(*command))["search_ms_median"])
+    pairs = sorted(ours - theirs for ours, theirs in zip(python, rust))
+    return {
+        "search_python_ms": round(statistics.median(python), 3),
+        "search_rust_ms": round(statistics.median(rust), 3),
+        "search_difference_ms": [round(pair, 3) for pair in pairs],
+    }
+
+
+BATCH = """
+import os, sys, time
+if sys.argv[4] == "1":
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 import numpy as np, sordino
 queries = np.load(sys.argv[3])[:100]
 with sordino.Client(sys.argv[1], key=sordino.OwnerKey.load(sys.argv[2])) as client:
     client.search(queries[:4])
-    start = time.perf_counter()
-    client.search(queries)
-    print(time.perf_counter() - start)
+    times = []
+    for _ in range(3):
+        start, before = time.perf_counter(), time.process_time()
+        client.search(queries)
+        times.append((time.perf_counter() - start, time.process_time() - before))
+    print(*min(times))
 """
-    command = [sys.executable, "-c", code, index_path, key_path, queries_path]
-    times = {}
-    for threads in ("1", "2"):
-        environment = {**os.environ, "RAYON_NUM_THREADS": threads}
-        runs = [
-            float(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
-            for _ in range(3)
-        ]
-        times[threads] = round(min(runs), 3)
-    return {"batch_one_thread_s": times["1"], "batch_two_threads_s": times["2"]}
+
+
+def processors(index_path, key_path, queries_path, rounds):
+    """Seconds of a batch of 100 on one processor and on all, in new processes that take turns; and the
+    processor time of each, which other programs that run do not change."""
+    times = {"1": [], "all": []}
+    for _ in range(rounds):
+        for which, runs in times.items():
+            line = printed(sys.executable, "-c", BATCH, index_path, key_path, queries_path, which)
+            runs.append(tuple(map(float, line.split())))
+    (one, one_cpu), (all_, all_cpu) = (min(runs) for runs in times.values())
+    return {
+        "batch_one_processor_s": round(one, 3),
+        "batch_all_processors_s": round(all_, 3),
+        "batch_speedup": round(one / all_, 2),
+        "batch_processor_seconds": [round(one_cpu, 3), round(all_cpu, 3)],
+    }
 
 
 def builds(folder, base, key_path, cli, rounds):
@@ -159,7 +200,9 @@ def main():
         found |= builds(folder, base, folder / "owner.key", arguments.cli, arguments.rounds)
         index = folder / "python0"
         found |= searches(index, key, queries, 40 * arguments.rounds)
-        found |= one_thread(index, folder / "owner.key", asked)
+        if arguments.cli:
+            found |= beside_rust(index, folder / "owner.key", asked, arguments.cli, arguments.rounds)
+        found |= processors(index, folder / "owner.key", asked, arguments.rounds)
     print(json.dumps(found, indent=2))
 
 

@@ -150,6 +150,8 @@ struct State {
     error: Option<PyErr>,
     /// Vectors read.
     read: usize,
+    /// The step that Python was told of last, and the vectors read then.
+    told: Option<(String, usize)>,
 }
 
 /// Unwinds a build.
@@ -172,9 +174,12 @@ impl Stop {
     /// Tells Python of a step; unwinds if Python wants to stop.
     fn told(&self, py: Python<'_>, progress: Option<&Py<PyAny>>, step: &str) {
         let read = self.state().read;
+        let now = Some((step.to_owned(), read));
+        // A long step comes again and again, for the sake of Ctrl-C alone.
+        let fresh = std::mem::replace(&mut self.state().told, now.clone()) != now;
         let told = py.check_signals().and_then(|()| match progress {
-            Some(progress) => progress.call1(py, (step, read)).map(drop),
-            None => Ok(()),
+            Some(progress) if fresh => progress.call1(py, (step, read)).map(drop),
+            _ => Ok(()),
         });
         if let Err(error) = told {
             self.state().error = Some(error);

@@ -1,6 +1,7 @@
 //! Searches, in this process or over a network.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use numpy::{
@@ -11,22 +12,23 @@ use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
 use sordino_net::Endpoint;
-use sordino_search::{Client as Reader, Error, Pin, ReaderKeys};
+use sordino_search::{Cache, Client as Reader, Error, Found, Pin, ReaderKeys};
 
-use crate::compute::computing;
+use crate::compute::{computing, forked, stoppable};
 use crate::errors;
 use crate::keys::{self, ClientKey};
 use crate::transport::Moved;
 use crate::vectors::metric_name;
 
 mod here;
+mod jobs;
 mod remote;
 
 use here::Here;
 use remote::Remote;
 
-/// Queries that are answered before Ctrl-C is looked at again.
-const SLICE: usize = 64;
+/// The most bytes of downloads that a cache keeps.
+const CACHE: u64 = 4 << 30;
 
 /// A client of one index. It may be used by several threads.
 #[pyclass(module = "sordino._sordino", frozen)]
@@ -54,7 +56,7 @@ struct Total {
 }
 
 /// One search: what was found, and what moved.
-type Searched = Result<(sordino_search::Found, Moved), Failed>;
+type Searched = Result<(Found, Moved), Failed>;
 
 /// Payloads of records, none for one that is not there.
 type Payloads = Vec<Option<Vec<u8>>>;
@@ -124,7 +126,7 @@ impl Client {
 
     /// A client of a server.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, roots=None, pin=None))]
+    #[pyo3(signature = (url, key, client_key=None, roots=None, pin=None, cache=None))]
     fn remote(
         py: Python<'_>,
         url: String,
@@ -132,6 +134,7 @@ impl Client {
         client_key: Option<&Bound<'_, ClientKey>>,
         roots: Option<Vec<u8>>,
         pin: Option<PinParts>,
+        cache: Option<PathBuf>,
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
         let mut endpoint = Endpoint::new(url);
@@ -142,8 +145,9 @@ impl Client {
             endpoint = endpoint.roots(roots);
         }
         let pin = pin.map(pinned);
+        let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let opened = computing(py, || {
-            let (remote, reader) = Remote::open(endpoint, &keys, pin.as_ref())?;
+            let (remote, reader) = Remote::open(endpoint, &keys, pin.as_ref(), cache)?;
             Ok::<_, Failed>(Open::new(Server::Remote(remote), reader))
         })?;
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
@@ -174,16 +178,18 @@ impl Client {
             return Err(errors::raise(py, "KError", text));
         }
         open.check(py, &rows, dim)?;
-        let mut found = Vec::with_capacity(n);
+        let queries: Vec<&[f32]> = rows.chunks_exact(dim).collect();
+        let answers = match queries[..] {
+            [] => Ok(Vec::new()),
+            [query] => computing(py, || open.search(query))?.map(|found| vec![found]),
+            _ => stoppable(py, |stop| open.search_all(&queries, stop))?,
+        };
+        let answers = answers.map_err(|error| error.raise(py))?;
         let mut moved = Moved::default();
-        for slice in rows.chunks(SLICE * dim) {
-            py.check_signals()?;
-            let queries: Vec<&[f32]> = slice.chunks_exact(dim).collect();
-            for answer in computing(py, || open.search(&queries))? {
-                let (hits, one) = answer.map_err(|error| error.raise(py))?;
-                moved += one;
-                found.push(hits);
-            }
+        let mut found = Vec::with_capacity(n);
+        for (hits, one) in answers {
+            moved += one;
+            found.push(hits);
         }
         {
             let mut total = open.total.write().unwrap_or_else(PoisonError::into_inner);
@@ -271,10 +277,23 @@ impl Client {
 
     /// Lets go of the connection or the index.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if forked() {
+            return Ok(());
+        }
         computing(py, || {
             let open = self.open.write();
             drop(open.unwrap_or_else(PoisonError::into_inner).take());
         })
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if forked() {
+            // Its connections wait for threads that are not here.
+            let open = self.open.get_mut();
+            std::mem::forget(open.unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }
 
@@ -340,10 +359,21 @@ impl Open {
         Ok(())
     }
 
-    fn search(&self, queries: &[&[f32]]) -> Vec<Searched> {
+    fn search(&self, query: &[f32]) -> Searched {
         match &self.server {
-            Server::Here(here) => here.search(&self.reader, queries),
-            Server::Remote(remote) => remote.search(&self.reader, queries),
+            Server::Here(here) => here.search(&self.reader, query),
+            Server::Remote(remote) => remote.search(&self.reader, query),
+        }
+    }
+
+    fn search_all(
+        &self,
+        queries: &[&[f32]],
+        stop: &AtomicBool,
+    ) -> Result<Vec<(Found, Moved)>, Failed> {
+        match &self.server {
+            Server::Here(here) => here.search_all(&self.reader, queries, stop),
+            Server::Remote(remote) => remote.search_all(&self.reader, queries, stop),
         }
     }
 
@@ -365,7 +395,7 @@ impl Open {
 /// Arrays of what was found: -1 and NaN in places for which there is nothing.
 fn answer<'py>(
     py: Python<'py>,
-    found: Vec<sordino_search::Found>,
+    found: Vec<Found>,
     k: usize,
     payloads: bool,
     moved: Moved,

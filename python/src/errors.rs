@@ -48,9 +48,17 @@ pub(crate) fn vectors(py: Python<'_>, error: &Vectors) -> PyErr {
     raise(py, vectors_class(error), error.to_string())
 }
 
+/// A file that is not there has a class of its own.
+fn file_class(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "MissingFileError",
+        _ => "FileError",
+    }
+}
+
 fn search_class(error: &Search) -> &'static str {
     match error {
-        Search::File { .. } => "FileError",
+        Search::File { source, .. } => file_class(source),
         Search::Vectors(error) => vectors_class(error),
         Search::Ids { .. } | Search::RepeatedId { .. } => "IdsError",
         Search::UnknownId { .. } => "UnknownIdError",
@@ -83,7 +91,7 @@ fn search_class(error: &Search) -> &'static str {
 
 fn vectors_class(error: &Vectors) -> &'static str {
     match error {
-        Vectors::File { .. } | Vectors::Read(_) => "FileError",
+        Vectors::File { source, .. } | Vectors::Read(source) => file_class(source),
         Vectors::IdRange | Vectors::IdsShape { .. } | Vectors::IdLine { .. } => "IdsError",
         Vectors::NoVectors => "EmptyError",
         Vectors::NotFinite { .. } => "NotFiniteError",
@@ -99,7 +107,7 @@ fn net_class(error: &Net) -> &'static str {
         Net::Listen { .. } | Net::Start(_) => "ListenError",
         Net::Address { .. } => "AddressError",
         Net::Roots | Net::Certificate(_) => "CertificateError",
-        Net::File { .. } => "FileError",
+        Net::File { source, .. } => file_class(source),
         Net::KeyFile { .. } | Net::KeyExists { .. } => "KeyFileError",
         Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
         Net::Limits(_) => "InputError",

@@ -14,7 +14,7 @@ use sordino_search::Index;
 use sordino_search::OwnerPublicKey;
 use zeroize::Zeroizing;
 
-use crate::compute::computing;
+use crate::compute::{computing, forked};
 use crate::errors;
 use crate::keys::{ClientPublicKey, PublicKey};
 
@@ -112,6 +112,9 @@ impl Server {
 
     /// Takes no more requests, answers those in flight, closes. A second time it does nothing.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        if forked() {
+            return Ok(());
+        }
         let stopped = computing(py, || {
             let running = self.running.lock();
             let Some(started) = running.unwrap_or_else(PoisonError::into_inner).take() else {
@@ -132,7 +135,11 @@ impl Drop for Server {
             .running
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(started) = running.take() {
+        let started = running.take();
+        if forked() {
+            // It is the other process's, whose threads answer.
+            std::mem::forget(started);
+        } else if let Some(started) = started {
             // The thread ends by itself; waiting for it would hold Python up.
             started.stop.store(true, Ordering::Relaxed);
         }

@@ -52,7 +52,7 @@ def float32(array: np.ndarray) -> np.ndarray:
 
     with np.errstate(over="ignore"):
         # A number that overflows is infinite, and refused for that.
-        return np.ascontiguousarray(array, dtype=np.float32)
+        return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def ids(values: Any, count: int | None = None) -> np.ndarray:

@@ -79,6 +79,10 @@ class Client:
     roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
     pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
         refused.
+    cache: a folder that keeps what was downloaded once (up to 4 GiB, the least recently used goes first), for
+        this and later clients of any index: they ask only for what is not there. It holds what the server
+        gave, nothing secret from it; a damaged file is downloaded again. The server can tell a client that
+        has been there before.
 
     Raises `NoIndexError`, `SignatureError` and other `IntegrityError`s, `UnreachableError`, `RefusedError`,
     `KeyKindError`, `AddressError`, `CertificateError`.
@@ -92,14 +96,17 @@ class Client:
         client_key: ClientKey | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
         pin: bytes | None = None,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         parts = None if pin is None else _parts(pin)
         if isinstance(index_or_url, str) and "://" in index_or_url:
             pem = _read(roots) if isinstance(roots, (str, os.PathLike)) else roots
-            self._native = _sordino.Client.remote(index_or_url, key, client_key, pem, parts)
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, pem, parts, cache)
             return
-        if client_key is not None or roots is not None:
-            raise InputError("client_key and roots are for a server's address, not for an index in this process")
+        if client_key is not None or roots is not None or cache is not None:
+            raise InputError(
+                "client_key, roots and cache are for a server's address, not for an index in this process"
+            )
         if isinstance(index_or_url, Index):
             path = index_or_url.path
         elif isinstance(index_or_url, (str, os.PathLike)):

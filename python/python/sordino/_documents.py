@@ -108,6 +108,15 @@ class Documents:
                 self.refresh()
             return len(known)
 
+    def ids(self) -> list[str]:
+        """The ids of all documents, read by the owner."""
+        with self._lock:
+            index = self._opened()
+            if index is None:
+                return []
+            self._look(index)
+            return list(self._numbers)
+
     def matching(self, matches: Callable[[Any], bool]) -> list[tuple[str, Any]]:
         """All documents that match, with their ids, read by the owner."""
         with self._lock:

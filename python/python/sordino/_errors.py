@@ -97,6 +97,10 @@ class FileError(Error, OSError):
     """A file cannot be read or written."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file is not there."""
+
+
 class NoIndexError(Error, FileNotFoundError):
     """There is no index in the directory."""
 
@@ -212,6 +216,10 @@ class ListenError(NetworkError):
 
 class ClosedError(Error, ValueError):
     """The client is closed."""
+
+
+class ProcessError(Error, RuntimeError):
+    """The process was forked after threads were started for computing, and lacks them."""
 
 
 class InternalError(Error, RuntimeError):

@@ -157,6 +157,8 @@ def build(
         raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
     if progress is not None and not callable(progress):
         raise InputError("progress: expected a function of two arguments")
+    if not os.fspath(path):
+        raise InputError("path: expected a directory, found an empty text")
     records = _records.Records(vectors, ids, payloads)
     if metric != "cosine" and norm is None:
         norm = records.longest()

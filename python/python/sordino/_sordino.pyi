@@ -86,6 +86,7 @@ class Client:
         client_key: ClientKey | None = None,
         roots: bytes | None = None,
         pin: _Pin | None = None,
+        cache: _Path | None = None,
     ) -> Client: ...
     def search(
         self, queries: NDArray[np.float32], k: int

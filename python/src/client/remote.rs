@@ -1,13 +1,13 @@
 //! Searches over a network.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
-use std::thread;
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Client, Error, Pin, ReaderKeys};
+use sordino_search::{Cache, Client, Error, Found, Pin, ReaderKeys};
 
+use super::jobs::shared;
 use super::{Failed, Payloads, Searched, rng};
 use crate::transport::{Counted, Moved};
 
@@ -20,6 +20,7 @@ const ATTEMPTS: usize = 3;
 /// A server, and connections to it that no search is using.
 pub(super) struct Remote {
     endpoint: Endpoint,
+    cache: Option<Cache>,
     idle: Mutex<Vec<Connection>>,
     /// Bytes over TCP of connections that are closed.
     closed: Mutex<(u64, u64)>,
@@ -30,11 +31,14 @@ impl Remote {
         endpoint: Endpoint,
         keys: &ReaderKeys,
         pin: Option<&Pin>,
+        cache: Option<Cache>,
     ) -> Result<(Self, Client), Failed> {
         let mut connection = Connection::open(endpoint.clone())?;
-        let client = connection.client(keys, pin)?;
+        let client = connection.client_cached(keys, pin, cache.as_ref())?;
+        trim(cache.as_ref());
         let remote = Self {
             endpoint,
+            cache,
             idle: Mutex::new(vec![connection]),
             closed: Mutex::default(),
         };
@@ -42,42 +46,20 @@ impl Remote {
     }
 
     /// Searches over as many connections as help: the server answers those that come together in one scan.
-    pub(super) fn search(&self, client: &RwLock<Client>, queries: &[&[f32]]) -> Vec<Searched> {
-        let jobs = queries.len().min(CONNECTIONS);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(query) = queries.get(at) else {
-                    return done;
-                };
-                let found = self.one(client, query);
-                if found.is_err() {
-                    // The others end after the search that they are at.
-                    next.store(queries.len(), Ordering::Relaxed);
-                }
-                done.push((at, found));
-            }
-        };
-        let mut done = if jobs == 1 {
-            work()
-        } else {
-            thread::scope(|scope| {
-                let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
-                let done = threads.into_iter().map(|thread| thread.join());
-                done.flat_map(|done| {
-                    done.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-                })
-                .collect()
-            })
-        };
-        done.sort_by_key(|(at, found)| (found.is_ok(), *at));
-        done.into_iter().map(|(_, found)| found).collect()
+    pub(super) fn search_all(
+        &self,
+        client: &RwLock<Client>,
+        queries: &[&[f32]],
+        stop: &AtomicBool,
+    ) -> Result<Vec<(Found, Moved)>, Failed> {
+        let jobs = vec![(); queries.len().min(CONNECTIONS)];
+        shared(jobs, queries.len(), stop, |(), at| {
+            self.search(client, queries[at])
+        })
     }
 
     /// One search.
-    fn one(&self, client: &RwLock<Client>, query: &[f32]) -> Searched {
+    pub(super) fn search(&self, client: &RwLock<Client>, query: &[f32]) -> Searched {
         self.following(client, |client, rng, transport| {
             client.search(rng, transport, query)
         })
@@ -137,6 +119,7 @@ impl Remote {
             .version;
         let followed = follow(client, &mut connection, version);
         self.give_back(connection);
+        trim(self.cache.as_ref());
         Ok(followed?)
     }
 
@@ -194,4 +177,11 @@ fn follow(
         }
     }
     client.refresh(connection)
+}
+
+/// Removes what exceeds a cache's limit. A folder that cannot be tidied up is no reason to fail.
+fn trim(cache: Option<&Cache>) {
+    if let Some(cache) = cache {
+        drop(cache.trim());
+    }
 }

@@ -1,0 +1,55 @@
+//! Searches that several threads share.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use sordino_search::Error;
+
+use super::Failed;
+
+/// Calls `work` for each number below `count`, by one thread for each of `rooms`; the results in order, or the
+/// first error. After an error, and when `stop` is set, each thread ends after the work that it is at.
+pub(super) fn shared<S: Send, T: Send>(
+    rooms: Vec<S>,
+    count: usize,
+    stop: &AtomicBool,
+    work: impl Fn(&mut S, usize) -> Result<T, Failed> + Sync,
+) -> Result<Vec<T>, Failed> {
+    let next = AtomicUsize::new(0);
+    let share = |mut room: S| {
+        let mut done = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                break;
+            }
+            let result = work(&mut room, at);
+            if result.is_err() {
+                next.store(count, Ordering::Relaxed);
+            }
+            done.push((at, result));
+        }
+        done
+    };
+    let mut done: Vec<_> = thread::scope(|scope| {
+        let share = &share;
+        let threads: Vec<_> = rooms
+            .into_iter()
+            .map(|room| scope.spawn(move || share(room)))
+            .collect();
+        let done = threads.into_iter().map(|thread| {
+            let done = thread.join();
+            done.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+        });
+        done.flatten().collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    let done: Vec<T> = done
+        .into_iter()
+        .map(|(_, result)| result)
+        .collect::<Result<_, _>>()?;
+    if done.len() < count {
+        return Err(Error::Transport("the searches were stopped".into()).into());
+    }
+    Ok(done)
+}

@@ -1,0 +1,95 @@
+"""Haystack's own tests of document stores, and what is particular to this one."""
+
+import os
+
+import numpy as np
+import pytest
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+pytest.importorskip("haystack")
+
+from dataclasses import replace
+
+from haystack import Document, Pipeline
+from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.testing.document_store import DocumentStoreBaseTests
+
+import sordino
+from sordino.haystack import SordinoDocumentStore, SordinoEmbeddingRetriever
+
+
+class TestStandard(DocumentStoreBaseTests):
+    @pytest.fixture
+    def document_store(self, tmp_path, key):
+        store = SordinoDocumentStore(tmp_path / "index", key=key)
+        yield store
+        store.close()
+
+    @staticmethod
+    def assert_documents_are_equal(received, expected):
+        # Embeddings do not come back, and there is no order.
+        expected = [replace(document, embedding=None) for document in expected]
+        by_id = {document.id: document for document in received}
+        assert len(received) == len(expected) and by_id == {document.id: document for document in expected}
+
+    def test_write_documents(self, document_store):
+        documents = [Document(content="one"), Document(content="two", embedding=[0.5] * 768)]
+        assert document_store.write_documents(documents) == 2
+        with pytest.raises(DuplicateDocumentError):
+            document_store.write_documents(documents[:1])
+        assert document_store.count_documents() == 2
+
+
+def documents(dim=16, count=30):
+    rows = np.random.default_rng(5).standard_normal((count, dim))
+    return [
+        Document(id=f"d{n}", content=f"text {n}", meta={"even": n % 2 == 0}, embedding=row.tolist())
+        for n, row in enumerate(rows)
+    ]
+
+
+def test_a_pipeline_searches_over_a_network_and_survives_its_file(tmp_path, key):
+    key.save(tmp_path / "owner.key")
+    key.reader().save(tmp_path / "reader.key")
+    written = documents()
+    owner = SordinoDocumentStore(tmp_path / "index", key=tmp_path / "owner.key", embedding_dim=16, max_results=30)
+    owner.write_documents([*written, Document(id="none", content="no embedding"),
+                           Document(id="zero", content="zeros", embedding=[0.0] * 16)])
+    with sordino.serve(tmp_path / "index", listen="127.0.0.1:0", public_key=key.public()) as server:
+        reader = SordinoDocumentStore(server.url, key=str(tmp_path / "reader.key"), embedding_dim=16, max_results=30)
+        pipeline = Pipeline()
+        pipeline.add_component("retriever", SordinoEmbeddingRetriever(reader, top_k=3))
+        pipeline = Pipeline.loads(pipeline.dumps(), allowed_modules=["sordino.haystack"])
+        retriever = {"query_embedding": written[7].embedding}
+        (first, *others) = pipeline.run({"retriever": retriever})["retriever"]["documents"]
+        assert (first.id, first.content, len(others)) == ("d7", "text 7", 2)
+        assert first.score == pytest.approx(1, abs=2e-3) and first.embedding is None
+        even = {"field": "meta.even", "operator": "==", "value": True}
+        found = pipeline.run({"retriever": {**retriever, "filters": even, "top_k": 30}})["retriever"]["documents"]
+        assert 10 <= len(found) <= 15 and all(document.meta["even"] for document in found)
+        for change in [lambda: reader.write_documents(documents()), reader.count_documents, reader.filter_documents]:
+            with pytest.raises(sordino.KeyKindError):
+                change()
+        reader.close()
+    found = SordinoEmbeddingRetriever(owner).run(written[3].embedding, top_k=30)["documents"]
+    assert {"none", "zero"}.isdisjoint(document.id for document in found)
+    owner.close()
+
+
+def test_stores_and_documents_that_cannot_be(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16)
+    with pytest.raises(sordino.DimensionError, match="17 numbers: expected 16"):
+        store.write_documents([Document(content="x", embedding=[1.0] * 17)])
+    assert store.count_documents() == 0
+    with pytest.raises(sordino.InputError, match="key is a OwnerKey.*path"):
+        store.to_dict()
+    with pytest.raises(sordino.InputError, match="top_k = 0"):
+        SordinoEmbeddingRetriever(store, top_k=0)
+    with pytest.raises(sordino.InputError, match="dict"):
+        SordinoEmbeddingRetriever({})
+    twice = [Document(id="x", content="a"), Document(id="x", content="b")]
+    with pytest.raises(DuplicateDocumentError):
+        store.write_documents(twice, policy=DuplicatePolicy.FAIL)
+    assert store.write_documents(twice, policy=DuplicatePolicy.OVERWRITE) == 2
+    assert store.count_documents() == 1

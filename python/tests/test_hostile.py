@@ -1,0 +1,376 @@
+"""Wrong arguments of every kind: an exception with the numbers in it, and never a panic or an abort."""
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import DIM, N
+
+import sordino
+
+
+def no_bug(call, *classes):
+    """Calls what must be refused with one of these classes."""
+    with pytest.raises(classes) as raised:
+        call()
+    assert not isinstance(raised.value, sordino.InternalError), raised.value
+    return str(raised.value)
+
+
+DTYPES = ["bool", "object", "complex64", "U3", "S3", "datetime64[s]", "V4"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_no_number_is_refused(tmp_path, client, key, dtype):
+    rows = np.zeros((3, DIM), dtype)
+    for call in [
+        lambda: client.search(rows),
+        lambda: sordino.build(tmp_path / "index", rows, key=key),
+        lambda: sordino.build(tmp_path / "index", iter([rows]), key=key),
+        lambda: client.payloads(np.zeros(3, dtype)),
+    ]:
+        no_bug(call, sordino.DtypeError)
+    assert not (tmp_path / "index" / "CURRENT").exists()
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", ">f8", "i1", ">i2", "longdouble"])
+def test_any_number_is_searched_for(client, vectors, dtype):
+    rows = (vectors[:3] * 20).astype(dtype)
+    assert client.search(rows, k=1).ids[:, 0].tolist() == [0, 1, 2]
+
+
+def test_any_memory_order_is_searched_for(client, vectors):
+    wide = np.zeros((6, DIM * 2), np.float32)
+    wide[::2, ::2] = vectors[:3]
+    backwards = np.ascontiguousarray(vectors[:3, ::-1])[:, ::-1]
+    read_only = vectors[:3].copy()
+    read_only.flags.writeable = False
+    unaligned = np.frombuffer(b"x" + vectors[:3].tobytes(), np.float32, offset=1).reshape(3, DIM)
+    for rows in [wide[::2, ::2], backwards, read_only, unaligned, np.asfortranarray(vectors[:3]), vectors[:3].tolist()]:
+        assert client.search(rows, k=1).ids[:, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (DIM + 1,), (2, DIM - 1), (1, 2, DIM), (2, 0), (0, 0), (0, DIM + 1)]
+)
+def test_shapes_that_no_search_has(client, shape):
+    text = no_bug(lambda: client.search(np.ones(shape)), sordino.ShapeError, sordino.DimensionError)
+    assert any(str(number) in text for number in shape) or "()" in text
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
+def test_numbers_that_are_not_finite(tmp_path, client, key, vectors, bad):
+    rows = vectors[:4].astype(np.float64)
+    rows[2, 5] = bad
+    assert "row 2" in no_bug(lambda: client.search(rows), sordino.NotFiniteError)
+    text = no_bug(lambda: sordino.build(tmp_path / "i", iter([rows[:1], rows]), key=key), sordino.NotFiniteError)
+    assert "row 3" in text
+
+
+@pytest.mark.parametrize("k", [0, -1, 11, 2**31, 2**32 + 1, 2**63, 2**64, -(2**70), 1.0, "3", None.__class__, [1]])
+def test_k_that_no_search_has(client, vectors, k):
+    no_bug(lambda: client.search(vectors[0], k=k), sordino.KError, sordino.InputError)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1025, 2**32, 2**64, 1.5, "3", None])
+def test_k_that_no_index_has(tmp_path, key, vectors, k):
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, k=k), sordino.KError, sordino.InputError)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"recall": float("nan"), "mode": "sealed"},
+        {"recall": 2.0, "mode": "sealed"},
+        {"recall": -1, "mode": "sealed"},
+        {"recall": "high", "mode": "sealed"},
+        {"queries": -1},
+        {"queries": 2**64},
+        {"norm": float("nan"), "metric": "euclidean"},
+        {"norm": -1.0, "metric": "euclidean"},
+        {"norm": 0.0, "metric": "inner-product"},
+        {"norm": 1e-30, "metric": "inner-product"},
+        {"norm": "long", "metric": "euclidean"},
+        {"packing": 5},
+        {"packing": 300},
+        {"packing": "4"},
+        {"mode": None},
+        {"mode": 3},
+        {"metric": None},
+        {"metric": "\x00"},
+        {"routing": "secret", "mode": "sealed"},
+        {"progress": 3},
+    ],
+)
+def test_settings_that_no_index_has(tmp_path, key, vectors, settings):
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, **settings), sordino.Error, TypeError, ValueError)
+    assert not (tmp_path / "i" / "CURRENT").exists()
+
+
+@pytest.mark.parametrize(
+    "ids", [[-1, 0], [0, 0], [0, 2**64], [0.5, 1.0], [[0, 1]], [None, 1], [0], [0, 1, 2], [True, False], b"ab"]
+)
+def test_ids_that_no_record_has(tmp_path, key, vectors, ids):
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors[:2], key=key, ids=ids), sordino.Error)
+    index = sordino.build(tmp_path / "there", vectors[:2], key=key)
+    no_bug(lambda: index.add(vectors[:2], ids=ids), sordino.Error)
+    if ids not in ([0], [0, 0]):
+        no_bug(lambda: index.delete(ids), sordino.Error)
+    assert index.info()["version"] == 1
+
+
+def test_iterators_of_anything(tmp_path, key, vectors):
+    def of(*items):
+        return lambda: sordino.build(tmp_path / "i", iter(items), key=key)
+
+    assert "25" in no_bug(of(vectors[:5], np.ones((2, 25))), sordino.ShapeError, sordino.DimensionError)
+    no_bug(of(vectors[0]), sordino.ShapeError)
+    no_bug(of("text"), sordino.DtypeError)
+    no_bug(of(None), sordino.DtypeError)
+    no_bug(of(), sordino.Error)
+    no_bug(of(vectors[:0], vectors[:0]), sordino.Error)
+
+    def stops():
+        yield vectors[:5]
+        raise StopIteration
+
+    no_bug(lambda: sordino.build(tmp_path / "i", stops(), key=key), RuntimeError)
+
+    def exits():
+        yield vectors[:5]
+        sys.exit(3)
+
+    no_bug(lambda: sordino.build(tmp_path / "i", exits(), key=key), SystemExit)
+
+    def again():
+        # A build within a build.
+        sordino.build(tmp_path / "inner", vectors[:5], key=key)
+        yield vectors[:5]
+
+    assert len(sordino.build(tmp_path / "outer", again(), key=key)) == 5
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[1] * N), sordino.PayloadError)
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=3), sordino.Error, TypeError)
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[b"x" * 2**21] * N), sordino.PayloadError)
+
+
+def test_keys_and_places_that_are_something_else(tmp_path, index, key, vectors):
+    for wrong in [None, 3, "key", b"x" * 32, key.public(), sordino.client_keygen()]:
+        no_bug(lambda wrong=wrong: sordino.Client(index, key=wrong), sordino.KeyKindError)
+        no_bug(lambda wrong=wrong: sordino.build(tmp_path / "i", vectors, key=wrong), sordino.KeyKindError)
+    for place in [None, 3, b"bytes", [], "", "http://", "http://\x00", "https://[::1", "a\x00b", tmp_path / ("x" * 300)]:
+        no_bug(lambda place=place: sordino.Client(place, key=key), sordino.Error, TypeError, ValueError)
+    no_bug(lambda: sordino.build("", vectors, key=key), sordino.InputError)
+    for path in [3, None, "a\x00b", "/proc/self/nowhere", tmp_path / ("x" * 300)]:
+        no_bug(lambda path=path: sordino.build(path, vectors, key=key), sordino.Error, TypeError, ValueError)
+        no_bug(lambda path=path: key.save(path), sordino.Error, TypeError, ValueError)
+    no_bug(lambda: key.save(""), sordino.Error)
+    for pin in [b"", b"x" * 55, "x" * 56, 5]:
+        no_bug(lambda pin=pin: sordino.Client(index, key=key, pin=pin), sordino.InputError)
+    no_bug(lambda: sordino.Client(index, key=key, pin=b"x" * 56), sordino.IntegrityError)
+    no_bug(lambda: sordino.Client(index, key=key, cache=tmp_path), sordino.InputError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, cache=3), sordino.Error, TypeError)
+
+
+def test_names_of_any_script(tmp_path, key, vectors):
+    path = tmp_path / "Ключ 鍵 \N{KEY}" / "индекс"
+    index = sordino.build(path, vectors[:20], key=key)
+    assert index.path == str(path) and len(sordino.open(str(path), key=key)) == 20
+    key.save(path.parent / "ключ")
+    with sordino.Client(os.fspath(path), key=sordino.OwnerKey.load(path.parent / "ключ")) as client:
+        assert client.search(vectors[3], k=1).ids[0, 0] == 3
+    surrogate = tmp_path / "\udcff"
+    with sordino.Client(sordino.build(surrogate, vectors[:20], key=key), key=key) as client:
+        assert client.search(vectors[3], k=1).ids[0, 0] == 3
+
+
+@pytest.mark.parametrize("kind", ["OwnerKey", "ReaderKey", "PublicKey", "ClientKey", "ClientPublicKey"])
+def test_damaged_key_files(tmp_path, key, kind):
+    client = sordino.client_keygen()
+    whole = {
+        "OwnerKey": key, "ReaderKey": key.reader(), "PublicKey": key.public(),
+        "ClientKey": client, "ClientPublicKey": client.public(),
+    }[kind]
+    path = tmp_path / "key"
+    whole.save(path)
+    data = path.read_bytes()
+    damages = [b"", data[:-9], data[:10], b"\xff" * 100, data + data, b"\x00" * 10_000, data.replace(b"\n", b"")[:50]]
+    for damage in damages:
+        path.write_bytes(damage)
+        no_bug(lambda: getattr(sordino, kind).load(path), sordino.KeyFileError, sordino.KeyKindError)
+    no_bug(lambda: getattr(sordino, kind).load(tmp_path), sordino.FileError, sordino.KeyFileError)
+    no_bug(lambda: getattr(sordino, kind).load(tmp_path / "none"), FileNotFoundError)
+
+
+def test_nothing_secret_or_live_is_pickled(index, key, client):
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+        for thing in [key, key.reader(), sordino.client_keygen(), client, index, server]:
+            no_bug(lambda thing=thing: pickle.dumps(thing), TypeError)
+
+
+def test_clients_outlive_what_they_were_made_of(tmp_path, vectors):
+    key = sordino.keygen()
+    index = sordino.build(tmp_path / "index", vectors[:50], key=key, payloads=["x"] * 50)
+    server = sordino.serve(index, listen="127.0.0.1:0", public_key=key.public())
+    clients = [sordino.Client(index, key=key), sordino.Client(server.url, key=key.reader())]
+    del index, key
+    gc.collect()
+    results = [client.search(vectors[4], k=1) for client in clients]
+    del clients
+    gc.collect()
+    assert all(result.ids[0, 0] == 4 and result.payloads == [[b"x"]] for result in results)
+    # Dropped without being stopped.
+    del server
+    gc.collect()
+
+
+def test_threads_search_refresh_and_close_at_once(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:300], key=key)
+    client = sordino.Client(index, key=key)
+    strange = []
+
+    def work(at):
+        try:
+            for turn in range(6):
+                assert client.search(vectors[at : at + 1 + at % 3], k=1).ids[0, 0] == at
+                if at == 0:
+                    index.add(vectors[400 + turn : 401 + turn])
+                client.refresh()
+        except sordino.ClosedError:
+            pass
+        except BaseException as error:
+            strange.append(error)
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    threading.Event().wait(0.3)
+    client.close()
+    for thread in threads:
+        thread.join()
+    assert not strange
+
+
+def run(code, *arguments, **how):
+    command = [sys.executable, "-c", code, *map(os.fspath, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_after_a_fork_a_search_says_what_to_do(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:300], key=key)
+    key.save(tmp_path / "key")
+    code = """
+import os, sys, numpy as np, sordino
+key = sordino.OwnerKey.load(sys.argv[2])
+server = sordino.serve(sys.argv[1], listen="127.0.0.1:0", public_key=key.public())
+clients = [sordino.Client(sys.argv[1], key=key), sordino.Client(server.url, key=key)]
+query = np.ones(24)
+for client in clients:
+    client.search(query)
+child = os.fork()
+if child == 0:
+    told = 0
+    for client in clients:
+        for queries in [query, [query] * 3]:
+            try:
+                client.search(queries)
+            except sordino.ProcessError as error:
+                told += "spawn" in str(error)
+        client.close()
+    server.stop()
+    sys.exit(told)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print([client.search(query).ids.shape for client in clients])
+"""
+    done = run(code, index.path, tmp_path / "key")
+    assert done.stdout == "4\n[(1, 10), (1, 10)]\n", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_before_anything_was_computed_a_fork_does_no_harm(index, tmp_path, key):
+    key.save(tmp_path / "key")
+    code = """
+import os, sys, numpy as np, sordino
+key = sordino.OwnerKey.load(sys.argv[2])
+child = os.fork()
+with sordino.Client(sys.argv[1], key=key) as client:
+    assert client.search(np.ones(24)).ids.shape == (1, 10)
+if child:
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run(code, index.path, tmp_path / "key").stdout == "0\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a signal is sent")
+@pytest.mark.parametrize("what", ["search", "build"])
+def test_ctrl_c_acts_within_seconds(tmp_path, key, vectors, what):
+    # Far longer than the wait that is allowed, if it were not stopped.
+    code = """
+import os, signal, sys, threading, time, numpy as np, sordino
+key = sordino.keygen()
+rng = np.random.default_rng(1)
+rows = rng.standard_normal((40_000, 64), dtype=np.float32)
+def interrupt():
+    global sent
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+def later(*_):
+    threading.Timer(0.5, interrupt).start()
+try:
+    if sys.argv[2] == "search":
+        with sordino.Client(sordino.build(sys.argv[1], rows, key=key), key=key) as client:
+            later()
+            client.search(rows[:20_000])
+    else:
+        # The slowest step of this mode, of which one was the shortest stretch between two looks.
+        told = lambda step, read: later() if step == "clustering" else None
+        rows = rng.standard_normal((400_000, 64), dtype=np.float32)
+        sordino.build(sys.argv[1], rows, key=key, mode="sealed", progress=told)
+    print("was not stopped")
+except KeyboardInterrupt:
+    print("stopped", time.monotonic() - sent)
+"""
+    done = run(code, tmp_path / "index", what)
+    word, _, seconds = done.stdout.partition(" ")
+    assert word == "stopped", done.stdout + done.stderr
+    assert float(seconds) < 20
+    assert what == "search" or not (tmp_path / "index" / "CURRENT").exists()
+
+
+def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors, key=key, payloads=["x"] * N)
+    cache = tmp_path / "new" / "cache"
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+        once, wire = [], []
+        for _ in range(2):
+            with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
+                once.append(client.stats()["bytes_once"])
+                wire.append(client.stats()["wire_down"])
+                assert client.search(vectors[9], k=1).ids[0, 0] == 9
+        # The second asks for the manifest alone.
+        assert once[1] < 20_000 < once[0] / 2 and wire[1] < 20_000
+        # What is damaged is downloaded again.
+        for part in Path(cache).iterdir():
+            part.write_bytes(b"damaged")
+        with sordino.Client(server.url, key=key.reader(), cache=str(cache)) as client:
+            assert client.stats()["bytes_once"] == once[0]
+        # A cache that cannot be written keeps nothing and fails nobody.
+        (tmp_path / "file").write_text("mine")
+        with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file") as client:
+            assert client.stats()["bytes_once"] == once[0]
+        assert (tmp_path / "file").read_text() == "mine"
+        # After a change only what is new.
+        index.add(vectors[:1], ids=[N])
+        with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
+            for _ in range(100):
+                if client.stats()["version"] == 2 or client.refresh():
+                    break
+                threading.Event().wait(0.1)
+        with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
+            assert client.stats()["version"] == 2 and client.stats()["bytes_once"] < 2 * once[1]
