@@ -8,7 +8,7 @@ use sordino_lattice::threads;
 use super::deal::{Deal, Place};
 use super::params::Params;
 use super::ring::{N, modulus, plan};
-use crate::bits::{pack, unpack};
+use crate::bits::pack;
 use crate::{Error, Seed};
 
 /// The records in NTT form, 8 bytes a coefficient, and what stands in which slot.
@@ -37,7 +37,8 @@ impl std::fmt::Debug for Database {
 /// selectors. Fewer have wide tiles, so that no less than four vectors of a unit lie together.
 const MANY: usize = 4;
 
-/// Units that are encoded together, so that what is written in one place is long.
+/// Polynomials that are encoded together: so that what is written in one place is long, and half a megabyte of them is
+/// still in the cache then.
 const TOGETHER: usize = 32;
 
 /// Values of a tile.
@@ -70,8 +71,9 @@ impl Database {
         let mut records = records.into_iter();
         let unit_len = params.unit_polys() * params.poly_bytes();
         let mut taken = 0;
-        for first in (0..params.units()).step_by(TOGETHER) {
-            let count = TOGETHER.min(params.units() - first);
+        let together = (TOGETHER / params.unit_polys()).max(1);
+        for first in (0..params.units()).step_by(together) {
+            let count = together.min(params.units() - first);
             let mut units = vec![vec![0; unit_len]; count];
             for unit in &mut units {
                 let wanted = (params.records() - taken).min(params.per_unit());
@@ -207,12 +209,13 @@ impl Database {
         let (params, seed) = (self.params, self.seed);
         let transform = |(): &mut (), i, mut bytes: Vec<u8>| {
             add_pad(&seed, first + i, &mut bytes);
-            let half = 1 << (params.log_p - 1);
             let mut polys = Aligned::new(params.unit_polys() * N);
             let parts = bytes.chunks_exact(params.poly_bytes());
             for (poly, bytes) in polys.chunks_exact_mut(N).zip(parts) {
-                for (value, word) in poly.iter_mut().zip(unpack(bytes, N, params.log_p)) {
-                    *value = modulus().from_signed(i64::from(word) - half);
+                match params.log_p {
+                    7 => cut::<7>(bytes, poly),
+                    8 => cut::<8>(bytes, poly),
+                    _ => cut::<9>(bytes, poly),
                 }
                 plan().forward(poly);
             }
@@ -265,6 +268,24 @@ impl Database {
     }
 }
 
+/// Bytes as centred coefficients of `P` bits, eight from `P` bytes at a time.
+fn cut<const P: usize>(bytes: &[u8], poly: &mut [u64]) {
+    let (groups, _) = bytes.as_chunks::<P>();
+    let (places, _) = poly.as_chunks_mut::<8>();
+    let half = 1i64 << (P - 1);
+    for (group, place) in groups.iter().zip(places) {
+        let mut wide = [0; 16];
+        wide[..P].copy_from_slice(group);
+        let wide = u128::from_le_bytes(wide);
+        for (k, value) in place.iter_mut().enumerate() {
+            // The lowest bits.
+            #[expect(clippy::cast_possible_truncation, reason = "masked")]
+            let word = (wide >> (P * k)) as i64 & (2 * half - 1);
+            *value = modulus().from_signed(word - half);
+        }
+    }
+}
+
 /// A coefficient without its sign.
 #[expect(
     clippy::cast_possible_truncation,
@@ -311,6 +332,25 @@ fn slots(params: &Params, seed: &Seed) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::unpack;
+
+    #[test]
+    fn coefficients_are_the_bits_of_the_bytes() {
+        let bytes: Vec<u8> = (0..9 * 256)
+            .map(|i: u32| i.wrapping_mul(2_654_435_761).to_le_bytes()[3])
+            .collect();
+        let check = |p: u32, cut: fn(&[u8], &mut [u64])| {
+            let bytes = &bytes[..N / 8 * p as usize];
+            let mut poly = vec![0; N];
+            cut(bytes, &mut poly);
+            for (value, word) in poly.iter().zip(unpack(bytes, N, p)) {
+                assert_eq!(modulus().centred(*value), i64::from(word) - (1 << (p - 1)));
+            }
+        };
+        check(7, cut::<7>);
+        check(8, cut::<8>);
+        check(9, cut::<9>);
+    }
 
     #[test]
     fn units_are_written_and_read_back() {

@@ -14,6 +14,16 @@ pub(crate) const MAX_BATCH: usize = 64;
 /// Bytes that a query has before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
 
+/// Records of a database, and bytes of one, at most.
+const MOST_RECORDS: usize = 1 << 24;
+const MOST_BYTES: usize = 1 << 24;
+
+/// Selectors of a request at most: each is a key switch, so that as many take seconds.
+const MOST_SELECTORS: usize = 1 << 18;
+
+/// Bytes of the units of a request at most.
+const MOST_ANSWERED: usize = 1 << 27;
+
 /// The failure bound, as a logarithm.
 const BOUND: f64 = -40.0;
 
@@ -101,12 +111,17 @@ impl Params {
             rows: record_len,
             columns: records,
         };
-        // No noise bound admits as much anyway; so no size below overflows.
-        if records > 1 << 31 || record_len > 1 << 31 {
+        // So that no size below overflows 32 bits.
+        if records > MOST_RECORDS || record_len > MOST_BYTES {
             return Err(too_large);
         }
         [9, 8, 7]
             .into_iter()
+            .filter(|log_p| {
+                let layout = candidate(*log_p, 0, [0; 2]);
+                let answered = layout.slots() * layout.unit_polys() * layout.poly_bytes();
+                layout.selectors() <= MOST_SELECTORS && answered <= MOST_ANSWERED
+            })
             .flat_map(|log_p| {
                 let deepest = candidate(log_p, 0, [0; 2]).deepest();
                 (deepest.saturating_sub(2)..=deepest).map(move |depth| (log_p, depth))
@@ -168,7 +183,8 @@ impl Params {
     /// and more where they leave room in their polynomials.
     #[must_use]
     pub fn server_bytes(&self) -> usize {
-        (self.units() + 1) * self.unit_polys() * N * size_of::<u64>()
+        let polys = (self.units() + 1).saturating_mul(self.unit_polys());
+        polys.saturating_mul(N * size_of::<u64>())
     }
 
     /// Bytes of a polynomial's plaintext.
@@ -322,9 +338,19 @@ mod tests {
             let found = Params::new(1, 1, batch);
             assert!(matches!(found, Err(Error::Batch { most: 64, .. })));
         }
-        for (records, len) in [(usize::MAX, 1), (1, usize::MAX), (1 << 31, 32_768)] {
-            let found = Params::new(records, len, 1);
-            assert!(matches!(found, Err(Error::TooLarge { .. })));
+        let large = [
+            (usize::MAX, 1, 1),
+            (1, usize::MAX, 1),
+            (1 << 24, 32_768, 1),
+            (1 << 18, 2000, 64),
+            (2, 1 << 24, 64),
+        ];
+        for (records, len, batch) in large {
+            let found = Params::new(records, len, batch);
+            assert!(
+                matches!(found, Err(Error::TooLarge { .. })),
+                "{records} of {len}"
+            );
         }
     }
 }
