@@ -47,7 +47,7 @@ cargo bench --no-run
 cargo build --profile bench --example private_search --example network_search \
     --example wire_sizes --example cpu_levels
 
-for bench in pir lsh fpe mldsa hash; do
+for bench in pir lwe lsh fpe mldsa hash; do
     try one cargo bench --bench "$bench"
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks

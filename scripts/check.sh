@@ -18,7 +18,7 @@ case $extent in
     *) echo "check.sh: expected quick, all or long" >&2 && exit 2 ;;
 esac
 # Crates with kernels of their own, whose tests are worth repeating on another processor or level.
-kernels=(-p sordino-cpu -p sordino-aes -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-lsh -p sordino-fpe
+kernels=(-p sordino-cpu -p sordino-aes -p sordino-lattice -p sordino-pir -p sordino-ckks -p sordino-lwe -p sordino-lsh -p sordino-fpe
     -p sordino-mldsa -p sordino-hash)
 
 step() { printf '\n== %s (%s)\n' "$1" "$(date -u +%H:%M:%S)"; }
@@ -53,6 +53,7 @@ features_alone sordino-lsh rayon
 features_alone sordino-lattice rayon mmap
 features_alone sordino-pir rayon mmap
 features_alone sordino-ckks rayon mmap
+features_alone sordino-lwe rayon mmap
 features_alone sordino-net tls
 features_alone sordino-vectors arrow
 features_alone sordino-index secret

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the clients of sordino-pir and sordino-ckks and FF1 of sordino-fpe under memcheck with their
+# Runs the clients of sordino-pir, sordino-ckks and sordino-lwe and FF1 of sordino-fpe under memcheck with their
 # secrets marked as undefined: any branch or address that depends on one is reported and fails. Needs
 # valgrind, which knows no AVX-512: the AVX2 and the portable kernels are checked, and with them
 # everything around the kernels.
@@ -10,9 +10,9 @@ unchecked() {
     echo "--config profile.dev.package.$1.overflow-checks=false"
 }
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
-for crate in ${*:-sordino-pir sordino-ckks sordino-fpe}; do
+for crate in ${*:-sordino-pir sordino-ckks sordino-lwe sordino-fpe}; do
     # shellcheck disable=SC2046 # the words of options
-    test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
+    test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-lwe) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
     for level in portable avx2; do
         echo "constant time, $crate, $level:"

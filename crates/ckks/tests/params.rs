@@ -22,6 +22,14 @@ fn statistical_errors_equal_the_script() {
             1232.2,
         ),
         (
+            column::Params::modular_26_t64().statistical_error(1536),
+            2013.5,
+        ),
+        (
+            column::Params::modular_26_t128().statistical_error(1536),
+            1732.9,
+        ),
+        (
             column::Params::modular_18_exact().statistical_error(128),
             0.029706,
         ),
@@ -47,6 +55,8 @@ fn the_moduli_are_those_of_the_estimates() {
         (column::Params::real_t8(), 40),
         (column::Params::modular_26_t4(), 50),
         (column::Params::modular_26_t8(), 50),
+        (column::Params::modular_26_t64(), 50),
+        (column::Params::modular_26_t128(), 50),
         (column::Params::modular_18_exact(), 50),
     ];
     for (params, bits) in columns {

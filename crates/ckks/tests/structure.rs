@@ -123,11 +123,13 @@ fn row_packing_keeps_its_bound_for_all_vectors() {
 #[test]
 fn modular_scores_keep_their_bound_for_all_codes() {
     let mut rng = ChaCha12Rng::from_seed([3; 32]);
-    for (params, log_p) in [
-        (column::Params::modular_26_t4(), 26),
-        (column::Params::modular_18_exact(), 18),
+    for (params, log_p, dim) in [
+        (column::Params::modular_26_t4(), 26, 128),
+        (column::Params::modular_26_t64(), 26, 1536),
+        (column::Params::modular_26_t128(), 26, 1536),
+        (column::Params::modular_18_exact(), 18, 128),
     ] {
-        let (dim, count, half) = (128, 100, 1i32 << (log_p - 1));
+        let (count, half) = (100, 1i32 << (log_p - 1));
         for code in [-half, half - 1] {
             let codes = vec![code; dim * count];
             let (database, hint) =
@@ -137,7 +139,7 @@ fn modular_scores_keep_their_bound_for_all_codes() {
                 let (secret, sent) = client.encrypt_modular(&mut rng, &vec![x; dim]).unwrap();
                 let reply = database.score(&sent).unwrap();
                 let scores = client.decrypt_modular(secret, &reply).unwrap();
-                let exact = i64::from(x) * i64::from(code) * 128;
+                let exact = i64::from(x) * i64::from(code) * dim as i64;
                 let pairs = scores.iter().map(|score| {
                     let unused = 64 - log_p;
                     (((score - exact) << unused >> unused) as f64, 0.0)

@@ -5,7 +5,7 @@ mod file;
 mod score;
 mod update;
 
-pub(super) use score::fill;
+pub(super) use score::{check_onto, fill};
 
 use std::sync::Arc;
 

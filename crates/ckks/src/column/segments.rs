@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sordino_lattice::aligned::Aligned;
 
-use super::database::{Database, fill};
+use super::database::{Database, check_onto, fill};
 use super::hint::Hint;
 use super::params::Params;
 use super::query::Query;
@@ -124,9 +124,23 @@ impl Segments {
     /// [`Error::Mismatch`] if a query was made for another parameter set or dimension, [`Error::Epoch`] if for
     /// another seed.
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
+        self.replies(queries, &[])
+    }
+
+    /// [`score_batch`](Self::score_batch) with a public number added to every score, as
+    /// [`Database::score_onto`] does; positions that are nobody's have numbers, too.
+    ///
+    /// # Errors
+    /// Those of [`Database::score_onto`].
+    pub fn score_onto(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
+        check_onto(&self.params, self.shape, queries, onto)?;
+        self.replies(queries, onto)
+    }
+
+    fn replies(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
         let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
         let databases: Vec<&Database> = self.databases.iter().map(|segment| &**segment).collect();
-        fill(self.shape, &databases, queries, &mut replies)?;
+        fill(self.shape, &databases, queries, onto, &mut replies)?;
         Ok(replies)
     }
 

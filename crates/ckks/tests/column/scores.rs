@@ -1,10 +1,12 @@
 //! Scores against plain arithmetic, measured errors against the formula, exactness, batches.
 
+use std::sync::Arc;
+
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use sordino_ckks::Error;
-use sordino_ckks::column::{Database, Params, Query, Reply};
+use sordino_ckks::column::{Database, Params, Query, Reply, Segments};
 
 use crate::parties::{
     SEED, client_of, dots, integer_query, residues, rms, score_modular, score_real, unit_vectors,
@@ -142,5 +144,80 @@ fn a_batch_equals_single_queries() {
             .collect();
         let single: Vec<Reply> = queries.iter().map(|q| database.score(q).unwrap()).collect();
         assert_eq!(database.score_batch(&queries).unwrap(), single);
+    }
+}
+
+/// Ternary queries of the dimension of an LWE secret, with a number added to every score: what the sets with large
+/// `t` are for.
+#[test]
+fn scores_of_ternary_queries_onto_numbers_have_the_predicted_error() {
+    let mut rng = ChaCha12Rng::from_seed([9; 32]);
+    for params in [Params::modular_26_t64(), Params::modular_26_t128()] {
+        let (dim, count) = (1536, 40);
+        let base = residues(&mut rng, count * dim, 26);
+        let (database, hint) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+        let client = client_of(&database, &hint);
+        let mut segments = Segments::new(&params, SEED, dim).unwrap();
+        let (segment, _) = segments.encode_modular(&base).unwrap();
+        segments.push(Arc::new(segment)).unwrap();
+        let query: Vec<i32> = residues(&mut rng, dim, 8)
+            .iter()
+            .map(|x| x % 3 % 2)
+            .collect();
+        let onto: Vec<Vec<u32>> = (0..12)
+            .map(|_| {
+                residues(&mut rng, count, 32)
+                    .iter()
+                    .map(|x| x.cast_unsigned())
+                    .collect()
+            })
+            .collect();
+        let (secrets, queries): (Vec<_>, Vec<_>) = onto
+            .iter()
+            .map(|_| client.encrypt_modular(&mut rng, &query).unwrap())
+            .unzip();
+        let numbers: Vec<&[u32]> = onto.iter().map(Vec::as_slice).collect();
+        let replies = database.score_onto(&queries, &numbers).unwrap();
+        assert_eq!(replies, segments.score_onto(&queries, &numbers).unwrap());
+        assert_ne!(replies, database.score_batch(&queries).unwrap());
+        let mut errors = Vec::new();
+        for ((secret, reply), onto) in secrets.into_iter().zip(&replies).zip(&onto) {
+            let scores = client.decrypt_modular(secret, reply).unwrap();
+            for ((score, row), &onto) in scores.iter().zip(base.chunks_exact(dim)).zip(onto) {
+                let dot: i64 = row
+                    .iter()
+                    .zip(&query)
+                    .map(|(&x, &y)| i64::from(x * y))
+                    .sum();
+                // In units of P / 2^32, so that the number added is whole.
+                let exact = (dot << 6) + i64::from(onto);
+                let error = (score << 6) - exact;
+                errors.push((error << 32 >> 32) as f64 / 64.0);
+            }
+        }
+        let ratio = rms(&errors) / params.statistical_error(dim);
+        assert!((0.88..1.12).contains(&ratio), "{}: {ratio}", params.name());
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        // The mean of 480 errors is off by a twentieth of their deviation.
+        assert!(mean.abs() < 0.25 * params.statistical_error(dim), "{mean}");
+
+        assert_eq!(
+            database.score_onto(&queries, &numbers[1..]).unwrap_err(),
+            Error::Mismatch {
+                what: "lists of numbers",
+                found: 11,
+                expected: 12
+            }
+        );
+        assert_eq!(
+            database
+                .score_onto(&queries[..1], &[&onto[0][1..]])
+                .unwrap_err(),
+            Error::Mismatch {
+                what: "numbers",
+                found: count - 1,
+                expected: count
+            }
+        );
     }
 }

@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
+use sordino_lattice::Modulus;
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
 
 use super::Database;
 use crate::Error;
 use crate::column::mac::{self, Group, Pass, SLACK};
+use crate::column::params::Params;
 use crate::column::query::Query;
 use crate::column::reply::Reply;
 use crate::column::shape::Shape;
 use crate::dot::N;
 use crate::file::check_unchanged;
+use crate::wire::check_same;
 
 /// The most blocks that are scored together: the part of the queries that meets them stays in cache from
 /// block to block. With one block after the other, the queries would come from a farther cache for every
@@ -46,14 +49,34 @@ impl Database {
         Ok(replies)
     }
 
+    /// [`score_batch`](Self::score_batch) with a public number added to every score: `onto[k][v]`, in units of
+    /// `P / 2^32`, to that of query `k` and vector `v`. It is added before the answer is rounded, so that the sum
+    /// is rounded once.
+    ///
+    /// # Errors
+    /// Those of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
+    /// if there is not one list for each query or one number for each vector.
+    pub fn score_onto(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
+        check_onto(&self.params, self.shape, queries, onto)?;
+        let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
+        fill(self.shape, &[self], queries, onto, &mut replies)?;
+        Ok(replies)
+    }
+
     /// Fills in the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
-        fill(self.shape, &[self], queries, replies)
+        fill(self.shape, &[self], queries, &[], replies)
     }
 
     /// Fills in the answers of these blocks of the whole, of which the first is number `first` of `shape`
     /// and number 0 here; blocks are shared between [`threads`].
-    fn answer(&self, shape: Shape, first: usize, groups: &[Group], blocks: &mut [Vec<&mut [u8]>]) {
+    fn answer(
+        &self,
+        (shape, first): (Shape, usize),
+        groups: &[Group],
+        onto: &[&[u32]],
+        blocks: &mut [Vec<&mut [u8]>],
+    ) {
         let count = blocks.first().map_or(0, Vec::len);
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
@@ -70,9 +93,13 @@ impl Database {
                 let sums = sums.chunks_exact_mut(count * shape.per);
                 for (j, (sums, answers)) in range.zip(sums.zip(blocks)) {
                     let vectors = shape.in_block(first + j);
-                    for (sum, answer) in sums.chunks_exact_mut(shape.per).zip(answers) {
+                    let sums = sums.chunks_exact_mut(shape.per).zip(answers);
+                    for (k, (sum, answer)) in sums.enumerate() {
                         plan.inverse_folded(sum);
                         let picked = &mut sum[..vectors];
+                        if let Some(onto) = onto.get(k) {
+                            add_parts(plan.modulus(), picked, &onto[(first + j) * shape.per..]);
+                        }
                         switch.apply(picked);
                         self.params.answer_width().write(picked, answer);
                     }
@@ -116,12 +143,40 @@ impl Database {
     }
 }
 
-/// Fills in the reply to each query. The blocks of `databases`, of one seed and shape but for their counts,
-/// follow one another in `shape`.
+/// Refuses numbers that cannot be added to the scores of these queries.
+pub(in crate::column) fn check_onto(
+    params: &Params,
+    shape: Shape,
+    queries: &[Query],
+    onto: &[&[u32]],
+) -> Result<(), Error> {
+    if params.log_p().is_none() {
+        return Err(Error::Encoding { modular: false });
+    }
+    check_same("lists of numbers", onto.len(), queries.len())?;
+    onto.iter()
+        .try_for_each(|onto| check_same("numbers", onto.len(), shape.count))
+}
+
+/// Adds `onto[i] q / 2^32`, rounded, to residue `i`.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a part of q is at most q less q / 2^32, which rounding does not reach"
+)]
+fn add_parts(modulus: Modulus, residues: &mut [u64], onto: &[u32]) {
+    for (residue, &onto) in residues.iter_mut().zip(onto) {
+        let part = (u128::from(onto) * u128::from(modulus.q()) + (1 << 31)) >> 32;
+        *residue = modulus.add(*residue, part as u64);
+    }
+}
+
+/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases`, of
+/// one seed and shape but for their counts, follow one another in `shape`.
 pub(in crate::column) fn fill(
     shape: Shape,
     databases: &[&Database],
     queries: &[Query],
+    onto: &[&[u32]],
     replies: &mut [Reply],
 ) -> Result<(), Error> {
     for database in databases {
@@ -149,7 +204,7 @@ pub(in crate::column) fn fill(
     let mut done = 0;
     for database in databases {
         let own = &mut blocks[done..][..database.shape.blocks];
-        database.answer(shape, done, &groups, own);
+        database.answer((shape, done), &groups, onto, own);
         done += database.shape.blocks;
     }
     Ok(())

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod client;
+mod error;
+mod hint;
+mod params;
+mod public;
+mod query;
+mod scan;
+mod shape;
+mod table;
+
+pub use client::Client;
+pub use error::Error;
+pub use params::Params;
+pub use query::{Query, Secret};
+pub use shape::Shape;
+pub use sordino_lattice::Seed;
+pub use table::Table;

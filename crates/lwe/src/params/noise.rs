@@ -1,0 +1,57 @@
+//! The noise of an answer, in steps: units of 1 mod `P`.
+
+use super::{HINT_BITS, LOG_P, N, Params, Q, RANK, WORD_BITS};
+
+/// The variance of a rounding error, in squares of the unit that is rounded to.
+const ROUNDED: f64 = 1.0 / 12.0;
+/// The variance of an entry of a secret.
+const TERNARY: f64 = 2.0 / 3.0;
+
+impl Params {
+    /// The standard deviation of the noise of `y - H s` under entries that are uniform mod `P`, as pads make them.
+    ///
+    /// Each of the `columns` words is off by its error and by half a unit at most, each number of the hint by half
+    /// a unit of its own.
+    #[must_use]
+    pub fn statistical_noise(&self, columns: usize) -> f64 {
+        let p = f64::from(LOG_P).exp2();
+        let entry = p * p * ROUNDED;
+        let words = columns as f64 * entry * self.word_variance();
+        let hint = (RANK * N) as f64 * TERNARY * ROUNDED;
+        (words + hint * hint_unit().powi(2)).sqrt() * word_step()
+    }
+
+    /// For any entries at all: the subgaussian parameter of the noise of `y - H s`, over secret, errors and public
+    /// polynomials. It is above `x` times this, and what [`worst_offset`](Self::worst_offset) adds, with
+    /// probability at most `2 exp(-x^2 / 2)`.
+    #[must_use]
+    pub fn worst_noise(&self, columns: usize) -> f64 {
+        let entry = f64::from(2 * LOG_P - 2).exp2();
+        let words = columns as f64 * entry * self.word_variance();
+        let hint = (RANK * N) as f64 * TERNARY / 4.0;
+        (words + hint * hint_unit().powi(2)).sqrt() * word_step()
+    }
+
+    /// The most that the rounding of a message adds, of `coordinates` numbers that are not 0 in a group.
+    #[must_use]
+    pub fn worst_offset(&self, coordinates: usize) -> f64 {
+        let unit = f64::from(WORD_BITS).exp2() / Q as f64;
+        coordinates as f64 * f64::from(LOG_P - 1).exp2() * 0.5 * unit * word_step()
+    }
+
+    /// The variance of a word's error: what is drawn, and what rounding leaves out.
+    fn word_variance(&self) -> f64 {
+        let unit = f64::from(WORD_BITS).exp2() / Q as f64;
+        (f64::from(self.sigma) * unit).powi(2) + ROUNDED
+    }
+}
+
+/// A unit of a word, in steps.
+fn word_step() -> f64 {
+    (f64::from(LOG_P) - f64::from(WORD_BITS)).exp2()
+}
+
+/// A unit of the hint, in units of a word.
+fn hint_unit() -> f64 {
+    (f64::from(WORD_BITS) - f64::from(HINT_BITS)).exp2()
+}

@@ -1,0 +1,168 @@
+//! Products of rows of two-byte entries with a few lists of words, mod 2^32: one pass over the rows.
+//!
+//! A word `w` is split into balanced halves, `w = low + 2^16 high mod 2^32` with `low` in `[-2^15, 2^15)`, so that
+//! every product is one of two 16-bit integers; the sums of both halves wrap at 32 bits and are joined at the end.
+//! Rows and words are cut into chunks of [`LANES`]: a row's lie one behind the other as little-endian integers, the
+//! words of `Q` queries as `[chunk][query][low 32, high 32]`.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+
+use sordino_cpu::{Backend, dispatch};
+use sordino_lattice::aligned::Aligned;
+
+/// Entries of a chunk: a cache line of them.
+pub(crate) const LANES: usize = 32;
+/// Numbers of a chunk of one query: two halves of [`LANES`].
+const CHUNK: usize = 2 * LANES;
+/// Bytes of a chunk of entries.
+const LINE: usize = 2 * LANES;
+/// The most queries of a scan: with four, their sums and a row fill the registers.
+pub(crate) const MOST: usize = 4;
+
+sordino_cpu::kernels! {
+    /// The kernels of scans. All of them give the same words.
+    pub(crate) enum Kernels {
+        Avx512: Avx512Vnni,
+        Avx2: Avx2,
+        Neon: Neon,
+    }
+}
+
+/// The words of up to [`MOST`] queries, in halves.
+pub(crate) struct Words {
+    queries: usize,
+    halves: Aligned<i16>,
+}
+
+impl Words {
+    /// Lays out lists of one length; the last chunk is filled up with zeros.
+    ///
+    /// # Panics
+    /// If there are none or more than [`MOST`].
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a word is cut into its halves"
+    )]
+    pub(crate) fn new(queries: &[&[u32]]) -> Self {
+        assert!((1..=MOST).contains(&queries.len()), "queries of a scan");
+        let chunks = queries[0].len().div_ceil(LANES);
+        let mut halves = Aligned::new(chunks * queries.len() * CHUNK);
+        for (k, words) in queries.iter().enumerate() {
+            for (c, words) in words.chunks(LANES).enumerate() {
+                let (low, high) =
+                    halves[(c * queries.len() + k) * CHUNK..][..CHUNK].split_at_mut(LANES);
+                for ((low, high), &word) in low.iter_mut().zip(high).zip(words) {
+                    *low = (word as u16).cast_signed();
+                    let rest = word.wrapping_sub(i32::from(*low).cast_unsigned());
+                    *high = ((rest >> 16) as u16).cast_signed();
+                }
+            }
+        }
+        Self {
+            queries: queries.len(),
+            halves,
+        }
+    }
+
+    fn chunks(&self) -> usize {
+        self.halves.len() / (self.queries * CHUNK)
+    }
+
+    /// Bytes of a row that meets these words.
+    fn stride(&self) -> usize {
+        self.chunks() * LINE
+    }
+
+    /// Writes the product of each row of `rows` with each query, row after row.
+    ///
+    /// # Panics
+    /// If `rows` are no whole rows or there is not room for exactly these products.
+    pub(crate) fn products(&self, rows: &[u8], out: &mut [u32]) {
+        self.products_by(Kernels::of(Backend::detect()), rows, out);
+    }
+
+    fn products_by(&self, kernels: Kernels, rows: &[u8], out: &mut [u32]) {
+        assert_eq!(
+            (rows.len() * self.queries, rows.len() % self.stride()),
+            (out.len() * self.stride(), 0),
+            "rows and products"
+        );
+        dispatch!(Kernels, kernels, self::products(self, rows, out));
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "random words are cut to entries"
+)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition of the definition: whole words.
+    fn exact(row: &[i16], words: &[u32]) -> u32 {
+        row.iter().zip(words).fold(0, |sum: u32, (&entry, &word)| {
+            sum.wrapping_add(i32::from(entry).cast_unsigned().wrapping_mul(word))
+        })
+    }
+
+    fn check(columns: usize, rows: &[Vec<i16>], queries: &[Vec<u32>]) {
+        let lists: Vec<&[u32]> = queries.iter().map(Vec::as_slice).collect();
+        let words = Words::new(&lists);
+        let mut bytes = vec![0u8; rows.len() * words.stride()];
+        for (row, place) in rows.iter().zip(bytes.chunks_exact_mut(words.stride())) {
+            for (entry, place) in row.iter().zip(place.as_chunks_mut().0) {
+                *place = entry.to_le_bytes();
+            }
+        }
+        let expected: Vec<u32> = rows
+            .iter()
+            .flat_map(|row| queries.iter().map(|words| exact(row, words)))
+            .collect();
+        for backend in Backend::available() {
+            let mut out = vec![0; expected.len()];
+            words.products_by(Kernels::of(backend), &bytes, &mut out);
+            assert_eq!(out, expected, "{backend:?}, {columns} columns");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn all_kernels_give_the_products(
+            columns in prop_oneof![1..=70usize, 250..260usize],
+            rows in 0..13usize,
+            queries in 1..=MOST,
+            seed: u64,
+        ) {
+            let mut state = seed;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 32) as u32
+            };
+            let rows: Vec<Vec<i16>> =
+                (0..rows).map(|_| (0..columns).map(|_| next() as i16).collect()).collect();
+            let queries: Vec<Vec<u32>> =
+                (0..queries).map(|_| (0..columns).map(|_| next()).collect()).collect();
+            check(columns, &rows, &queries);
+        }
+    }
+
+    #[test]
+    fn extreme_entries_and_words_wrap_alike() {
+        // Two products of -2^15 and -2^15 are 2^31, which no 32-bit integer with a sign holds.
+        for entry in [i16::MIN, i16::MAX, -1, 0] {
+            for word in [0x8000_8000, 0x8000, 0x8000_0000, 0x7fff_7fff, u32::MAX, 0] {
+                let rows = vec![vec![entry; 8192]; 5];
+                check(8192, &rows, &vec![vec![word; 8192]; 2]);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! AVX-512 VNNI: `vpdpwssd` adds 32 products of 16-bit integers to 16 sums, without saturation.
+#![expect(
+    unsafe_code,
+    reason = "vector loads and prefetches, entry into target features"
+)]
+
+use std::arch::x86_64::*;
+
+use sordino_cpu::Avx512Vnni;
+
+use super::{CHUNK, LANES, LINE, Words};
+
+pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32]) {
+    assert_eq!(rows.len() * words.queries, out.len() * words.stride());
+    // Rows are read side by side, as many as registers hold the sums of: two for each row and query.
+    // SAFETY: the token proves the target features; there are whole rows, and as many outputs.
+    unsafe {
+        match words.queries {
+            1 => all::<1, 4>(words, rows, out),
+            2 => all::<2, 4>(words, rows, out),
+            3 => all::<3, 2>(words, rows, out),
+            _ => all::<4, 2>(words, rows, out),
+        }
+    }
+}
+
+/// # Safety
+/// `rows` are whole rows.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
+    assert_eq!(words.queries, Q);
+    let stride = words.stride();
+    let together = rows.chunks_exact(R * stride);
+    let alone = together.remainder().chunks_exact(stride);
+    let (mut outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
+    for rows in together {
+        // SAFETY: `R` rows.
+        let sums = unsafe { some::<Q, R>(words, rows) };
+        let (place, rest) = outs.split_at_mut(R * Q);
+        place.copy_from_slice(sums.as_flattened());
+        outs = rest;
+    }
+    for (row, out) in alone.zip(outs_alone.chunks_exact_mut(Q)) {
+        // SAFETY: one row.
+        let sums = unsafe { some::<Q, 1>(words, row) };
+        out.copy_from_slice(sums.as_flattened());
+    }
+}
+
+/// The products of `R` rows.
+///
+/// # Safety
+/// `rows` are `R` rows, and there are `Q` queries.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
+    let stride = words.stride();
+    let mut low = [[_mm512_setzero_si512(); Q]; R];
+    let mut high = [[_mm512_setzero_si512(); Q]; R];
+    let (rows, halves) = (rows.as_ptr(), words.halves.as_ptr());
+    for c in 0..words.chunks() {
+        let mut x = [_mm512_setzero_si512(); R];
+        for (r, x) in x.iter_mut().enumerate() {
+            let at = rows.wrapping_add(r * stride + c * LINE);
+            // The same chunk of the next rows: streams of one row are too short for the hardware to run ahead.
+            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
+            // SAFETY: chunk `c` of row `r`.
+            *x = unsafe { _mm512_loadu_si512(at.cast()) };
+        }
+        for k in 0..Q {
+            // SAFETY: the words have as many chunks, of both halves of `Q` queries.
+            let (l, h) = unsafe {
+                let halves = halves.add((c * Q + k) * CHUNK);
+                (
+                    _mm512_loadu_si512(halves.cast()),
+                    _mm512_loadu_si512(halves.add(LANES).cast()),
+                )
+            };
+            for r in 0..R {
+                low[r][k] = _mm512_dpwssd_epi32(low[r][k], x[r], l);
+                high[r][k] = _mm512_dpwssd_epi32(high[r][k], x[r], h);
+            }
+        }
+    }
+    let mut sums = [[0; Q]; R];
+    for r in 0..R {
+        for k in 0..Q {
+            let sum = _mm512_add_epi32(low[r][k], _mm512_slli_epi32::<16>(high[r][k]));
+            sums[r][k] = _mm512_reduce_add_epi32(sum).cast_unsigned();
+        }
+    }
+    sums
+}

@@ -1,0 +1,101 @@
+//! The shape of a table.
+
+use crate::Error;
+use crate::params::{N, Params};
+use crate::scan::LANES;
+
+/// `G` matrices of `r` rows and `m` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    groups: usize,
+    rows: usize,
+    columns: usize,
+}
+
+impl Shape {
+    /// The most groups.
+    pub const MAX_GROUPS: usize = 1 << 10;
+    /// The most rows of a group.
+    pub const MAX_ROWS: usize = 1 << 24;
+    /// The most words of a query: 16 MiB of them.
+    pub const MAX_WORDS: usize = 1 << 22;
+
+    /// `groups` matrices of `rows` rows and `columns` columns.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if a number is 0, there are more than [`Params::MAX_COLUMNS`] columns, or the others
+    /// are above the limits of this type.
+    pub const fn new(groups: usize, rows: usize, columns: usize) -> Result<Self, Error> {
+        // A constant function has no `?`.
+        if let Err(error) = check("groups", groups, Self::MAX_GROUPS) {
+            return Err(error);
+        }
+        if let Err(error) = check("rows of a group", rows, Self::MAX_ROWS) {
+            return Err(error);
+        }
+        if let Err(error) = check("columns of a group", columns, Params::MAX_COLUMNS) {
+            return Err(error);
+        }
+        if let Err(error) = check("words of a query", groups * columns, Self::MAX_WORDS) {
+            return Err(error);
+        }
+        Ok(Self {
+            groups,
+            rows,
+            columns,
+        })
+    }
+
+    /// `G`, the matrices that one query scans.
+    #[must_use]
+    pub const fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// `r`, the rows of each.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// `m`, the columns of each.
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// `G m`, the words of a query.
+    #[must_use]
+    pub const fn words(&self) -> usize {
+        self.groups * self.columns
+    }
+
+    /// `G r`, the words of an answer.
+    #[must_use]
+    pub const fn answers(&self) -> usize {
+        self.groups * self.rows
+    }
+
+    /// The bytes that one scan reads: two an entry, rows rounded up to whole cache lines.
+    #[must_use]
+    pub const fn scanned_len(&self) -> usize {
+        self.answers() * self.stride()
+    }
+
+    /// Bytes of a row.
+    pub(crate) const fn stride(&self) -> usize {
+        2 * self.columns.next_multiple_of(LANES)
+    }
+
+    /// Polynomials of a row: the last is filled up with zeros.
+    pub(crate) const fn polys(&self) -> usize {
+        self.columns.div_ceil(N)
+    }
+}
+
+const fn check(what: &'static str, found: usize, most: usize) -> Result<(), Error> {
+    if 1 <= found && found <= most {
+        return Ok(());
+    }
+    Err(Error::Shape { what, found, most })
+}

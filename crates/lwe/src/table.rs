@@ -1,0 +1,159 @@
+//! The server: matrices of two-byte entries, scanned by queries.
+
+use sordino_lattice::store::Store;
+use sordino_lattice::threads;
+
+use crate::params::Params;
+use crate::public::epoch;
+use crate::query::Query;
+use crate::scan::{MOST, Words};
+use crate::{Error, Seed, Shape};
+
+/// Bytes that a thread takes at a time, and below which a scan stays on its thread.
+const PART: usize = 1 << 20;
+
+/// `D_1, ..., D_G`, row after row, and the seed of the public polynomials.
+pub struct Table {
+    pub(crate) params: Params,
+    pub(crate) shape: Shape,
+    pub(crate) seed: Seed,
+    entries: Store,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table")
+            .field("params", &self.params)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    /// A table of zeros under `seed`, which serves one table; draw it at random.
+    #[must_use]
+    pub fn zeroed(params: &Params, shape: Shape, seed: &Seed) -> Self {
+        Self {
+            params: *params,
+            shape,
+            seed: *seed,
+            entries: Store::zeroed(shape.scanned_len()),
+        }
+    }
+
+    /// The parameter set.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The shape.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Writes row `row % r` of group `row / r`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a row beyond the last, [`Error::Length`] for another number of entries than there are
+    /// columns.
+    pub fn set(&mut self, row: usize, entries: &[i16]) -> Result<(), Error> {
+        if row >= self.shape.answers() {
+            return Err(Error::Shape {
+                what: "rows",
+                found: row.saturating_add(1),
+                most: self.shape.answers(),
+            });
+        }
+        if entries.len() != self.shape.columns() {
+            return Err(Error::Length {
+                what: "row",
+                found: entries.len(),
+                expected: self.shape.columns(),
+            });
+        }
+        let stride = self.shape.stride();
+        let place = self.entries.bytes_mut()[row * stride..][..stride].as_chunks_mut();
+        for (place, entry) in place.0.iter_mut().zip(entries) {
+            *place = entry.to_le_bytes();
+        }
+        Ok(())
+    }
+
+    /// The entries of a row, with the zeros behind them.
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = i16> {
+        let stride = self.shape.stride();
+        let bytes = &self.entries.bytes()[row * stride..][..stride];
+        bytes.as_chunks().0.iter().copied().map(i16::from_le_bytes)
+    }
+
+    /// `y_g = D_g b_g mod 2^32` for all groups `g`, one after the other: `G r` words.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the query was made for another shape, [`Error::Epoch`] if for another seed.
+    pub fn answer(&self, query: &Query) -> Result<Vec<u32>, Error> {
+        let mut answers = self.answer_batch(std::slice::from_ref(query))?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
+    /// The answers to several queries: entries are read once for every four of them.
+    ///
+    /// # Errors
+    /// Those of [`answer`](Self::answer).
+    pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
+        queries
+            .iter()
+            .try_for_each(|query| query.check(self.shape, epoch(&self.seed)))?;
+        let mut answers = Vec::with_capacity(queries.len());
+        for queries in queries.chunks(MOST) {
+            let products = self.products(queries);
+            answers.extend((0..queries.len()).map(|k| {
+                let products = products.iter().skip(k).step_by(queries.len());
+                products.copied().collect()
+            }));
+        }
+        Ok(answers)
+    }
+
+    /// The products of all rows with up to [`MOST`] queries, row after row.
+    fn products(&self, queries: &[Query]) -> Vec<u32> {
+        let (shape, count) = (self.shape, queries.len());
+        let words = threads::map(
+            (0..shape.groups()).collect(),
+            || (),
+            |(), _, g| {
+                let words: Vec<_> = queries.iter().map(|query| query.group(g)).collect();
+                Words::new(&words)
+            },
+        );
+        let mut products = vec![0; shape.answers() * count];
+        let rows = (PART / shape.stride()).max(1).min(shape.rows());
+        let groups = self
+            .entries
+            .bytes()
+            .chunks_exact(shape.rows() * shape.stride());
+        let outs = products.chunks_exact_mut(shape.rows() * count);
+        let parts = groups
+            .zip(outs)
+            .zip(&words)
+            .flat_map(|((group, out), words)| {
+                let parts = group.chunks(rows * shape.stride());
+                let parts = parts.zip(out.chunks_mut(rows * count));
+                parts.map(move |(rows, out)| (words, rows, out))
+            });
+        let mut parts: Vec<_> = parts.collect();
+        if shape.scanned_len() <= PART {
+            for (words, rows, out) in &mut parts {
+                words.products(rows, out);
+            }
+        } else {
+            threads::for_each(
+                parts,
+                || (),
+                |(), _, (words, rows, out)| words.products(rows, out),
+            );
+        }
+        products
+    }
+}

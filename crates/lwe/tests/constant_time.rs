@@ -1,0 +1,44 @@
+//! The client under memcheck: message, secret and errors are marked as undefined memory, and memcheck reports every
+//! branch and every address that depends on them.
+//!
+//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing.
+
+#![cfg(all(target_arch = "x86_64", not(miri)))]
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sordino_lwe::{Client, Params, Query, Seed, Shape, Table};
+use sordino_memcheck::{SecretRng, is_watching, public, secret};
+
+#[test]
+fn the_marks_are_seen_when_valgrind_runs() {
+    // Fails where the script asked for valgrind and did not get it.
+    if !is_watching() {
+        println!("not under valgrind: secrets are not tracked");
+    }
+}
+
+#[test]
+fn queries_do_not_branch_on_message_or_secret() {
+    let mut rng = SecretRng(ChaCha20Rng::from_seed([1; 32]));
+    let (params, shape, seed) = (
+        Params::module_1536(),
+        Shape::new(2, 2, 600).unwrap(),
+        Seed([7; 32]),
+    );
+    let client = Client::new(&params, shape, &seed);
+    let mut message = vec![0i16; shape.words()];
+    message[77] = -5;
+    secret(&message);
+    let (key, query) = client.query(&mut rng, &message).unwrap();
+    let sent = query.to_bytes();
+    public(&sent);
+    let query = Query::from_bytes(&sent).unwrap();
+    assert_eq!(
+        Table::zeroed(&params, shape, &seed).answer(&query).unwrap(),
+        [0; 4]
+    );
+    let negated = key.into_negated();
+    public(&negated);
+    assert!(negated.iter().all(|s| (-1..=1).contains(s)));
+}
