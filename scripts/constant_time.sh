@@ -12,7 +12,7 @@ unchecked() {
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
 for crate in ${*:-sordino-pir sordino-ckks sordino-lwe sordino-fpe}; do
     # shellcheck disable=SC2046 # the words of options
-    test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-lwe) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
+    test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-pir) $(unchecked sordino-lwe) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
     for level in portable avx2; do
         echo "constant time, $crate, $level:"
