@@ -160,7 +160,7 @@ fn searches(
     let rng = &mut StdRng::from_rng(&mut rand::rng());
     for (at, query) in queries.rows().enumerate() {
         let found = client.search(rng, &mut connection, query)?;
-        recall += truth.recall(at, K, &found.hits) / queries.len() as f64;
+        recall += truth.recall(at, K, found.numbers()) / queries.len() as f64;
     }
     let time = start.elapsed();
     let now = connection.traffic();

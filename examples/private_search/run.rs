@@ -104,7 +104,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
         servers.push(transport.take_server_time());
         stages.push(found.stages);
         transcripts.push(transport.take_exchanges());
-        recall += set.truth.recall(at, k, &found.hits);
+        recall += set.truth.recall(at, k, found.numbers());
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -2,31 +2,42 @@
 //! The readers of vector files: what they accept is a whole, finite matrix.
 
 use libfuzzer_sys::fuzz_target;
+use sordino_search::IdKind;
 use sordino_search::vectors::{ColumnNames, Format, Reader, ids, npy, texmex};
 
 /// Not Parquet and Arrow: their decoders may panic on a damaged file, which the reader catches and this
 /// cannot.
-const FORMATS: [Format; 6] = [
+const FORMATS: [Format; 8] = [
     Format::Npy,
     Format::Fvecs,
     Format::Bvecs,
     Format::Fbin,
     Format::U8bin,
     Format::I8bin,
+    Format::Jsonl,
+    Format::Csv,
 ];
 
 fuzz_target!(|data: &[u8]| {
     let _ = npy::neighbours(data);
     let _ = npy::ids(data);
-    let _ = ids::lines(data);
+    for kind in IdKind::ALL {
+        let _ = ids::lines(data, kind);
+    }
     let _ = texmex::ivecs(data);
     for format in FORMATS {
-        read(format, data);
+        read(format, data, ColumnNames::default());
+    }
+    for format in [Format::Jsonl, Format::Csv] {
+        let mut names = ColumnNames::default();
+        names.vectors = Some("v".to_owned());
+        names.ids = Some("id".to_owned());
+        names.values = vec!["t".to_owned()];
+        read(format, data, names);
     }
 });
 
-fn read(format: Format, data: &[u8]) {
-    let names = ColumnNames::default();
+fn read(format: Format, data: &[u8], names: ColumnNames) {
     let Ok(reader) = Reader::from_bytes_columns(format, data.to_vec(), &names) else {
         return;
     };
@@ -38,6 +49,7 @@ fn read(format: Format, data: &[u8]) {
         assert_eq!(chunk.vectors.dim(), dim);
         assert!(chunk.vectors.as_slice().iter().all(|x| x.is_finite()));
         assert!(chunk.ids.is_none_or(|ids| ids.len() == chunk.vectors.len()));
+        assert!(chunk.values.iter().all(|column| column.len() == chunk.vectors.len()));
         assert!(chunk.vectors.as_slice().len() <= data.len());
     }
 }

@@ -4,14 +4,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use sordino_search::manifest::Packing;
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::{Batch, Error, Form, Metric, Routing, Spec, Store};
+use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Store};
 
 use crate::compute::{computing, random};
 use crate::errors;
+use crate::ids::{self, Given};
 use crate::keys::OwnerKey;
 use crate::vectors::{batch, check_directions, matrix, metric};
 
@@ -26,6 +27,7 @@ pub(crate) struct Settings {
     queries: u64,
     norm: Option<f32>,
     packing: Option<u8>,
+    id_kind: String,
     routing: Option<String>,
     /// Records and dimensions, where they are known beforehand.
     size: Option<(usize, usize)>,
@@ -53,6 +55,7 @@ pub(crate) fn build(
     let stream = Stream {
         records,
         metric: spec.metric,
+        ids: spec.ids,
         stop: stop.clone(),
     };
     let work = || {
@@ -96,6 +99,7 @@ impl Settings {
         };
         Ok(Spec {
             k: self.k,
+            ids: ids::kind(py, &self.id_kind)?,
             metric: metric(py, &self.metric)?,
             norm: self.norm,
             form,
@@ -192,12 +196,13 @@ impl Stop {
 struct Stream {
     records: Py<PyAny>,
     metric: Metric,
+    ids: IdKind,
     stop: Stop,
 }
 
 type Item<'py> = (
     PyReadonlyArray2<'py, f32>,
-    Option<PyReadonlyArray1<'py, u32>>,
+    Option<Given<'py>>,
     Option<Vec<Vec<u8>>>,
 );
 
@@ -213,7 +218,8 @@ impl Stream {
         let vectors = matrix(py, &rows, first)?;
         check_directions(py, self.metric, &vectors, first)?;
         self.stop.state().read += vectors.len();
-        batch(py, vectors, ids.as_ref(), payloads).map(Some)
+        let ids = ids.map(|ids| ids.of(py, self.ids)).transpose()?;
+        batch(py, vectors, ids, payloads).map(Some)
     }
 }
 

@@ -4,18 +4,17 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use numpy::{
-    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Client as Reader, Error, Found, Pin, ReaderKeys};
+use sordino_search::{Cache, Client as Reader, Error, Found, Id, IdKind, Pin, ReaderKeys};
 
 use crate::compute::{computing, forked, stoppable};
 use crate::errors;
+use crate::ids::{self, Given};
 use crate::keys::{self, ClientKey};
 use crate::transport::Moved;
 use crate::vectors::metric_name;
@@ -96,7 +95,7 @@ fn rng() -> Result<StdRng, Failed> {
 
 /// ids, scores, payloads, bytes up, bytes down, milliseconds of the server.
 type Answer<'py> = (
-    Bound<'py, PyArray2<i64>>,
+    Bound<'py, PyAny>,
     Bound<'py, PyArray2<f32>>,
     Option<Vec<Vec<Bound<'py, PyBytes>>>>,
     u64,
@@ -196,19 +195,24 @@ impl Client {
             total.searches += n as u64;
             total.moved += moved;
         }
-        let payloads = open.reader().manifest().payloads.is_some();
-        answer(py, found, k, payloads, moved)
+        let (payloads, kind) = {
+            let reader = open.reader();
+            let manifest = reader.manifest();
+            (manifest.payloads.is_some(), manifest.ids)
+        };
+        answer(py, &found, (k, kind), payloads, moved)
     }
 
     /// The payloads of records, None for one that is not there.
     fn payloads<'py>(
         &self,
         py: Python<'py>,
-        ids: PyReadonlyArray1<'py, u32>,
+        ids: Given<'py>,
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let open = self.open(py)?;
         let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let ids = ids.as_slice()?.to_vec();
+        let kind = open.reader().manifest().ids;
+        let ids = ids.of(py, kind)?;
         let (payloads, moved) =
             computing(py, || open.payloads(&ids))?.map_err(|error| error.raise(py))?;
         open.total
@@ -228,6 +232,15 @@ impl Client {
         let open = open.as_ref().ok_or_else(|| closed(py))?;
         let reader = open.reader();
         Ok(reader.manifest().k)
+    }
+
+    /// The kind of record ids.
+    #[getter]
+    fn id_kind(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let open = self.open(py)?;
+        let open = open.as_ref().ok_or_else(|| closed(py))?;
+        let kind = open.reader().manifest().ids;
+        Ok(ids::kind_name(kind))
     }
 
     /// Follows the index to its newest version; true if there was one.
@@ -377,7 +390,7 @@ impl Open {
         }
     }
 
-    fn payloads(&self, ids: &[u32]) -> Result<(Payloads, Moved), Failed> {
+    fn payloads(&self, ids: &[Id]) -> Result<(Payloads, Moved), Failed> {
         match &self.server {
             Server::Here(here) => here.payloads(&self.reader, ids),
             Server::Remote(remote) => remote.payloads(&self.reader, ids),
@@ -395,18 +408,16 @@ impl Open {
 /// Arrays of what was found: -1 and NaN in places for which there is nothing.
 fn answer<'py>(
     py: Python<'py>,
-    found: Vec<Found>,
-    k: usize,
+    found: &[Found],
+    (k, kind): (usize, IdKind),
     payloads: bool,
     moved: Moved,
 ) -> PyResult<Answer<'py>> {
     let n = found.len();
-    let mut ids = vec![-1i64; n * k];
     let mut scores = vec![f32::NAN; n * k];
     let mut carried = Vec::new();
     for (row, found) in found.iter().enumerate() {
         for (column, hit) in found.hits.iter().take(k).enumerate() {
-            ids[row * k + column] = hit.id.into();
             scores[row * k + column] = hit.score;
         }
         if payloads {
@@ -415,7 +426,7 @@ fn answer<'py>(
         }
     }
     Ok((
-        PyArray1::from_vec(py, ids).reshape([n, k])?,
+        ids::found(py, kind, found, k)?,
         PyArray1::from_vec(py, scores).reshape([n, k])?,
         payloads.then_some(carried),
         moved.up,

@@ -60,7 +60,11 @@ fn search_class(error: &Search) -> &'static str {
     match error {
         Search::File { source, .. } => file_class(source),
         Search::Vectors(error) => vectors_class(error),
-        Search::Ids { .. } | Search::RepeatedId { .. } => "IdsError",
+        Search::Ids { .. }
+        | Search::RepeatedId { .. }
+        | Search::IdKind { .. }
+        | Search::NoIds { .. }
+        | Search::NoNextId { .. } => "IdsError",
         Search::UnknownId { .. } => "UnknownIdError",
         Search::Segments { .. } => "SegmentsError",
         Search::Locked { .. } => "LockedError",
@@ -92,7 +96,11 @@ fn search_class(error: &Search) -> &'static str {
 fn vectors_class(error: &Vectors) -> &'static str {
     match error {
         Vectors::File { source, .. } | Vectors::Read(source) => file_class(source),
-        Vectors::IdRange | Vectors::IdsShape { .. } | Vectors::IdLine { .. } => "IdsError",
+        Vectors::IdRange
+        | Vectors::Id { .. }
+        | Vectors::IdRow { .. }
+        | Vectors::IdsShape { .. }
+        | Vectors::IdLine { .. } => "IdsError",
         Vectors::NoVectors => "EmptyError",
         Vectors::NotFinite { .. } => "NotFiniteError",
         Vectors::ZeroVector { .. } => "ZeroVectorError",

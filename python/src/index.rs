@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
@@ -12,8 +12,9 @@ use sordino_search::{Error, OwnerKeys, ReaderKeys, Server, Store};
 
 use crate::compute::{computing, random};
 use crate::errors;
+use crate::ids::{self, Given};
 use crate::keys::{self, OwnerKey, PublicKey, ReaderKey};
-use crate::vectors::{check_directions, matrix, metric_name};
+use crate::vectors::{batch, check_directions, matrix, metric_name};
 
 /// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
 /// sees what others have changed, and locks it only while it changes something itself.
@@ -82,34 +83,35 @@ impl Index {
         &self,
         py: Python<'_>,
         rows: PyReadonlyArray2<'_, f32>,
-        ids: Option<PyReadonlyArray1<'_, u32>>,
+        ids: Option<Given<'_>>,
         payloads: Option<Vec<Vec<u8>>>,
     ) -> PyResult<u64> {
         let keys = self.owner(py)?;
         let vectors = matrix(py, &rows, 0)?;
-        let ids = ids
-            .map(|ids| ids.as_slice().map(<[u32]>::to_vec))
-            .transpose()?;
-        let payloads = payloads.unwrap_or_default();
         let mut rng = random()?;
-        let metric = self.manifest(py)?.metric;
-        check_directions(py, metric, &vectors, 0)?;
+        let manifest = self.manifest(py)?;
+        check_directions(py, manifest.metric, &vectors, 0)?;
+        let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
+        let numbered = ids.is_none();
+        let batch = batch(py, vectors, ids, payloads)?;
         let added = computing(py, || {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut store = Store::open(&self.path, keys)?;
-            let ids = match ids {
-                Some(ids) => ids,
-                None => following(&store, vectors.len())?,
-            };
-            store.upsert_with(&mut rng, &ids, &vectors, &payloads)
+            let highest = i64::MAX.unsigned_abs();
+            // One more would be beyond NumPy's int64.
+            if numbered && store.next_number().is_some_and(|next| next > highest) {
+                return Err(Error::NoNextId { highest });
+            }
+            store.add(&mut rng, [Ok(batch)], &mut |_| ())
         })?;
+        let added = added.map(|added| added.version);
         added.map_err(|error| errors::search(py, &error))
     }
 
     /// Deletes records; the new version.
-    fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u32>) -> PyResult<u64> {
+    fn delete(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<u64> {
         let keys = self.owner(py)?;
-        let ids = ids.as_slice()?.to_vec();
+        let ids = ids.of(py, self.manifest(py)?.ids)?;
         let mut rng = random()?;
         let deleted = computing(py, || {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +143,7 @@ impl Index {
         };
         let payloads = PyDict::new(py);
         for (id, payload) in read {
-            payloads.set_item(id, PyBytes::new(py, &payload))?;
+            payloads.set_item(ids::one(py, &id)?, PyBytes::new(py, &payload))?;
         }
         Ok(Some(payloads))
     }
@@ -185,6 +187,7 @@ impl Index {
         info.set_item("stored", manifest.n)?;
         info.set_item("dim", manifest.dim)?;
         info.set_item("k", manifest.k)?;
+        info.set_item("id_kind", ids::kind_name(manifest.ids))?;
         info.set_item("segments", manifest.segments().len())?;
         info.set_item("payloads", manifest.payloads.is_some())?;
         info.set_item("bytes", stored(py, &manifest)?)?;
@@ -232,15 +235,6 @@ impl Index {
         })?;
         opened.map_err(|error| errors::search(py, &error))
     }
-}
-
-/// Ids for `count` new records, after the highest.
-fn following(store: &Store, count: usize) -> Result<Vec<u32>, Error> {
-    let highest = store.ids().max();
-    let first = highest.map_or(0, |id| u64::from(id) + 1);
-    let ids = (first..first + count as u64).map(u32::try_from);
-    ids.collect::<Result<_, _>>()
-        .map_err(|_| sordino_search::vectors::Error::IdRange.into())
 }
 
 /// Bytes of an index's files.

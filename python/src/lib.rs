@@ -10,6 +10,7 @@ mod build; // an index of an iterator of arrays, or of a file
 mod client; // searches, in this process or over a network
 mod compute; // work without Python's lock
 mod errors; // Rust's errors as exceptions
+mod ids; // record ids
 mod index; // an index in a directory
 mod keys; // keys and their files
 mod plan; // costs, before anything is built

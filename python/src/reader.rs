@@ -10,7 +10,7 @@ use sordino_search::vectors;
 use crate::compute::computing;
 use crate::errors;
 
-/// An iterator over a file's vectors: pairs of an array and the ids that the file gives, or None.
+/// An iterator over a file's vectors: arrays.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Reader {
     reader: Mutex<vectors::Reader>,
@@ -21,8 +21,6 @@ pub(crate) struct Reader {
     #[pyo3(get)]
     len: Option<u64>,
 }
-
-type Chunk<'py> = (Bound<'py, PyArray2<f32>>, Option<Bound<'py, PyArray1<u32>>>);
 
 #[pymethods]
 impl Reader {
@@ -41,7 +39,7 @@ impl Reader {
         this
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Chunk<'py>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
         let chunk = computing(py, || {
             let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
             reader.next().transpose()
@@ -50,8 +48,7 @@ impl Reader {
             return Ok(None);
         };
         let shape = [chunk.vectors.len(), chunk.vectors.dim()];
-        let rows = PyArray1::from_slice(py, chunk.vectors.as_slice()).reshape(shape)?;
-        let ids = chunk.ids.map(|ids| PyArray1::from_vec(py, ids));
-        Ok(Some((rows, ids)))
+        let rows = PyArray1::from_slice(py, chunk.vectors.as_slice());
+        rows.reshape(shape).map(Some)
     }
 }

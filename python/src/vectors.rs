@@ -1,9 +1,9 @@
 //! Arrays as matrices.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use sordino_search::vectors::Error;
-use sordino_search::{Batch, Metric, Vectors};
+use sordino_search::{Batch, Id, Metric, Vectors};
 
 use crate::errors;
 
@@ -23,12 +23,12 @@ pub(crate) fn matrix(
 pub(crate) fn batch(
     py: Python<'_>,
     vectors: Vectors,
-    ids: Option<&PyReadonlyArray1<'_, u32>>,
+    ids: Option<Vec<Id>>,
     payloads: Option<Vec<Vec<u8>>>,
 ) -> PyResult<Batch> {
     let wrong = |error| errors::search(py, &error);
     let mut batch = match ids {
-        Some(ids) => Batch::new(ids.as_slice()?.to_vec(), vectors).map_err(wrong)?,
+        Some(ids) => Batch::new(ids, vectors).map_err(wrong)?,
         None => vectors.into(),
     };
     if let Some(payloads) = payloads {

@@ -89,6 +89,14 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
+    /// The columns of a table that do not hold what they are asked for.
+    #[error("{path}: {why}", path = path.display())]
+    Columns {
+        /// The table.
+        path: PathBuf,
+        /// The fault, with the column.
+        why: String,
+    },
     /// Record ids that do not fit the vectors that they are given for.
     #[error("{path}: {why}", path = path.display())]
     Ids {

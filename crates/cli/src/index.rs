@@ -3,10 +3,14 @@
 mod add;
 mod build;
 mod change;
+mod export;
 mod ids;
 mod info;
 mod input;
+mod values;
 mod verify;
+
+pub(crate) use values::shown;
 
 use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};
@@ -30,6 +34,10 @@ enum Command {
     Add(add::Args),
     /// Delete records.
     Delete(change::Delete),
+    /// Show records by id: payload, attributes, vector.
+    Get(export::Get),
+    /// Write all records as lines of JSON.
+    Export(export::Export),
     /// Write the index anew without what was deleted and replaced.
     Compact(change::Compact),
 }
@@ -46,6 +54,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Verify(args) => verify::run(&args, output),
         Command::Add(args) => add::run(&args, output),
         Command::Delete(args) => change::delete(&args, output),
+        Command::Get(args) => export::get(&args, output),
+        Command::Export(args) => export::export(&args, output),
         Command::Compact(args) => change::compact(&args, output),
     }
 }

@@ -1,7 +1,10 @@
 //! `sordino plan`: what each mode costs for given numbers, and which to use.
 
+mod line;
+
 use crate::{Error, Output, numbers};
 use clap::Args as ClapArgs;
+use line::{Line, Seconds};
 use serde::Serialize;
 use sordino_search::plan::{Plan, Row, Speed, Table, Terms, Wish};
 use sordino_search::vectors::Reader;
@@ -38,6 +41,9 @@ pub struct Args {
     /// The server may hold the vectors in the clear.
     #[arg(long)]
     server_sees_vectors: bool,
+    /// Say how long the bytes take on a line of this rate between client and server, such as 20Mbit/s.
+    #[arg(long, value_name = "RATE")]
+    line: Option<Line>,
     /// Measure how fast this machine is, in about a second, instead of taking that of a Zen 5.
     #[arg(long)]
     measure: bool,
@@ -45,7 +51,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  sordino plan --n 1000000 --dim 384 --queries 20
+  sordino plan --n 1000000 --dim 384 --queries 20 --line 20Mbit/s
   sordino plan --n 100000 --dim 128 --payload-bytes 1000
   sordino plan --data base.npy --recall 0.9 --client-ms 10 --json";
 
@@ -85,6 +91,8 @@ struct Mode {
     bytes_in_all: u64,
     server_ms: f64,
     client_ms: f64,
+    /// On the line that was given.
+    line_seconds: Option<Seconds>,
     /// Queries after which downloading everything has cost less; none if it never does.
     break_even_queries: Option<u64>,
     server_does_not_see: &'static str,
@@ -129,7 +137,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         modes: table
             .rows()
             .iter()
-            .map(|row| mode(row, args.queries))
+            .map(|row| mode(row, args.queries, args.line))
             .collect(),
         payloads: payloads(&table, &speed),
     };
@@ -139,8 +147,11 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             None => "no mode satisfies all of this".to_owned(),
         };
         format!(
-            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}\n{last}",
-            args.k, args.recall, args.queries
+            "{n} x {dim}, recall@{} {}, {} queries per client and version\n{table}{}\n{last}",
+            args.k,
+            args.recall,
+            args.queries,
+            on_line(args.line, &planned.modes)
         )
     })
 }
@@ -168,6 +179,22 @@ impl Args {
     }
 }
 
+/// The time of each mode on a line, in words.
+fn on_line(line: Option<Line>, modes: &[Mode]) -> String {
+    let Some(line) = line else {
+        return String::new();
+    };
+    let modes = modes.iter().filter_map(|mode| {
+        let Seconds { once, search } = mode.line_seconds?;
+        let name = mode.mode;
+        Some(format!(
+            "\n  {name:<8} {once:>8.1} s before the first search, {search:>7.2} s each"
+        ))
+    });
+    let modes: String = modes.collect();
+    format!("\non a line of {line}:{modes}")
+}
+
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -187,7 +214,7 @@ fn payloads(table: &Table, speed: &Speed) -> Option<Payloads> {
     })
 }
 
-fn mode(row: &Row, queries: u64) -> Mode {
+fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
     Mode {
         mode: row.mode,
         form: row.form,
@@ -197,6 +224,7 @@ fn mode(row: &Row, queries: u64) -> Mode {
         bytes_in_all: row.cost.total(queries),
         server_ms: ms(row.server),
         client_ms: ms(row.client),
+        line_seconds: line.map(|line| line.seconds(&row.cost)),
         break_even_queries: row.break_even,
         server_does_not_see: row.hides,
         ruled_out: row.refusal.map(|refusal| refusal.name()),

@@ -7,14 +7,14 @@ mod report;
 mod work;
 
 use crate::patience::Patience;
-use crate::{Error, Output, keys};
+use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
 use input::Queries;
 use report::Form;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{InProcess, Index, Server};
+use sordino_search::{Filter, InProcess, Index, Server};
 use std::{fs, path::PathBuf, time::Duration};
-use work::Work;
+use work::{Wanted, Work};
 
 /// Arguments of `sordino query`.
 #[derive(ClapArgs, Debug)]
@@ -60,6 +60,17 @@ pub struct Args {
     /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Results of each search, at most as many as the index was built for, which is taken without this.
+    #[arg(long, value_parser = numbers::results)]
+    k: Option<usize>,
+    /// Leave out results that are further than this: with a lower score or, where the metric is the Euclidean
+    /// distance, a higher one.
+    #[arg(long, value_name = "SCORE", allow_hyphen_values = true)]
+    min_score: Option<f32>,
+    /// Find only records whose attributes pass this condition; in sealed mode, of the records of the buckets that a
+    /// search reads.
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Filter::parse)]
+    filter: Option<Filter>,
     /// Searches at a time, each on a connection of its own: the server answers them in one pass.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -75,11 +86,14 @@ Examples:
       --roots ca.pem --key reader.key --client-key alice.key --pin search.pin
   sordino query --index base.index --key reader.key --file queries.npy --json
   sordino query --connect http://127.0.0.1:7700 --key reader.key --file queries.npy --jsonl
+  sordino query --connect https://search.example:7700 --key reader.key --file queries.npy --k 5 \\
+      --where 'year >= 2020 and lang in (\"en\", \"de\")'
 
-Results are lines of query, rank, id and score, separated by tabs, in the order of the queries, each
-printed as soon as those before it are; scores must not go back to the server. With --json they are one
+Results are lines of query, rank, id, score and, where records have one, payload, separated by tabs, in
+the order of the queries, each printed as soon as those before it are; scores must not go back to the server. With --json they are one
 object, printed at the end. On an error or Ctrl-C the results so far are printed, and the exit code
-says so. The number and sizes of messages are the same whatever is searched for.";
+says so. The number and sizes of messages are the same whatever is searched for, and whatever --k, --min-score
+and --where are: the client decides that on what it has. Payloads are text or JSON, or bytes in base64.";
 
 /// Runs `sordino query`.
 ///
@@ -97,6 +111,11 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let mut work = Work {
         keys: &keys,
         queries: &queries,
+        wanted: Wanted {
+            k: args.k,
+            threshold: args.min_score,
+            filter: args.filter.as_ref(),
+        },
         pin: args.pin.as_deref(),
         cache: None,
         jobs: usize::from(args.jobs),

@@ -1,4 +1,4 @@
-//! A bucket: quantised vectors with their record ids, in a form whose size never varies.
+//! A bucket: quantised vectors with the rows of their records, in a form whose size never varies.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +16,15 @@ pub struct Layout {
     pub codec: Codec,
 }
 
-/// Bytes of the count of vectors at a bucket's head, and of each vector's record id.
-pub(crate) const COUNT_LEN: usize = 4;
-pub(crate) const ID_LEN: usize = 4;
+/// Bytes of the count of vectors at a bucket's head, and of each vector's row.
+const COUNT_LEN: usize = 4;
+pub(crate) const ROW_LEN: usize = 4;
 
 impl Layout {
-    /// Bytes of a bucket before sealing: count, frame, ids, codes.
+    /// Bytes of a bucket before sealing: count, frame, rows, codes.
     #[must_use]
     pub fn plain_len(&self) -> usize {
-        let entry = ID_LEN + self.codec.vector_len(self.dim as usize);
+        let entry = ROW_LEN + self.codec.vector_len(self.dim as usize);
         COUNT_LEN + self.codec.frame_len(self.dim as usize) + self.slots as usize * entry
     }
 

@@ -11,7 +11,7 @@ pub type Digest = [u8; 32];
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coded {
     /// Bytes.
-    pub len: u32,
+    pub len: u64,
     /// The digest.
     pub digest: Digest,
 }
@@ -24,7 +24,7 @@ impl Coded {
     #[must_use]
     pub fn of(sealed: &[u8]) -> Self {
         Self {
-            len: crate::recall::number(sealed.len()),
+            len: sealed.len() as u64,
             digest: of(sealed),
         }
     }

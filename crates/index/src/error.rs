@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sordino_vectors::id::{Id, IdKind};
+
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -29,13 +31,83 @@ pub enum Error {
     #[error("record {id} is given twice")]
     RepeatedId {
         /// The id.
-        id: u32,
+        id: Id,
+    },
+    /// A record id is of another kind than those of the index.
+    #[error("record {id} is named by a {}: this index names records by a {expected}", id.kind())]
+    IdKind {
+        /// The id.
+        id: Id,
+        /// The index's kind.
+        expected: IdKind,
+    },
+    /// No number is left for records without ids.
+    #[error("record {highest} is there, and no number comes after it: give the new records ids")]
+    NoNextId {
+        /// The highest id.
+        highest: u64,
+    },
+    /// Records of an index whose ids are not numbers come without ids.
+    #[error("records without ids: this index names records by a {expected}, so each needs one")]
+    NoIds {
+        /// The index's kind.
+        expected: IdKind,
+    },
+    /// A column of attributes cannot be stored.
+    #[error("attribute {name}: {why}")]
+    Attribute {
+        /// Its name.
+        name: String,
+        /// The fault.
+        why: String,
+    },
+    /// There are not as many rows of attributes as vectors.
+    #[error("attributes of {found} records for {expected} vectors")]
+    AttributeCount {
+        /// Rows of attributes.
+        found: usize,
+        /// Vectors.
+        expected: usize,
+    },
+    /// A filter cannot be read.
+    #[error("filter, character {at}: {why}")]
+    Filter {
+        /// The place, from 1.
+        at: usize,
+        /// The fault.
+        why: String,
+    },
+    /// A filter names an attribute that no record has.
+    #[error("filter: no attribute {name}: there are {known}")]
+    FilterColumn {
+        /// The name.
+        name: String,
+        /// The attributes that there are, with their types.
+        known: String,
+    },
+    /// A filter compares an attribute with a value of another type.
+    #[error("filter: attribute {name} is {expected}, and is compared with {found}")]
+    FilterValue {
+        /// The attribute.
+        name: String,
+        /// The value's type.
+        found: &'static str,
+        /// The attribute's.
+        expected: &'static str,
+    },
+    /// A search asks for more results than the index was built for.
+    #[error("k = {k}: this index gives 1 to {most} results a search, as it was built")]
+    Results {
+        /// The number wanted.
+        k: usize,
+        /// The bound in the manifest.
+        most: usize,
     },
     /// A record to be deleted is not there.
     #[error("there is no record {id}")]
     UnknownId {
         /// The id.
-        id: u32,
+        id: Id,
     },
     /// A change would make more segments than an index may have.
     #[error("the index has {found} segments and may have {most}: compact it first")]
@@ -114,7 +186,7 @@ pub enum Error {
     #[error("a recall of {0}: expected more than 0 and less than 1")]
     Recall(f64),
     /// More vectors, or longer ones, than an index can hold.
-    #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 4096")]
+    #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 8192")]
     TooLarge {
         /// Vectors.
         n: usize,
@@ -130,7 +202,10 @@ pub enum Error {
         why: String,
     },
     /// A message, manifest or index is of a version that this program does not read.
-    #[error("{what} of format version {found}: expected {expected}")]
+    #[error(
+        "{what} of format version {found}, and this program reads version {expected}: use programs of one \
+         release, and build indexes of another anew"
+    )]
     FormatVersion {
         /// The thing that was read.
         what: &'static str,

@@ -10,15 +10,20 @@
 //! ```
 //!
 //! The reply holds the manifests between the two, which may be none; if the client's is not among those
-//! that the server has, it ends with the first that is not newer than the client's.
+//! that the server has, it ends with the first that is not newer than the client's, or before the first
+//! that would make it longer than [`MAX_LEN`].
 
 use crate::manifest::MAX_SIGNED_LEN;
 
-/// Manifests before the newest that a server keeps. They have 5 to 14 KB each.
+/// Manifests before the newest that a server keeps, of 5 KB and 140 to 205 bytes for each segment.
 pub const KEPT: usize = 256;
 
 /// Bytes of the length before each manifest.
 pub const LEN_LEN: usize = 4;
 
-/// The longest body of a reply.
-pub const MAX_LEN: usize = KEPT * (LEN_LEN + MAX_SIGNED_LEN);
+/// The longest body of a reply: a manifest of 1,024 segments has 200 KB, so a client of such an index that was
+/// away for more than 40 versions is told that nothing shows what happened.
+pub const MAX_LEN: usize = 8 << 20;
+
+// One of any length fits.
+const _: () = assert!(MAX_LEN > LEN_LEN + MAX_SIGNED_LEN);

@@ -1,259 +1,351 @@
-//! Sets of record ids, coded as runs: consecutive ids cost a few bytes however many they are.
+//! The record ids of a segment, in the order of its rows, which is their own.
 //!
-//! ```text
-//! runs: varint | for each run, in order: ids left out since the run before: varint | ids - 1: varint
-//! ```
+//! | kind | code |
+//! |---|---|
+//! | numbers | a set of [`Numbers`] |
+//! | texts | for each a byte with its length, then its bytes |
+//! | UUIDs | for each its 16 bytes |
 //!
-//! A varint is LEB128. The code is padded with zeros to a class, 128 bytes times a power of two,
-//! because it is stored sealed where its length is seen: the length tells the number of runs, up to a
-//! factor of two and the lengths of varints, and nothing else.
+//! The code is padded with zeros to a [class](crate::numbers::CLASS), because it is stored sealed where
+//! its length is seen. Of UUIDs that tells nothing but their number; of texts the length of all of them
+//! together, up to a factor of two; of numbers the number of their runs, likewise.
+
+use std::cmp::Ordering;
+
+use sordino_vectors::id::{Id, IdKind};
+use uuid::Uuid;
 
 use crate::Error;
+use crate::numbers::Numbers;
+use crate::recall::number;
 
-/// The smallest class.
-pub const CLASS: usize = 128;
+/// Bytes of a UUID.
+pub(crate) const UUID_LEN: usize = 16;
 
-/// Distinct record ids, in order.
+/// Distinct record ids of one kind, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// Numbers.
+    Numbers(Numbers),
+    /// Texts.
+    Texts(Texts),
+    /// UUIDs.
+    Uuids(Vec<Uuid>),
+}
+
+/// Texts, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IdSet {
-    /// First id and the number of ids before this run; runs are not empty and do not touch.
-    runs: Vec<Run>,
-    len: u64,
+pub struct Texts {
+    all: String,
+    /// The end of each.
+    ends: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    first: u32,
-    last: u32,
-    /// Ids in the runs before.
-    before: u64,
-}
-
-impl IdSet {
-    /// The set of these ids, which ascend strictly; otherwise the first that does not.
-    ///
-    /// # Errors
-    /// The first id that is not above the one before it.
-    pub fn from_ascending(ids: impl IntoIterator<Item = u32>) -> Result<Self, u32> {
-        let mut set = Self::default();
-        for id in ids {
-            match set.runs.last_mut() {
-                Some(run) if run.last >= id => return Err(id),
-                Some(run) if run.last + 1 == id => run.last = id,
-                _ => set.runs.push(Run {
-                    first: id,
-                    last: id,
-                    before: set.len,
-                }),
-            }
-            set.len += 1;
-        }
-        Ok(set)
+impl Texts {
+    fn get(&self, row: usize) -> &str {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start as usize..self.ends[row] as usize]
     }
 
-    /// The ids from 0 on.
-    #[must_use]
-    pub fn range(len: u32) -> Self {
-        let run = len.checked_sub(1).map(|last| Run {
-            first: 0,
-            last,
-            before: 0,
+    fn push(&mut self, text: &str) -> Result<(), Error> {
+        self.all.push_str(text);
+        let end = u32::try_from(self.all.len()).map_err(|_| Error::Malformed {
+            what: "record ids",
+            why: "more than 4 GiB of texts in one segment".to_owned(),
+        })?;
+        self.ends.push(end);
+        Ok(())
+    }
+}
+
+impl Ids {
+    /// The list of these ids, all of this kind, which ascend strictly.
+    ///
+    /// # Errors
+    /// [`Error::IdKind`]; [`Error::RepeatedId`] with the first id that is not above the one before it;
+    /// [`Error::Malformed`] for more than 4 GiB of texts.
+    pub fn from_ascending<'a>(
+        kind: IdKind,
+        ids: impl IntoIterator<Item = &'a Id>,
+    ) -> Result<Self, Error> {
+        let mut before: Option<&Id> = None;
+        let ids = ids.into_iter().map(|id| {
+            if id.kind() != kind {
+                return Err(Error::IdKind {
+                    id: id.clone(),
+                    expected: kind,
+                });
+            }
+            if before.is_some_and(|before| before >= id) {
+                return Err(Error::RepeatedId { id: id.clone() });
+            }
+            before = Some(id);
+            Ok(id)
         });
-        Self {
-            runs: run.into_iter().collect(),
-            len: len.into(),
+        match kind {
+            IdKind::Number => {
+                let numbers: Result<Vec<u64>, Error> =
+                    ids.map(|id| Ok(id?.number().unwrap_or_default())).collect();
+                let numbers = Numbers::from_ascending(numbers?);
+                let repeated = |id| Error::RepeatedId { id: Id::Number(id) };
+                Ok(Self::Numbers(numbers.map_err(repeated)?))
+            }
+            IdKind::Text => {
+                let mut texts = Texts::default();
+                for id in ids {
+                    if let Id::Text(text) = id? {
+                        texts.push(text)?;
+                    }
+                }
+                Ok(Self::Texts(texts))
+            }
+            IdKind::Uuid => {
+                let uuids = ids.map(|id| {
+                    Ok(match id? {
+                        Id::Uuid(uuid) => *uuid,
+                        _ => Uuid::nil(),
+                    })
+                });
+                Ok(Self::Uuids(uuids.collect::<Result<_, Error>>()?))
+            }
         }
     }
 
     /// The number of ids.
-    #[expect(clippy::missing_panics_doc, reason = "ids are numbers of 32 bits")]
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.len).expect("at most 2^32 ids")
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Texts(texts) => texts.ends.len(),
+            Self::Uuids(uuids) => uuids.len(),
+        }
     }
 
-    /// True if there is no id.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The ids in order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> {
-        self.runs.iter().flat_map(|run| run.first..=run.last)
+    pub fn iter(&self) -> impl Iterator<Item = Id> {
+        (0..number(self.len())).map(|row| self.id(row))
     }
 
-    /// The id at place `rank` of the order.
+    /// The id of this row.
     ///
     /// # Panics
     /// If there is none.
     #[must_use]
-    pub fn id(&self, rank: u32) -> u32 {
-        let rank = u64::from(rank);
-        assert!(rank < self.len, "a set of {} ids has no {rank}", self.len);
-        let at = self.runs.partition_point(|run| run.before <= rank) - 1;
-        let run = &self.runs[at];
-        u32::try_from(u64::from(run.first) + rank - run.before).expect("an id of the run")
+    pub fn id(&self, row: u32) -> Id {
+        match self {
+            Self::Numbers(numbers) => Id::Number(numbers.number(row)),
+            Self::Texts(texts) => Id::Text(texts.get(row as usize).into()),
+            Self::Uuids(uuids) => Id::Uuid(uuids[row as usize]),
+        }
     }
 
-    /// The place of `id` in the order.
-    #[expect(clippy::missing_panics_doc, reason = "ids are numbers of 32 bits")]
+    /// The row of this id.
     #[must_use]
-    pub fn rank(&self, id: u32) -> Option<u32> {
-        let at = self.runs.partition_point(|run| run.first <= id);
-        let run = self.runs.get(at.checked_sub(1)?)?;
-        let rank = run.before + u64::from(id - run.first);
-        (id <= run.last).then(|| u32::try_from(rank).expect("below the set's size"))
+    pub fn row(&self, id: &Id) -> Option<u32> {
+        match (self, id) {
+            (Self::Numbers(numbers), Id::Number(id)) => numbers.rank(*id),
+            (Self::Texts(texts), Id::Text(id)) => {
+                let at = search(self.len(), |row| texts.get(row).cmp(id));
+                at.map(number)
+            }
+            (Self::Uuids(uuids), Id::Uuid(id)) => uuids.binary_search(id).ok().map(number),
+            _ => None,
+        }
     }
 
-    /// True if this id is in the set.
+    /// The rows whose ids `other` has too.
     #[must_use]
-    pub fn contains(&self, id: u32) -> bool {
-        self.rank(id).is_some()
-    }
-
-    /// Adds ids, in any order.
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "a sorted list without repetitions ascends"
-    )]
-    pub fn insert(&mut self, mut ids: Vec<u32>) {
-        ids.extend(self.iter());
-        ids.sort_unstable();
-        ids.dedup();
-        *self = Self::from_ascending(ids).expect("sorted and distinct");
+    pub fn common(&self, other: &Self) -> Vec<u32> {
+        match (self, other) {
+            (Self::Numbers(own), Self::Numbers(others)) => own.common(others),
+            (Self::Texts(own), Self::Texts(others)) => {
+                let compare = |a, b| own.get(a).cmp(others.get(b));
+                merged(self.len(), other.len(), compare)
+            }
+            (Self::Uuids(own), Self::Uuids(others)) => {
+                let compare = |a: usize, b: usize| own[a].cmp(&others[b]);
+                merged(self.len(), other.len(), compare)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Appends the code.
     pub fn write(&self, out: &mut Vec<u8>) {
-        varint(self.runs.len() as u64, out);
-        let mut next = 0;
-        for run in &self.runs {
-            varint(u64::from(run.first) - next, out);
-            varint(u64::from(run.last - run.first), out);
-            next = u64::from(run.last) + 1;
+        match self {
+            Self::Numbers(numbers) => numbers.write(out),
+            Self::Texts(texts) => {
+                for row in 0..texts.ends.len() {
+                    let text = texts.get(row);
+                    // At most 64.
+                    out.push(text.len().to_le_bytes()[0]);
+                    out.extend_from_slice(text.as_bytes());
+                }
+            }
+            Self::Uuids(uuids) => uuids.iter().for_each(|uuid| out.extend(uuid.as_bytes())),
         }
     }
 
-    /// Reads a code off the front of `bytes`.
+    /// Reads `count` ids of this kind from the front of `bytes`.
     ///
     /// # Errors
-    /// If the bytes are not the code of a set.
-    pub fn read(bytes: &mut &[u8]) -> Result<Self, Error> {
+    /// If the bytes are not their code.
+    pub fn read(kind: IdKind, count: u32, bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "record ids",
             why: why.to_owned(),
         };
-        let truncated = || malformed("truncated");
-        let count = read_varint(bytes).ok_or_else(truncated)?;
-        let mut set = Self::default();
-        let mut next = 0u64;
-        for at in 0..count {
-            let gap = read_varint(bytes).ok_or_else(truncated)?;
-            let more = read_varint(bytes).ok_or_else(truncated)?;
-            let first = next.saturating_add(gap);
-            let last = first.saturating_add(more);
-            let ids = u32::try_from(first).ok().zip(u32::try_from(last).ok());
-            let (first, last) = ids.ok_or_else(|| malformed("an id beyond 32 bits"))?;
-            if at > 0 && gap == 0 {
-                return Err(malformed("runs that touch"));
+        let ids = match kind {
+            IdKind::Number => Self::Numbers(Numbers::read(&mut &*bytes)?),
+            IdKind::Uuid => {
+                let uuids = bytes.as_chunks::<UUID_LEN>().0.iter();
+                let uuids = uuids.take(count as usize).copied().map(Uuid::from_bytes);
+                let uuids: Vec<Uuid> = uuids.collect();
+                if !uuids.is_sorted_by(|a, b| a < b) {
+                    return Err(malformed("not in order"));
+                }
+                Self::Uuids(uuids)
             }
-            let before = set.len;
-            set.len += u64::from(last - first) + 1;
-            set.runs.push(Run {
-                first,
-                last,
-                before,
-            });
-            next = u64::from(last) + 1;
+            IdKind::Text => {
+                let (mut texts, mut rest) = (Texts::default(), bytes);
+                for row in 0..count as usize {
+                    let text = rest.split_first().and_then(|(&len, after)| {
+                        let (text, after) = after.split_at_checked(len.into())?;
+                        rest = after;
+                        std::str::from_utf8(text).ok()
+                    });
+                    let text = text.ok_or_else(|| malformed("truncated, or no text"))?;
+                    IdKind::Text.parse(text)?;
+                    if row > 0 && texts.get(row - 1) >= text {
+                        return Err(malformed("not in order"));
+                    }
+                    texts.push(text)?;
+                }
+                Self::Texts(texts)
+            }
+        };
+        if ids.len() == count as usize {
+            return Ok(ids);
         }
-        Ok(set)
+        Err(Error::Ids {
+            found: ids.len(),
+            expected: count as usize,
+        })
     }
 }
 
-/// Pads a code to its class.
-pub fn fill(code: &mut Vec<u8>) {
-    code.resize(code.len().next_power_of_two().max(CLASS), 0);
-}
-
-fn varint(mut x: u64, out: &mut Vec<u8>) {
-    while x >= 0x80 {
-        out.push(x.to_le_bytes()[0] | 0x80);
-        x >>= 7;
-    }
-    out.push(x.to_le_bytes()[0]);
-}
-
-/// A number of at most 35 bits.
-fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut x = 0;
-    for shift in (0..35).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        x |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(x);
+/// The place at which `compare` finds what is looked for among `len` that ascend.
+fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match compare(middle) {
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
+            Ordering::Equal => return Some(middle),
         }
     }
     None
 }
 
+/// The places of the first list whose values the second has: both ascend.
+fn merged(len: usize, others: usize, compare: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
+    // A few are looked up in many faster than both are walked through.
+    if others < len / 32 {
+        let found = (0..others).filter_map(|other| search(len, |at| compare(at, other)));
+        return found.map(number).collect();
+    }
+    let (mut at, mut other, mut found) = (0, 0, Vec::new());
+    while at < len && other < others {
+        let order = compare(at, other);
+        if order.is_eq() {
+            found.push(number(at));
+        }
+        at += usize::from(order.is_le());
+        other += usize::from(order.is_ge());
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::fill;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn id(kind: IdKind, number: u64) -> Id {
+        match kind {
+            IdKind::Number => Id::Number(number),
+            IdKind::Text => Id::Text(format!("{:x}", number % 5000).repeat(2).into()),
+            IdKind::Uuid => Id::Uuid(Uuid::from_u64_pair(number % 3, number)),
+        }
+    }
+
+    fn ids(kind: IdKind, numbers: &[u64]) -> BTreeSet<Id> {
+        numbers.iter().map(|&number| id(kind, number)).collect()
+    }
 
     proptest! {
         #[test]
-        fn sets_survive_their_code(
-            ids in prop::collection::btree_set(prop_oneof![0u32..200, any::<u32>()], 0..100),
-            extra in prop::collection::vec(0u32..300, 0..20),
+        fn ids_survive_their_code_and_know_their_rows(
+            (one, two) in (prop::collection::vec(0u64..600, 0..200), prop::collection::vec(0u64..600, 0..9)),
         ) {
-            let set = IdSet::from_ascending(ids.iter().copied()).unwrap();
-            prop_assert_eq!(set.len(), ids.len());
-            prop_assert!(set.iter().eq(ids.iter().copied()));
-            let mut code = Vec::new();
-            set.write(&mut code);
-            fill(&mut code);
-            prop_assert!(code.len() >= CLASS && code.len().is_power_of_two());
-            let read = IdSet::read(&mut &code[..]).unwrap();
-            prop_assert_eq!(&read, &set);
-            for (rank, &id) in (0..).zip(&ids) {
-                prop_assert_eq!((set.id(rank), set.rank(id)), (id, Some(rank)));
+            for kind in IdKind::ALL {
+                let (one, two) = (ids(kind, &one), ids(kind, &two));
+                let list = Ids::from_ascending(kind, &one).unwrap();
+                prop_assert!(list.iter().eq(one.iter().cloned()));
+                let mut code = Vec::new();
+                list.write(&mut code);
+                fill(&mut code);
+                let read = Ids::read(kind, number(one.len()), &code).unwrap();
+                prop_assert_eq!(&read, &list);
+                for (row, id) in (0..).zip(&one) {
+                    prop_assert_eq!(list.row(id), Some(row));
+                }
+                let other = Ids::from_ascending(kind, &two).unwrap();
+                for (a, b) in [(&list, &other), (&other, &list)] {
+                    let common = a.common(b).into_iter().map(|row| a.id(row));
+                    prop_assert!(common.eq(one.intersection(&two).cloned()));
+                }
+                for id in two.difference(&one) {
+                    prop_assert_eq!(list.row(id), None);
+                }
             }
-            for id in 0..300 {
-                prop_assert_eq!(set.contains(id), ids.contains(&id));
-            }
-            let mut grown = set;
-            grown.insert(extra.clone());
-            let mut all = ids;
-            all.extend(extra);
-            prop_assert!(grown.iter().eq(all.iter().copied()));
         }
 
         #[test]
-        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            let mut rest = &bytes[..];
-            if let Ok(set) = IdSet::read(&mut rest) {
-                let mut code = Vec::new();
-                set.write(&mut code);
-                prop_assert_eq!(IdSet::read(&mut &code[..]).unwrap(), set);
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0u32..20) {
+            for kind in IdKind::ALL {
+                if let Ok(list) = Ids::read(kind, count, &bytes) {
+                    prop_assert_eq!(list.len(), count as usize);
+                }
             }
         }
     }
 
     #[test]
-    fn consecutive_ids_are_cheap_and_disorder_is_named() {
-        let set = IdSet::from_ascending(5..1_000_000).unwrap();
-        let mut code = Vec::new();
-        set.write(&mut code);
-        assert!(code.len() < 8);
-        for len in [0, 1, 5] {
-            assert_eq!(Ok(IdSet::range(len)), IdSet::from_ascending(0..len));
+    fn disorder_and_other_kinds_are_refused() {
+        for kind in IdKind::ALL {
+            let (a, b) = (id(kind, 1), id(kind, 2));
+            let repeated = Ids::from_ascending(kind, [&a, &b, &b]);
+            assert!(matches!(repeated, Err(Error::RepeatedId { id }) if id == b));
+            let other = IdKind::ALL
+                .into_iter()
+                .find(|&other| other != kind)
+                .unwrap();
+            let mixed = Ids::from_ascending(other, [&a]);
+            assert!(matches!(mixed, Err(Error::IdKind { .. })));
         }
-        assert_eq!(IdSet::from_ascending([1, 3, 3]), Err(3));
-        assert_eq!(IdSet::from_ascending([1, 0]), Err(0));
-        let whole = IdSet::from_ascending([0, u32::MAX]).unwrap();
-        assert_eq!((whole.id(1), whole.rank(u32::MAX)), (u32::MAX, Some(1)));
+        assert!(Ids::read(IdKind::Text, 2, b"\x01b\x01a").is_err());
+        assert!(Ids::read(IdKind::Text, 1, b"\x00").is_err());
+        assert!(Ids::read(IdKind::Text, 1, b"\x01\xff").is_err());
+        assert!(Ids::read(IdKind::Uuid, 2, &[0; 32]).is_err());
     }
 }

@@ -11,7 +11,6 @@ use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::public_key::{CONTEXT, OwnerPublicKey};
 use crate::purpose::Purpose;
-use crate::record_ids::RecordIds;
 use crate::seal::Seal;
 
 /// Words that are hashed at a time.
@@ -160,15 +159,6 @@ impl ReaderKeys {
         seal
     }
 
-    /// The cipher of a segment's record ids.
-    #[must_use]
-    pub fn ids(&self, segment: &[u8; 16]) -> RecordIds {
-        let mut key = self.subkey(Purpose::RecordIds, segment);
-        let ids = RecordIds::new(&key);
-        key.zeroize();
-        ids
-    }
-
     /// The order in which a masked segment of `n` vectors stores them.
     #[must_use]
     pub fn row_order(&self, segment: &[u8; 16], n: u32) -> RowOrder {
@@ -259,26 +249,6 @@ mod tests {
             public
         );
         assert!(OwnerPublicKey::from_bytes(&[0; 100]).is_err());
-    }
-
-    #[test]
-    fn record_ids_are_a_permutation_that_depends_on_the_index() {
-        let ids = owner().reader().ids(&[1; 16]);
-        let other = owner().reader().ids(&[2; 16]);
-        let hidden: Vec<u32> = (0..2000).map(|id| ids.hide(id)).collect();
-        for (id, &hidden) in (0..2000).zip(&hidden) {
-            assert_eq!(ids.reveal(hidden), id);
-        }
-        assert!(
-            (0..2000)
-                .zip(&hidden)
-                .filter(|&(id, &h)| other.hide(id) == h)
-                .count()
-                < 2
-        );
-        for id in [u32::MAX, 0x1_0000, 0xffff] {
-            assert_eq!(ids.reveal(ids.hide(id)), id);
-        }
     }
 
     #[test]

@@ -25,12 +25,18 @@ pub mod sketch;
 pub mod wire;
 
 // Everything that takes a key
-/// Sets of record ids.
+/// Attributes of records, by which clients filter.
+#[cfg(feature = "secret")]
+pub mod attributes;
+/// Record ids as they are stored.
 #[cfg(feature = "secret")]
 pub mod ids;
 /// The owner's and the readers' keys.
 #[cfg(feature = "secret")]
 pub mod keys;
+/// Sets of numbers: rows, and ids that are numbers.
+#[cfg(feature = "secret")]
+pub mod numbers;
 /// Opened buckets.
 #[cfg(feature = "secret")]
 pub mod opened;
@@ -46,9 +52,6 @@ pub mod pad;
 /// The uses of derived keys.
 #[cfg(feature = "secret")]
 pub mod purpose;
-/// Record ids as they are stored.
-#[cfg(feature = "secret")]
-pub mod record_ids;
 /// Integers mod P: masked mode's arithmetic.
 #[cfg(feature = "secret")]
 pub mod residue;
@@ -85,6 +88,8 @@ pub use public_key::OwnerPublicKey;
 
 /// Bytes that sealing adds to a content: AES-GCM's tag.
 pub const TAG_LEN: usize = 16;
+
+pub use sordino_vectors::id::{Id, IdKind};
 
 use sordino_vectors as vectors;
 #[cfg(feature = "secret")]

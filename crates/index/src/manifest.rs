@@ -12,6 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::IdKind;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::digest::{Coded, Digest};
@@ -21,7 +22,6 @@ use crate::sketch::Sketch;
 
 mod check;
 mod columns;
-mod form;
 mod part;
 mod sealed;
 mod signed;
@@ -40,7 +40,7 @@ pub use sordino_vectors::MAX_DIM;
 pub const MAX_K: u32 = 1024;
 
 /// The most segments of an index: past that it has to be compacted.
-pub const MAX_SEGMENTS: usize = 64;
+pub const MAX_SEGMENTS: usize = 1024;
 
 /// Vectors of a chunk in local and sealed mode, if there are as many.
 pub const CHUNK: u32 = 1024;
@@ -63,8 +63,10 @@ pub struct Manifest {
     pub n: u32,
     /// Coordinates of a vector as its owner gives it.
     pub dim: u32,
-    /// Results of a search, or all there are if fewer are left.
+    /// The most results of a search, which fetches as many payloads whatever it is asked for.
     pub k: u32,
+    /// The kind of record ids.
+    pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
     /// Where the metric needs a bound on the length of vectors, its logarithm to base 2, rounded up:
@@ -83,7 +85,13 @@ pub struct Manifest {
 impl Manifest {
     /// A first version without records, yet to be named and signed, of vectors of `dim` coordinates.
     #[must_use]
-    pub fn new(dim: u32, k: u32, space: Space, rotation: [u8; 32], mode: Mode) -> Self {
+    pub fn new(
+        (dim, k): (u32, u32),
+        ids: IdKind,
+        space: Space,
+        rotation: [u8; 32],
+        mode: Mode,
+    ) -> Self {
         Self {
             index: [0; 16],
             version: 1,
@@ -91,6 +99,7 @@ impl Manifest {
             n: 0,
             dim,
             k,
+            ids,
             metric: space.metric,
             bound: space.bound,
             rotation,
@@ -151,7 +160,6 @@ impl Manifest {
 
 /// A way to search an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "form::Mode", into = "form::Mode")]
 #[expect(clippy::large_enum_variant, reason = "there is one in a manifest")]
 pub enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
@@ -192,10 +200,13 @@ pub struct Segment {
     pub rows: Digest,
     /// The record ids, sealed.
     pub ids: Coded,
+    /// The attributes of its records, sealed, if they have any.
+    pub attributes: Option<Coded>,
 }
 
 impl Segment {
-    /// `n` records written for `version`, with the digest of their vectors and their sealed ids.
+    /// `n` records written for `version`, with the digest of their vectors and their sealed ids, without
+    /// attributes.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, n: u32, rows: Digest, ids: Coded) -> Self {
         Self {
@@ -204,6 +215,7 @@ impl Segment {
             n,
             rows,
             ids,
+            attributes: None,
         }
     }
 
@@ -232,15 +244,15 @@ pub struct Deleted {
     pub id: [u8; 16],
     /// The version of the index that the list was written for.
     pub version: u64,
-    /// The list: for each segment the ids of records that count no more.
-    pub ids: Coded,
+    /// The list: for each segment the rows of records that count no more.
+    pub rows: Coded,
 }
 
 impl Deleted {
     /// A sealed list that was written for `version`.
     #[must_use]
-    pub fn new(id: [u8; 16], version: u64, ids: Coded) -> Self {
-        Self { id, version, ids }
+    pub fn new(id: [u8; 16], version: u64, rows: Coded) -> Self {
+        Self { id, version, rows }
     }
 
     /// To be filled in before a manifest is signed.
@@ -249,7 +261,7 @@ impl Deleted {
         Self {
             id: [0; 16],
             version: 0,
-            ids: Coded::default(),
+            rows: Coded::default(),
         }
     }
 }

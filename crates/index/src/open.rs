@@ -1,60 +1,88 @@
 //! Opening what the owner sealed in segments.
 
-use crate::Error;
-use crate::ids::IdSet;
+use crate::attributes::Attributes;
+use crate::ids::Ids;
 use crate::keys::ReaderKeys;
 use crate::manifest::{Deleted, Segment};
+use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::pad::Pad;
+use crate::payload::Payloads;
 use crate::purpose::Purpose;
+use crate::{Error, IdKind};
 
 impl ReaderKeys {
     /// The record ids of a segment, from its sealed part.
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or has another number of ids than the segment.
-    pub fn open_ids(&self, segment: &Segment, sealed: &[u8]) -> Result<IdSet, Error> {
-        self.open_id_set(&segment.id, segment.version, segment.n, sealed)
+    pub fn open_ids(&self, segment: &Segment, kind: IdKind, sealed: &[u8]) -> Result<Ids, Error> {
+        let code = self.open_part(Purpose::Ids, (&segment.id, segment.version), sealed)?;
+        Ids::read(kind, segment.n, &code)
     }
 
-    /// So many record ids, from the part that was sealed under this id.
-    ///
-    /// # Errors
-    /// Those of [`Self::open_ids`].
-    pub fn open_id_set(
-        &self,
-        id: &[u8; 16],
-        version: u64,
-        count: u32,
-        sealed: &[u8],
-    ) -> Result<IdSet, Error> {
-        let code = self.seal(Purpose::Ids, id, version).open(0, &[], sealed);
-        let code = code.ok_or_else(|| unsealed("record ids"))?;
-        let ids = IdSet::read(&mut &code[..])?;
-        if ids.len() == count as usize {
-            return Ok(ids);
-        }
-        Err(Error::Ids {
-            found: ids.len(),
-            expected: count as usize,
-        })
-    }
-
-    /// The records that count no more, by segment.
+    /// The attributes of a segment's records, from their sealed part.
     ///
     /// # Errors
     /// If the part is not what the owner sealed.
+    pub fn open_attributes(&self, segment: &Segment, sealed: &[u8]) -> Result<Attributes, Error> {
+        let code = self.open_part(Purpose::Attributes, (&segment.id, segment.version), sealed)?;
+        Attributes::read(segment.n as usize, &code)
+    }
+
+    /// The records that have payloads, as places among all, from the sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or has another number of places than there are slots.
+    pub fn open_places(&self, payloads: &Payloads, sealed: &[u8]) -> Result<Numbers, Error> {
+        let code = self.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
+        let places = Numbers::read(&mut &code[..])?;
+        if places.len() == payloads.slots as usize {
+            return Ok(places);
+        }
+        Err(Error::Malformed {
+            what: "payload places",
+            why: format!("{} of {} payloads", places.len(), payloads.slots),
+        })
+    }
+
+    /// The code in a part that was sealed under this id, for this version.
+    fn open_part(
+        &self,
+        purpose: Purpose,
+        (id, version): (&[u8; 16], u64),
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let code = self.seal(purpose, id, version).open(0, &[], sealed);
+        code.ok_or_else(|| Error::Malformed {
+            what: purpose.label(),
+            why: "not sealed with this index's key".to_owned(),
+        })
+    }
+
+    /// The rows of each segment whose records count no more.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or names rows that are not there.
     pub fn open_deleted(
         &self,
         deleted: &Deleted,
-        segments: usize,
+        segments: &[&Segment],
         sealed: &[u8],
-    ) -> Result<Vec<IdSet>, Error> {
-        let seal = self.seal(Purpose::Deleted, &deleted.id, deleted.version);
-        let code = seal.open(0, &[], sealed);
-        let code = code.ok_or_else(|| unsealed("deleted"))?;
+    ) -> Result<Vec<Numbers>, Error> {
+        let code = self.open_part(Purpose::Deleted, (&deleted.id, deleted.version), sealed)?;
         let mut rest = &code[..];
-        (0..segments).map(|_| IdSet::read(&mut rest)).collect()
+        let rows = segments.iter().map(|segment| {
+            let rows = Numbers::read(&mut rest)?;
+            if rows.last().is_none_or(|last| last < segment.n.into()) {
+                return Ok(rows);
+            }
+            Err(Error::Malformed {
+                what: "deleted",
+                why: "it names rows that are not there".to_owned(),
+            })
+        });
+        rows.collect()
     }
 
     /// The codes of a masked segment in the order of their ids: the pads come off.
@@ -73,12 +101,5 @@ impl ReaderKeys {
             pad.unmask(position, codes);
         }
         codes
-    }
-}
-
-fn unsealed(what: &'static str) -> Error {
-    Error::Malformed {
-        what,
-        why: "not sealed with this index's key".to_owned(),
     }
 }

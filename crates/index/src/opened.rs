@@ -1,19 +1,17 @@
 //! Buckets written, sealed, opened and scored.
 
-use std::collections::HashSet;
-
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::bucket::{COUNT_LEN, ID_LEN, Layout};
+use crate::bucket::{Layout, ROW_LEN};
 use crate::code::Frame;
 use crate::recall::{Scored, TopK};
 use crate::scan;
 use crate::seal::Seal;
 
 impl Layout {
-    /// A bucket's content: these vectors, at most `slots` of them, with their hidden record ids.
+    /// A bucket's content: these vectors, at most `slots` of them, each with its row in its segment.
     ///
     /// # Panics
     /// If there are more vectors than slots.
@@ -27,8 +25,8 @@ impl Layout {
         plain.extend(crate::recall::number(entries.len()).to_le_bytes());
         let vectors: Vec<&[f32]> = entries.iter().map(|entry| entry.1).collect();
         let frame = Frame::new(self.codec, centroid, &vectors, &mut plain);
-        for (id, vector) in entries {
-            plain.extend(id.to_le_bytes());
+        for (row, vector) in entries {
+            plain.extend(row.to_le_bytes());
             frame.encode(vector, &mut plain);
         }
         plain.resize(self.plain_len(), 0);
@@ -48,33 +46,16 @@ impl Layout {
         let (frame, entries) = rest.split_at(self.codec.frame_len(dim));
         let frame = Frame::read(self.codec, frame);
         let mut unit = vec![0.0; dim];
-        let entry_len = ID_LEN + self.codec.vector_len(dim);
+        let entry_len = ROW_LEN + self.codec.vector_len(dim);
         for entry in entries.chunks_exact(entry_len).take(count as usize) {
-            let (id, code) = entry.split_at(ID_LEN);
+            let (row, code) = entry.split_at(ROW_LEN);
             frame.decode(code, &mut unit);
             opened.push(
-                u32::from_le_bytes(id.try_into().expect("four bytes")),
+                u32::from_le_bytes(row.try_into().expect("four bytes")),
                 &unit,
             );
         }
         count <= self.slots
-    }
-
-    /// Replaces the record ids of a bucket's content.
-    ///
-    /// # Panics
-    /// If it is no content that [`write`](Self::write) made.
-    pub fn map_ids(&self, plain: &mut [u8], map: impl Fn(u32) -> u32) {
-        let count = u32::from_le_bytes(*plain.first_chunk().expect("a count")) as usize;
-        let dim = self.dim as usize;
-        let entries = &mut plain[COUNT_LEN + self.codec.frame_len(dim)..];
-        for entry in entries
-            .chunks_exact_mut(ID_LEN + self.codec.vector_len(dim))
-            .take(count)
-        {
-            let id = entry.first_chunk_mut().expect("an id");
-            *id = map(u32::from_le_bytes(*id)).to_le_bytes();
-        }
     }
 
     /// Seals the content of bucket number `number`.
@@ -121,11 +102,11 @@ impl Layout {
         let dim = self.dim as usize;
         let (frame, entries) = rest.split_at(self.codec.frame_len(dim));
         let frame = Frame::read(self.codec, frame);
-        let entry_len = ID_LEN + self.codec.vector_len(dim);
+        let entry_len = ROW_LEN + self.codec.vector_len(dim);
         for entry in entries.chunks_exact(entry_len).take(count) {
             let start = units.len();
             units.resize(start + dim, 0.0);
-            frame.decode(&entry[ID_LEN..], &mut units[start..]);
+            frame.decode(&entry[ROW_LEN..], &mut units[start..]);
         }
         Ok(())
     }
@@ -137,33 +118,33 @@ const PART: usize = 8192;
 /// Decoded vectors of opened buckets, ready to be scored.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
-    /// Hidden record ids; a vector may be here more than once.
-    pub ids: Vec<u32>,
-    /// Unit vectors in fixed point, row by row.
-    rows: Vec<i16>,
+    /// The rows of records in their segment; a record may be here more than once.
+    pub rows: Vec<u32>,
+    /// Unit vectors in fixed point, one after the other.
+    vectors: Vec<i16>,
 }
 
 impl Opened {
-    /// Appends a unit vector with its hidden record id.
-    pub fn push(&mut self, id: u32, unit: &[f32]) {
-        self.ids.push(id);
-        self.rows.extend(scan::fixed(unit));
+    /// Appends a unit vector with its record's row.
+    pub fn push(&mut self, row: u32, unit: &[f32]) {
+        self.rows.push(row);
+        self.vectors.extend(scan::fixed(unit));
     }
 
     /// Adds the vectors of `other`.
     pub fn append(&mut self, mut other: Self) {
-        self.ids.append(&mut other.ids);
         self.rows.append(&mut other.rows);
+        self.vectors.append(&mut other.vectors);
     }
 
-    /// The fixed-point form of a vector.
+    /// The fixed-point form of the vector at `at`.
     #[must_use]
-    pub fn row(&self, row: usize) -> &[i16] {
-        let dim = self.rows.len() / self.ids.len();
-        &self.rows[row * dim..][..dim]
+    pub fn vector(&self, at: usize) -> &[i16] {
+        let dim = self.vectors.len() / self.rows.len();
+        &self.vectors[at * dim..][..dim]
     }
 
-    /// The places of the `k` vectors with the largest inner product with the fixed-point `query`.
+    /// Where the `k` vectors are with the largest inner product with the fixed-point `query`.
     #[must_use]
     pub fn nearest_places(&self, query: &[i16], k: usize) -> Vec<Scored> {
         let mut best = TopK::new(k);
@@ -176,80 +157,78 @@ impl Opened {
         best.into_ranked()
     }
 
-    /// The `k` vectors nearest to the unit vector `query`, best first, where each record is here
-    /// once: all vectors are scored, in parallel on rayon's current pool. `record` turns a hidden id into
-    /// the record's, by which equal scores are ranked.
-    pub fn nearest_of_all(
-        &self,
-        query: &[f32],
-        k: usize,
-        record: impl Fn(u32) -> u32,
-    ) -> Vec<Scored> {
+    /// The rows of the `k` vectors nearest to the unit vector `query`, best first, where each record is
+    /// here once: all vectors are scored, in parallel on rayon's current pool.
+    #[must_use]
+    pub fn nearest_of_all(&self, query: &[f32], k: usize) -> Vec<Scored> {
         let query = fixed_query(query);
-        let mut products = vec![0; self.ids.len()];
-        let rows = self.rows.par_chunks(PART * query.len());
-        let parts = products.par_chunks_mut(PART).zip(rows);
-        let best = parts.map(|(products, rows)| {
-            scan::products(rows, &query, products);
-            let mut best = TopK::new(k);
-            for &product in &*products {
-                best.offer_with(scan::score(product), || 0);
-            }
-            best.into_ranked()
-        });
-        let mut all = TopK::new(k);
+        let parts = self.vectors.par_chunks(PART * query.len());
+        let best = parts
+            .zip(self.rows.par_chunks(PART))
+            .map(|(vectors, rows)| {
+                let mut products = vec![0; rows.len()];
+                scan::products(vectors, &query, &mut products);
+                let mut best = TopK::new(k);
+                for (&id, product) in rows.iter().zip(products) {
+                    let score = scan::score(product);
+                    best.offer(Scored { id, score });
+                }
+                best.into_ranked()
+            });
         let best: Vec<Vec<Scored>> = best.collect();
+        let mut all = TopK::new(k);
         best.into_iter().flatten().for_each(|hit| all.offer(hit));
-        let scored = self.ids.iter().copied().zip(products);
-        records(scored, all.least(), k, record)
+        all.into_ranked()
     }
 
-    /// [`Self::nearest_of_all`], of the vectors in these places alone.
+    /// [`Self::nearest_of_all`], of the vectors at these places alone.
+    #[must_use]
     pub fn nearest_among(
         &self,
         query: &[f32],
-        places: &[u32],
+        places: impl IntoIterator<Item = u32>,
         k: usize,
-        record: impl Fn(u32) -> u32,
     ) -> Vec<Scored> {
         let query = fixed_query(query);
         let mut best = TopK::new(k);
-        let scored = places.iter().map(|&place| {
+        for at in places {
             let mut product = [0];
-            scan::products(self.row(place as usize), &query, &mut product);
-            best.offer_with(scan::score(product[0]), || 0);
-            (self.ids[place as usize], product[0])
-        });
-        let scored: Vec<(u32, i32)> = scored.collect();
-        records(scored, best.least(), k, record)
+            scan::products(self.vector(at as usize), &query, &mut product);
+            best.offer(Scored {
+                id: self.rows[at as usize],
+                score: scan::score(product[0]),
+            });
+        }
+        best.into_ranked()
     }
 
     /// The inner product of the fixed-point `query` with each vector, in order.
     #[must_use]
     pub fn products(&self, query: &[i16]) -> Vec<i32> {
-        let mut products = vec![0; self.ids.len()];
-        scan::products(&self.rows, query, &mut products);
+        let mut products = vec![0; self.rows.len()];
+        scan::products(&self.vectors, query, &mut products);
         products
     }
 
-    /// Forgets these records.
-    pub fn remove(&mut self, dead: &HashSet<u32>) {
-        let dim = self.rows.len().checked_div(self.ids.len()).unwrap_or(0);
+    /// Forgets all records but those whose rows `keep` says to keep.
+    pub fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        let dim = self.vectors.len().checked_div(self.rows.len()).unwrap_or(0);
         let mut kept = 0;
-        for at in 0..self.ids.len() {
-            if !dead.contains(&self.ids[at]) {
-                self.ids[kept] = self.ids[at];
-                self.rows.copy_within(at * dim..(at + 1) * dim, kept * dim);
+        for at in 0..self.rows.len() {
+            if keep(self.rows[at]) {
+                self.rows[kept] = self.rows[at];
+                self.vectors
+                    .copy_within(at * dim..(at + 1) * dim, kept * dim);
                 kept += 1;
             }
         }
-        self.ids.truncate(kept);
-        self.rows.truncate(kept * dim);
+        self.rows.truncate(kept);
+        self.vectors.truncate(kept * dim);
     }
 
-    /// The `k` vectors nearest to the unit vector `query`, best first, each record once. `record` is as in
-    /// [`Self::nearest_of_all`].
-    pub fn nearest(&self, query: &[f32], k: usize, record: impl Fn(u32) -> u32) -> Vec<Scored> {
+    /// The rows of the `k` vectors nearest to the unit vector `query`, best first, each once.
+    #[must_use]
+    pub fn nearest(&self, query: &[f32], k: usize) -> Vec<Scored> {
         let products = self.products(&fixed_query(query));
         // Copies of a vector have almost the same score, and a codec of residuals not the very
         // same, so room is kept for copies before they are removed.
@@ -257,9 +236,16 @@ impl Opened {
         for &product in &products {
             best.offer_with(scan::score(product), || 0);
         }
-        let scored = self.ids.iter().copied().zip(products);
+        let least = best.least();
+        let scored = self.rows.iter().zip(products).map(|(&id, product)| Scored {
+            id,
+            score: scan::score(product),
+        });
+        let good = scored.filter(|hit| least.is_some_and(|least| hit.score >= least));
+        let mut good: Vec<Scored> = good.collect();
+        good.sort_by(Scored::rank);
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
-        for hit in records(scored, best.least(), usize::MAX, record) {
+        for hit in good {
             if unique.len() < k && unique.iter().all(|kept| kept.id != hit.id) {
                 unique.push(hit);
             }
@@ -271,30 +257,6 @@ impl Opened {
 /// The fixed-point form of a query, which is a secret.
 fn fixed_query(query: &[f32]) -> Zeroizing<Vec<i16>> {
     Zeroizing::new(scan::fixed(query).collect())
-}
-
-/// The best `k` of these hidden ids and products whose score is at least `least`, as records, in order:
-/// only so few ids are turned into those of records.
-fn records(
-    scored: impl IntoIterator<Item = (u32, i32)>,
-    least: Option<f32>,
-    k: usize,
-    record: impl Fn(u32) -> u32,
-) -> Vec<Scored> {
-    let scored = scored.into_iter().map(|(id, product)| Scored {
-        id,
-        score: scan::score(product),
-    });
-    let good = scored.filter(|hit| least.is_some_and(|least| hit.score >= least));
-    let mut records: Vec<Scored> = good
-        .map(|hit| Scored {
-            id: record(hit.id),
-            ..hit
-        })
-        .collect();
-    records.sort_by(Scored::rank);
-    records.truncate(k);
-    records
 }
 
 #[cfg(test)]
@@ -324,13 +286,13 @@ mod tests {
                 assert_eq!(sealed.len(), layout.sealed_len());
                 let mut opened = Opened::default();
                 layout.open(&seal(), 7, &sealed, &mut opened).unwrap();
-                assert_eq!(opened.ids, (100..).take(count).collect::<Vec<_>>());
+                assert_eq!(opened.rows, (100..).take(count).collect::<Vec<_>>());
                 for query in queries.rows() {
-                    for hit in opened.nearest(query, 10, |id| id) {
+                    for hit in opened.nearest(query, 10) {
                         let exact = crate::vectors::dot(query, base.row(hit.id as usize - 100));
                         assert!((hit.score - exact).abs() < 0.1, "{codec:?}");
                     }
-                    assert_eq!(opened.nearest(query, 10, |id| id).len(), count.min(10));
+                    assert_eq!(opened.nearest(query, 10).len(), count.min(10));
                 }
                 assert!(layout.open(&seal(), 8, &sealed, &mut opened).is_err());
                 assert!(layout.open(&seal(), 7, &sealed[1..], &mut opened).is_err());
@@ -349,13 +311,13 @@ mod tests {
         for (id, x) in [(5u32, 1.0f32), (6, 0.9), (5, 0.95), (7, 0.5)] {
             opened.push(id, &[x, 0.0]);
         }
-        opened.remove(&HashSet::from([5, 9]));
-        let found = opened.nearest(&[1.0, 0.0], 3, |id| id);
+        opened.retain(|row| row != 5);
+        let found = opened.nearest(&[1.0, 0.0], 3);
         let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
         assert_eq!(ids, [6, 7]);
         assert!((found[1].score - 0.5).abs() < 1e-4);
-        opened.remove(&HashSet::from([6, 7]));
-        assert!(opened.nearest(&[1.0, 0.0], 3, |id| id).is_empty());
+        opened.retain(|row| row == 9);
+        assert!(opened.nearest(&[1.0, 0.0], 3).is_empty());
     }
 
     #[test]
@@ -365,7 +327,7 @@ mod tests {
             opened.push(id, &[1.0, 0.0]);
         }
         let ids: Vec<u32> = opened
-            .nearest(&[1.0, 0.0], 3, |id| id)
+            .nearest(&[1.0, 0.0], 3)
             .iter()
             .map(|hit| hit.id)
             .collect();
@@ -373,31 +335,25 @@ mod tests {
     }
 
     #[test]
-    fn equal_scores_are_ranked_by_record() {
-        // Hidden ids in another order than the records', more of them than fit.
-        let record = |hidden: u32| hidden.reverse_bits() & 0xffff;
+    fn equal_scores_are_ranked_by_row() {
+        // Rows in no order, more of them than fit.
         let mut opened = Opened::default();
-        for hidden in (0..400u32).map(|at| (at * 7919 % 400) << 16) {
-            opened.push(hidden, &[0.6, 0.8]);
+        for row in (0..400u32).map(|at| at * 7919 % 400) {
+            opened.push(row, &[0.6, 0.8]);
         }
-        opened.push(0xffff << 16, &[1.0, 0.0]);
-        let mut expected: Vec<u32> = opened.ids.iter().map(|&hidden| record(hidden)).collect();
-        let first = expected.pop().unwrap();
-        expected.sort_unstable();
-        expected.insert(0, first);
-        expected.truncate(9);
-        let places: Vec<u32> = (0..401).collect();
+        opened.push(1000, &[1.0, 0.0]);
+        let expected = [1000, 0, 1, 2, 3, 4, 5, 6, 7];
         let query = [1.0, 0.0];
         for found in [
-            opened.nearest(&query, 9, record),
-            opened.nearest_of_all(&query, 9, record),
-            opened.nearest_among(&query, &places, 9, record),
+            opened.nearest(&query, 9),
+            opened.nearest_of_all(&query, 9),
+            opened.nearest_among(&query, 0..401, 9),
         ] {
-            let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
-            assert_eq!(ids, expected);
+            let rows: Vec<u32> = found.iter().map(|hit| hit.id).collect();
+            assert_eq!(rows, expected);
         }
         let none = Opened::default();
-        assert!(none.nearest_of_all(&query, 9, record).is_empty());
-        assert!(none.nearest(&query, 9, record).is_empty());
+        assert!(none.nearest_of_all(&query, 9).is_empty());
+        assert!(none.nearest(&query, 9).is_empty());
     }
 }

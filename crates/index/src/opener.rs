@@ -1,15 +1,15 @@
 //! Opening payloads.
 
 use crate::Error;
-use crate::ids::IdSet;
 use crate::keys::ReaderKeys;
+use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::payload::{Class, Payloads};
 use crate::purpose::Purpose;
 use crate::seal::Seal;
 
 impl Payloads {
-    /// The place of each record: `order.row(slot)` is its rank among the ids.
+    /// The order of slots: `order.row(slot)` is the rank of its record's place.
     #[must_use]
     pub fn order(&self, keys: &ReaderKeys) -> RowOrder {
         keys.slot_order(&self.id, self.slots)
@@ -22,9 +22,9 @@ impl Payloads {
     }
 }
 
-/// The ids, order and cipher that payloads are opened with.
+/// The places, order and cipher that payloads are opened with.
 pub struct Opener {
-    ids: IdSet,
+    places: Numbers,
     order: RowOrder,
     seal: Seal,
     class: Class,
@@ -32,21 +32,21 @@ pub struct Opener {
 
 impl Opener {
     /// # Errors
-    /// If the ids are not what the owner sealed.
-    pub fn new(payloads: &Payloads, keys: &ReaderKeys, ids: &[u8]) -> Result<Self, Error> {
-        let (id, version) = (&payloads.id, payloads.version);
+    /// If the places are not what the owner sealed.
+    pub fn new(payloads: &Payloads, keys: &ReaderKeys, places: &[u8]) -> Result<Self, Error> {
         Ok(Self {
-            ids: keys.open_id_set(id, version, payloads.slots, ids)?,
+            places: keys.open_places(payloads, places)?,
             order: payloads.order(keys),
             seal: payloads.seal(keys),
             class: payloads.class,
         })
     }
 
-    /// The slots of these records; `None` for one that is not there.
+    /// The slots of the records in these places; `None` for one that is not there.
     #[must_use]
-    pub fn slots(&self, ids: &[u32]) -> Vec<Option<u32>> {
-        let ranks: Vec<Option<u32>> = ids.iter().map(|&id| self.ids.rank(id)).collect();
+    pub fn slots(&self, places: &[Option<u32>]) -> Vec<Option<u32>> {
+        let rank = |place: &Option<u32>| place.and_then(|place| self.places.rank(place.into()));
+        let ranks: Vec<Option<u32>> = places.iter().map(rank).collect();
         let known: Vec<u32> = ranks.iter().map(|rank| rank.unwrap_or(0)).collect();
         let slots = self.order.positions(&known);
         ranks
@@ -63,21 +63,21 @@ impl Opener {
         self.class.strip(&plain)
     }
 
-    /// All payloads with their records' ids, in the order of ids.
+    /// All payloads with their records' places, in order.
     ///
     /// # Errors
     /// If one is not what the owner sealed.
-    pub fn open_all(&self, records: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, Error> {
+    pub fn open_all(&self, records: &[u8]) -> Result<Vec<(u64, Vec<u8>)>, Error> {
         let slots = records.chunks_exact(self.class.sealed_len());
-        let mut all = Vec::with_capacity(self.ids.len());
+        let mut all = Vec::with_capacity(self.places.len());
         for (slot, sealed) in (0..).zip(slots) {
             let payload = self.open(slot, sealed).ok_or(Error::Malformed {
                 what: "payloads",
                 why: "not sealed with this index's key".to_owned(),
             })?;
-            all.push((self.ids.id(self.order.row(slot)), payload));
+            all.push((self.places.number(self.order.row(slot)), payload));
         }
-        all.sort_by_key(|(id, _)| *id);
+        all.sort_by_key(|(place, _)| *place);
         Ok(all)
     }
 }

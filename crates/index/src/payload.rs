@@ -123,8 +123,9 @@ pub struct Payloads {
     pub fetch: Fetch,
     /// The digest of all slots, one after the other.
     pub records: Digest,
-    /// The ids of the records that are there, sealed: they say which slot is whose.
-    pub ids: Coded,
+    /// The places of the records that are there, sealed: they say which slot is whose. A record's place is
+    /// its row, after those of all segments before its own.
+    pub places: Coded,
 }
 
 impl Payloads {
@@ -138,7 +139,7 @@ impl Payloads {
             class,
             fetch: Fetch::Download,
             records: [0; 32],
-            ids: Coded::default(),
+            places: Coded::default(),
         }
     }
 
@@ -155,7 +156,7 @@ impl Payloads {
             Fetch::Pir { hint, .. } => Some(hint),
             Fetch::Download => None,
         };
-        let all = [Some(&self.records), Some(&self.ids.digest), hint];
+        let all = [Some(&self.records), Some(&self.places.digest), hint];
         all.contains(&Some(part))
     }
 

@@ -17,8 +17,8 @@ pub enum Purpose {
     Mean,
     /// Sealing payloads.
     Payload,
-    /// Hiding the record ids in buckets and chunks.
-    RecordIds,
+    /// Sealing attributes.
+    Attributes,
     /// The order of a masked segment's rows.
     RowOrder,
     /// The order of payloads.
@@ -43,7 +43,7 @@ impl Purpose {
             Self::Centroids => "centroids",
             Self::Mean => "mean",
             Self::Payload => "payload",
-            Self::RecordIds => "record ids",
+            Self::Attributes => "attributes",
             Self::RowOrder => "row order",
             Self::SlotOrder => "slot order",
             Self::Sketch => "sketch",

@@ -13,8 +13,9 @@ pub const LOG_P: u32 = 26;
 const WINDOW: f64 = 2.05;
 
 /// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S`
-/// at most, .0112 at the largest dimension, and the encryption by less than .001.
-pub const LARGEST: f32 = 1.0125;
+/// at most, .01582 at the largest dimension of a stored vector, 8194, and the encryption has a standard deviation of
+/// less than .0003 there. Half a window is 1.025.
+pub const LARGEST: f32 = 1.0175;
 
 /// The scale `S`.
 fn scale() -> f64 {
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn scores_of_unit_vectors_stay_inside_the_window() {
-        for dim in [1u16, 2, 3, 128, 384, 4096] {
+        for dim in [1u16, 2, 3, 128, 384, 4096, 8194] {
             let x = 1.0 / f32::from(dim).sqrt();
             let up: Vec<i32> = codes(&vec![x; dim.into()]).collect();
             let down: Vec<i32> = codes(&vec![-x; dim.into()]).collect();
@@ -78,7 +79,7 @@ mod tests {
                 (score(product(&up, &up)), 1.0),
                 (score(product(&up, &down)), -1.0),
             ] {
-                assert!((score - expected).abs() < 0.0113, "dim {dim}: {score}");
+                assert!((score - expected).abs() < 0.0159, "dim {dim}: {score}");
                 assert!(score.abs() < LARGEST);
             }
         }

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_largest_product_of_unit_vectors_does_not_wrap() {
-        for dim in [1, 2, 128, 4096] {
+        for dim in [1, 2, 128, 4096, 8194] {
             let x = 1.0 / crate::vectors::to_f32((dim as f64).sqrt());
             let row: Vec<i16> = fixed(&vec![x; dim]).collect();
             let mut product = [0];

@@ -14,7 +14,7 @@ impl Sketch {
     #[must_use]
     pub fn of(&self, seed: Seed, dim: usize, vectors: &Opened) -> Option<Sketched> {
         let most = MANY * self.candidates as usize;
-        (vectors.ids.len() >= most).then(|| Sketched::new(self, seed, dim, vectors))
+        (vectors.rows.len() >= most).then(|| Sketched::new(self, seed, dim, vectors))
     }
 }
 
@@ -35,12 +35,12 @@ impl Sketched {
     pub fn new(sketch: &Sketch, seed: Seed, dim: usize, vectors: &Opened) -> Self {
         let hash = SimHash::new(dim, sketch.bits as usize, Kind::Rotation, seed);
         let hash = hash.expect("bits and dimension were checked");
-        let words: Vec<u64> = (0..vectors.ids.len())
+        let words: Vec<u64> = (0..vectors.rows.len())
             .into_par_iter()
             .map_init(
                 || (Scratch::default(), vec![0.0; dim]),
                 |(scratch, floats), row| {
-                    for (float, fixed) in floats.iter_mut().zip(vectors.row(row)) {
+                    for (float, fixed) in floats.iter_mut().zip(vectors.vector(row)) {
                         *float = f32::from(*fixed);
                     }
                     let mut code = vec![0; hash.bits() / 64];

@@ -12,8 +12,8 @@ use crate::transform::{BLOCK, signs};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Codes, Error, Seed};
 
-/// Most dimensions of a vector.
-pub(crate) const MAX_DIMS: usize = 4096;
+/// Most dimensions of a vector: 8192, and two that a metric may add.
+pub(crate) const MAX_DIMS: usize = 8194;
 
 /// The values that signs are taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct Scratch {
 }
 
 impl SimHash {
-    /// A function drawn from a seed. `dims` is 1 to 4096; `bits` a multiple of 64, 64 to 1024.
+    /// A function drawn from a seed. `dims` is 1 to 8194; `bits` a multiple of 64, 64 to 1024.
     ///
     /// # Errors
     /// [`Error::Dims`] or [`Error::Bits`].

@@ -36,7 +36,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// `count` vertices, 1 to 2^20, for vectors of `dims` floats, 1 to 4096.
+    /// `count` vertices, 1 to 2^20, for vectors of `dims` floats, 1 to 8194.
     ///
     /// # Errors
     /// [`Error::Dims`] or [`Error::Functions`].

@@ -6,7 +6,6 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
 use sordino_index::code::{self, Codec};
-use sordino_index::ids::IdSet;
 use sordino_index::manifest::{self, Routing, Sealed, router_salt};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -21,6 +20,7 @@ use crate::cluster;
 use crate::plan::Plan;
 use crate::probe::Sample;
 use crate::random::random;
+use crate::rows::Rows;
 use crate::segment::{SegmentWriter, Written};
 use crate::step::Step;
 
@@ -39,8 +39,8 @@ pub(crate) struct Base {
     pub(crate) digests: Vec<u8>,
     pub(crate) centroids: Vec<u8>,
     pub(crate) hint: Vec<u8>,
-    pub(crate) chunks: Vec<u8>,
-    pub(crate) ids: Vec<u8>,
+    /// Its chunks, ids and attributes.
+    pub(crate) base: Written,
     /// Recall of held-out vectors with the probes chosen.
     pub(crate) expected_recall: f64,
     /// True if that reaches the recall wished for.
@@ -58,18 +58,16 @@ fn millionths(recall: f64) -> u32 {
 }
 
 impl Base {
-    /// Clusters and seals `units`, rotated unit vectors in the order of their ids, as planned, and
-    /// measures it with some of them as queries.
+    /// Clusters and seals rotated unit vectors as planned, and measures it with some of them as queries.
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        ids: &IdSet,
-        units: &Vectors,
+        rows: &Rows,
         plan: &Plan,
         as_query: &AsQuery,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let chosen = plan.chosen();
+        let (chosen, units) = (plan.chosen(), &rows.vectors);
         progress(Step::Cluster);
         let pir_seed = random(rng);
         let router = match chosen.routing {
@@ -88,7 +86,7 @@ impl Base {
         let mut pulse = || progress(Step::Probe);
         let probes = Probes::measured(&router, &plain, units, plan, as_query, &mut pulse)?;
         progress(Step::Seal);
-        let sealed = Buckets::sealed(rng, writer, (ids, units), plan, router, plain);
+        let sealed = Buckets::sealed(rng, writer, rows, plan, router, plain);
         progress(Step::Hint);
         sealed.finish(plan, &probes, pir_seed)
     }
@@ -144,32 +142,28 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Hides the record ids, and seals buckets, centroids and chunks under one new id.
+    /// Seals buckets, centroids and chunks under one new id.
     fn sealed<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        (ids, units): (&IdSet, &Vectors),
+        rows: &Rows,
         plan: &Plan,
         router: Router,
         plain: Vec<Vec<u8>>,
     ) -> Self {
-        let layout = plan.chosen().layout;
+        let (layout, units) = (plan.chosen().layout, &rows.vectors);
         // The clusters are drawn at random. Which bucket a vector is in follows from them only up to the
         // rounding of sums, which may differ between processors, so buckets are content of their own.
         let drawn = router.centres.as_slice().iter().chain(units.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
-        let id = writer.base_id(rng, ids, plan, drawn.chain(contents));
+        let id = writer.base_id(rng, rows, plan, drawn.chain(contents));
         let reader = writer.reader();
         let seal = reader.seal(Purpose::Bucket, &id, writer.version());
-        let records = reader.ids(&id);
         let sealed: Vec<u8> = plain
             .into_par_iter()
             .enumerate()
-            .flat_map_iter(|(bucket, mut plain)| {
-                layout.map_ids(&mut plain, |row| records.hide(ids.id(row)));
-                layout.seal(&seal, number(bucket), &plain)
-            })
+            .flat_map_iter(|(bucket, plain)| layout.seal(&seal, number(bucket), &plain))
             .collect();
         let sealed_route = |purpose, plain: &[u8]| {
             let seal = reader.seal(purpose, &id, writer.version());
@@ -180,20 +174,19 @@ impl Buckets {
             Routing::Encrypted => router.encoding,
             Routing::Hashed => sealed_route(Purpose::Mean, &router.encoding),
         };
-        let chunks = writer.chunk_bytes(&id, ids, units, Codec::Int8);
+        let chunks = writer.chunk_bytes(&id, units, Codec::Int8);
         Self {
             digests: digest::of_buckets(&sealed, layout.sealed_len()),
             sealed,
             centroids,
-            base: writer.written(id, ids, chunks),
+            base: writer.written(id, rows, chunks),
         }
     }
 
     /// Computes the hint, and the mode that names everything.
     fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
         let (chosen, wish) = (plan.chosen(), plan.wish());
-        let Written { segment, rows, ids } = self.base;
-        let mut mode = Sealed::new(segment, chosen.layout, chosen.routing);
+        let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
         mode.clusters = number(chosen.clusters);
         mode.probes = number(probes.count);
         mode.recall = millionths(wish.recall);
@@ -213,8 +206,7 @@ impl Buckets {
             digests: self.digests,
             centroids: self.centroids,
             hint,
-            chunks: rows,
-            ids,
+            base: self.base,
             expected_recall: probes.recall,
             reached: probes.reached,
         })
@@ -273,7 +265,7 @@ impl Router {
         })
     }
 
-    /// The contents of all buckets, with rows in place of record ids.
+    /// The contents of all buckets.
     fn filled(
         &self,
         units: &Vectors,

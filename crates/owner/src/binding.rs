@@ -3,6 +3,7 @@
 //! Every field has a fixed length or its length before it, and every choice a number of its own, so two
 //! sets of facts never share an encoding.
 
+use sordino_index::IdKind;
 use sordino_index::code::Codec;
 use sordino_index::manifest::{Mode, Packing, Routing};
 use sordino_index::payload::Class;
@@ -17,9 +18,11 @@ use crate::spec::Form;
 pub(crate) struct Binding(Vec<u8>);
 
 impl Binding {
-    /// The facts that all contents of an index share: its mode, how vectors are mapped, their dimension.
+    /// The facts that all contents of an index share: its mode, its kind of ids, how vectors are mapped, their
+    /// dimension.
     pub(crate) fn of_index(
         variant: Variant,
+        ids: IdKind,
         space: &Space,
         dim: usize,
         rotation: &[u8; 32],
@@ -29,8 +32,14 @@ impl Binding {
             Metric::InnerProduct => 1,
             Metric::Euclidean => 2,
         };
+        let ids = match ids {
+            IdKind::Number => 0,
+            IdKind::Text => 1,
+            IdKind::Uuid => 2,
+        };
         Self::default()
             .word(variant.number())
+            .word(ids)
             .word(metric)
             .bytes(&space.bound.to_le_bytes())
             .word(dim as u64)
@@ -170,11 +179,13 @@ mod tests {
                     (0, 4, [1; 32], 2),
                 ] {
                     let space = Space { metric, bound };
-                    let index = Binding::of_index(variant, &space, dim, &rotation);
-                    for content in contents() {
-                        let binding = index.clone().with(&content, version);
-                        all.insert(binding.as_bytes().to_vec());
-                        count += 1;
+                    for ids in IdKind::ALL {
+                        let index = Binding::of_index(variant, ids, &space, dim, &rotation);
+                        for content in contents() {
+                            let binding = index.clone().with(&content, version);
+                            all.insert(binding.as_bytes().to_vec());
+                            count += 1;
+                        }
                     }
                 }
             }

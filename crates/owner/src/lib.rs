@@ -16,6 +16,7 @@ mod base;
 mod binding;
 mod column;
 mod payload;
+mod rows;
 mod segment;
 
 // Measurements and derivations of a build
@@ -29,4 +30,4 @@ pub use plan::{Plan, Wish};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{Measured, Store, Verified};
+pub use store::{Added, Contents, Measured, Store, Stored, Verified};

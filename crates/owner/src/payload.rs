@@ -4,8 +4,9 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
-use sordino_index::ids::IdSet;
+use sordino_index::numbers::Numbers;
 use sordino_index::payload::{Class, Fetch, Payloads};
+use sordino_index::purpose::Purpose;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::recall::number;
 
@@ -13,16 +14,16 @@ use crate::binding::Content;
 use crate::plan;
 use crate::segment::SegmentWriter;
 
-/// Payloads as they are stored, with their hint and the record ids.
+/// Payloads as they are stored, with their hint and their records' places.
 pub(crate) struct Written {
     pub(crate) payloads: Payloads,
     pub(crate) records: Vec<u8>,
-    pub(crate) ids: Vec<u8>,
+    pub(crate) places: Vec<u8>,
     pub(crate) hint: Option<Vec<u8>>,
 }
 
 impl SegmentWriter<'_> {
-    /// Writes payloads, one for each of `ids` and in their order, in the cheapest way to fetch `k` at a
+    /// Writes payloads, one for each of `places` and in their order, in the cheapest way to fetch `k` at a
     /// time.
     ///
     /// # Errors
@@ -30,12 +31,12 @@ impl SegmentWriter<'_> {
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        ids: &IdSet,
+        places: &Numbers,
         payloads: &[&[u8]],
         class: Class,
         k: usize,
     ) -> Result<Written, Error> {
-        assert_eq!(ids.len(), payloads.len(), "a payload for each record");
+        assert_eq!(places.len(), payloads.len(), "a payload for each record");
         let most = class.capacity();
         if let Some(long) = payloads.iter().find(|payload| payload.len() > most) {
             return Err(Error::Payload {
@@ -50,9 +51,11 @@ impl SegmentWriter<'_> {
             let words = words.iter().copied().chain([last]).map(u32::from_le_bytes);
             std::iter::once(number(payload.len())).chain(words)
         });
-        let id = self.id(rng, &Content::Payloads(class), ids, words);
+        let mut code = Vec::new();
+        places.write(&mut code);
+        let id = self.id(rng, &Content::Payloads(class), &code, words);
         let reader = self.reader();
-        let mut written = Payloads::new(id, self.version(), number(ids.len()), class);
+        let mut written = Payloads::new(id, self.version(), number(places.len()), class);
         let (order, seal) = (written.order(reader), written.seal(reader));
         let records: Vec<u8> = (0..written.slots)
             .into_par_iter()
@@ -61,12 +64,12 @@ impl SegmentWriter<'_> {
                 seal.seal(slot, &[class.log2()], &plain)
             })
             .collect();
-        let sealed_ids = self.sealed_ids(&id, ids);
+        let sealed_places = self.sealed(Purpose::Ids, &id, code);
         written.records = digest::of(&records);
-        written.ids = Coded::of(&sealed_ids);
+        written.places = Coded::of(&sealed_places);
 
         let mut hint = None;
-        if let Some(params) = plan::cheapest_fetch(ids.len(), class, k)? {
+        if let Some(params) = plan::cheapest_fetch(places.len(), class, k)? {
             let seed = Seed::random(rng);
             let database = Database::from_slice(&params, &records)?;
             let (_, made) = simple::Server::setup(database, &params, &seed)?;
@@ -81,7 +84,7 @@ impl SegmentWriter<'_> {
         Ok(Written {
             payloads: written,
             records,
-            ids: sealed_ids,
+            places: sealed_places,
             hint,
         })
     }

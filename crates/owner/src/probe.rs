@@ -73,7 +73,7 @@ impl Sample {
             };
             let after = order[at].iter().map(|&(bucket, _)| {
                 let bucket = &opened[bucket as usize];
-                for (&id, product) in bucket.ids.iter().zip(bucket.products(&query)) {
+                for (&id, product) in bucket.rows.iter().zip(bucket.products(&query)) {
                     if id != itself {
                         best.offer(Scored {
                             id,

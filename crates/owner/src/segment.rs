@@ -9,9 +9,9 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::code::Codec;
 use sordino_index::digest::Coded;
-use sordino_index::ids::{self, IdSet};
 use sordino_index::keys::{OwnerKeys, ReaderKeys};
 use sordino_index::manifest::{Deleted, Segment};
+use sordino_index::numbers::{self, Numbers};
 use sordino_index::purpose::Purpose;
 use sordino_index::{columns, digest};
 use sordino_vectors::Vectors;
@@ -19,6 +19,7 @@ use sordino_vectors::recall::number;
 
 use crate::binding::{Binding, Content};
 use crate::plan::Plan;
+use crate::rows::Rows;
 
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
@@ -34,6 +35,16 @@ pub(crate) struct Written {
     pub(crate) segment: Segment,
     pub(crate) rows: Vec<u8>,
     pub(crate) ids: Vec<u8>,
+    /// The attributes, if there are any.
+    pub(crate) attributes: Option<Vec<u8>>,
+}
+
+impl Written {
+    /// The parts, to be stored.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let parts = [Some(&self.rows), Some(&self.ids), self.attributes.as_ref()];
+        parts.into_iter().flatten().map(Vec::as_slice)
+    }
 }
 
 impl<'a> SegmentWriter<'a> {
@@ -55,36 +66,28 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Open rows: the rotated unit vectors in the order of their ids.
-    pub(crate) fn open<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        ids: &IdSet,
-        units: &[f32],
-    ) -> Written {
-        let id = self.id(rng, &Content::Open, ids, units.iter().map(|x| x.to_bits()));
-        self.written(id, ids, columns::open_rows(units))
+    pub(crate) fn open<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &Rows) -> Written {
+        let units = rows.vectors.as_slice();
+        let words = units.iter().map(|x| x.to_bits());
+        let id = self.id(rng, &Content::Open, &rows.code(), words);
+        self.written(id, rows, columns::open_rows(units))
     }
 
     /// Masked rows, of codes in the order of their ids.
     pub(crate) fn masked<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        ids: &IdSet,
+        rows: &Rows,
         codes: &[i32],
-        width: usize,
     ) -> Written {
-        let id = self.id(
-            rng,
-            &Content::Masked,
-            ids,
-            codes.iter().map(|x| x.cast_unsigned()),
-        );
-        let n = number(ids.len());
+        let words = codes.iter().map(|x| x.cast_unsigned());
+        let id = self.id(rng, &Content::Masked, &rows.code(), words);
+        let (n, width) = (number(rows.ids.len()), rows.vectors.dim());
         let (order, pad) = (
             self.reader.row_order(&id, n),
             self.reader.pad(&id, self.version),
         );
-        let rows = (0..n)
+        let masked = (0..n)
             .into_par_iter()
             .flat_map_iter(|position| {
                 let row = order.row(position) as usize;
@@ -93,115 +96,108 @@ impl<'a> SegmentWriter<'a> {
                 columns::masked_rows(&codes)
             })
             .collect();
-        self.written(id, ids, rows)
+        self.written(id, rows, masked)
     }
 
     /// Sealed chunks, of unit vectors in the order of their ids.
     pub(crate) fn chunks<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        ids: &IdSet,
-        units: &Vectors,
+        rows: &Rows,
         codec: Codec,
     ) -> Written {
-        let words = units.as_slice().iter().map(|x| x.to_bits());
-        let id = self.id(rng, &Content::Chunks(codec), ids, words);
-        self.written(id, ids, self.chunk_bytes(&id, ids, units, codec))
+        let words = rows.vectors.as_slice().iter().map(|x| x.to_bits());
+        let id = self.id(rng, &Content::Chunks(codec), &rows.code(), words);
+        self.written(id, rows, self.chunk_bytes(&id, &rows.vectors, codec))
     }
 
     /// The id of a sealed index's base: buckets, centroids and chunks share it.
     pub(crate) fn base_id<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        ids: &IdSet,
+        rows: &Rows,
         plan: &Plan,
         words: impl Iterator<Item = u32>,
     ) -> [u8; 16] {
-        self.id(rng, &Content::Base(plan.chosen()), ids, words)
+        self.id(rng, &Content::Base(plan.chosen()), &rows.code(), words)
     }
 
     /// Chunks under a segment's id.
-    pub(crate) fn chunk_bytes(
-        &self,
-        id: &[u8; 16],
-        ids: &IdSet,
-        units: &Vectors,
-        codec: Codec,
-    ) -> Vec<u8> {
+    pub(crate) fn chunk_bytes(&self, id: &[u8; 16], units: &Vectors, codec: Codec) -> Vec<u8> {
         let seal = self.reader.seal(Purpose::Chunk, id, self.version);
-        let records = self.reader.ids(id);
-        let segment = self.segment(*id, ids, [0; 32], &[]);
+        let n = number(units.len());
+        let segment = Segment::new(*id, self.version, n, [0; 32], Coded::default());
         let layout = segment.layout(number(units.dim()), codec);
-        let rows: Vec<u32> = (0..segment.n).collect();
+        let rows: Vec<u32> = (0..n).collect();
         rows.par_chunks(layout.slots as usize)
             .enumerate()
             .flat_map_iter(|(chunk, rows)| {
-                let entries = rows
-                    .iter()
-                    .map(|&row| (records.hide(ids.id(row)), units.row(row as usize)));
+                let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
                 let plain = layout.write(&[], &entries.collect::<Vec<_>>());
                 layout.seal(&seal, number(chunk), &plain)
             })
             .collect()
     }
 
-    /// A segment with these rows, its ids sealed.
-    pub(crate) fn written(&self, id: [u8; 16], ids: &IdSet, rows: Vec<u8>) -> Written {
-        let sealed = self.sealed_ids(&id, ids);
+    /// A segment with its vectors in this form, its ids and attributes sealed.
+    pub(crate) fn written(&self, id: [u8; 16], rows: &Rows, vectors: Vec<u8>) -> Written {
+        let mut code = Vec::new();
+        rows.ids.write(&mut code);
+        let ids = self.sealed(Purpose::Ids, &id, code);
+        let attributes = (!rows.attributes.is_none()).then(|| {
+            let mut code = Vec::new();
+            rows.attributes.write(&mut code);
+            self.sealed(Purpose::Attributes, &id, code)
+        });
+        let n = number(rows.ids.len());
+        let rows = digest::of(&vectors);
+        let mut segment = Segment::new(id, self.version, n, rows, Coded::of(&ids));
+        segment.attributes = attributes.as_deref().map(Coded::of);
         Written {
-            segment: self.segment(id, ids, digest::of(&rows), &sealed),
-            rows,
-            ids: sealed,
+            segment,
+            rows: vectors,
+            ids,
+            attributes,
         }
     }
 
-    /// Record ids, sealed under the id of what they belong to.
-    pub(crate) fn sealed_ids(&self, id: &[u8; 16], ids: &IdSet) -> Vec<u8> {
-        let mut code = Vec::new();
-        ids.write(&mut code);
-        ids::fill(&mut code);
-        let seal = self.reader.seal(Purpose::Ids, id, self.version);
-        seal.seal(0, &[], &code)
+    /// A code, filled to its class and sealed under the id of what it belongs to.
+    pub(crate) fn sealed(&self, purpose: Purpose, id: &[u8; 16], mut code: Vec<u8>) -> Vec<u8> {
+        numbers::fill(&mut code);
+        self.reader
+            .seal(purpose, id, self.version)
+            .seal(0, &[], &code)
     }
 
-    fn segment(&self, id: [u8; 16], ids: &IdSet, rows: [u8; 32], sealed: &[u8]) -> Segment {
-        let n = number(ids.len());
-        Segment::new(id, self.version, n, rows, Coded::of(sealed))
-    }
-
-    /// The list of deleted records, by segment.
+    /// The list of deleted rows, by segment.
     pub(crate) fn deleted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        dead: &[IdSet],
+        dead: &[Numbers],
     ) -> (Deleted, Vec<u8>) {
         let mut code = Vec::new();
-        for ids in dead {
-            ids.write(&mut code);
+        for rows in dead {
+            rows.write(&mut code);
         }
-        ids::fill(&mut code);
-        let words = code.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-        let id = self.id(rng, &Content::Deleted, &IdSet::default(), words);
-        let seal = self.reader.seal(Purpose::Deleted, &id, self.version);
-        let sealed = seal.seal(0, &[], &code);
+        let id = self.id(rng, &Content::Deleted, &code, std::iter::empty());
+        let sealed = self.sealed(Purpose::Deleted, &id, code);
         let deleted = Deleted::new(id, self.version, Coded::of(&sealed));
         (deleted, sealed)
     }
 
-    /// The id of content of this kind, bound to fresh randomness and to all that goes into it.
+    /// The id of content of this kind, bound to fresh randomness and to all that goes into it: a code and
+    /// words.
     pub(crate) fn id<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         content: &Content<'_>,
-        ids: &IdSet,
+        code: &[u8],
         words: impl Iterator<Item = u32>,
     ) -> [u8; 16] {
         let mut fresh = [0; 32];
         rng.fill_bytes(&mut fresh);
         let binding = self.index.clone().with(content, self.version);
-        let mut code = Vec::new();
-        ids.write(&mut code);
         self.keys
-            .content_id(&fresh, binding.as_bytes(), &code, words)
+            .content_id(&fresh, binding.as_bytes(), code, words)
     }
 }

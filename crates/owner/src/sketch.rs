@@ -65,7 +65,7 @@ fn choose(
     seed: Seed,
     k: usize,
 ) -> Option<Sketch> {
-    let len = vectors.ids.len();
+    let len = vectors.rows.len();
     let whole = (len * dim) as f64 * SCANNED;
     let cost = |sketch: &Sketch| {
         let words = len as f64 * f64::from(sketch.bits) / 64.0;
@@ -101,7 +101,7 @@ struct Sample {
 
 impl Sample {
     fn new(vectors: &Opened, query: impl Fn(usize) -> Vec<f32>, k: usize) -> Self {
-        let len = vectors.ids.len();
+        let len = vectors.rows.len();
         let count = SAMPLE.min(len);
         let rows: Vec<u32> = (0..count).map(|i| number(i * len / count)).collect();
         let queries: Vec<Vec<f32>> = rows.iter().map(|&row| query(row as usize)).collect();

@@ -1,16 +1,19 @@
 //! An owner's choices for an index, and the records it is made of.
 
-use sordino_index::Error;
+use sordino_index::attributes::Attributes;
 use sordino_index::manifest::{Packing, Routing};
+use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {
-    /// Results of a search, 1 to 1024; in sealed mode no more than there are records at first. While there
+    /// The most results of a search, 1 to 1024, for which its messages have room; in sealed mode no more than there are records at first. While there
     /// are fewer records, a search finds all of them.
     pub k: usize,
+    /// The kind of record ids.
+    pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
     /// For the inner product and the Euclidean distance: no vector, now or later, is longer than this.
@@ -43,10 +46,11 @@ pub enum Form {
 }
 
 impl Default for Spec {
-    /// Masked mode, the cosine, ten results.
+    /// Masked mode, the cosine, ten results, ids that are numbers.
     fn default() -> Self {
         Self {
             k: 10,
+            ids: IdKind::Number,
             metric: Metric::Cosine,
             norm: None,
             form: Form::Masked(Packing::T4),
@@ -58,10 +62,12 @@ impl Default for Spec {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// One for each vector, all different; `None` numbers them on from the batch before.
-    pub(crate) ids: Option<Vec<u32>>,
+    pub(crate) ids: Option<Vec<Id>>,
     pub(crate) vectors: Vectors,
     /// One for each vector.
     pub(crate) payloads: Option<Vec<Vec<u8>>>,
+    /// A row for each vector.
+    pub(crate) attributes: Attributes,
 }
 
 impl Batch {
@@ -69,7 +75,11 @@ impl Batch {
     ///
     /// # Errors
     /// [`Error::Ids`] if there are not as many ids as vectors.
-    pub fn new(ids: Vec<u32>, vectors: Vectors) -> Result<Self, Error> {
+    pub fn new(
+        ids: impl IntoIterator<Item = impl Into<Id>>,
+        vectors: Vectors,
+    ) -> Result<Self, Error> {
+        let ids: Vec<Id> = ids.into_iter().map(Into::into).collect();
         if ids.len() != vectors.len() {
             return Err(Error::Ids {
                 found: ids.len(),
@@ -78,8 +88,7 @@ impl Batch {
         }
         Ok(Self {
             ids: Some(ids),
-            vectors,
-            payloads: None,
+            ..Self::from(vectors)
         })
     }
 
@@ -96,6 +105,18 @@ impl Batch {
             payloads: Some(payloads),
             ..self
         })
+    }
+
+    /// The same records with attributes, a row for each.
+    ///
+    /// # Errors
+    /// [`Error::AttributeCount`] if there are not as many rows as vectors.
+    pub fn with_attributes(self, attributes: Attributes) -> Result<Self, Error> {
+        let (found, expected) = (attributes.rows(), self.vectors.len());
+        if found != expected {
+            return Err(Error::AttributeCount { found, expected });
+        }
+        Ok(Self { attributes, ..self })
     }
 }
 
@@ -118,8 +139,9 @@ impl From<Vectors> for Batch {
     fn from(vectors: Vectors) -> Self {
         Self {
             ids: None,
-            vectors,
             payloads: None,
+            attributes: Attributes::none(vectors.len()),
+            vectors,
         }
     }
 }

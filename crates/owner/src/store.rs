@@ -5,7 +5,7 @@
 //! Added records become a new segment: its bytes, and a list of deletions. Clients that
 //! refresh download its hint or chunks, its ids, and the list. A replaced or
 //! deleted record stays in its segment, hidden from results, until the store is compacted. An index has
-//! at most 64 segments.
+//! at most 1,024 segments.
 //!
 //! # Changes to a server
 //! It sees when they happen, the number of records of each segment, and the length of the lists of ids and
@@ -20,6 +20,7 @@
 
 mod commit;
 mod compact;
+mod contents;
 mod create;
 mod draft;
 mod payloads;
@@ -31,13 +32,16 @@ mod waiting;
 
 use std::path::Path;
 
+pub use contents::{Contents, Stored};
+pub use update::Added;
 pub use verify::Verified;
 
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::{Disk, Error, Files, SignedManifest};
+use sordino_index::{Disk, Error, Files, Id, SignedManifest};
+
+use records::Records;
 
 /// The owner's side of an index in a directory.
 ///
@@ -55,10 +59,7 @@ pub struct Store<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
     manifest: SignedManifest,
-    /// The records of each segment.
-    sets: Vec<IdSet>,
-    /// Those of each segment that are deleted or replaced.
-    dead: Vec<IdSet>,
+    records: Records,
     /// The highest version number that any manifest has had in this directory.
     highest: u64,
     /// True if the last change may or may not have been made.
@@ -103,15 +104,14 @@ impl<D: Disk> Store<D> {
         // Only now does nobody else change it.
         let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
-        let (sets, dead) = records::read(&folder, &manifest, &keys.reader())?;
+        let records = Records::read(&folder, &manifest, &keys.reader())?;
         let highest = folder.highest()?.max(manifest.version);
         folder.collect(&manifest.parts()?)?;
         Ok(Self {
             folder,
             keys: keys.clone(),
             manifest,
-            sets,
-            dead,
+            records,
             highest,
             unsure: false,
             measured: None,
@@ -140,8 +140,7 @@ impl<D: Disk> Store<D> {
     /// The number of records, deleted ones not counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
-        count(&self.sets) - count(&self.dead)
+        self.records.len()
     }
 
     /// Never: the last record cannot be deleted. Beside `len` because readers expect it.
@@ -152,23 +151,13 @@ impl<D: Disk> Store<D> {
 
     /// True if there is a record with this id.
     #[must_use]
-    pub fn contains(&self, id: u32) -> bool {
-        self.segment_of(id).is_some()
+    pub fn contains(&self, id: impl Into<Id>) -> bool {
+        self.records.find(&id.into()).is_some()
     }
 
     /// The ids of all records, segment by segment.
-    pub fn ids(&self) -> impl Iterator<Item = u32> {
-        let segments = self.sets.iter().zip(&self.dead);
-        segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)))
-    }
-
-    /// The segment that has this record.
-    fn segment_of(&self, id: u32) -> Option<usize> {
-        let segments = self.sets.iter().zip(&self.dead).rev();
-        let back = segments
-            .enumerate()
-            .find(|(_, (ids, dead))| ids.contains(id) && !dead.contains(id));
-        back.map(|(back, _)| self.sets.len() - 1 - back)
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        self.records.ids()
     }
 }
 

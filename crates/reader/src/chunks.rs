@@ -1,23 +1,21 @@
 //! Segments that are here whole: all of local mode, and what was added to a sealed index.
 
-use std::collections::HashSet;
-
 use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::Segment;
+use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::record_ids::RecordIds;
 use sordino_index::sketch::Sketch;
 use sordino_index::sketched::Sketched;
 use sordino_lsh::Seed;
 use sordino_vectors::recall::{Scored, TopK, number};
 
 use crate::download::Download;
+use crate::question::Wanted;
 
 /// Decoded segments.
 #[derive(Default)]
@@ -29,7 +27,8 @@ pub(crate) struct Chunks {
 
 /// The vectors of a segment, without deleted ones.
 struct Decoded {
-    records: RecordIds,
+    /// The number of all its records.
+    n: u32,
     vectors: Opened,
     seed: Seed,
     sketched: Option<Sketched>,
@@ -44,7 +43,7 @@ impl Chunks {
         (width, codec): (usize, Codec),
         keys: &ReaderKeys,
         kept: usize,
-        dead: &[IdSet],
+        dead: &[Numbers],
         download: &mut Download,
     ) -> Result<(), Error> {
         let fresh = segments.iter().skip(kept).map(|segment| {
@@ -56,9 +55,9 @@ impl Chunks {
         self.segments.truncate(kept);
         self.segments.extend(fresh);
         for (segment, dead) in self.segments.iter_mut().zip(dead) {
-            let before = segment.vectors.ids.len();
-            segment.vectors.remove(&hidden(&segment.records, dead));
-            if segment.sketched.is_none() || segment.vectors.ids.len() != before {
+            let before = segment.vectors.rows.len();
+            segment.vectors.retain(|row| !dead.contains(row));
+            if segment.sketched.is_none() || segment.vectors.rows.len() != before {
                 segment.sketched = self
                     .sketch
                     .and_then(|sketch| sketch.of(segment.seed, width, &segment.vectors));
@@ -67,21 +66,29 @@ impl Chunks {
         Ok(())
     }
 
-    /// The `k` vectors nearest to the unit vector `query`, best first, as record ids.
-    pub(crate) fn nearest(&self, query: &[f32], k: usize) -> Vec<Scored> {
+    /// The vectors nearest to the unit vector `query`, best first, as places from the first of these on.
+    pub(crate) fn nearest(&self, query: &[f32], Wanted { k, chosen }: Wanted<'_>) -> Vec<Scored> {
         let mut best = TopK::new(k);
-        for segment in &self.segments {
-            let Decoded {
-                records, vectors, ..
-            } = segment;
-            let record = |hidden| records.reveal(hidden);
-            let nearest = match &segment.sketched {
-                None => vectors.nearest_of_all(query, k, record),
-                Some(sketched) => {
-                    vectors.nearest_among(query, &sketched.candidates(query), k, record)
+        let mut first = 0;
+        for (at, segment) in self.segments.iter().enumerate() {
+            let vectors = &segment.vectors;
+            let nearest = match (chosen, &segment.sketched) {
+                // All that are chosen are scored: a first stage would look among all.
+                (Some(chosen), _) => {
+                    let rows = (0..).zip(&vectors.rows);
+                    let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);
+                    vectors.nearest_among(query, rows.map(|(place, _)| place), k)
+                }
+                (None, None) => vectors.nearest_of_all(query, k),
+                (None, Some(sketched)) => {
+                    vectors.nearest_among(query, sketched.candidates(query), k)
                 }
             };
-            nearest.into_iter().for_each(|hit| best.offer(hit));
+            for Scored { id, score } in nearest {
+                let id = first + id;
+                best.offer(Scored { id, score });
+            }
+            first += segment.n;
         }
         best.into_ranked()
     }
@@ -105,16 +112,15 @@ impl Decoded {
             .collect();
         let mut vectors = Opened::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
+        // A row that is none would be a record that is none.
+        if vectors.rows.iter().any(|&row| row >= segment.n) {
+            return Err(Error::Search);
+        }
         Ok(Self {
-            records: keys.ids(&segment.id),
+            n: segment.n,
             vectors,
             seed: keys.sketch_seed(&segment.id),
             sketched: None,
         })
     }
-}
-
-/// The hidden forms of deleted records.
-pub(crate) fn hidden(records: &RecordIds, dead: &IdSet) -> HashSet<u32> {
-    dead.iter().map(|id| records.hide(id)).collect()
 }

@@ -1,16 +1,20 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rand_core::CryptoRng;
 use sordino_index::manifest;
 use sordino_index::wire::{Message, message_len};
-use sordino_index::{Error, Pin, ReaderKeys, SignedManifest};
-use sordino_vectors::recall::Scored;
+use sordino_index::{Error, Id, Pin, ReaderKeys, SignedManifest};
 use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
 use crate::cache::Cache;
 use crate::download::{Download, Kept};
+use crate::filter::Filter;
 use crate::kind::Kind;
+use crate::question::{Found, Hit, Question, Truths, Wanted};
+use crate::records::{Fresh, Records};
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
 use crate::{history, payload};
@@ -21,26 +25,12 @@ pub struct Client {
     manifest: SignedManifest,
     rotation: Rotation,
     kind: Kind,
+    records: Records,
     payloads: Option<payload::Client>,
+    /// The records that the last filter chose, arranged for the mode.
+    chosen: Mutex<Option<(Filter, Arc<Truths>)>>,
     cache: Option<Cache>,
     bytes_once: usize,
-}
-
-/// The result of a search, and the time it took.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// The nearest records, best first, with their scores in the index's metric: where that is the
-    /// Euclidean distance, smaller is better. Equal scores are in the order of record ids. As many as the manifest's k, or all if fewer are left.
-    ///
-    /// # Security
-    /// The scores must not go back to the server, not even rounded: together with the messages
-    /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
-    /// the query.
-    pub hits: Vec<Scored>,
-    /// The payload of each hit, in their order; nothing at all where the index has no payloads.
-    pub payloads: Vec<Vec<u8>>,
-    /// Where the time went.
-    pub stages: Stages,
 }
 
 impl Client {
@@ -110,6 +100,8 @@ impl Client {
         let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
         let mut client = Self {
             kind: Kind::new(&manifest, keys, &mut download)?,
+            records: Records::default(),
+            chosen: Mutex::default(),
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
             payloads: payload::Client::new(&manifest, keys, &mut download)?,
             keys: keys.clone(),
@@ -117,9 +109,12 @@ impl Client {
             bytes_once: received + download.bytes,
             manifest,
         };
+        let fresh = Fresh::new(&client.manifest, keys, 0, &mut download)?;
+        let dead = &fresh.dead;
         client
             .kind
-            .update(&client.manifest, keys, 0, &mut download)?;
+            .update(&client.manifest, keys, 0, dead, &mut download)?;
+        client.records.update(0, fresh);
         Ok(client)
     }
 
@@ -146,14 +141,18 @@ impl Client {
         } else {
             Some(payload::Client::new(&manifest, &self.keys, &mut download)?)
         };
+        let fresh = Fresh::new(&manifest, &self.keys, kept.segments, &mut download)?;
+        let (dead, keys) = (&fresh.dead, &self.keys);
         if kept.segments == 0 {
-            let mut kind = Kind::new(&manifest, &self.keys, &mut download)?;
-            kind.update(&manifest, &self.keys, 0, &mut download)?;
+            let mut kind = Kind::new(&manifest, keys, &mut download)?;
+            kind.update(&manifest, keys, 0, dead, &mut download)?;
             self.kind = kind;
         } else {
             self.kind
-                .update(&manifest, &self.keys, kept.segments, &mut download)?;
+                .update(&manifest, keys, kept.segments, dead, &mut download)?;
         }
+        self.records.update(kept.segments, fresh);
+        self.chosen = Mutex::default();
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
         if let Some(payloads) = payloads {
@@ -181,63 +180,109 @@ impl Client {
         self.bytes_once
     }
 
-    /// Finds the `k` vectors nearest to `query`, where k is the manifest's.
+    /// Finds the records nearest to `query`, as many as the manifest's `k`.
     ///
     /// # Errors
-    /// If the query has another dimension than the index, is zero or not finite: before any
-    /// message. [`Error::Stale`] if the server has another version by now: before it scored anything;
-    /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search.
+    /// Those of [`ask`](Self::ask).
     pub fn search<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         transport: &mut impl Transport,
         query: &[f32],
     ) -> Result<Found, Error> {
+        self.ask(rng, transport, &Question::new(query))
+    }
+
+    /// Finds the records nearest to a question's vector that it lets pass.
+    ///
+    /// # Security
+    /// The messages are those of any other search, whatever the question asks for: how many results, from
+    /// which score on and of which records is decided here.
+    ///
+    /// # Errors
+    /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
+    /// the manifest's `k`, or the filter does not fit the attributes: before any
+    /// message. [`Error::Stale`] if the server has another version by now: before it scored anything;
+    /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
+    /// all messages, which are the same in number, order and size as those of any other search.
+    pub fn ask<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        question: &Question<'_>,
+    ) -> Result<Found, Error> {
         let expected = self.manifest.dim as usize;
-        if query.len() != expected {
-            return Err(Error::Dimension {
-                found: query.len(),
-                expected,
-            });
+        let found = question.vector.len();
+        if found != expected {
+            return Err(Error::Dimension { found, expected });
         }
-        if let Some(column) = query.iter().position(|x| !x.is_finite()) {
+        if let Some(column) = question.vector.iter().position(|x| !x.is_finite()) {
             return Err(sordino_vectors::Error::NotFinite { row: 0, column }.into());
         }
-        let (query, scale) = self.manifest.space().query(query)?;
+        let most = self.manifest.k as usize;
+        let k = question.k.unwrap_or(most);
+        if !(1..=most).contains(&k) {
+            return Err(Error::Results { k, most });
+        }
+        let chosen = question.filter.map(|filter| self.chosen(filter));
+        let chosen = chosen.transpose()?;
+        let wanted = Wanted {
+            k,
+            chosen: chosen.as_ref().map(|chosen| &chosen[..]),
+        };
+        let (query, scale) = self.manifest.space().query(question.vector)?;
         let query = Zeroizing::new(query);
         let query = Zeroizing::new(self.rotation.apply(&query));
-        let k = self.manifest.k as usize;
         let edition = self.manifest.edition();
         let mut stages = Stages::default();
         let found = match &self.kind {
             Kind::Sealed(client) => {
-                client.search(rng, transport, edition, &query, k, &mut stages)?
+                client.search(rng, transport, edition, &query, wanted, &mut stages)?
             }
-            Kind::Local(client) => Ok(client.search(&query, k, &mut stages)),
-            Kind::Open(client) => client.search(rng, transport, edition, &query, k, &mut stages)?,
+            Kind::Local(client) => Ok(client.search(&query, wanted, &mut stages)),
+            Kind::Open(client) => {
+                client.search(rng, transport, edition, &query, wanted, &mut stages)?
+            }
             Kind::Masked(client) => {
-                client.search(rng, transport, edition, &query, k, &mut stages)?
+                client.search(rng, transport, edition, &query, wanted, &mut stages)?
             }
         };
         // Where an answer was wrong nothing was found, and payloads are asked for all the same.
         let mut hits = found.as_ref().cloned().unwrap_or_default();
         scale.rank(&mut hits);
+        hits.retain(|hit| question.reaches(self.manifest.metric, hit.score));
         let payloads = match &self.payloads {
             Some(client) => stages.time(
                 |stages| &mut stages.payloads,
-                || client.fetch(rng, transport, edition, &hits, k),
+                || client.fetch(rng, transport, edition, &hits, most),
             )?,
             None => Ok(Vec::new()),
         };
-        match (found, payloads) {
-            (Ok(_), Ok(payloads)) => Ok(Found {
-                hits,
-                payloads,
-                stages,
-            }),
-            (Err(Wrong), _) | (_, Err(Wrong)) => Err(Error::Search),
+        let (Ok(_), Ok(payloads)) = (found, payloads) else {
+            return Err(Error::Search);
+        };
+        let named = hits.iter().map(|hit| Hit {
+            id: self.records.id(hit.id),
+            score: hit.score,
+        });
+        Ok(Found {
+            hits: named.collect(),
+            payloads,
+            stages,
+        })
+    }
+
+    /// The records that a filter chooses, in the order in which the mode looks at them.
+    fn chosen(&self, filter: &Filter) -> Result<Arc<Truths>, Error> {
+        let mut last = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, chosen)) = &*last
+            && known == filter
+        {
+            return Ok(Arc::clone(chosen));
         }
+        let chosen = Arc::new(self.kind.arranged(self.records.passing(filter)?));
+        *last = Some((filter.clone(), Arc::clone(&chosen)));
+        Ok(chosen)
     }
 
     /// The payloads of these records, without a search: `None` for one that is not there, or for all where
@@ -254,15 +299,16 @@ impl Client {
         &self,
         rng: &mut R,
         transport: &mut impl Transport,
-        ids: &[u32],
+        ids: &[Id],
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let Some(client) = &self.payloads else {
             return Ok(vec![None; ids.len()]);
         };
         let (k, edition) = (self.manifest.k as usize, self.manifest.edition());
+        let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
         let mut payloads = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(k) {
-            let read = client.read(rng, transport, edition, ids, k)?;
+        for places in places.chunks(k) {
+            let read = client.read(rng, transport, edition, places, k)?;
             payloads.extend(read.map_err(|Wrong| Error::Search)?);
         }
         Ok(payloads)

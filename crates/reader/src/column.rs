@@ -1,14 +1,14 @@
 //! The round that open and masked mode share, in which the server scores all vectors.
 
 use sordino_ckks::column::{Client, Hint, Params, Query, Reply};
-use sordino_index::ids::IdSet;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{ColumnSegment, Columns, Segment};
+use sordino_index::numbers::Numbers;
 use sordino_index::wire::{Edition, Message, message_len};
 use sordino_index::{Error, residue};
-use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::recall::{Scored, TopK, number};
 
 use crate::download::Download;
+use crate::question::Wanted;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
 
@@ -24,7 +24,8 @@ pub(crate) struct View {
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
-    ids: IdSet,
+    /// The place of its first record among all.
+    place: u32,
     /// For each position true if its record is deleted; empty if none is.
     dead: Vec<bool>,
 }
@@ -32,34 +33,24 @@ pub(crate) struct Positions {
 /// The downloaded parts of a segment.
 pub(crate) struct Fresh {
     segment: Segment,
-    ids: IdSet,
     hint: Hint,
 }
 
 /// The segments after the first `kept`, from the download.
 pub(crate) fn fresh(
     mode: &Columns,
-    keys: &ReaderKeys,
     kept: usize,
     download: &mut Download,
 ) -> Result<Vec<Fresh>, Error> {
     let columns = mode.segments.iter().skip(kept);
-    columns
-        .map(|column| Fresh::new(column, keys, download))
-        .collect()
+    columns.map(|column| Fresh::new(column, download)).collect()
 }
 
 impl Fresh {
-    fn new(
-        column: &ColumnSegment,
-        keys: &ReaderKeys,
-        download: &mut Download,
-    ) -> Result<Self, Error> {
-        let segment = column.segment.clone();
+    fn new(column: &ColumnSegment, download: &mut Download) -> Result<Self, Error> {
         Ok(Self {
-            ids: keys.open_ids(&segment, &download.take(&segment.ids.digest)?)?,
             hint: Hint::from_bytes(&download.take(&column.hint)?)?,
-            segment,
+            segment: column.segment.clone(),
         })
     }
 }
@@ -78,53 +69,73 @@ impl View {
         &mut self,
         kept: usize,
         fresh: Vec<Fresh>,
-        dead: &[IdSet],
+        dead: &[Numbers],
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<(), Error> {
         self.segments.truncate(kept);
         let end = self.segments.last().map_or(0, Positions::end);
         self.column.truncate(end)?;
-        for Fresh { segment, ids, hint } in fresh {
+        let before = self.segments.iter().map(|positions| positions.segment.n);
+        let mut place = before.sum();
+        for Fresh { segment, hint } in fresh {
             let block = self.column.params().block_vectors();
             let first = self.column.len().next_multiple_of(block);
             self.column.extend(&hint)?;
+            let n = segment.n;
             self.segments.push(Positions {
                 segment,
                 first,
-                ids,
+                place,
                 dead: Vec::new(),
             });
+            place += n;
         }
         for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
             positions.dead.clear();
             if !dead.is_empty() {
-                let ids = &positions.ids;
                 let rows = (0..positions.segment.n).map(|position| row(at, position));
-                positions.dead = rows.map(|row| dead.contains(ids.id(row))).collect();
+                positions.dead = rows.map(|row| dead.contains(row)).collect();
             }
         }
         Ok(())
     }
 
-    /// The best `k` of all positions whose record is not deleted, as record ids.
+    /// A truth about each row, by position.
+    pub(crate) fn positions_of(
+        &self,
+        rows: &[Vec<bool>],
+        row: impl Fn(usize, u32) -> u32,
+    ) -> Vec<Vec<bool>> {
+        let segments = rows.iter().enumerate().map(|(segment, rows)| {
+            let positions = 0..number(rows.len());
+            let rows = positions.map(|at| rows[row(segment, at) as usize]);
+            rows.collect()
+        });
+        segments.collect()
+    }
+
+    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
+    /// as places.
     ///
     /// A score that no two unit vectors have refutes the whole reply. Smaller changes are not seen: an
     /// encrypted score carries no proof.
     pub(crate) fn best(
         &self,
-        k: usize,
+        Wanted { k, chosen }: Wanted<'_>,
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<Vec<Scored>, Wrong> {
         let mut best = TopK::new(k);
         let mut possible = true;
         for (segment, positions) in self.segments.iter().enumerate() {
+            let chosen = chosen.map(|chosen| &chosen[segment][..]);
             for at in 0..positions.segment.n {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                if positions.dead.get(place) != Some(&true) {
-                    best.offer_with(score, || positions.ids.id(row(segment, at)));
+                let counts = positions.dead.get(place) != Some(&true);
+                if counts && chosen.is_none_or(|chosen| chosen[place]) {
+                    best.offer_with(score, || positions.place + row(segment, at));
                 }
             }
         }

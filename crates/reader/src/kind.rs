@@ -1,6 +1,7 @@
 //! The client of one mode.
 
 use sordino_index::manifest::Mode;
+use sordino_index::numbers::Numbers;
 use sordino_index::{Error, ReaderKeys, SignedManifest};
 
 use crate::download::Download;
@@ -40,14 +41,12 @@ impl Kind {
         manifest: &SignedManifest,
         keys: &ReaderKeys,
         kept: usize,
+        dead: &[Numbers],
         download: &mut Download,
     ) -> Result<(), Error> {
-        let list = download.take(&manifest.deleted.ids.digest)?;
-        let segments = manifest.segments().len();
-        let dead = keys.open_deleted(&manifest.deleted, segments, &list)?;
         match (self, &manifest.mode) {
             (Self::Sealed(client), Mode::Sealed(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
+                client.update(mode, keys, kept, dead, download)
             }
             (Self::Local(client), Mode::Local(mode)) => {
                 let width = manifest.width() as usize;
@@ -57,20 +56,26 @@ impl Kind {
                     (width, mode.codec),
                     keys,
                     kept,
-                    &dead,
+                    dead,
                     download,
                 )
             }
-            (Self::Open(client), Mode::Open(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
-            }
+            (Self::Open(client), Mode::Open(mode)) => client.update(mode, kept, dead, download),
             (Self::Masked(client), Mode::Masked(mode)) => {
-                client.update(mode, keys, kept, &dead, download)
+                client.update(mode, keys, kept, dead, download)
             }
             (_, mode) => Err(Error::Mode {
                 found: mode.name(),
                 expected: "the client's",
             }),
+        }
+    }
+
+    /// A truth about each row, in the order in which the mode looks at rows.
+    pub(crate) fn arranged(&self, rows: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+        match self {
+            Self::Masked(client) => client.arranged(&rows),
+            Self::Sealed(_) | Self::Local(_) | Self::Open(_) => rows,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod cache;
 mod client;
+mod filter;
+mod question;
 mod stages;
 mod transport;
 
@@ -17,9 +19,12 @@ mod download;
 mod history;
 mod kind;
 mod payload;
+mod records;
 
 pub use cache::Cache;
-pub use client::{Client, Found};
+pub use client::Client;
+pub use filter::Filter;
+pub use question::{Found, Hit, Question};
 pub use sordino_index::{Error, OwnerPublicKey, Pin, ReaderKeys};
 pub use stages::Stages;
 pub use transport::Transport;

@@ -3,6 +3,7 @@
 use sordino_vectors::recall::Scored;
 
 use crate::chunks::Chunks;
+use crate::question::Wanted;
 use crate::stages::Stages;
 
 /// All vectors of an index, decoded.
@@ -12,7 +13,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn search(&self, query: &[f32], k: usize, stages: &mut Stages) -> Vec<Scored> {
-        stages.time(|stages| &mut stages.rank, || self.chunks.nearest(query, k))
+    pub(crate) fn search(
+        &self,
+        query: &[f32],
+        wanted: Wanted<'_>,
+        stages: &mut Stages,
+    ) -> Vec<Scored> {
+        stages.time(
+            |stages| &mut stages.rank,
+            || self.chunks.nearest(query, wanted),
+        )
     }
 }

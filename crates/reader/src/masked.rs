@@ -3,9 +3,9 @@
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
-use sordino_index::ids::IdSet;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Columns, Segment};
+use sordino_index::numbers::Numbers;
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
 use sordino_index::wire::Edition;
@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::column::{View, fresh, score};
 use crate::download::Download;
+use crate::question::Wanted;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
 
@@ -51,10 +52,10 @@ impl Client {
         mode: &Columns,
         keys: &ReaderKeys,
         kept: usize,
-        dead: &[IdSet],
+        dead: &[Numbers],
         download: &mut Download,
     ) -> Result<(), Error> {
-        let fresh = fresh(mode, keys, kept, download)?;
+        let fresh = fresh(mode, kept, download)?;
         self.masks.truncate(kept);
         let columns = mode.segments.iter().skip(kept);
         self.masks
@@ -65,13 +66,19 @@ impl Client {
         })
     }
 
+    /// A truth about each row, by position.
+    pub(crate) fn arranged(&self, rows: &[Vec<bool>]) -> Vec<Vec<bool>> {
+        let row = |segment: usize, position| self.masks[segment].order.row(position);
+        self.view.positions_of(rows, row)
+    }
+
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         transport: &mut impl Transport,
         edition: Edition,
         query: &[f32],
-        k: usize,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
         let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
@@ -80,7 +87,7 @@ impl Client {
             || self.view.column.encrypt_modular(rng, &codes),
         )?;
         let reply = score(transport, edition, &self.view.column, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(secret, &reply, &codes, k, stages)))
+        Ok(reply.and_then(|reply| self.best(secret, &reply, &codes, wanted, stages)))
     }
 
     /// The best of these scores, from which the pads' products are taken.
@@ -89,7 +96,7 @@ impl Client {
         secret: SecretKey,
         reply: &Reply,
         codes: &[i32],
-        k: usize,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Vec<Scored>, Wrong> {
         let products = stages.time(
@@ -112,7 +119,10 @@ impl Client {
             residue::score(low(products[position]).wrapping_sub(pad))
         };
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        stages.time(|stages| &mut stages.rank, || self.view.best(k, score, row))
+        stages.time(
+            |stages| &mut stages.rank,
+            || self.view.best(wanted, score, row),
+        )
     }
 }
 

@@ -3,15 +3,15 @@
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
-use sordino_index::ids::IdSet;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::Columns;
+use sordino_index::numbers::Numbers;
 use sordino_index::wire::Edition;
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
 use crate::column::{View, fresh, score};
 use crate::download::Download;
+use crate::question::Wanted;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
 
@@ -34,12 +34,11 @@ impl Client {
     pub(crate) fn update(
         &mut self,
         mode: &Columns,
-        keys: &ReaderKeys,
         kept: usize,
-        dead: &[IdSet],
+        dead: &[Numbers],
         download: &mut Download,
     ) -> Result<(), Error> {
-        let fresh = fresh(mode, keys, kept, download)?;
+        let fresh = fresh(mode, kept, download)?;
         self.view.update(kept, fresh, dead, row)
     }
 
@@ -49,7 +48,7 @@ impl Client {
         transport: &mut impl Transport,
         edition: Edition,
         query: &[f32],
-        k: usize,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
         let (secret, query) = stages.time(
@@ -57,7 +56,7 @@ impl Client {
             || self.view.column.encrypt(rng, query),
         )?;
         let reply = score(transport, edition, &self.view.column, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(secret, &reply, k, stages)))
+        Ok(reply.and_then(|reply| self.best(secret, &reply, wanted, stages)))
     }
 
     /// The best of these scores.
@@ -65,7 +64,7 @@ impl Client {
         &self,
         secret: SecretKey,
         reply: &Reply,
-        k: usize,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Vec<Scored>, Wrong> {
         let scores = stages.time(
@@ -75,7 +74,7 @@ impl Client {
         let scores = Zeroizing::new(scores.map_err(|_| Wrong)?);
         stages.time(
             |stages| &mut stages.rank,
-            || self.view.best(k, |position| scores[position], row),
+            || self.view.best(wanted, |position| scores[position], row),
         )
     }
 }

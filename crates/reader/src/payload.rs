@@ -40,8 +40,8 @@ impl Client {
         let Some(payloads) = &manifest.payloads else {
             return Ok(None);
         };
-        let ids = download.take(&payloads.ids.digest)?;
-        let opener = Opener::new(payloads, keys, &ids)?;
+        let places = download.take(&payloads.places.digest)?;
+        let opener = Opener::new(payloads, keys, &places)?;
         let source = Source::new(payloads, download)?;
         Ok(Some(Self { opener, source }))
     }
@@ -59,15 +59,15 @@ impl Client {
         hits: &[Scored],
         k: usize,
     ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
-        let ids: Vec<u32> = hits.iter().map(|hit| hit.id).collect();
-        let read = self.read(rng, transport, edition, &ids, k)?;
+        let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
+        let read = self.read(rng, transport, edition, &places, k)?;
         Ok(read.and_then(|read| {
             let found = read.into_iter().map(|payload| payload.ok_or(Wrong));
             found.collect()
         }))
     }
 
-    /// The payloads of at most `k` records, `None` for one that is not there. The server sees `k` queries.
+    /// The payloads of the records in at most `k` places, `None` for one that is not there. The server sees `k` queries.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -76,10 +76,10 @@ impl Client {
         rng: &mut R,
         transport: &mut impl Transport,
         edition: Edition,
-        ids: &[u32],
+        places: &[Option<u32>],
         k: usize,
     ) -> Result<Result<Named, Wrong>, Error> {
-        let slots = self.opener.slots(ids);
+        let slots = self.opener.slots(places);
         // A slot is asked for in the place of every one that is not needed.
         let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();
         asked.resize(k, 0);

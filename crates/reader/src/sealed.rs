@@ -1,18 +1,15 @@
 //! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; beside them,
 //! search what was added since.
 
-use std::collections::HashSet;
-
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_index::code::Codec;
 use sordino_index::digest::Digest;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{self, Routing, Sealed};
+use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::record_ids::RecordIds;
 use sordino_index::router::{self, Mean};
 use sordino_index::seal::Seal;
 use sordino_index::wire::{Edition, Message, message_len};
@@ -22,8 +19,9 @@ use sordino_vectors::Vectors;
 use sordino_vectors::recall::{Scored, TopK, number};
 use zeroize::Zeroizing;
 
-use crate::chunks::{Chunks, hidden};
+use crate::chunks::Chunks;
 use crate::download::Download;
+use crate::question::Wanted;
 use crate::stages::{Stages, Wrong};
 use crate::transport::Transport;
 
@@ -31,13 +29,12 @@ pub(crate) struct Client {
     mode: Sealed,
     width: usize,
     seal: Seal,
-    records: RecordIds,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
     route: Route,
     pir: simple::Client,
-    /// Deleted records of the buckets, as they are stored.
-    dead: HashSet<u32>,
+    /// The rows of deleted records of the buckets.
+    dead: Numbers,
     tail: Chunks,
 }
 
@@ -85,11 +82,10 @@ impl Client {
             mode: mode.clone(),
             width,
             seal: keys.seal(Purpose::Bucket, id, version),
-            records: keys.ids(id),
             digests: digests.as_chunks().0.to_vec(),
             route,
             pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
-            dead: HashSet::new(),
+            dead: Numbers::default(),
             tail: Chunks::default(),
         })
     }
@@ -100,7 +96,7 @@ impl Client {
         mode: &Sealed,
         keys: &ReaderKeys,
         kept: usize,
-        dead: &[IdSet],
+        dead: &[Numbers],
         download: &mut Download,
     ) -> Result<(), Error> {
         let (base, tail) = dead.split_first().ok_or(Error::Search)?;
@@ -113,7 +109,7 @@ impl Client {
             tail,
             download,
         )?;
-        self.dead = hidden(&self.records, base);
+        self.dead = base.clone();
         self.mode = mode.clone();
         Ok(())
     }
@@ -125,7 +121,7 @@ impl Client {
         transport: &mut impl Transport,
         edition: Edition,
         query: &[f32],
-        k: usize,
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
         let scores = match &self.route {
@@ -143,8 +139,12 @@ impl Client {
         let opened = scores.and(fetched).and_then(|fetched| {
             stages.time(|stages| &mut stages.open, || self.open(&buckets, &fetched))
         });
-        Ok(opened
-            .map(|opened| stages.time(|stages| &mut stages.rank, || self.rank(opened, query, k))))
+        Ok(opened.map(|opened| {
+            stages.time(
+                |stages| &mut stages.rank,
+                || self.rank(opened, query, wanted),
+            )
+        }))
     }
 
     /// The scores of centroids or vertices that are here.
@@ -185,13 +185,22 @@ impl Client {
     }
 
     /// The best of the fetched buckets and of what was added since.
-    fn rank(&self, mut opened: Opened, query: &[f32], k: usize) -> Vec<Scored> {
-        opened.remove(&self.dead);
+    fn rank(&self, mut opened: Opened, query: &[f32], wanted: Wanted<'_>) -> Vec<Scored> {
+        let Wanted { k, chosen } = wanted;
+        // A row that is none is of no record, whoever sealed it.
+        let chosen_base = chosen.and_then(<[_]>::first);
+        opened.retain(|row| {
+            let passes = |rows: &Vec<bool>| rows.get(row as usize) == Some(&true);
+            row < self.mode.base.n && !self.dead.contains(row) && chosen_base.is_none_or(passes)
+        });
         let mut best = TopK::new(k);
-        let fetched = opened.nearest(query, k, |hidden| self.records.reveal(hidden));
+        let fetched = opened.nearest(query, k);
         fetched.into_iter().for_each(|hit| best.offer(hit));
-        let added = self.tail.nearest(query, k);
-        added.into_iter().for_each(|hit| best.offer(hit));
+        let chosen = chosen.map(|chosen| &chosen[1..]);
+        for Scored { id, score } in self.tail.nearest(query, Wanted { k, chosen }) {
+            let id = self.mode.base.n + id;
+            best.offer(Scored { id, score });
+        }
         best.into_ranked()
     }
 

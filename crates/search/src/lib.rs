@@ -7,18 +7,21 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    Bytes, Disk, Error, Files, Index, Memory, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys,
-    SignedManifest, manifest,
+    Bytes, Disk, Error, Files, Id, IdKind, Index, Memory, OwnerKeys, OwnerPublicKey, Pin,
+    ReaderKeys, SignedManifest, manifest,
 };
 pub use sordino_owner::{
-    Batch, Form, Measured, Plan, Spec, Step, Store, Verified, Wish, build, plan,
+    Added, Batch, Contents, Form, Measured, Plan, Spec, Step, Store, Stored, Verified, Wish, build,
+    plan,
 };
-pub use sordino_reader::{Cache, Client, Found, Stages, Transport};
+pub use sordino_reader::{Cache, Client, Filter, Found, Hit, Question, Stages, Transport};
 pub use sordino_server::{Prepared, Server};
 
+pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;
 pub use sordino_index::{code, payload};
 pub use sordino_vectors as vectors;
+pub use sordino_vectors::column::{Column, ColumnKind};
 pub use sordino_vectors::{Metric, Vectors, metric, recall, rotation, synthetic};

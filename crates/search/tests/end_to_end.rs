@@ -106,7 +106,8 @@ fn every_mode_finds_what_exact_search_finds() {
             assert_eq!(found.hits.len(), K);
             assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score));
             for hit in &found.hits {
-                let row = set.base.row(hit.id as usize);
+                let row = usize::try_from(hit.id.number().unwrap()).unwrap();
+                let row = set.base.row(row);
                 let cosine: f32 = row.iter().zip(query).map(|(a, b)| a * b).sum();
                 assert!(
                     (hit.score - cosine).abs() < most,
@@ -114,7 +115,7 @@ fn every_mode_finds_what_exact_search_finds() {
                     hit.score
                 );
             }
-            recall += set.truth.recall(at, K, &found.hits) / set.queries.len() as f64;
+            recall += set.truth.recall(at, K, found.numbers()) / set.queries.len() as f64;
         }
         assert!(recall > least, "{name}: recall {recall}");
     }
@@ -140,7 +141,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
     let mut recall = 0.0;
     for (at, query) in queries.rows().enumerate() {
         let found = client.search(&mut rng(2), &mut transport, query).unwrap();
-        recall += truth.recall(at, K, &found.hits) / queries.len() as f64;
+        recall += truth.recall(at, K, found.numbers()) / queries.len() as f64;
     }
     // The loss of 8-bit codes is in it.
     assert!(recall > 0.97, "{recall}");
@@ -405,7 +406,7 @@ fn a_tiny_set_works_too() {
             let mut transport = InProcess::new(&server);
             let client = Client::connect(&mut transport, &keys.reader(), None).unwrap();
             let found = client.search(rng, &mut transport, base.row(0)).unwrap();
-            assert_eq!(found.hits[0].id, 0);
+            assert_eq!(found.hits[0].id, 0u32);
             assert_eq!(found.hits.len(), n);
         }
     }

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, Part, PartKind};
 use sordino_search::{
-    Batch, Client, Form, InProcess, OwnerKeys, Routing, Server, Spec, Store, synthetic,
+    Batch, Client, Form, Id, InProcess, OwnerKeys, Routing, Server, Spec, Store, synthetic,
 };
 use tempfile::TempDir;
 
@@ -59,14 +59,14 @@ fn build(form: Form) -> (TempDir, Store) {
     (dir, store.expect("an index"))
 }
 
-fn found(server: &Server, row: u64) -> Vec<(u32, Vec<u8>)> {
+fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
     let rng = &mut rng();
     let mut transport = InProcess::new(server);
     let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
     let query = synthetic::uniform(1, DIM, 100 + row);
     let found = client.search(rng, &mut transport, query.row(0));
     let found = found.expect("a search");
-    let ids = found.hits.iter().map(|hit| hit.id);
+    let ids = found.hits.into_iter().map(|hit| hit.id);
     ids.zip(found.payloads).collect()
 }
 
@@ -94,9 +94,9 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
         assert_alike(&server, dir.path());
         for step in 0..4u64 {
             match step {
-                0 => store.upsert(rng, &[7, 5000], &synthetic::uniform(2, DIM, 200)),
-                1 => store.delete(rng, &[5000, 11]),
-                2 => store.upsert(rng, &[11], &synthetic::uniform(1, DIM, 201)),
+                0 => store.upsert(rng, &[7u32, 5000], &synthetic::uniform(2, DIM, 200)),
+                1 => store.delete(rng, &[5000u32, 11]),
+                2 => store.upsert(rng, &[11u32], &synthetic::uniform(1, DIM, 201)),
                 _ => store.compact(rng, &mut |_| ()),
             }
             .expect("a change");
@@ -117,10 +117,14 @@ fn a_part_that_did_not_change_is_not_read_again() {
         let server = Server::open_dir(dir.path(), &owner).expect("a server");
         let old = server.manifest().parts().expect("parts");
         store
-            .upsert(&mut rng(), &[9000], &synthetic::uniform(1, DIM, 202))
+            .upsert(&mut rng(), &[9000u32], &synthetic::uniform(1, DIM, 202))
             .expect("a change");
         // Gone, or something else: whoever reads one of them fails.
-        let changes = [PartKind::Deleted, PartKind::Payloads, PartKind::PayloadIds];
+        let changes = [
+            PartKind::Deleted,
+            PartKind::Payloads,
+            PartKind::PayloadPlaces,
+        ];
         let kept = old.iter().filter(|part| part.holder.is_served());
         for part in kept.filter(|part| !changes.contains(&part.kind)) {
             if part.kind != PartKind::PayloadHint {
@@ -167,11 +171,11 @@ fn a_server_that_follows_shows_how_it_came_there() {
     for step in 0..6u64 {
         let before = server.manifest().version;
         store
-            .upsert(rng, &[7], &synthetic::uniform(1, DIM, 300 + step))
+            .upsert(rng, &[7u32], &synthetic::uniform(1, DIM, 300 + step))
             .expect("a change");
         if step == 3 {
             // Two versions at once.
-            store.delete(rng, &[100]).expect("a change");
+            store.delete(rng, &[100u32]).expect("a change");
         }
         server = server.follow_dir(dir.path(), &owner).expect("the change");
         assert!(server.manifest().version > before);

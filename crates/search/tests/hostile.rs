@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Pin, Plan, Routing, Server, Transport, Vectors,
-    Wish, build, recall::Scored, synthetic,
+    Client, Error, Hit, InProcess, Index, OwnerKeys, Pin, Plan, Routing, Server, Transport,
+    Vectors, Wish, build, synthetic,
 };
 
 const DIM: usize = 16;
@@ -125,7 +125,7 @@ fn tampered(
     client: &Client,
     kind: u16,
     change: impl FnMut(&mut Vec<u8>),
-) -> (Result<Vec<Scored>, Error>, Vec<Exchange>) {
+) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
     let mut transport = Tampering {
         inner: InProcess::new(server),
         kind,
@@ -175,7 +175,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
                     // A changed score may route elsewhere, and the lowest bits of an answer are
                     // noise: nothing but the owner's vectors can come of it.
                     Ok(hits) if kind == FETCH => assert_eq!(hits, honest, "case {case}"),
-                    Ok(hits) => assert!(hits.iter().all(|hit| hit.id < 600)),
+                    Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(600))),
                 }
             }
         }
@@ -225,7 +225,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
                 Err(Error::Search) => {}
                 Err(other) => panic!("byte {at}: {other}"),
                 Ok(hits) => {
-                    assert!(hits.iter().all(|hit| hit.id < 600));
+                    assert!(hits.iter().all(|hit| hit.id.number() < Some(600)));
                     // One byte lies in the answers of two vectors at most.
                     let same = hits.iter().filter(|hit| honest.contains(hit)).count();
                     assert!(same >= 3, "byte {at}");

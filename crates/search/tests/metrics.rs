@@ -79,7 +79,10 @@ fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (
             .search(rng, &mut transport, query)
             .expect("hits")
             .hits;
-        found += hits.iter().filter(|hit| truth.contains(&hit.id)).count();
+        found += hits
+            .iter()
+            .filter(|hit| truth.iter().any(|&row| hit.id == row))
+            .count();
     }
     let recall = found as f64 / (K * queries.len()) as f64;
     (store.expect("a store"), recall)

@@ -10,7 +10,8 @@ use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
 use sordino_search::payload::{Class, Fetch};
 use sordino_search::plan::{Bytes, Cost, Speed, Terms};
-use sordino_search::{Batch, Form, Spec};
+use sordino_search::recall::number;
+use sordino_search::{Batch, Form, Hit, Id, Spec};
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Store, Transport, Vectors,
     Wish, synthetic,
@@ -96,7 +97,7 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
             let found = client.search(&mut rng(2), &mut transport, query).unwrap();
             assert_eq!((found.hits.len(), found.payloads.len()), (K, K));
             for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                assert_eq!(*found, payload(hit.id as usize, LONGEST), "{form:?}");
+                assert_eq!(*found, payload(row(hit), LONGEST), "{form:?}");
             }
             transcripts.push(transport.take_exchanges());
         }
@@ -107,6 +108,18 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
             "{form:?}"
         );
     }
+}
+
+/// Records with payloads.
+fn carrying(ids: &[u32], vectors: &Vectors, payloads: &[Vec<u8>]) -> [Result<Batch, Error>; 1] {
+    let batch = Batch::new(ids.iter().copied(), vectors.clone());
+    [batch.and_then(|batch| batch.with_payloads(payloads.to_vec()))]
+}
+
+/// The row of a record that was numbered.
+fn row(hit: &Hit) -> usize {
+    let number = hit.id.number().expect("a number");
+    usize::try_from(number).expect("a row")
 }
 
 #[test]
@@ -127,10 +140,13 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
             .search(&mut rng(3), &mut transport, base.row(1))
             .unwrap();
         // Sealed mode finds what lies in the buckets that it reads.
-        assert!(found.hits.len() <= 3 && found.hits[0].id == 1, "{form:?}");
+        assert!(
+            found.hits.len() <= 3 && found.hits[0].id == 1u32,
+            "{form:?}"
+        );
         assert_eq!(found.payloads.len(), found.hits.len());
         for (hit, found) in found.hits.iter().zip(&found.payloads) {
-            assert_eq!(*found, payload(hit.id as usize, 20), "{form:?}");
+            assert_eq!(*found, payload(row(hit), 20), "{form:?}");
         }
         let exchanges = transport.take_exchanges();
         assert!(
@@ -153,17 +169,16 @@ fn payloads_follow_their_records_through_changes() {
     let new = synthetic::uniform(2, DIM, 8);
     let long = vec![7; 300];
     store
-        .upsert_with(
+        .add(
             &mut rng(1),
-            &[5, 900],
-            &new,
-            &[b"five".to_vec(), long.clone()],
+            carrying(&[5, 900], &new, &[b"five".to_vec(), long.clone()]),
+            &mut |_| (),
         )
         .unwrap();
-    store.delete(&mut rng(2), &[17]).unwrap();
+    store.delete(&mut rng(2), &[17u32]).unwrap();
     // Without payloads, those of the records are empty.
     store
-        .upsert(&mut rng(3), &[30], &synthetic::uniform(1, DIM, 9))
+        .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
     let second = store.manifest().payloads.clone().unwrap();
     assert!(second.class > first.class && second.slots == 60);
@@ -176,7 +191,7 @@ fn payloads_follow_their_records_through_changes() {
         client.refresh(&mut transport).unwrap();
         let all = store.payloads().unwrap().unwrap();
         assert_eq!(all.len(), 60);
-        assert!(!all.contains_key(&17));
+        assert!(!all.contains_key(&Id::Number(17)));
         for (query, id, expected) in [
             (new.row(0), 5, b"five".to_vec()),
             (new.row(1), 900, long.clone()),
@@ -184,16 +199,20 @@ fn payloads_follow_their_records_through_changes() {
             (synthetic::uniform(1, DIM, 9).row(0), 30, Vec::new()),
         ] {
             let found = client.search(&mut rng(4), &mut transport, query).unwrap();
-            assert_eq!((found.hits[0].id, &found.payloads[0]), (id, &expected));
+            let id = Id::Number(id);
+            assert_eq!((&found.hits[0].id, &found.payloads[0]), (&id, &expected));
             assert_eq!(all[&id], expected);
-            let named = client.payloads(&mut rng(5), &mut transport, &[17, id, 901]);
+            let ids = [Id::Number(17), id, Id::Number(901)];
+            let named = client.payloads(&mut rng(5), &mut transport, &ids);
             assert_eq!(named.unwrap(), [None, Some(expected), None]);
         }
     };
     check(&store, &mut client);
     store.compact(&mut rng(5), &mut |_| ()).unwrap();
-    // The same records: the same payloads, as they were.
-    assert_eq!(store.manifest().payloads.as_ref(), Some(&second));
+    // The same records in other places: the same payloads, written anew.
+    let third = store.manifest().payloads.clone().unwrap();
+    assert_eq!((third.class, third.slots), (second.class, second.slots));
+    assert_ne!(third.id, second.id);
     check(&store, &mut client);
     drop(store);
     let store = Store::open(dir.path(), &keys()).unwrap();
@@ -215,10 +234,11 @@ fn payloads_by_id_are_fetched_like_those_of_a_search() {
         .unwrap();
     let fetch = transport.take_exchanges().pop().unwrap();
     assert_eq!(fetch.kind, FETCH_PAYLOADS);
-    for ids in [&[7][..], &[4999, 0, 5000], &[1, 1, 1, 1]] {
-        let found = client.payloads(&mut rng(2), &mut transport, ids).unwrap();
-        for (&id, found) in ids.iter().zip(found) {
-            let expected = ((id as usize) < N).then(|| payload(id as usize, LONGEST));
+    for rows in [&[7usize][..], &[4999, 0, 5000], &[1, 1, 1, 1]] {
+        let ids: Vec<Id> = rows.iter().map(|&row| Id::Number(row as u64)).collect();
+        let found = client.payloads(&mut rng(2), &mut transport, &ids).unwrap();
+        for (&row, found) in rows.iter().zip(found) {
+            let expected = (row < N).then(|| payload(row, LONGEST));
             assert_eq!(found, expected);
         }
         assert_eq!(
@@ -311,7 +331,7 @@ fn a_plan_says_what_payloads_will_move() {
 fn a_refresh_leaves_out_payloads_that_did_not_change() {
     const PARTS: [PartKind; 3] = [
         PartKind::Payloads,
-        PartKind::PayloadIds,
+        PartKind::PayloadPlaces,
         PartKind::PayloadHint,
     ];
     for (n, most, fetched) in [(N, LONGEST, true), (60, 20, false)] {
@@ -351,25 +371,19 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             matches!(first.as_ref().unwrap().fetch, Fetch::Pir { .. }),
             fetched
         );
-        // Another vector with the payload that it had: one more segment, beside the list of deletions.
-        let moved = synthetic::uniform(1, DIM, 10);
-        let same = [payload(3, most)];
-        store.upsert_with(&mut rng(1), &[3], &moved, &same).unwrap();
-        assert_eq!(store.manifest().payloads, first);
-        let (down, payloads, others) = refresh(&store, &mut client);
-        assert!(down < others && payloads > 0, "{down} {payloads} {others}");
-        // All vectors in one segment again.
-        store.compact(&mut rng(2), &mut |_| ()).unwrap();
-        assert_eq!(store.manifest().payloads, first);
-        let (down, _, others) = refresh(&store, &mut client);
-        assert_eq!(down, others);
-        // A payload that did change.
-        store
-            .upsert_with(&mut rng(3), &[3], &moved, &[b"new".to_vec()])
-            .unwrap();
-        assert_ne!(store.manifest().payloads, first);
+        // One more record.
+        let more = synthetic::uniform(1, DIM, 10);
+        let new = carrying(&[number(n)], &more, &[b"new".to_vec()]);
+        store.add(&mut rng(3), new, &mut |_| ()).unwrap();
+        let second = store.manifest().payloads.clone();
+        assert_ne!(second, first);
         let (down, payloads, _) = refresh(&store, &mut client);
         assert!(down > payloads, "{down} {payloads}");
+        // All vectors in one segment, in the order that they had.
+        store.compact(&mut rng(2), &mut |_| ()).unwrap();
+        assert_eq!(store.manifest().payloads, second);
+        let (down, _, others) = refresh(&store, &mut client);
+        assert_eq!(down, others);
     }
 }
 
@@ -389,9 +403,9 @@ fn senseless_payloads_are_refused_before_anything_is_changed() {
     let version = store.version();
     let one = synthetic::uniform(1, DIM, 1);
     let too_long = vec![0; Class::MAX.capacity() + 1];
-    let long = store.upsert_with(&mut rng(1), &[3], &one, &[too_long]);
+    let long = store.add(&mut rng(1), carrying(&[3], &one, &[too_long]), &mut |_| ());
     assert!(matches!(long, Err(Error::Payload { .. })));
-    let many = store.upsert_with(&mut rng(1), &[3], &one, &[Vec::new(), Vec::new()]);
+    let [many] = carrying(&[3], &one, &[Vec::new(), Vec::new()]);
     assert!(matches!(many, Err(Error::PayloadCount { .. })));
     assert_eq!(store.version(), version);
     store.verify().unwrap();
@@ -452,7 +466,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                     }
                     Ok(found) => {
                         for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                            assert_eq!(*found, payload(hit.id as usize, LONGEST));
+                            assert_eq!(*found, payload(row(hit), LONGEST));
                         }
                     }
                 }

@@ -49,6 +49,7 @@ fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
         metric: Metric::Cosine,
         norm: None,
         form,
+        ids: sordino_search::IdKind::Number,
     };
     let path = dir.path().join("index");
     let batches = std::iter::once(Ok(batch));

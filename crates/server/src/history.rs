@@ -1,6 +1,6 @@
 //! The manifests before the one that is served.
 
-use sordino_index::history::KEPT;
+use sordino_index::history::{KEPT, MAX_LEN};
 use sordino_index::wire::Edition;
 use sordino_index::{Bytes, SignedManifest};
 
@@ -28,9 +28,10 @@ impl History {
 
     /// The body of the reply to a client that knows this edition.
     pub(crate) fn since(&self, known: Edition) -> Vec<Bytes> {
-        let mut pieces = Vec::new();
+        let (mut pieces, mut len) = (Vec::new(), 0);
         for Entry { edition, bytes } in &self.0 {
-            if *edition == known {
+            len += bytes.len();
+            if *edition == known || len > MAX_LEN {
                 break;
             }
             pieces.push(bytes.clone());
@@ -52,7 +53,7 @@ impl Entry {
     }
 }
 
-/// The length of a manifest, which is less than 2^16 bytes long.
+/// The length of a manifest, which is bounded.
 fn len(manifest: &[u8]) -> u32 {
     u32::try_from(manifest.len()).expect("a manifest of bounded length")
 }

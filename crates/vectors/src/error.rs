@@ -20,7 +20,7 @@ pub enum Error {
     /// A file's extension is not that of a format that can be read.
     #[error(
         "unknown format .{extension}: expected .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin{} (.npy or .ivecs for neighbours)",
-        if cfg!(feature = "arrow") { ", .parquet or .arrow" } else { "" }
+        if cfg!(feature = "arrow") { ", .parquet, .arrow, .jsonl or .csv" } else { "" }
     )]
     UnknownFormat {
         /// The extension, without its dot.
@@ -91,7 +91,7 @@ pub enum Error {
         expected: u64,
     },
     /// A file's vectors are longer than those of any index.
-    #[error("vectors of {dim} dimensions: expected at most 4096")]
+    #[error("vectors of {dim} dimensions: expected at most 8192")]
     WideVectors {
         /// Their dimension.
         dim: u64,
@@ -101,6 +101,14 @@ pub enum Error {
     Table {
         /// The format's name.
         format: &'static str,
+        /// The fault.
+        why: String,
+    },
+    /// A line of a text file is not a record.
+    #[error("line {line}: {why}")]
+    Line {
+        /// The line, from 1.
+        line: u64,
         /// The fault.
         why: String,
     },
@@ -125,19 +133,49 @@ pub enum Error {
         row: u64,
     },
     /// An id is negative or too large.
-    #[error("an id outside 0 to 4294967295")]
+    #[error("an id outside 0 to 18446744073709551615")]
     IdRange,
+    /// A text is no id of the kind that an index has.
+    #[error("no id: {found:?}, expected {expected}")]
+    Id {
+        /// The text, or the beginning of it.
+        found: String,
+        /// Ids of that kind.
+        expected: &'static str,
+    },
+    /// A row of a column of ids has none of the kind that an index has.
+    #[error("row {row}: no id: {found:?}, expected {expected}")]
+    IdRow {
+        /// The row, from 0.
+        row: u64,
+        /// The text, or the beginning of it.
+        found: String,
+        /// Ids of that kind.
+        expected: &'static str,
+    },
+    /// A value of a column is of another type than those before it, or cannot be read.
+    #[error("row {row}, column {column}: expected {expected}")]
+    Value {
+        /// The row, from 0.
+        row: u64,
+        /// The column's name.
+        column: String,
+        /// The values that it may have.
+        expected: &'static str,
+    },
     /// A file of ids is not a list.
     #[error("ids of {dimensions} dimension(s): expected 1, an id for each vector")]
     IdsShape {
         /// The number of its dimensions.
         dimensions: usize,
     },
-    /// A line of a file of ids is no number.
-    #[error("line {line} is not an id: expected a number from 0 to 4294967295")]
+    /// A line of a file of ids is none.
+    #[error("line {line} is not an id: expected {expected}")]
     IdLine {
         /// The line, from 1.
         line: u64,
+        /// Ids of the kind that was asked for.
+        expected: &'static str,
     },
     /// A neighbour's row number is negative.
     #[error("a negative row number among the neighbours")]

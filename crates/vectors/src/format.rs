@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::id::IdKind;
 use crate::{Error, extension};
 
 /// A format that vectors are read from.
@@ -23,6 +24,12 @@ pub enum Format {
     /// Parquet: a column of lists of one length.
     #[cfg(feature = "arrow")]
     Parquet,
+    /// Lines of JSON objects: a member that is a list of numbers.
+    #[cfg(feature = "text")]
+    Jsonl,
+    /// CSV with a head: a column of numbers, separated by commas or spaces, in brackets or not.
+    #[cfg(feature = "text")]
+    Csv,
     /// Arrow IPC, as a file or as a stream: a column of lists of one length.
     #[cfg(feature = "arrow")]
     Arrow,
@@ -45,6 +52,10 @@ impl Format {
             "parquet" => Ok(Self::Parquet),
             #[cfg(feature = "arrow")]
             "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            #[cfg(feature = "text")]
+            "jsonl" | "ndjson" => Ok(Self::Jsonl),
+            #[cfg(feature = "text")]
+            "csv" => Ok(Self::Csv),
             other => Err(Error::UnknownFormat {
                 extension: other.to_owned(),
             }),
@@ -57,6 +68,11 @@ impl Format {
 pub struct ColumnNames {
     /// The column of lists of numbers; if `None`, the only one that there is.
     pub vectors: Option<String>,
-    /// The column of integer ids; if `None`, vectors have none.
+    /// The column of ids; if `None`, vectors have none.
     pub ids: Option<String>,
+    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, those
+    /// of 16 bytes UUIDs.
+    pub id_kind: Option<IdKind>,
+    /// Columns of other values that are read too.
+    pub values: Vec<String>,
 }

@@ -2,6 +2,8 @@
 
 use std::io::{Cursor, Read};
 
+use crate::column::Column;
+use crate::id::Id;
 use crate::{Error, MAX_DIM};
 
 /// Coordinates of one chunk, at most: 4 MiB of f32.
@@ -41,6 +43,14 @@ impl Input {
             found: found.unwrap_or(0),
         })
     }
+}
+
+/// The next rows of a file; no coordinates at its end.
+#[derive(Default)]
+pub(super) struct Rest {
+    pub(super) data: Vec<f32>,
+    pub(super) ids: Option<Vec<Id>>,
+    pub(super) values: Vec<Column>,
 }
 
 /// A dimension that an index may have.

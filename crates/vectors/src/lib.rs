@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+/// Columns of values beside the vectors.
+pub mod column;
+/// Record ids, as their owner chooses them.
+pub mod id;
 /// Files of ids, one for each vector of another file.
 pub mod ids;
 /// The metrics, each as an inner product of unit vectors.
@@ -27,6 +31,8 @@ mod reader;
 mod rows;
 #[cfg(feature = "arrow")]
 mod table;
+#[cfg(feature = "text")]
+mod text;
 
 pub use arithmetic::{dot, normalise, to_f32};
 pub use error::Error;
@@ -38,4 +44,4 @@ pub use reader::{Chunk, Reader};
 use file::{extension, read};
 
 /// Coordinates of a vector, at most.
-pub const MAX_DIM: u32 = 4096;
+pub const MAX_DIM: u32 = 8192;

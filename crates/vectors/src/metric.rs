@@ -147,6 +147,18 @@ impl Space {
         Vectors::new(width, data)
     }
 
+    /// The vector of `dim` coordinates that a stored unit vector stands for: for the cosine its direction.
+    #[must_use]
+    pub fn restored(self, unit: &[f32], dim: usize) -> Vec<f32> {
+        let scale = match self.metric {
+            Metric::Cosine => 1.0,
+            Metric::InnerProduct => self.longest(),
+            Metric::Euclidean => self.longest() * 1.5f64.sqrt(),
+        };
+        let unit = unit.iter().take(dim);
+        unit.map(|&x| to_f32(f64::from(x) * scale)).collect()
+    }
+
     /// The unit vector that stands for `query`, and what turns its scores into the metric's.
     ///
     /// # Errors

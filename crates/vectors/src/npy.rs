@@ -4,6 +4,7 @@ use std::io::Read;
 
 use crate::Error;
 use crate::element::Element;
+use crate::id::Id;
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
@@ -110,8 +111,8 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
 ///
 /// # Errors
 /// If the header is damaged, there is more than one dimension, the type is another one, the
-/// file's length is not what the header says, or an id is negative or beyond 32 bits.
-pub fn ids(bytes: &[u8]) -> Result<Vec<u32>, Error> {
+/// file's length is not what the header says, or an id is negative.
+pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
     let mut input = Input::whole(bytes.to_vec());
     let head = Head::read(&mut input.bytes)?;
     let &[rows] = head.shape.as_slice() else {
@@ -125,7 +126,8 @@ pub fn ids(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     }
     input.check_len(head.len, rows, 1, head.element.size())?;
     let values = bytes.get(head.len..).unwrap_or_default();
-    head.element.ids(values).ok_or(Error::IdRange)
+    let ids = head.element.ids(values).ok_or(Error::IdRange)?;
+    Ok(ids.into_iter().map(Id::Number).collect())
 }
 
 impl Head {
@@ -264,7 +266,8 @@ mod tests {
             ("<u8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
             ("<i8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
         ] {
-            assert_eq!(ids(&npy(descr, "(1,)", &values)).unwrap(), [7], "{descr}");
+            let ids = ids(&npy(descr, "(1,)", &values)).unwrap();
+            assert_eq!(ids, [Id::Number(7)], "{descr}");
         }
         let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]));
         assert!(matches!(minus_one, Err(Error::IdRange)));
@@ -289,7 +292,7 @@ mod tests {
         assert!(message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("found 6"));
         assert!(message(&npy("<f4", "(1, 1)", &f32::NAN.to_le_bytes())).contains("row 0"));
         assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("row 0"));
-        assert!(message(&npy("|u1", "(1, 5000)", &[0; 5000])).contains("5000 dimensions"));
+        assert!(message(&npy("|u1", "(1, 9000)", &[0; 9000])).contains("9000 dimensions"));
         assert!(message(&npy("<i4", "(1, 1)", &[0; 4])).contains("<i4"));
         let mut long = [MAGIC, &[2, 0][..]].concat();
         long.extend(u32::MAX.to_le_bytes());

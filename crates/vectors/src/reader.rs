@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use crate::column::Column;
 use crate::element::Element;
-use crate::input::Input;
+use crate::id::Id;
+use crate::input::{Input, Rest};
 use crate::rows::Rows;
 use crate::{ColumnNames, Error, Format, Vectors};
 use crate::{bin, npy, texmex};
@@ -19,7 +21,9 @@ pub struct Chunk {
     /// The vectors.
     pub vectors: Vectors,
     /// An id for each vector, if a column of them was asked for.
-    pub ids: Option<Vec<u32>>,
+    pub ids: Option<Vec<Id>>,
+    /// The other columns that were asked for, in that order.
+    pub values: Vec<Column>,
 }
 
 /// A file of vectors that is read in order, in chunks of about 4 MiB, so that it may be larger
@@ -53,6 +57,8 @@ enum Source {
     Rows(Rows),
     #[cfg(feature = "arrow")]
     Table(crate::table::Table),
+    #[cfg(feature = "text")]
+    Text(crate::text::Text),
 }
 
 impl Reader {
@@ -117,15 +123,19 @@ impl Reader {
     }
 
     fn new(format: Format, input: Input, columns: &ColumnNames) -> Result<Self, Error> {
-        let named = [&columns.vectors, &columns.ids]
-            .into_iter()
-            .flatten()
-            .next();
+        let named = [&columns.vectors, &columns.ids];
+        let named = named.into_iter().flatten().chain(&columns.values).next();
         let (rows, len) = match format {
             #[cfg(feature = "arrow")]
             Format::Parquet | Format::Arrow => {
                 return Self::table(crate::table::Table::ipc(input.bytes, columns)?);
             }
+            #[cfg(feature = "text")]
+            Format::Jsonl => {
+                return Ok(Self::text(crate::text::Text::jsonl(input.bytes, columns)?));
+            }
+            #[cfg(feature = "text")]
+            Format::Csv => return Ok(Self::text(crate::text::Text::csv(input.bytes, columns)?)),
             _ if named.is_some() => {
                 return Err(Error::NoColumn {
                     wanted: named.cloned().unwrap_or_default(),
@@ -159,6 +169,17 @@ impl Reader {
         })
     }
 
+    #[cfg(feature = "text")]
+    fn text(text: crate::text::Text) -> Self {
+        Self {
+            dim: text.dim(),
+            len: None,
+            source: Source::Text(text),
+            read: 0,
+            failed: false,
+        }
+    }
+
     /// The number of coordinates of each vector.
     #[must_use]
     pub fn dim(&self) -> usize {
@@ -172,10 +193,15 @@ impl Reader {
     }
 
     fn chunk(&mut self) -> Result<Option<Chunk>, Error> {
-        let (data, ids) = match &mut self.source {
-            Source::Rows(rows) => (rows.next()?, None),
+        let Rest { data, ids, values } = match &mut self.source {
+            Source::Rows(rows) => Rest {
+                data: rows.next()?,
+                ..Rest::default()
+            },
             #[cfg(feature = "arrow")]
             Source::Table(table) => table.next()?,
+            #[cfg(feature = "text")]
+            Source::Text(text) => text.next()?,
         };
         if data.is_empty() {
             return Ok(None);
@@ -193,6 +219,7 @@ impl Reader {
             first,
             vectors,
             ids,
+            values,
         }))
     }
 }

@@ -108,15 +108,18 @@ impl Truth {
         &self.0[index]
     }
 
-    /// Recall@k of one answer: the part of the query's true `k` nearest that `found` holds.
+    /// Recall@k of one answer: the part of the query's true `k` nearest rows that `found` holds.
     ///
     /// # Panics
     /// If there is no such query, or fewer than `k` true neighbours are known.
     #[must_use]
-    pub fn recall(&self, index: usize, k: usize, found: &[Scored]) -> f64 {
-        let hits = self.0[index][..k]
+    pub fn recall(&self, index: usize, k: usize, found: impl IntoIterator<Item = u64>) -> f64 {
+        let truth = &self.0[index][..k];
+        let mut found: Vec<u64> = found.into_iter().collect();
+        found.sort_unstable();
+        let hits = truth
             .iter()
-            .filter(|&&id| found.iter().any(|hit| hit.id == id));
+            .filter(|&&row| found.binary_search(&row.into()).is_ok());
         hits.count() as f64 / k as f64
     }
 }
@@ -243,8 +246,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [0, 1, 2]
         );
-        let found = [0, 999 * 143 % 1000].map(|id| Scored { id, score: 0.0 });
-        assert_eq!(truth.recall(0, 3, &found), 1.0 / 3.0);
+        assert_eq!(truth.recall(0, 3, [0, 999 * 143 % 1000]), 1.0 / 3.0);
     }
 
     /// Equal vectors lie in other blocks of the matrix product, and in the part of one at the end.

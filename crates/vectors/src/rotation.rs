@@ -82,16 +82,50 @@ impl Rotation {
             for (x, sign) in x.iter_mut().zip(&round.signs) {
                 *x *= sign;
             }
-            let mut rest = x.as_mut_slice();
-            while !rest.is_empty() {
-                // The largest power of two that fits: 384 = 256 + 128.
-                let (block, after) = rest.split_at_mut(1 << rest.len().ilog2());
-                hadamard(block);
-                rest = after;
-            }
+            blocks(&mut x);
             x = round.order.iter().map(|&from| x[from as usize]).collect();
         }
         x
+    }
+}
+
+impl Rotation {
+    /// Rotates a vector back.
+    ///
+    /// # Panics
+    /// If its length is not the rotation's dimension.
+    #[must_use]
+    pub fn undo(&self, rotated: &[f32]) -> Vec<f32> {
+        let mut x = rotated.to_vec();
+        for round in self.rounds.iter().rev() {
+            assert_eq!(
+                x.len(),
+                round.signs.len(),
+                "vector and rotation differ in dimension"
+            );
+            let mut before = vec![0.0; x.len()];
+            for (&from, &x) in round.order.iter().zip(&x) {
+                before[from as usize] = x;
+            }
+            // Each transform is its own inverse.
+            blocks(&mut before);
+            for (x, sign) in before.iter_mut().zip(&round.signs) {
+                *x *= sign;
+            }
+            x = before;
+        }
+        x
+    }
+}
+
+/// Transforms block after block.
+fn blocks(x: &mut [f32]) {
+    let mut rest = x;
+    while !rest.is_empty() {
+        // The largest power of two that fits: 384 = 256 + 128.
+        let (block, after) = rest.split_at_mut(1 << rest.len().ilog2());
+        hadamard(block);
+        rest = after;
     }
 }
 

@@ -1,22 +1,21 @@
-//! Tables: vectors are a column of lists of one length, ids a column of integers.
+//! Tables: vectors are a column of lists of one length, ids and other values columns of their own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int32Type, Int64Type, UInt8Type, UInt32Type,
-    UInt64Type,
-};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
-use crate::input::{MAX_VALUES, check_dim};
+use crate::id::IdKind;
+use crate::input::{MAX_VALUES, Rest, check_dim};
 use crate::{ColumnNames, Error, to_f32};
 
 mod ipc;
 mod parquet;
+mod values;
 
-/// The batches of a table, of two columns at most: the vectors, then the ids.
+/// The batches of a table, of the columns that were asked for, in their order: the vectors, the ids, others.
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
 
 /// The rest of a table, to be read.
@@ -28,13 +27,18 @@ pub(super) struct Table {
     current: Option<(RecordBatch, usize)>,
     /// Rows that have been read.
     read: u64,
+    has_ids: bool,
+    id_kind: Option<IdKind>,
+    /// The names of the other columns.
+    names: Vec<String>,
 }
 
-/// Where the two columns are in the file's schema.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Where columns are in the file's schema, each once, and which of them are wanted in which order.
 struct Columns {
-    vectors: usize,
-    ids: Option<usize>,
+    /// In the order of the file.
+    read: Vec<usize>,
+    /// Places in `read`: the vectors, the ids if they are wanted, others.
+    order: Vec<usize>,
 }
 
 impl Table {
@@ -44,7 +48,7 @@ impl Table {
         R: ::parquet::file::reader::ChunkReader + 'static,
     {
         let (batches, len) = parquet::open(file, names)?;
-        Self::new(batches, Some(len))
+        Self::new(batches, Some(len), names)
     }
 
     /// An Arrow IPC file or stream.
@@ -52,11 +56,11 @@ impl Table {
         bytes: Box<dyn std::io::Read + Send>,
         names: &ColumnNames,
     ) -> Result<Self, Error> {
-        Self::new(ipc::open(bytes, names)?, None)
+        Self::new(ipc::open(bytes, names)?, None, names)
     }
 
     /// The first vector tells the dimension: a type of lists need not.
-    fn new(mut batches: Batches, len: Option<u64>) -> Result<Self, Error> {
+    fn new(mut batches: Batches, len: Option<u64>, names: &ColumnNames) -> Result<Self, Error> {
         let current = next_rows(&mut batches)?;
         let (first, _) = current.as_ref().ok_or(Error::NoVectors)?;
         let dim = check_dim(list(first.column(0), 0, 0)?.len() as u64)?;
@@ -66,6 +70,9 @@ impl Table {
             len,
             current,
             read: 0,
+            has_ids: names.ids.is_some(),
+            id_kind: names.id_kind,
+            names: names.values.clone(),
         })
     }
 
@@ -77,13 +84,13 @@ impl Table {
         self.len
     }
 
-    /// The next rows' coordinates, no more than fit a chunk and none at the end, and their ids.
-    pub(super) fn next(&mut self) -> Result<(Vec<f32>, Option<Vec<u32>>), Error> {
+    /// The next rows, no more than fit a chunk and none at the end.
+    pub(super) fn next(&mut self) -> Result<Rest, Error> {
         if self.current.is_none() {
             self.current = next_rows(&mut self.batches)?;
         }
         let Some((batch, start)) = self.current.take() else {
-            return Ok((Vec::new(), None));
+            return Ok(Rest::default());
         };
         let rows = (MAX_VALUES / self.dim).max(1).min(batch.num_rows() - start);
         let mut data = Vec::with_capacity(rows * self.dim);
@@ -102,22 +109,22 @@ impl Table {
             }
             coordinates(&values, &mut data);
         }
-        let ids = match batch.columns().get(1) {
-            Some(column) => {
-                let column = column.slice(start, rows);
-                if let Some(at) = (0..rows).find(|&at| column.is_null(at)) {
-                    let row = self.read + at as u64;
-                    return Err(Error::Null { row });
-                }
-                Some(ids(&column).ok_or(Error::IdRange)?)
-            }
-            None => None,
-        };
+        let columns = batch.columns()[1..].iter();
+        let mut columns = columns.map(|column| column.slice(start, rows));
+        let mut ids = None;
+        if self.has_ids
+            && let Some(column) = columns.next()
+        {
+            ids = Some(values::ids(&column, self.id_kind, self.read)?);
+        }
+        let values = columns.zip(&self.names);
+        let values = values.map(|(column, name)| values::column(&column, name, self.read));
+        let values = values.collect::<Result<_, Error>>()?;
         self.read += rows as u64;
         if start + rows < batch.num_rows() {
             self.current = Some((batch, start + rows));
         }
-        Ok((data, ids))
+        Ok(Rest { data, ids, values })
     }
 }
 
@@ -143,7 +150,7 @@ fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Erro
     })
 }
 
-/// Finds the two columns in a file's schema.
+/// Finds the columns in a file's schema.
 fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     let vectors = match &names.vectors {
         Some(name) => find(schema.fields(), name, is_vector)?,
@@ -164,10 +171,21 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     if let DataType::FixedSizeList(_, dim) = schema.field(vectors).data_type() {
         check_dim(u64::try_from(*dim).unwrap_or(0))?;
     }
-    let ids = names.ids.as_ref();
-    let ids = ids.map(|name| find(schema.fields(), name, is_id));
-    let ids = ids.transpose()?;
-    Ok(Columns { vectors, ids })
+    let mut wanted = vec![vectors];
+    if let Some(name) = &names.ids {
+        wanted.push(find(schema.fields(), name, values::is_id)?);
+    }
+    for name in &names.values {
+        wanted.push(find(schema.fields(), name, values::is_value)?);
+    }
+    let mut read = wanted.clone();
+    read.sort_unstable();
+    read.dedup();
+    let order = wanted.iter().filter_map(|at| read.binary_search(at).ok());
+    Ok(Columns {
+        order: order.collect(),
+        read,
+    })
 }
 
 fn find(fields: &Fields, name: &str, suits: fn(&DataType) -> bool) -> Result<usize, Error> {
@@ -220,13 +238,6 @@ fn is_vector(kind: &DataType) -> bool {
     )
 }
 
-fn is_id(kind: &DataType) -> bool {
-    matches!(
-        kind,
-        DataType::UInt32 | DataType::Int32 | DataType::UInt64 | DataType::Int64
-    )
-}
-
 /// The list at `at` of a column, which is `row` of the table.
 fn list(column: &ArrayRef, at: usize, row: u64) -> Result<ArrayRef, Error> {
     if column.is_null(at) {
@@ -259,24 +270,5 @@ fn coordinates(values: &ArrayRef, out: &mut Vec<f32>) {
             out.extend(values.iter().map(|&x| f32::from(x)));
         }
         _ => out.extend_from_slice(values.as_primitive::<Float32Type>().values()),
-    }
-}
-
-/// A column without nulls as ids; `None` if one is negative or beyond 32 bits.
-fn ids(column: &ArrayRef) -> Option<Vec<u32>> {
-    match column.data_type() {
-        DataType::UInt32 => Some(column.as_primitive::<UInt32Type>().values().to_vec()),
-        DataType::Int32 => {
-            let values = column.as_primitive::<Int32Type>().values();
-            values.iter().map(|&id| u32::try_from(id).ok()).collect()
-        }
-        DataType::UInt64 => {
-            let values = column.as_primitive::<UInt64Type>().values();
-            values.iter().map(|&id| u32::try_from(id).ok()).collect()
-        }
-        _ => {
-            let values = column.as_primitive::<Int64Type>().values();
-            values.iter().map(|&id| u32::try_from(id).ok()).collect()
-        }
     }
 }

@@ -8,6 +8,7 @@ numbers, strings, objects and booleans are refused.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ._errors import DtypeError, IdsError, PayloadError, ShapeError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-_MAX_ID = 2**32 - 1
+_MAX_ID = 2**63 - 1
 
 
 def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndarray:
@@ -55,15 +56,20 @@ def float32(array: np.ndarray) -> np.ndarray:
         return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
 
 
-def ids(values: Any, count: int | None = None) -> np.ndarray:
-    """Record ids as uint32; `count` is the number of vectors that they are for."""
+def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
+    """Record ids: int64, or texts and UUIDs as a list of str; `count` is the number of vectors that they are for."""
     import numpy as np
 
+    texts = _texts(values)
+    if texts is not None:
+        if count is not None and len(texts) != count:
+            raise IdsError(f"{len(texts)} record ids for {count} vectors")
+        return texts
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
-        array = array.astype(np.uint32)
+        array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise DtypeError(f"ids of dtype {array.dtype}: expected integers")
+        raise DtypeError(f"ids of dtype {array.dtype}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:
         raise ShapeError(f"ids of shape {array.shape}: expected (n,)")
     if count is not None and len(array) != count:
@@ -72,7 +78,40 @@ def ids(values: Any, count: int | None = None) -> np.ndarray:
     if outside.any():
         at = int(outside.argmax())
         raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def several(values: Any) -> Any:
+    """One id as a list of one; several as they are."""
+    import numpy as np
+
+    return [values] if isinstance(values, (str, UUID)) or np.ndim(values) == 0 else values
+
+
+def _texts(values: Any) -> list[str] | None:
+    """Ids that are texts or UUIDs, as texts; None for others."""
+    import numpy as np
+
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "UO" or values.ndim != 1:
+            return None
+        values = values.tolist()
+    if not isinstance(values, (list, tuple)) or not values:
+        return None
+    if not isinstance(values[0], (str, UUID)):
+        return None
+    for at, value in enumerate(values):
+        if not isinstance(value, type(values[0])):
+            raise DtypeError(f"id {at} is a {type(value).__name__}: expected a {type(values[0]).__name__} like the first")
+    return [str(value) for value in values]
+
+
+def id_kind(values: Any) -> str:
+    """The kind of these ids: number, text or uuid."""
+    first = next(iter(values), None) if hasattr(values, "__iter__") else None
+    if isinstance(first, UUID):
+        return "uuid"
+    return "text" if isinstance(first, str) else "number"
 
 
 def payloads(values: Iterable[Any]) -> list[bytes]:

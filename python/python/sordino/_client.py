@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
+    from ._index import Ids
     from ._sordino import ClientKey, OwnerKey, ReaderKey
 
 
 class Result:
     """The answers to a call of `Client.search`, and what it moved.
 
-    ids: int64, shape (n, k), best first; -1 where there are fewer than k records.
+    ids: int64, shape (n, k), best first; -1 where there are fewer than k records. Where ids are str or
+        uuid.UUID, an array of these objects, with None where there are fewer.
     scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
         where ids are -1. They must not be sent back to the server: they describe the query.
     payloads: for each query a list of the bytes of what was found; None if the index has none.
@@ -132,17 +134,18 @@ class Client:
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
         if number == 0:
             raise KError("k = 0: expected at least 1")
-        return Result(*self._native.search(rows, number))
+        ids, *rest = self._native.search(rows, number)
+        if isinstance(ids, list):
+            ids = _objects(ids, number, self._native.id_kind)
+        return Result(ids, *rest)
 
-    def payloads(self, ids: ArrayLike) -> list[bytes | None]:
+    def payloads(self, ids: Ids) -> list[bytes | None]:
         """The payloads of records by id, without a search; None for one that is not there.
 
         They are fetched as those of a search are: the server sees that payloads were fetched and about how
         many, not which. Raises `IdsError`, `SearchError`, `NetworkError`.
         """
-        import numpy as np
-
-        return self._native.payloads(_arrays.ids(np.atleast_1d(ids)))
+        return self._native.payloads(_arrays.ids(_arrays.several(ids)))
 
     def refresh(self) -> bool:
         """Follows the index to its newest version, and downloads what is new. True if there was one."""
@@ -173,6 +176,19 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _objects(texts: list[list[str]], k: int, kind: str) -> np.ndarray:
+    """Ids that are texts as an array of objects."""
+    from uuid import UUID
+
+    import numpy as np
+
+    ids = np.full((len(texts), k), None, dtype=object)
+    for row, found in enumerate(texts):
+        for column, text in enumerate(found):
+            ids[row, column] = UUID(text) if kind == "uuid" else text
+    return ids
 
 
 def _parts(pin: bytes) -> tuple[bytes, int, bytes]:

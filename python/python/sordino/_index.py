@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
+    from uuid import UUID
+
     from numpy.typing import ArrayLike
 
     from ._sordino import OwnerKey, PublicKey, ReaderKey
 
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike]
     Payloads = Iterable[bytes | str]
+    Ids = ArrayLike | list[str] | list[UUID]
 
 Mode = Literal["masked", "open", "sealed", "local"]
 Metric = Literal["cosine", "inner-product", "euclidean"]
@@ -41,15 +44,15 @@ class Index:
         """The directory."""
         return os.fspath(self._native.path)
 
-    def add(self, vectors: Vectors, ids: ArrayLike | None = None, payloads: Payloads | None = None) -> int:
+    def add(self, vectors: Vectors, ids: Ids | None = None, payloads: Payloads | None = None) -> int:
         """Adds records, or replaces those whose ids are there. Returns the new version.
 
         vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
-        ids: n integers from 0 to 2**32 - 1. Without them records are numbered on from the highest id, so
+        ids: n integers from 0 to 2**63 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
         the same vectors added twice are there twice.
         payloads: n times bytes or str, also to an index that had none: then the others' are empty.
 
-        Each call makes a segment, of which an index may have 64: add many at a time, or `compact`.
+        Each call makes a segment, of which an index may have 1024: add many at a time, or `compact`.
 
         Raises `DimensionError`, `NotFiniteError`, `ZeroVectorError`, `NormError`, `IdsError`,
         `PayloadError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
@@ -57,7 +60,7 @@ class Index:
         rows, own, carried = _records.whole(vectors, ids, payloads)
         return self._native.add(rows, own, carried)
 
-    def delete(self, ids: ArrayLike) -> int:
+    def delete(self, ids: Ids) -> int:
         """Deletes records by id, all of them or none. Returns the new version.
 
         What they held stays stored, masked or sealed, until `compact`; no search finds it.
@@ -65,9 +68,7 @@ class Index:
         Raises `UnknownIdError` for an id that is not there, `NothingLeftError` if none would be left,
         `IdsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
         """
-        import numpy as np
-
-        return self._native.delete(_arrays.ids(np.atleast_1d(ids)))
+        return self._native.delete(_arrays.ids(_arrays.several(ids)))
 
     def compact(self) -> int:
         """Writes the records anew in as few segments as they fit, under new keys. Returns the version.
@@ -76,8 +77,8 @@ class Index:
         """
         return self._native.compact()
 
-    def payloads(self) -> dict[int, bytes] | None:
-        """All payloads by record id, read with the owner's key; None where the index has none."""
+    def payloads(self) -> dict[int | str, bytes] | None:
+        """All payloads by record id (UUIDs as str), read with the owner's key; None where the index has none."""
         return self._native.payloads()
 
     def verify(self) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def build(
     vectors: Vectors,
     *,
     key: OwnerKey,
-    ids: ArrayLike | None = None,
+    ids: Ids | None = None,
     payloads: Payloads | None = None,
     mode: Mode = "masked",
     metric: Metric = "cosine",
@@ -128,12 +129,13 @@ def build(
     """Makes an index in a directory, which is created and must not hold anything else.
 
     path: the directory.
-    vectors: an array of shape (n, dim), dim up to 4096; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
+    vectors: an array of shape (n, dim), dim up to 8192; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
         .u8bin, .i8bin, .parquet, .arrow), which may be larger than memory; or an iterator of arrays, which
         is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
         is not copied as a whole.
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
-    ids: n integers from 0 to 2**32 - 1, all different; else the row's number (or what the file says).
+    ids: n integers from 0 to 2**63 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
+        number. Ids are of one kind for good, and sealed from the server.
     payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
         it found, by private information retrieval.
     mode: "masked" (the server sees neither query nor vectors), "open" (it sees the vectors), "sealed" (a
@@ -170,6 +172,7 @@ def build(
         "queries": whole_number(queries, "queries"),
         "norm": norm,
         "packing": packing,
+        "id_kind": "number" if ids is None else _arrays.id_kind(ids),
         "routing": routing,
         "size": records.size,
     }

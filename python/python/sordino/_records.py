@@ -54,17 +54,17 @@ class Records:
         if self._array is None and not _is_path(self._vectors):
             return None
         longest = 0.0
-        for rows, _ in self._chunks():
+        for rows in self._chunks():
             squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
             longest = max(longest, float(squares.max(initial=0.0)))
         # A hair more, so that rounding to float32 leaves no vector outside.
         return longest**0.5 * (1 + 1e-6)
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | None, list[bytes] | None]]:
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
         read = 0
-        for rows, own in self._chunks():
+        for rows in self._chunks():
             n = len(rows)
-            ids = own
+            ids = None
             if self._ids is not None:
                 ids = self._ids[read : read + n]
                 if len(ids) != n:
@@ -81,18 +81,18 @@ class Records:
         if self._payloads is not None and next(self._payloads, None) is not None:
             raise PayloadError(f"more than {read} payloads for {read} vectors")
 
-    def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    def _chunks(self) -> Iterator[np.ndarray]:
         if self._array is not None:
             rows = max(1, _CHUNK // (4 * self._array.shape[1]))
             for first in range(0, len(self._array), rows):
-                yield _arrays.float32(self._array[first : first + rows]), None
+                yield _arrays.float32(self._array[first : first + rows])
         elif _is_path(self._vectors):
             yield from Reader(os.fspath(self._vectors))
         else:
             for at, item in enumerate(self._vectors):
                 array = _arrays.matrix(item, f"array {at} of the iterator")
                 if len(array):
-                    yield array, None
+                    yield array
 
 
 def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
@@ -115,9 +115,18 @@ def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
         raise ShapeError(f"vectors of dimensions {sorted(dims)}: expected one")
     rows = np.concatenate([rows for rows, _, _ in chunks])
     has_ids = chunks[0][1] is not None
-    chunk_ids = np.concatenate([own for _, own, _ in chunks]) if has_ids else None
+    own = [own for _, own, _ in chunks]
+    chunk_ids = _joined(own) if has_ids else None
     carried = None if payloads is None else [one for _, _, some in chunks for one in some or ()]
     return rows, chunk_ids, carried
+
+
+def _joined(chunks: list[Any]) -> Any:
+    import numpy as np
+
+    if isinstance(chunks[0], list):
+        return [one for chunk in chunks for one in chunk]
+    return np.concatenate(chunks)
 
 
 def _is_path(vectors: Any) -> bool:

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sordino_search::{Client, Error, Found, InProcess, Index, Pin, ReaderKeys, Server, Together};
+use sordino_search::{
+    Client, Error, Found, Id, InProcess, Index, Pin, ReaderKeys, Server, Together,
+};
 
 use super::jobs::shared;
 use super::{Failed, Payloads, Searched, rng};
@@ -100,7 +102,7 @@ impl Here {
     pub(super) fn payloads(
         &self,
         client: &RwLock<Client>,
-        ids: &[u32],
+        ids: &[Id],
     ) -> Result<(Payloads, Moved), Failed> {
         let client = client.read().unwrap_or_else(PoisonError::into_inner);
         let server = self.server();

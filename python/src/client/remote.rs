@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Cache, Client, Error, Found, Pin, ReaderKeys};
+use sordino_search::{Cache, Client, Error, Found, Id, Pin, ReaderKeys};
 
 use super::jobs::shared;
 use super::{Failed, Payloads, Searched, rng};
@@ -69,7 +69,7 @@ impl Remote {
     pub(super) fn payloads(
         &self,
         client: &RwLock<Client>,
-        ids: &[u32],
+        ids: &[Id],
     ) -> Result<(Payloads, Moved), Failed> {
         self.following(client, |client, rng, transport| {
             client.payloads(rng, transport, ids)

@@ -179,7 +179,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
         clients.push(total.saturating_sub(server));
         transcripts.push(transport.take_exchanges());
         let truth = set.truth.as_ref();
-        recall += truth.map_or(0.0, |truth| truth.recall(at, k, &found.hits));
+        recall += truth.map_or(0.0, |truth| truth.recall(at, k, found.numbers()));
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -1,5 +1,6 @@
 //! `sordino index build`.
 
+use super::ids::KindName;
 use super::input::{Input, Records};
 use crate::{Error, Output, keys, mode::Mode, numbers, random};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -31,7 +32,10 @@ pub(super) struct Args {
     /// it, the length of the longest of the file. Not used by the cosine.
     #[arg(long, value_parser = numbers::length)]
     norm: Option<f32>,
-    /// Results of a search.
+    /// The kind of record ids. Without this it is that of the column of ids, or else numbers.
+    #[arg(long, value_enum)]
+    id_kind: Option<KindName>,
+    /// The most results of a search: messages have room for as many.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
     /// Part of the true nearest that a search should find; sealed mode only, the others find all that
@@ -55,6 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   sordino index build base.npy base.index --key owner.key
   sordino index build base.parquet base.index --key owner.key --id-column id --metric euclidean
+  sordino index build docs.parquet docs.index --key owner.key --id-column id \\
+      --payload-column title,text --attribute year,lang
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -96,6 +102,7 @@ struct Report {
     version: u64,
     mode: &'static str,
     metric: &'static str,
+    ids: &'static str,
     n: usize,
     dim: u32,
     k: u32,
@@ -110,7 +117,7 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
-    let records = args.input.open()?;
+    let records = args.input.open(args.id_kind.map(Into::into))?;
     let spec = args.spec(&records)?;
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
@@ -123,7 +130,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let mut progress = |step: sordino_search::Step| output.working(&bar, step.name());
     let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
-    let store = store.map_err(args.input.named(0, &args.index))?;
+    let store = store.map_err(args.input.named(&args.index))?;
     let seconds = start.elapsed().as_secs_f64();
     let (manifest, measured) = (store.manifest(), store.measured());
     let report = Report {
@@ -132,6 +139,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         version: manifest.version,
         mode: manifest.mode.name(),
         metric: manifest.metric.name(),
+        ids: manifest.ids.name(),
         n: store.len(),
         dim: manifest.dim,
         k: manifest.k,
@@ -202,6 +210,7 @@ impl Args {
         }
         Ok(Spec {
             k,
+            ids: records.kind(),
             metric,
             norm,
             form,

@@ -1,6 +1,6 @@
 //! `sordino index delete` and `sordino index compact`.
 
-use super::ids::Ids;
+use super::ids::{Ids, parsed};
 use super::info::stored;
 use crate::{Error, Output, keys, random};
 use clap::Args;
@@ -17,7 +17,7 @@ pub(super) struct Delete {
     index: PathBuf,
     /// Record ids, separated by commas.
     #[arg(long, value_delimiter = ',', required_unless_present = "ids_file")]
-    ids: Vec<u32>,
+    ids: Vec<String>,
     /// Record ids from a file: .npy of integers, or text with one a line.
     #[arg(long, value_name = "FILE", conflicts_with = "ids")]
     ids_file: Option<PathBuf>,
@@ -48,17 +48,18 @@ struct Report {
 
 pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
+    let named = Error::index(&args.index);
+    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
+    let kind = store.manifest().ids;
     let ids = match &args.ids_file {
-        Some(path) => Ids::open(path)?.list,
-        None => args.ids.clone(),
+        Some(path) => Ids::open(path, kind)?.list,
+        None => parsed(&args.ids, kind)?,
     };
     if ids.is_empty() {
         return Err(Error::Arguments(
             "no record ids: there is nothing to delete".to_owned(),
         ));
     }
-    let named = Error::index(&args.index);
-    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
     store.delete(&mut random()?, &ids).map_err(&named)?;
     let report = Report::of(&args.index, &store)?;
     output.report(&report, || {

@@ -1,25 +1,47 @@
 //! Record ids from a file of their own.
 
 use crate::Error;
+use clap::ValueEnum;
 use sordino_search::vectors::ids;
+use sordino_search::{Id, IdKind};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+/// The kind of record ids, as an argument.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum KindName {
+    /// Whole numbers of 64 bits.
+    Number,
+    /// Texts of 1 to 64 bytes.
+    Text,
+    /// UUIDs.
+    Uuid,
+}
+
+impl From<KindName> for IdKind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::Number => Self::Number,
+            KindName::Text => Self::Text,
+            KindName::Uuid => Self::Uuid,
+        }
+    }
+}
 
 /// The ids of a file, each of them once.
 #[derive(Debug)]
 pub(super) struct Ids {
     pub(super) path: PathBuf,
-    pub(super) list: Vec<u32>,
+    pub(super) list: Vec<Id>,
 }
 
 impl Ids {
     /// Reads `.npy` or text, and refuses an id that occurs twice.
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let list = ids::open(path).map_err(Error::vectors(path))?;
-        let mut ordered = list.clone();
-        ordered.sort_unstable();
-        let repeated = ordered.windows(2).find(|pair| pair[0] == pair[1]);
-        if let Some(&[id, _]) = repeated {
-            return Err(twice(path, id, list));
+    pub(super) fn open(path: &Path, kind: IdKind) -> Result<Self, Error> {
+        let list = ids::open(path, kind).map_err(Error::vectors(path))?;
+        let mut seen = HashSet::with_capacity(list.len());
+        if let Some(repeated) = list.iter().find(|id| !seen.insert(*id)) {
+            return Err(twice(path, repeated, list.iter().cloned()));
         }
         let path = path.to_owned();
         Ok(Self { path, list })
@@ -38,20 +60,26 @@ impl Ids {
     }
 }
 
+/// Ids of this kind from arguments.
+pub(super) fn parsed(texts: &[String], kind: IdKind) -> Result<Vec<Id>, Error> {
+    let ids = texts.iter().map(|text| Ok(kind.parse(text)?));
+    ids.collect()
+}
+
 /// The error of an id that occurs twice among those of a file, with the first two places.
-pub(super) fn twice(path: &Path, id: u32, ids: impl IntoIterator<Item = u32>) -> Error {
+pub(super) fn twice(path: &Path, id: &Id, ids: impl IntoIterator<Item = Id>) -> Error {
     // Text is counted in lines from 1, as editors do; tables and arrays in rows from 0.
     let extension = path.extension().and_then(|extension| extension.to_str());
     let tabular = matches!(
         extension,
-        Some("npy" | "parquet" | "arrow" | "arrows" | "feather" | "ipc")
+        Some("npy" | "parquet" | "arrow" | "arrows" | "feather" | "ipc" | "csv")
     );
     let (first, noun) = if tabular {
         (0usize, "rows")
     } else {
         (1, "lines")
     };
-    let places = (first..).zip(ids).filter(|(_, found)| *found == id);
+    let places = (first..).zip(ids).filter(|(_, found)| found == id);
     let places: Vec<String> = places.take(2).map(|(at, _)| at.to_string()).collect();
     Error::Ids {
         path: path.to_owned(),
@@ -72,13 +100,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids.txt");
         fs::write(&path, "7\n5\n1\n5\n").unwrap();
-        let error = Ids::open(&path).unwrap_err().to_string();
-        assert!(
-            error.ends_with("ids.txt: record 5 is given twice, in lines 2 and 4"),
-            "{error}"
-        );
+        for kind in [IdKind::Number, IdKind::Text] {
+            let error = Ids::open(&path, kind).unwrap_err().to_string();
+            assert!(
+                error.ends_with("ids.txt: record 5 is given twice, in lines 2 and 4"),
+                "{error}"
+            );
+        }
         fs::write(&path, "7\n5\n").unwrap();
-        let ids = Ids::open(&path).unwrap();
+        let ids = Ids::open(&path, IdKind::Number).unwrap();
         assert!(ids.check_count(2, Path::new("base.npy")).is_ok());
         let error = ids
             .check_count(3, Path::new("base.npy"))
@@ -86,6 +116,11 @@ mod tests {
             .to_string();
         assert!(
             error.ends_with("ids.txt: 2 record ids for the 3 vectors of base.npy"),
+            "{error}"
+        );
+        let error = Ids::open(&path, IdKind::Uuid).unwrap_err().to_string();
+        assert!(
+            error.contains("line 1 is not an id: expected a UUID"),
             "{error}"
         );
     }

@@ -26,6 +26,10 @@ struct Report {
     version: u64,
     mode: &'static str,
     metric: &'static str,
+    /// The kind of record ids.
+    ids: &'static str,
+    payloads: bool,
+    attributes: bool,
     /// Stored vectors, those deleted or replaced since the last compaction among them.
     n: u32,
     dim: u32,
@@ -56,6 +60,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         version: manifest.version,
         mode: manifest.mode.name(),
         metric: manifest.metric.name(),
+        ids: manifest.ids.name(),
+        payloads: manifest.payloads.is_some(),
+        attributes: manifest.segments().iter().any(|it| it.attributes.is_some()),
         n: manifest.n,
         dim: manifest.dim,
         k: manifest.k,
@@ -79,6 +86,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             ("version", report.version.to_string()),
             ("mode", report.mode.to_owned()),
             ("metric", report.metric.to_owned()),
+            ("record ids", report.ids.to_owned()),
             ("vectors", format!("{} x {}", report.n, report.dim)),
             ("results of a search", report.k.to_string()),
             ("segments", report.segments.to_string()),

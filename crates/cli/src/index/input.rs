@@ -1,16 +1,18 @@
-//! Records from a file of vectors, and their ids.
+//! Records from a file of vectors: their ids, payloads and attributes.
 
 use super::ids::{Ids, twice};
+use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
 use sordino_search::vectors::{self, ColumnNames, Reader};
-use sordino_search::{Batch, Error as Search, Vectors};
+use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind};
 use std::path::{Path, PathBuf};
 
-/// A file of vectors and the ids that go with it.
+/// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
 pub(super) struct Input {
-    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow or .feather.
+    /// The vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin or .i8bin; or a table with a column of them: .parquet,
+    /// .arrow, .feather, .jsonl or .csv.
     #[arg(value_name = "VECTORS")]
     pub(super) file: PathBuf,
     /// Record ids, one for each vector: .npy of integers, or text with one a line.
@@ -22,50 +24,83 @@ pub(super) struct Input {
     /// The column of a table that holds the vectors, if there are several that could.
     #[arg(long, value_name = "NAME")]
     vector_column: Option<String>,
+    /// Columns of a table that make up the payload of each record: one of text or bytes is the payload, several
+    /// make a JSON object. Separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    payload_column: Vec<String>,
+    /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
+    /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
+    /// of JSON as values of that type.
+    /// Separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    attribute: Vec<Attribute>,
 }
 
 /// Records of a file, some at a time.
 pub(super) struct Records {
     reader: Reader,
+    /// The first records, if they were looked at already.
+    first: Option<vectors::Chunk>,
+    kind: IdKind,
     /// Ids from a file of their own.
     ids: Option<Ids>,
+    payloads: Payloads,
+    attributes: Vec<Attribute>,
     /// Records that have come.
     read: usize,
 }
 
-/// Vectors, and the ids that they have of their own.
-type Chunk = (Option<Vec<u32>>, Vectors);
-
 impl Input {
-    pub(super) fn open(&self) -> Result<Records, Error> {
-        let reader = self.reader()?;
-        let ids = self.ids.as_deref().map(Ids::open).transpose()?;
+    /// The records, with ids of this kind; if there is none, of the kind that the file has.
+    pub(super) fn open(&self, kind: Option<IdKind>) -> Result<Records, Error> {
+        let named = Error::vectors(&self.file);
+        let mut reader = self.reader(kind)?;
+        let mut first = None;
+        if kind.is_none() && self.id_column.is_some() {
+            // The first record says what the column holds. A file may be a pipe, so it is read once.
+            first = reader.next().transpose().map_err(&named)?;
+        }
+        let found = first.as_ref().and_then(|chunk| chunk.ids.as_ref());
+        let found = found.and_then(|ids| ids.first()).map(Id::kind);
+        let kind = kind.or(found).unwrap_or_default();
+        let ids = self.ids.as_deref().map(|path| Ids::open(path, kind));
+        let ids = ids.transpose()?;
         if let (Some(ids), Some(len)) = (&ids, reader.len_hint()) {
             ids.check_count(len, &self.file)?;
         }
         Ok(Records {
             reader,
+            first,
+            kind,
             ids,
+            payloads: Payloads(self.payload_column.clone()),
+            attributes: self.attribute.clone(),
             read: 0,
         })
     }
 
-    fn reader(&self) -> Result<Reader, Error> {
-        let columns = ColumnNames {
+    fn reader(&self, kind: Option<IdKind>) -> Result<Reader, Error> {
+        let attributes = self.attribute.iter().map(|it| it.name.clone());
+        let values = self.payload_column.iter().cloned().chain(attributes);
+        let names = ColumnNames {
             vectors: self.vector_column.clone(),
             ids: self.id_column.clone(),
+            id_kind: kind,
+            values: values.collect(),
         };
-        Reader::open_columns(&self.file, &columns).map_err(Error::vectors(&self.file))
+        Reader::open_columns(&self.file, &names).map_err(Error::vectors(&self.file))
     }
 
-    /// Names the file that an error is about, and the place in it. `first` is the row of the first
-    /// vector of those that the error counts.
-    pub(super) fn named(&self, first: usize, index: &Path) -> impl Fn(Search) -> Error {
+    /// Names the file that an error is about, and the place in it.
+    pub(super) fn named(&self, index: &Path) -> impl Fn(Search) -> Error {
         let index = Error::index(index);
         move |error| match error {
-            Search::Vectors(error) => Error::vectors(&self.file)(later(error, first)),
-            Search::Dimension { .. } => Error::index(&self.file)(error),
-            Search::RepeatedId { id } => self.repeated(id),
+            Search::Vectors(error) => Error::vectors(&self.file)(error),
+            Search::Dimension { .. } | Search::Attribute { .. } => Error::index(&self.file)(error),
+            Search::RepeatedId { id } => self.repeated(&id),
+            Search::NoNextId { .. } | Search::NoIds { .. } => {
+                Error::Arguments(format!("{error}: with --ids or --id-column"))
+            }
             Search::Ids { found, expected } => {
                 let path = self.ids.as_ref().unwrap_or(&self.file).clone();
                 let file = self.file.display();
@@ -80,8 +115,8 @@ impl Input {
     }
 
     /// The error of an id that occurs twice, which is looked for once more to say where.
-    fn repeated(&self, id: u32) -> Error {
-        let chunks = self.reader().into_iter().flatten();
+    fn repeated(&self, id: &Id) -> Error {
+        let chunks = self.reader(Some(id.kind())).into_iter().flatten();
         let ids = chunks.filter_map(|chunk| chunk.ok()?.ids).flatten();
         twice(&self.file, id, ids)
     }
@@ -94,7 +129,7 @@ impl Input {
     /// The length of the longest vector, which takes reading the file.
     pub(super) fn longest(&self) -> Result<f32, Error> {
         let mut longest = 0.0f64;
-        for batch in self.open()?.reader {
+        for batch in self.reader(None)? {
             let vectors = batch.map_err(Error::vectors(&self.file))?.vectors;
             let squares = |row: &[f32]| {
                 row.iter()
@@ -114,35 +149,43 @@ impl Records {
         self.reader.dim()
     }
 
+    /// The kind of the ids.
+    pub(super) fn kind(&self) -> IdKind {
+        self.kind
+    }
+
     pub(super) fn len_hint(&self) -> Option<u64> {
         self.reader.len_hint()
     }
 
-    /// The next records, with the ids that they have of their own.
-    fn chunk(&mut self) -> Option<Result<Chunk, Search>> {
-        let chunk = match self.reader.next() {
-            Some(Ok(chunk)) => chunk,
-            Some(Err(error)) => return Some(Err(error.into())),
-            None => {
-                let extra = self.ids.as_ref().map_or(0, |ids| ids.list.len());
-                let left = self.ids.is_some() && extra != self.read;
-                let (found, expected) = (extra, self.read);
-                return left.then_some(Err(Search::Ids { found, expected }));
-            }
-        };
+    fn batch(&mut self, chunk: vectors::Chunk) -> Result<Batch, Search> {
         let next = self.read + chunk.vectors.len();
         let own = match &self.ids {
             None => chunk.ids,
-            Some(ids) => match ids.list.get(self.read..next) {
-                Some(ids) => Some(ids.to_vec()),
-                None => {
-                    let (found, expected) = (ids.list.len(), next);
-                    return Some(Err(Search::Ids { found, expected }));
-                }
-            },
+            Some(ids) => {
+                let (found, expected) = (ids.list.len(), next);
+                let own = ids.list.get(self.read..next);
+                Some(own.ok_or(Search::Ids { found, expected })?.to_vec())
+            }
         };
+        let rows = chunk.vectors.len();
+        let mut values = chunk.values.into_iter();
+        let payloads: Vec<Column> = values.by_ref().take(self.payloads.0.len()).collect();
+        let attributes = self.attributes.iter().zip(values);
+        let attributes = attributes.map(|(it, column)| it.read(column, self.read));
+        let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
+        let mut batch = match own {
+            Some(ids) => Batch::new(ids, chunk.vectors)?,
+            None => chunk.vectors.into(),
+        };
+        if !attributes.is_empty() {
+            batch = batch.with_attributes(Attributes::new(rows, attributes)?)?;
+        }
+        if !payloads.is_empty() {
+            batch = batch.with_payloads(self.payloads.of(payloads, rows))?;
+        }
         self.read = next;
-        Some(Ok((own, chunk.vectors)))
+        Ok(batch)
     }
 }
 
@@ -150,59 +193,16 @@ impl Iterator for Records {
     type Item = Result<Batch, Search>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.chunk()?.and_then(|(ids, vectors)| match ids {
-            Some(ids) => Batch::new(ids, vectors),
-            None => Ok(vectors.into()),
-        });
-        Some(batch)
-    }
-}
-
-/// The error of a row that is so many rows later in its file than in what was looked at.
-fn later(error: vectors::Error, first: usize) -> vectors::Error {
-    match error {
-        vectors::Error::ZeroVector { row } => vectors::Error::ZeroVector { row: first + row },
-        vectors::Error::Norm { row, norm, most } => vectors::Error::Norm {
-            row: first + row,
-            norm,
-            most,
-        },
-        error => error,
-    }
-}
-
-/// Records with ids, gathered until there are enough for one change of an index.
-pub(super) struct Gathered {
-    pub(super) records: Records,
-    /// The id of the next record that has none; beyond the last one there is none to give.
-    pub(super) next: u64,
-    pub(super) most: usize,
-}
-
-impl Gathered {
-    pub(super) fn next(&mut self) -> Result<Option<(Vec<u32>, Vectors)>, Search> {
-        let (mut ids, mut data) = (Vec::new(), Vec::new());
-        while ids.len() < self.most {
-            let Some(chunk) = self.records.chunk() else {
-                break;
-            };
-            let (own, vectors) = chunk?;
-            data.extend_from_slice(vectors.as_slice());
-            match own {
-                Some(own) => ids.extend(own),
-                None => {
-                    let after = self.next + vectors.len() as u64;
-                    for id in self.next..after {
-                        ids.push(u32::try_from(id).map_err(|_| vectors::Error::IdRange)?);
-                    }
-                    self.next = after;
-                }
-            }
-        }
-        if ids.is_empty() {
-            return Ok(None);
-        }
-        let vectors = Vectors::new(self.records.dim(), data)?;
-        Ok(Some((ids, vectors)))
+        let first = self.first.take().map(Ok);
+        let Some(chunk) = first.or_else(|| self.reader.next()) else {
+            let found = self.ids.as_ref()?.list.len();
+            let expected = self.read;
+            return (found != expected).then_some(Err(Search::Ids { found, expected }));
+        };
+        Some(
+            chunk
+                .map_err(Search::from)
+                .and_then(|chunk| self.batch(chunk)),
+        )
     }
 }

@@ -1,9 +1,11 @@
 //! Results, printed as they come.
 
+use crate::index::shown;
 use crate::{Error, Output};
 use serde::Serialize;
+use serde_json::Value;
 use sordino_search::plan::Bytes;
-use sordino_search::{Client, Found};
+use sordino_search::{Client, Found, Id};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -30,17 +32,29 @@ pub(super) struct Answer {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Hit {
-    id: u32,
+    id: Id,
     score: f32,
+    /// The payload, where records have them, and its form: json, text or base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_form: Option<&'static str>,
 }
 
 pub(super) fn hits(found: Found) -> Vec<Hit> {
-    let hits = found.hits.iter();
-    hits.map(|hit| Hit {
-        id: hit.id,
-        score: hit.score,
-    })
-    .collect()
+    // There is one for each hit, or none at all.
+    let mut payloads = found.payloads.iter();
+    let hits = found.hits.into_iter().map(|hit| {
+        let shown = payloads.next().map(|payload| shown(payload));
+        let (payload_form, payload) = shown.unzip();
+        Hit {
+            id: hit.id,
+            score: hit.score,
+            payload,
+            payload_form,
+        }
+    });
+    hits.collect()
 }
 
 /// The index that was searched, and the time and bytes that connecting took.
@@ -165,6 +179,15 @@ impl Printer {
     }
 }
 
+/// A text in one line of columns: signs that would end either are escaped.
+fn line(text: &str) -> String {
+    let escape = |c: char| match c {
+        '\t' | '\n' | '\r' | '\\' => c.escape_default().collect::<String>(),
+        c => c.into(),
+    };
+    text.chars().map(escape).collect()
+}
+
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -174,8 +197,19 @@ fn write(out: &mut impl Write, form: Form, answer: &Answer) -> io::Result<()> {
         serde_json::to_writer(&mut *out, answer)?;
         return writeln!(out);
     }
-    for (rank, Hit { id, score }) in (1..).zip(&answer.hits) {
-        writeln!(out, "{}\t{rank}\t{id}\t{score}", answer.query)?;
+    for (rank, hit) in (1..).zip(&answer.hits) {
+        let Hit { id, score, .. } = hit;
+        write!(
+            out,
+            "{}\t{rank}\t{}\t{score}",
+            answer.query,
+            line(&id.to_string())
+        )?;
+        match &hit.payload {
+            Some(Value::String(text)) => writeln!(out, "\t{}", line(text))?,
+            Some(value) => writeln!(out, "\t{value}")?,
+            None => writeln!(out)?,
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::patience::{Patience, while_it_changes};
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Cache, Client, Error as Search, ReaderKeys, Transport};
+use sordino_search::{Cache, Client, Error as Search, Filter, Question, ReaderKeys, Transport};
 use std::{
     io,
     path::Path,
@@ -20,10 +20,19 @@ use std::{
 /// The most attempts at a search while the index changes under it.
 const ATTEMPTS: usize = 3;
 
+/// The wishes of all searches of a command beside their vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) k: Option<usize>,
+    pub(super) threshold: Option<f32>,
+    pub(super) filter: Option<&'a Filter>,
+}
+
 /// All searches of a command.
 pub(super) struct Work<'a> {
     pub(super) keys: &'a ReaderKeys,
     pub(super) queries: &'a Queries,
+    pub(super) wanted: Wanted<'a>,
     pub(super) pin: Option<&'a Path>,
     pub(super) cache: Option<Cache>,
     pub(super) jobs: usize,
@@ -180,10 +189,14 @@ impl Searches<'_> {
         query: &[f32],
     ) -> Result<(Vec<super::report::Hit>, Duration), Error> {
         let lock = || self.client.read().unwrap_or_else(PoisonError::into_inner);
+        let mut question = Question::new(query);
+        question.k = self.work.wanted.k;
+        question.threshold = self.work.wanted.threshold;
+        question.filter = self.work.wanted.filter;
         let mut attempt = 1;
         loop {
             let (version, start) = (lock().manifest().version, Instant::now());
-            let error = match lock().search(rng, transport, query) {
+            let error = match lock().ask(rng, transport, &question) {
                 Ok(found) => return Ok((super::report::hits(found), start.elapsed())),
                 Err(error) => error,
             };

@@ -17,7 +17,7 @@ const DOCUMENTS: [(&str, usize); 3] = [
 ];
 
 /// The subcommands whose help is read.
-const HELP: [&str; 16] = [
+const HELP: [&str; 18] = [
     "",
     "keys",
     "plan",
@@ -25,6 +25,8 @@ const HELP: [&str; 16] = [
     "index build",
     "index add",
     "index delete",
+    "index get",
+    "index export",
     "index info",
     "index verify",
     "index compact",
@@ -109,8 +111,19 @@ fn words(line: &str) -> Vec<String> {
         .split(" > ")
         .next()
         .unwrap();
-    let words = command.split_whitespace().filter(|&word| word != "&");
-    words.map(str::to_owned).collect()
+    // Quotes keep a word together, as in a shell.
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for sign in command.chars() {
+        match quote {
+            _ if quote == Some(sign) => quote = None,
+            None if matches!(sign, '\'' | '"') => quote = Some(sign),
+            None if sign.is_whitespace() => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(sign),
+        }
+    }
+    words.retain(|word| !word.is_empty() && word != "&");
+    words
 }
 
 fn examples() -> Vec<Example> {

@@ -5,6 +5,7 @@
 mod bench;
 mod binary;
 mod command;
+mod documents;
 mod examples;
 mod index;
 mod keys;

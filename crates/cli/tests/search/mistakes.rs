@@ -34,7 +34,7 @@ fn mistakes_are_told_with_what_to_do() {
         1,
     );
     assert!(error.contains("at least one"), "{error}");
-    fs::write(place.path("last.txt"), "4294967295\n").unwrap();
+    fs::write(place.path("last.txt"), "18446744073709551615\n").unwrap();
     let one = npy(&part(&place.base, 0..1));
     fs::write(place.path("one.npy"), one).unwrap();
     done(&place.line("index add @local @one.npy --ids @last.txt --key @owner.key"));
@@ -99,7 +99,7 @@ fn messages_name_the_file_and_the_place() {
 fn numbers_out_of_bounds_are_usage() {
     for (line, says) in [
         ("plan --n 0 --dim 0", "--n"),
-        ("plan --n 10 --dim 5000", "from 1 to 4096"),
+        ("plan --n 10 --dim 9000", "from 1 to 8192"),
         ("plan --n 10000 --dim 8 --k 5000", "from 1 to 1024"),
         ("plan --n 10000 --dim 8 --recall 1", "--recall"),
         ("index build b i --key k --k 0", "from 1 to 1024"),

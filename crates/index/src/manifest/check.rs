@@ -3,14 +3,29 @@
 use super::{
     Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Sealed, Segment,
 };
+use sordino_vectors::id::{IdKind, MAX_TEXT};
+
 use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::metric::{BOUNDS, Metric};
 use crate::sketch::Sketch;
 
-/// The longest code of one run of ids, and of their count.
+/// The longest code of one run of rows, and of their count.
 const RUN_LEN: u64 = 10;
+
+/// The longest code of an id: of a number in a run of its own, of a text with its length, of a UUID.
+const fn id_len(kind: IdKind) -> u64 {
+    match kind {
+        IdKind::Number => 20,
+        IdKind::Text => 1 + MAX_TEXT as u64,
+        IdKind::Uuid => 16,
+    }
+}
+
+/// The longest code of a row of attributes, in all columns; the names and types come on top.
+const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
+const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
 
 fn require(holds: bool, what: &str) -> Result<(), String> {
     holds.then_some(()).ok_or_else(|| what.to_owned())
@@ -23,7 +38,7 @@ impl Manifest {
         require(self.n > 0, "no vectors")?;
         require(
             (1..=MAX_DIM).contains(&self.dim),
-            "a dimension outside 1 to 4096",
+            "a dimension outside 1 to 8192",
         )?;
         require((1..=MAX_K).contains(&self.k), "k outside 1 to 1024")?;
         require(
@@ -50,7 +65,7 @@ impl Manifest {
         let segments = self.segments();
         require(
             (1..=MAX_SEGMENTS).contains(&segments.len()),
-            "segments outside 1 to 64",
+            "segments outside 1 to 1024",
         )?;
         let mut stored = 0;
         let mut ids: Vec<[u8; 16]> = Vec::with_capacity(segments.len() + 1);
@@ -61,7 +76,12 @@ impl Manifest {
                 (1..=self.version).contains(&version),
                 "a segment of a version outside 1 to the manifest's",
             )?;
-            check_coded(&segment.ids, n.into())?;
+            let n64 = u64::from(n);
+            check_coded(&segment.ids, id_len(self.ids) * (n64 + 1), "record ids")?;
+            if let Some(attributes) = &segment.attributes {
+                let most = ATTRIBUTES_LEN * n64 + NAMES_LEN;
+                check_coded(attributes, most, "attributes")?;
+            }
             stored += u64::from(n);
             ids.push(id);
         }
@@ -80,7 +100,8 @@ impl Manifest {
             (1..=self.version).contains(&deleted.version),
             "deletions of a version outside 1 to the manifest's",
         )?;
-        check_coded(&deleted.ids, u64::from(self.n) + MAX_SEGMENTS as u64)
+        let most = u64::from(self.n) + MAX_SEGMENTS as u64;
+        check_coded(&deleted.rows, RUN_LEN * (most + 1), "deletions")
     }
 
     fn check_payloads(&self) -> Result<(), String> {
@@ -96,7 +117,8 @@ impl Manifest {
             "payloads of more records than there are",
         )?;
         require(payloads.class.exists(), "payloads of no class")?;
-        check_coded(&payloads.ids, payloads.slots.into())?;
+        let most = u64::from(payloads.slots);
+        check_coded(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
         let params = payloads.pir_params();
         require(params.is_ok(), "payloads that cannot be fetched")
     }
@@ -147,14 +169,12 @@ impl Manifest {
     }
 }
 
-/// Refuses a sealed code of at most `most` runs whose length is of no class.
-fn check_coded(coded: &Coded, most: u64) -> Result<(), String> {
-    let class = u64::from(coded.len).saturating_sub(TAG_LEN as u64);
-    let largest = (RUN_LEN * (most + 1)).next_power_of_two();
-    require(
-        class.is_power_of_two()
-            && class >= MIN_CODED as u64
-            && class <= largest.max(MIN_CODED as u64),
-        "record ids of an impossible length",
-    )
+/// Refuses a sealed code of at most `most` bytes whose length is of no class.
+fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
+    let class = coded.len.saturating_sub(TAG_LEN as u64);
+    let largest = most.next_power_of_two().max(MIN_CODED as u64);
+    let possible = class.is_power_of_two() && (MIN_CODED as u64..=largest).contains(&class);
+    possible
+        .then_some(())
+        .ok_or_else(|| format!("{what} of an impossible length"))
 }

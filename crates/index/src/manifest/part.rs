@@ -46,14 +46,16 @@ pub enum PartKind {
     Deleted,
     /// All payload slots.
     Payloads,
-    /// The ids of the records that have payloads.
-    PayloadIds,
+    /// The places of the records that have payloads.
+    PayloadPlaces,
     /// The PIR hint of the payloads.
     PayloadHint,
     /// A segment's vectors in sealed chunks.
     Chunks,
     /// A segment's record ids.
     Ids,
+    /// The attributes of a segment's records.
+    Attributes,
     /// Sealed mode's buckets.
     Buckets,
     /// The digest of each bucket.
@@ -75,10 +77,11 @@ impl PartKind {
         match self {
             Self::Deleted => "deleted",
             Self::Payloads => "payloads",
-            Self::PayloadIds => "payload ids",
+            Self::PayloadPlaces => "payload places",
             Self::PayloadHint => "payload hint",
             Self::Chunks => "chunks",
             Self::Ids => "ids",
+            Self::Attributes => "attributes",
             Self::Buckets => "buckets",
             Self::BucketDigests => "bucket digests",
             Self::Centroids => "centroids",
@@ -115,7 +118,13 @@ fn part(kind: PartKind, len: usize, digest: &Digest, holder: Holder) -> Part {
 }
 
 fn coded(kind: PartKind, coded: &Coded, holder: Holder) -> Part {
-    part(kind, coded.len as usize, &coded.digest, holder)
+    Part {
+        kind,
+        len: coded.len,
+        digest: coded.digest,
+        holder,
+        segment: None,
+    }
 }
 
 /// The parts of payloads: all of them are downloaded, or the hint to fetch some.
@@ -124,7 +133,7 @@ fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
         let len = payloads.records_len();
         part(PartKind::Payloads, len, &payloads.records, holder)
     };
-    let ids = coded(PartKind::PayloadIds, &payloads.ids, Holder::Everyone);
+    let places = coded(PartKind::PayloadPlaces, &payloads.places, Holder::Everyone);
     Ok(match (&payloads.fetch, payloads.pir_params()?) {
         (Fetch::Pir { hint, .. }, Some(params)) => {
             let hint = part(
@@ -133,10 +142,19 @@ fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
                 hint,
                 Holder::Everyone,
             );
-            vec![records(Holder::Server), ids, hint]
+            vec![records(Holder::Server), places, hint]
         }
-        _ => vec![records(Holder::Everyone), ids],
+        _ => vec![records(Holder::Everyone), places],
     })
+}
+
+/// The parts of a segment's records beside their vectors.
+fn record_parts(at: usize, segment: &Segment) -> impl Iterator<Item = Part> {
+    let ids = coded(PartKind::Ids, &segment.ids, Holder::Everyone);
+    let attributes = segment.attributes.as_ref();
+    let attributes = attributes.map(|it| coded(PartKind::Attributes, it, Holder::Everyone));
+    let parts = std::iter::once(ids).chain(attributes);
+    parts.map(move |part| part.of(at))
 }
 
 impl Part {
@@ -171,7 +189,7 @@ impl Manifest {
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
         let mut parts = vec![coded(
             PartKind::Deleted,
-            &self.deleted.ids,
+            &self.deleted.rows,
             Holder::Everyone,
         )];
         if let Some(payloads) = &self.payloads {
@@ -190,13 +208,12 @@ impl Manifest {
         Ok(parts)
     }
 
-    fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> [Part; 2] {
+    fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> Vec<Part> {
         let layout = segment.layout(self.width(), self.chunk_codec());
         let len = segment.chunks() as usize * layout.sealed_len();
-        [
-            part(PartKind::Chunks, len, &segment.rows, holder).of(at),
-            coded(PartKind::Ids, &segment.ids, Holder::Owner).of(at),
-        ]
+        let mut parts = vec![part(PartKind::Chunks, len, &segment.rows, holder).of(at)];
+        parts.extend(record_parts(at, segment));
+        parts
     }
 
     fn sealed_parts(&self, mode: &Sealed, parts: &mut Vec<Part>) -> Result<(), Error> {
@@ -240,9 +257,9 @@ impl Manifest {
             let rows = super::rows_len(n, width);
             parts.extend([
                 part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
-                coded(PartKind::Ids, &segment.ids, Holder::Everyone).of(at),
                 part(PartKind::RowsHint, hint, &column.hint, Holder::Clients).of(at),
             ]);
+            parts.extend(record_parts(at, segment));
         }
         Ok(())
     }

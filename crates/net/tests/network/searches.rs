@@ -33,7 +33,7 @@ fn every_mode_finds_over_the_network_what_it_finds_in_process() {
             let near = near.search(&mut rng(seed), &mut in_process, query).unwrap();
             let far = far.search(&mut rng(seed), &mut connection, query).unwrap();
             assert_eq!(near.hits, far.hits, "{name}");
-            recall += set.truth.recall(at, K, &far.hits) / set.queries.len() as f64;
+            recall += set.truth.recall(at, K, far.numbers()) / set.queries.len() as f64;
         }
         assert!(recall > least, "{name}: recall {recall}");
         running.stop().unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sordino_index::ids::{self, IdSet};
+use sordino_index::numbers::{self, Numbers};
 use sordino_index::payload::Class;
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
@@ -56,8 +56,8 @@ impl Retrieval {
         let class = Class::of(longest)?;
         let params = cheapest_fetch(n, class, k)?;
         let mut list = Vec::new();
-        IdSet::range(number(n)).write(&mut list);
-        ids::fill(&mut list);
+        Numbers::range(number(n)).write(&mut list);
+        numbers::fill(&mut list);
         let list = (list.len() + TAG_LEN) as u64;
         let cost = match &params {
             None => Cost {

@@ -25,10 +25,12 @@ impl<D: Disk> Store<D> {
     /// The writer of a new version's segments. Its number is above every number before it,
     /// also those of versions that a crash kept from becoming the newest.
     pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
-        let Manifest { rotation, dim, .. } = &**self.manifest();
+        let Manifest {
+            rotation, dim, ids, ..
+        } = &**self.manifest();
         let variant = Variant::from(&self.manifest.mode);
         let space = self.manifest.space();
-        let index = Binding::of_index(variant, &space, *dim as usize, rotation);
+        let index = Binding::of_index(variant, *ids, &space, *dim as usize, rotation);
         SegmentWriter::new(keys, self.highest + 1, index)
     }
 
@@ -54,8 +56,7 @@ impl<D: Disk> Store<D> {
         let mut keep = self.manifest.parts()?;
         keep.extend(signed.parts()?);
         self.manifest = signed;
-        self.sets = draft.sets;
-        self.dead = draft.dead;
+        self.records = draft.records;
         // Files that cannot be removed now go at the next change or opening: this change is made.
         drop(self.folder.collect(&keep));
         Ok(self.manifest.version)

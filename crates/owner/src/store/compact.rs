@@ -4,10 +4,11 @@ use rand_core::CryptoRng;
 use sordino_index::manifest::{Mode, Sealed};
 use sordino_index::{Disk, Error};
 
+use super::Store;
 use super::draft::Draft;
 use super::draft::SEGMENT;
+use super::records::{self, Records};
 use super::waiting::Waiting;
-use super::{Store, records};
 use crate::plan::Wish;
 use crate::random::random;
 use crate::step::Step;
@@ -33,7 +34,8 @@ impl<D: Disk> Store<D> {
     ) -> Result<u64, Error> {
         self.check_sure()?;
         let kept = self.settled();
-        if kept == self.sets.len() || (self.sets.len() == 1 && self.dead[0].is_empty()) {
+        let Records { sets, dead } = &self.records;
+        if kept == sets.len() || (sets.len() == 1 && dead[0].is_empty()) {
             return Ok(self.version());
         }
         let made = self.compacted(rng, kept, progress);
@@ -52,8 +54,7 @@ impl<D: Disk> Store<D> {
         let reader = keys.reader();
         self.highest = writer.version();
         let mut draft = self.draft();
-        draft.sets.truncate(kept);
-        draft.dead.truncate(kept);
+        draft.records.truncate(kept);
         let sealed = match &mut draft.mode {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
@@ -70,33 +71,35 @@ impl<D: Disk> Store<D> {
             }
             Mode::Sealed(mode) => Some(mode.clone()),
         };
-        let mut waiting = Waiting::new(self.manifest.width() as usize);
-        for at in kept..self.sets.len() {
+        let width = self.manifest.width() as usize;
+        let mut waiting = Waiting::new(self.manifest.ids, width);
+        for at in kept..self.records.sets.len() {
             let units = records::units(&self.folder, &self.manifest, &reader, at)?;
-            for (id, unit) in self.sets[at].iter().zip(units.rows()) {
-                if !self.dead[at].contains(id) {
-                    waiting.ids.push(id);
-                    waiting.data.extend_from_slice(unit);
-                }
-            }
+            let attributes = records::attributes(&self.folder, &self.manifest, &reader, at)?;
+            let rows: Vec<u32> = self.records.rows(at).collect();
+            let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+            let unit = |&row: &usize| units.row(row).iter().copied();
+            let coordinates: Vec<f32> = live.iter().flat_map(unit).collect();
+            let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
+            waiting.push(ids, &coordinates, attributes.select(&live))?;
             drop(units);
-            while sealed.is_none() && waiting.ids.len() > draft.capacity() {
-                let (ids, units) = waiting.take(draft.capacity())?;
-                draft.add(rng, &self.folder, &writer, (ids, &units), progress)?;
+            while sealed.is_none() && waiting.len() > draft.capacity() {
+                let rows = waiting.take(draft.capacity())?;
+                draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
             }
         }
         if let Some(mode) = sealed {
-            let (ids, units) = waiting.take(usize::MAX)?;
-            let wish = wish(&mode, self.manifest.k as usize, units.len());
+            let rows = waiting.take(usize::MAX)?;
+            let wish = wish(&mode, self.manifest.k as usize, rows.ids.len());
             let how = (wish, draft.as_query);
-            let made = Draft::sealed(rng, &self.folder, &writer, (ids, &units), how, progress)?;
+            let made = Draft::sealed(rng, &self.folder, &writer, rows, how, progress)?;
             let version = self.commit(rng, &writer, made.0, None)?;
             self.measured = Some(made.1);
             return Ok(version);
         }
-        if !waiting.ids.is_empty() {
-            let (ids, units) = waiting.take(usize::MAX)?;
-            draft.add(rng, &self.folder, &writer, (ids, &units), progress)?;
+        if waiting.len() > 0 {
+            let rows = waiting.take(usize::MAX)?;
+            draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
         }
         self.commit(rng, &writer, draft, None)
     }
@@ -106,7 +109,7 @@ impl<D: Disk> Store<D> {
         if matches!(self.manifest.mode, Mode::Sealed(_)) {
             return 0;
         }
-        let segments = self.sets.iter().zip(&self.dead);
+        let segments = self.records.sets.iter().zip(&self.records.dead);
         segments
             .take_while(|(ids, dead)| ids.len() >= SEGMENT && dead.is_empty())
             .count()
@@ -130,20 +133,20 @@ mod tests {
     use crate::spec::{Form, Spec};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
-    use sordino_index::OwnerKeys;
     use sordino_index::manifest::Packing;
+    use sordino_index::{Id, OwnerKeys};
     use sordino_vectors::synthetic;
     use std::collections::BTreeMap;
 
     /// The stored form of each record, whatever the segment.
-    fn stored(store: &Store) -> BTreeMap<u32, Vec<f32>> {
+    fn stored(store: &Store) -> BTreeMap<Id, Vec<f32>> {
         let reader = store.keys.reader();
         let mut all = BTreeMap::new();
-        for at in 0..store.sets.len() {
+        for at in 0..store.records.sets.len() {
             let units = records::units(&store.folder, &store.manifest, &reader, at).unwrap();
-            let rows = store.sets[at].iter().zip(units.rows());
-            let live = rows.filter(|(id, _)| !store.dead[at].contains(*id));
-            all.extend(live.map(|(id, row)| (id, row.to_vec())));
+            let id = |row| store.records.sets[at].id(row);
+            let live = store.records.rows(at);
+            all.extend(live.map(|row| (id(row), units.row(row as usize).to_vec())));
         }
         all
     }
@@ -175,18 +178,18 @@ mod tests {
             let mut store = made.unwrap();
             let ids: Vec<u32> = (0..40).map(|id| id * 100).collect();
             store.upsert(rng, &ids, &more).unwrap();
-            store.delete(rng, &[1, 2, 300]).unwrap();
+            store.delete(rng, &[1u32, 2, 300]).unwrap();
             let before = stored(&store);
             assert_eq!(before.len(), store.len());
             for _ in 0..2 {
                 store.compact(rng, &mut |_| ()).unwrap();
-                assert_eq!(store.sets.len(), 1);
+                assert_eq!(store.records.sets.len(), 1);
                 assert!(stored(&store) == before, "{form:?}");
                 // So that the next compaction has something to do.
                 store
-                    .upsert(rng, &[9999], &synthetic::uniform(1, 40, 1))
+                    .upsert(rng, &[9999u32], &synthetic::uniform(1, 40, 1))
                     .unwrap();
-                store.delete(rng, &[9999]).unwrap();
+                store.delete(rng, &[9999u32]).unwrap();
             }
         }
     }

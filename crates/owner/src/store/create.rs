@@ -29,8 +29,9 @@ impl Store {
     /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
     /// making of an index left that was interrupted; then nothing is touched. [`Error::K`],
     /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
-    /// under the cosine and for one beyond the bound of another metric, [`Error::Segments`] for a stream of
-    /// more than 160 million records, and the stream's own. The directory then has no index.
+    /// under the cosine and for one beyond the bound of another metric, [`Error::IdKind`] and [`Error::NoIds`] for ids of another kind than the
+    /// spec's, [`Error::Attribute`] for a column that changes its type, [`Error::TooLarge`] for a stream of
+    /// more than 2^32 - 1 records, and the stream's own. The directory then has no index.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -81,8 +82,7 @@ impl<D: Disk> Store<D> {
             folder,
             keys: keys.clone(),
             manifest,
-            sets: draft.sets,
-            dead: draft.dead,
+            records: draft.records,
             unsure: false,
             measured,
             _lock: lock,
@@ -134,13 +134,13 @@ impl First {
         let writer = SegmentWriter::new(
             keys,
             version,
-            Binding::of_index((&spec.form).into(), &space, dim, &rotation),
+            Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation),
         );
         let batches = std::iter::once(Ok(first)).chain(batches);
-        let stream = Stream::new(dim, space, rotation);
+        let stream = Stream::new(dim, spec.ids, space, rotation);
         let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (number(dim), number(spec.k));
-        let frame = Manifest::new(dim, k, space, rotation, draft.mode.clone());
+        let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());
         let manifest = draft.finish(rng, folder, keys, &writer, frame)?;
         folder.prepare(&manifest)?;
         Ok(Self {

@@ -2,20 +2,20 @@
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
-use sordino_index::columns::Rows;
+use sordino_index::columns;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{Columns, Local, Manifest, Mode, Segment, SignedManifest};
 use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
-use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
 
 use super::Measured;
+use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
 use crate::plan::{Plan, Wish};
+use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
@@ -38,8 +38,7 @@ pub(super) struct Draft {
     /// Results of a search.
     pub(super) k: usize,
     pub(super) mode: Mode,
-    pub(super) sets: Vec<IdSet>,
-    pub(super) dead: Vec<IdSet>,
+    pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
     /// Vectors as queries, to measure with.
     pub(super) as_query: AsQuery,
@@ -48,7 +47,7 @@ pub(super) struct Draft {
 impl Draft {
     /// Refuses what has too many segments, before anything is written that needs one more.
     pub(super) fn check_room(&self) -> Result<(), Error> {
-        let found = self.sets.len();
+        let found = self.records.sets.len();
         if found < manifest::MAX_SEGMENTS {
             return Ok(());
         }
@@ -68,12 +67,13 @@ impl Draft {
         writer: &SegmentWriter<'_>,
         frame: Manifest,
     ) -> Result<SignedManifest, Error> {
-        let n: u64 = self.sets.iter().map(|ids| ids.len() as u64).sum();
+        let sets = self.records.sets.iter();
+        let n: u64 = sets.map(|ids| ids.len() as u64).sum();
         let n = u32::try_from(n).map_err(|_| Error::TooLarge {
             n: usize::try_from(n).unwrap_or(usize::MAX),
             dim: frame.dim as usize,
         })?;
-        let (deleted, list) = writer.deleted(rng, &self.dead);
+        let (deleted, list) = writer.deleted(rng, &self.records.dead);
         folder.put(&list)?;
         let mut manifest = frame;
         manifest.version = writer.version();
@@ -97,42 +97,51 @@ fn chunks<D: Disk, R: CryptoRng + ?Sized>(
     rng: &mut R,
     folder: &Folder<D>,
     writer: &SegmentWriter<'_>,
-    (ids, units): (&IdSet, &Vectors),
+    rows: &Rows,
     codec: Codec,
 ) -> Result<Segment, Error> {
-    let written = writer.chunks(rng, ids, units, codec);
-    folder.put(&written.rows)?;
-    folder.put(&written.ids)?;
+    let written = writer.chunks(rng, rows, codec);
+    for part in written.parts() {
+        folder.put(part)?;
+    }
     Ok(written.segment)
 }
 
 impl Draft {
     /// Records that the next segment may have.
     pub(super) fn capacity(&self) -> usize {
-        capacity(self.sets.len())
+        capacity(self.records.sets.len())
     }
 
-    /// Writes a segment of rotated unit vectors and adds it.
+    /// Writes a segment of rotated unit vectors and adds it. The first `before` segments were there before
+    /// this change: records in them are replaced, and others may not come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        (ids, units): (IdSet, &Vectors),
+        rows: Rows,
+        before: usize,
         progress: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         self.check_room()?;
-        let mut columns = |rng: &mut R, form, mode: &mut Columns| {
+        for ids in &self.records.sets[before..] {
+            if let Some(&row) = ids.common(&rows.ids).first() {
+                return Err(Error::RepeatedId { id: ids.id(row) });
+            }
+        }
+        let mut scored = |rng: &mut R, form, mode: &mut Columns| {
             let how = (form, mode.packing, mode.seed);
-            let (column, rows, sealed) = column(rng, writer, &ids, units, how, progress)?;
-            folder.put(&rows)?;
-            folder.put(&sealed)?;
+            let (column, written) = column(rng, writer, &rows, how, progress)?;
+            for part in written.parts() {
+                folder.put(part)?;
+            }
             mode.segments.push(column);
             Ok::<(), Error>(())
         };
         match &mut self.mode {
-            Mode::Open(mode) => columns(rng, Rows::Open, mode)?,
-            Mode::Masked(mode) => columns(rng, Rows::Masked, mode)?,
+            Mode::Open(mode) => scored(rng, columns::Rows::Open, mode)?,
+            Mode::Masked(mode) => scored(rng, columns::Rows::Masked, mode)?,
             Mode::Local(Local {
                 codec,
                 segments,
@@ -140,24 +149,22 @@ impl Draft {
                 ..
             }) => {
                 progress(Step::Seal);
-                let segment = chunks(rng, folder, writer, (&ids, units), *codec)?;
+                let segment = chunks(rng, folder, writer, &rows, *codec)?;
                 // Measured on the first segment, which is as large as any but those after many.
                 if segments.is_empty() {
                     progress(Step::Sketch);
                     let seed = writer.reader().sketch_seed(&segment.id);
-                    *sketch = sketch::of_units(units, &self.as_query, seed, self.k);
+                    *sketch = sketch::of_units(&rows.vectors, &self.as_query, seed, self.k);
                 }
                 segments.push(segment);
             }
             Mode::Sealed(mode) => {
                 progress(Step::Seal);
                 let codec = Codec::Int8;
-                mode.tail
-                    .push(chunks(rng, folder, writer, (&ids, units), codec)?);
+                mode.tail.push(chunks(rng, folder, writer, &rows, codec)?);
             }
         }
-        self.sets.push(ids);
-        self.dead.push(IdSet::default());
+        self.records.push(rows.ids);
         Ok(())
     }
 
@@ -166,31 +173,39 @@ impl Draft {
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        (ids, units): (IdSet, &Vectors),
+        rows: Rows,
         (wish, as_query): (Wish, AsQuery),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
-        let plan = Plan::for_metric(units.len(), units.dim(), as_query.metric(), wish)?;
-        let base = Base::new(rng, writer, &ids, units, &plan, &as_query, progress)?;
+        let plan = Plan::for_metric(
+            rows.vectors.len(),
+            rows.vectors.dim(),
+            as_query.metric(),
+            wish,
+        )?;
+        let base = Base::new(rng, writer, &rows, &plan, &as_query, progress)?;
         let Base {
             mode,
             buckets,
             digests,
             centroids,
             hint,
-            chunks,
-            ids: sealed,
+            base,
             expected_recall,
             reached,
         } = base;
-        for part in [buckets, digests, centroids, hint, chunks, sealed] {
+        for part in [buckets, digests, centroids, hint] {
             folder.put(&part)?;
         }
+        for part in base.parts() {
+            folder.put(part)?;
+        }
+        let mut records = Records::default();
+        records.push(rows.ids);
         let draft = Self {
             k: plan.wish().k,
             mode: Mode::Sealed(mode),
-            sets: vec![ids],
-            dead: vec![IdSet::default()],
+            records,
             payloads: None,
             as_query,
         };
@@ -211,6 +226,37 @@ fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_index::Id;
+    use sordino_index::ids::Ids;
+    use sordino_vectors::metric::{Metric, Space};
+
+    #[test]
+    fn an_index_has_room_for_so_many_segments() {
+        let space = Space {
+            metric: Metric::Cosine,
+            bound: 0,
+        };
+        let mut draft = Draft {
+            k: 1,
+            mode: Mode::Local(Local::new(Codec::Int8)),
+            records: Records::default(),
+            payloads: None,
+            as_query: AsQuery::new(space, [0; 32], 1),
+        };
+        for _ in 0..manifest::MAX_SEGMENTS {
+            assert!(draft.check_room().is_ok());
+            let one = Ids::from_ascending(sordino_index::IdKind::Number, &[Id::Number(1)]);
+            draft.records.push(one.unwrap());
+        }
+        let full = draft.check_room();
+        assert!(matches!(
+            full,
+            Err(Error::Segments {
+                found: 1024,
+                most: 1024
+            })
+        ));
+    }
 
     #[test]
     fn segments_grow_with_the_stream() {

@@ -4,46 +4,38 @@ use std::collections::BTreeMap;
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Manifest, PartKind};
 use sordino_index::opener::Opener;
 use sordino_index::payload::Class;
-use sordino_index::{Disk, Error};
+use sordino_index::{Disk, Error, Id};
 
 use super::Store;
 use super::draft::Draft;
 use crate::segment::SegmentWriter;
 
 /// Payloads by record id.
-pub(super) type Changes = BTreeMap<u32, Vec<u8>>;
+pub(super) type Changes = BTreeMap<Id, Vec<u8>>;
 
-/// All payloads by record id, if the records have any.
+/// Payloads with the places of their records, in order.
+type Placed = Vec<(u64, Vec<u8>)>;
+
+/// All payloads, if the records have any.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     reader: &ReaderKeys,
-) -> Result<Option<Changes>, Error> {
+) -> Result<Option<Placed>, Error> {
     let Some(payloads) = &manifest.payloads else {
         return Ok(None);
     };
-    let ids = folder.part(&manifest.part(PartKind::PayloadIds, None)?)?;
+    let places = folder.part(&manifest.part(PartKind::PayloadPlaces, None)?)?;
     let records = folder.part(&manifest.part(PartKind::Payloads, None)?)?;
-    let opener = Opener::new(payloads, reader, &ids)?;
-    let all = opener.open_all(&records)?;
-    Ok(Some(all.into_iter().collect()))
+    let opener = Opener::new(payloads, reader, &places)?;
+    opener.open_all(&records).map(Some)
 }
 
 impl Draft {
-    /// The ids of the records that are there.
-    fn live(&self) -> Result<IdSet, Error> {
-        let segments = self.sets.iter().zip(&self.dead);
-        let live = segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)));
-        let mut live: Vec<u32> = live.collect();
-        live.sort_unstable();
-        IdSet::from_ascending(live).map_err(|id| Error::RepeatedId { id })
-    }
-
     /// Writes these payloads of the records that are there, an empty one for every other record.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
@@ -55,14 +47,14 @@ impl Draft {
         let Some(payloads) = payloads else {
             return Ok(());
         };
-        let live = self.live()?;
         let each = |id| payloads.get(&id).map_or(&[][..], Vec::as_slice);
-        let records: Vec<&[u8]> = live.iter().map(each).collect();
+        let records: Vec<&[u8]> = self.records.ids().map(each).collect();
         let longest = records.iter().map(|payload| payload.len()).max();
         let class = Class::of(longest.unwrap_or(0))?;
-        let written = writer.payloads(rng, &live, &records, class, self.k)?;
+        let places = self.records.places();
+        let written = writer.payloads(rng, &places, &records, class, self.k)?;
         folder.put(&written.records)?;
-        folder.put(&written.ids)?;
+        folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
             folder.put(hint)?;
         }
@@ -76,8 +68,14 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// If a file cannot be read or is damaged.
-    pub fn payloads(&self) -> Result<Option<BTreeMap<u32, Vec<u8>>>, Error> {
-        read(&self.folder, &self.manifest, &self.keys.reader())
+    pub fn payloads(&self) -> Result<Option<BTreeMap<Id, Vec<u8>>>, Error> {
+        let read = read(&self.folder, &self.manifest, &self.keys.reader())?;
+        // Places and ids are in one order.
+        let named = |read: Placed| {
+            let payloads = read.into_iter().map(|(_, payload)| payload);
+            self.ids().zip(payloads).collect()
+        };
+        Ok(read.map(named))
     }
 
     /// Brings the draft's payloads up to its records and to these changes.
@@ -94,11 +92,11 @@ impl<D: Disk> Store<D> {
         }
         let changes = changes.unwrap_or_default();
         if let Some(before) = &before
-            && draft.live()?.iter().eq(before.keys().copied())
+            && draft.records.places() == self.records.places()
+            && draft.records.ids().eq(self.ids())
             && changes.iter().all(|(id, new)| before.get(id) == Some(new))
         {
-            // The same records as before, with other vectors or in other segments: clients that have
-            // these payloads keep them.
+            // The same records in the same places: clients that have these payloads keep them.
             draft.payloads.clone_from(&self.manifest.payloads);
             return Ok(());
         }

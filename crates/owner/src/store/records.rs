@@ -1,40 +1,153 @@
 //! The records of a store's segments, read back.
 
+use std::sync::Arc;
+
+use sordino_index::attributes::Attributes;
 use sordino_index::code::Codec;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
+use sordino_index::ids::Ids;
 use sordino_index::keys::ReaderKeys;
-use sordino_index::manifest::{Manifest, Mode, PartKind, Segment};
+use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment};
+use sordino_index::numbers::Numbers;
 use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, columns, residue};
+use sordino_index::{Disk, Error, Id, columns, residue};
 use sordino_vectors::Vectors;
 use sordino_vectors::recall::number;
 
-/// The ids of each segment, and those of each that are deleted.
-pub(super) fn read<D: Disk>(
+/// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    pub(super) sets: Vec<Arc<Ids>>,
+    pub(super) dead: Vec<Numbers>,
+}
+
+impl Records {
+    /// The records of a version in a folder.
+    pub(super) fn read<D: Disk>(
+        folder: &Folder<D>,
+        manifest: &Manifest,
+        reader: &ReaderKeys,
+    ) -> Result<Self, Error> {
+        let segments = manifest.segments();
+        let parts = manifest.parts()?;
+        let mut sets = Vec::with_capacity(segments.len());
+        for part in parts.iter().filter(|part| part.kind == PartKind::Ids) {
+            let sealed = folder.part(part)?;
+            let segment = segments[sets.len()];
+            sets.push(Arc::new(reader.open_ids(segment, manifest.ids, &sealed)?));
+        }
+        let sealed = folder.part(&manifest.part(PartKind::Deleted, None)?)?;
+        let dead = reader.open_deleted(&manifest.deleted, &segments, &sealed)?;
+        Ok(Self { sets, dead })
+    }
+
+    /// The number of records, deleted and replaced ones not counted.
+    pub(super) fn len(&self) -> usize {
+        let stored: usize = self.sets.iter().map(|ids| ids.len()).sum();
+        stored - self.dead()
+    }
+
+    /// The number of deleted and replaced records.
+    pub(super) fn dead(&self) -> usize {
+        self.dead.iter().map(Numbers::len).sum()
+    }
+
+    /// Adds a segment.
+    pub(super) fn push(&mut self, ids: Ids) {
+        self.sets.push(Arc::new(ids));
+        self.dead.push(Numbers::default());
+    }
+
+    /// Keeps the first `kept` segments.
+    pub(super) fn truncate(&mut self, kept: usize) {
+        self.sets.truncate(kept);
+        self.dead.truncate(kept);
+    }
+
+    /// The segment and the row of a record that counts.
+    pub(super) fn find(&self, id: &Id) -> Option<(usize, u32)> {
+        let segments = self.sets.iter().zip(&self.dead).enumerate().rev();
+        let mut found = segments.filter_map(|(at, (ids, dead))| {
+            let row = ids.row(id)?;
+            (!dead.contains(row)).then_some((at, row))
+        });
+        found.next()
+    }
+
+    /// Marks these records as deleted in the first `segments`, wherever they are there; how many were.
+    pub(super) fn bury(&mut self, segments: usize, ids: &Ids) -> usize {
+        let before = self.dead();
+        for (own, dead) in self.sets.iter().zip(&mut self.dead).take(segments) {
+            let rows = own.common(ids);
+            if !rows.is_empty() {
+                dead.insert(rows.into_iter().map(u64::from).collect());
+            }
+        }
+        self.dead() - before
+    }
+
+    /// The rows of a segment that count.
+    pub(super) fn rows(&self, segment: usize) -> impl Iterator<Item = u32> {
+        let rows = 0..number(self.sets[segment].len());
+        rows.filter(move |&row| !self.dead[segment].contains(row))
+    }
+
+    /// The ids of the records that count, segment by segment.
+    pub(super) fn ids(&self) -> impl Iterator<Item = Id> {
+        let segments = 0..self.sets.len();
+        segments.flat_map(move |at| self.rows(at).map(move |row| self.sets[at].id(row)))
+    }
+
+    /// The places of the records that count: a record's row, after those of all segments before its own.
+    pub(super) fn places(&self) -> Numbers {
+        let segments = self.sets.iter().scan(0u64, |first, ids| {
+            let start = *first;
+            *first += ids.len() as u64;
+            Some(start)
+        });
+        let places = segments
+            .enumerate()
+            .flat_map(|(at, first)| self.rows(at).map(move |row| first + u64::from(row)));
+        Numbers::from_ascending(places).expect("rows ascend, and segments follow one another")
+    }
+}
+
+/// The part of this kind of a segment.
+fn part<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    kind: PartKind,
+    at: usize,
+) -> Result<sordino_index::Bytes, Error> {
+    let part: Part = manifest.part(kind, Some(at))?;
+    folder.part(&part)
+}
+
+/// The attributes of a segment in the order of its ids.
+pub(super) fn attributes<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     reader: &ReaderKeys,
-) -> Result<(Vec<IdSet>, Vec<IdSet>), Error> {
-    let segments = manifest.segments();
-    let mut sets = Vec::with_capacity(segments.len());
-    for (at, segment) in segments.iter().enumerate() {
-        let sealed = folder.part(&manifest.part(PartKind::Ids, Some(at))?)?;
-        sets.push(reader.open_ids(segment, &sealed)?);
+    at: usize,
+) -> Result<Attributes, Error> {
+    let segment = manifest.segments()[at];
+    if segment.attributes.is_none() {
+        return Ok(Attributes::none(segment.n as usize));
     }
-    let sealed = folder.part(&manifest.part(PartKind::Deleted, None)?)?;
-    let dead = reader.open_deleted(&manifest.deleted, segments.len(), &sealed)?;
-    let within = sets
-        .iter()
-        .zip(&dead)
-        .all(|(ids, dead)| dead.iter().all(|id| ids.contains(id)));
-    if !within {
-        return Err(Error::Malformed {
-            what: "deleted",
-            why: "it names records that are not there".to_owned(),
-        });
+    reader.open_attributes(segment, &part(folder, manifest, PartKind::Attributes, at)?)
+}
+
+/// The columns of the attributes that there are, without rows.
+pub(super) fn columns<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+) -> Result<Attributes, Error> {
+    let mut known = Attributes::default();
+    for at in 0..manifest.segments().len() {
+        known.append(attributes(folder, manifest, reader, at)?.select(&[]))?;
     }
-    Ok((sets, dead))
+    Ok(known)
 }
 
 /// The rotated unit vectors of a segment in the order of their ids. What is stored of them is exactly
@@ -48,17 +161,14 @@ pub(super) fn units<D: Disk>(
     let segment = manifest.segments()[at];
     let width = manifest.width() as usize;
     let units = match &manifest.mode {
-        Mode::Open(_) => {
-            let rows = folder.part(&manifest.part(PartKind::Rows, Some(at))?)?;
-            columns::open_vectors(&rows)
-        }
+        Mode::Open(_) => columns::open_vectors(&part(folder, manifest, PartKind::Rows, at)?),
         Mode::Masked(_) => {
-            let rows = folder.part(&manifest.part(PartKind::Rows, Some(at))?)?;
+            let rows = part(folder, manifest, PartKind::Rows, at)?;
             let codes = reader.unmask(segment, width, &rows);
             codes.into_iter().map(residue::coordinate).collect()
         }
         Mode::Local(_) | Mode::Sealed(_) => {
-            let chunks = folder.part(&manifest.part(PartKind::Chunks, Some(at))?)?;
+            let chunks = part(folder, manifest, PartKind::Chunks, at)?;
             decode(segment, (width, manifest.chunk_codec()), reader, &chunks)?
         }
     };

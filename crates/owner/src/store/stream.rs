@@ -3,18 +3,18 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
-use sordino_index::manifest::{Columns, Local, Mode, Packing};
-use sordino_index::{Disk, Error};
-use sordino_vectors::Vectors;
+use sordino_index::manifest::{Columns, Local, Mode};
+use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::metric::{AsQuery, Space};
 
 use super::Measured;
 use super::draft::Draft;
 use super::payloads::Changes;
+use super::records::Records;
 use super::waiting::Waiting;
 use crate::plan::Wish;
 use crate::random::random;
+use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
@@ -25,25 +25,35 @@ pub(super) struct Stream {
     dim: usize,
     space: Space,
     rotation: [u8; 32],
-    seen: IdSet,
-    /// The number of the next record, for batches without ids.
-    next: u64,
-    payloads: Option<Changes>,
+    ids: IdKind,
+    /// The number of the next record, for batches without ids; none if none is left.
+    next: Option<u64>,
+    /// Records that came.
+    read: u64,
+    waiting: Waiting,
+    pub(super) payloads: Option<Changes>,
 }
 
 impl Stream {
-    pub(super) fn new(dim: usize, space: Space, rotation: [u8; 32]) -> Self {
+    pub(super) fn new(dim: usize, ids: IdKind, space: Space, rotation: [u8; 32]) -> Self {
         Self {
             dim,
             space,
             rotation,
-            seen: IdSet::default(),
-            next: 0,
+            ids,
+            next: Some(0),
+            read: 0,
+            waiting: Waiting::new(ids, dim),
             payloads: None,
         }
     }
 
-    /// Writes all records, and what they carry.
+    /// The same stream, with records without ids numbered from here on.
+    pub(super) fn numbered_from(self, next: Option<u64>) -> Self {
+        Self { next, ..self }
+    }
+
+    /// Writes all records of a new index, and what they carry.
     pub(super) fn write<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
         rng: &mut R,
@@ -53,7 +63,7 @@ impl Stream {
         batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Draft, Option<Measured>), Error> {
-        let (mut draft, measured) = match spec.form {
+        let mode = match spec.form {
             Form::Sealed {
                 recall,
                 queries,
@@ -65,87 +75,64 @@ impl Stream {
                     queries,
                     routing,
                 };
-                self.write_clustered(rng, folder, writer, wish, batches, progress)?
+                for batch in batches {
+                    self.take_in(batch?)?;
+                }
+                let rows = self.rows(usize::MAX, progress)?;
+                let how = (wish, self.as_query());
+                let made = Draft::sealed(rng, folder, writer, rows, how, progress)?;
+                let (mut draft, measured) = made;
+                draft.write_payloads(rng, folder, writer, self.payloads)?;
+                return Ok((draft, Some(measured)));
             }
-            Form::Local => {
-                let local = Mode::Local(Local::new(Codec::of_downloads(self.space.metric)));
-                let draft = self.draft(spec.k, local);
-                self.write_segments(rng, folder, writer, draft, batches, progress)?
-            }
-            Form::Open(packing) => {
-                let draft = self.draft(spec.k, Mode::Open(columns(rng, packing)));
-                self.write_segments(rng, folder, writer, draft, batches, progress)?
-            }
-            Form::Masked(packing) => {
-                let draft = self.draft(spec.k, Mode::Masked(columns(rng, packing)));
-                self.write_segments(rng, folder, writer, draft, batches, progress)?
-            }
+            Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.space.metric))),
+            Form::Open(packing) => Mode::Open(Columns::new(packing, random(rng))),
+            Form::Masked(packing) => Mode::Masked(Columns::new(packing, random(rng))),
         };
-        draft.write_payloads(rng, folder, writer, self.payloads)?;
-        Ok((draft, measured))
-    }
-
-    /// A version without segments.
-    fn draft(&self, k: usize, mode: Mode) -> Draft {
-        Draft {
-            k,
+        let mut draft = Draft {
+            k: spec.k,
             mode,
-            sets: Vec::new(),
-            dead: Vec::new(),
+            records: Records::default(),
             payloads: None,
             as_query: self.as_query(),
-        }
-    }
-
-    /// Writes a segment whenever there are records for one.
-    fn write_segments<D: Disk, R: CryptoRng + ?Sized>(
-        &mut self,
-        rng: &mut R,
-        folder: &Folder<D>,
-        writer: &SegmentWriter<'_>,
-        mut draft: Draft,
-        batches: impl Iterator<Item = Result<Batch, Error>>,
-        progress: &mut dyn FnMut(Step),
-    ) -> Result<(Draft, Option<Measured>), Error> {
-        let mut waiting = Waiting::new(self.dim);
-        for batch in batches {
-            self.take_in(batch?, &mut waiting)?;
-            while waiting.ids.len() > draft.capacity() {
-                let (ids, units) = self.units(&mut waiting, draft.capacity(), progress)?;
-                draft.add(rng, folder, writer, (ids, &units), progress)?;
-            }
-        }
-        let (ids, units) = self.units(&mut waiting, usize::MAX, progress)?;
-        draft.add(rng, folder, writer, (ids, &units), progress)?;
+        };
+        self.segments(rng, folder, writer, &mut draft, batches, progress)?;
+        draft.write_payloads(rng, folder, writer, self.payloads)?;
         Ok((draft, None))
     }
 
-    /// Writes all records together, clustered.
-    fn write_clustered<D: Disk, R: CryptoRng + ?Sized>(
+    /// Writes a segment whenever there are records for one, and one of the rest; how many records came.
+    pub(super) fn segments<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        wish: Wish,
+        draft: &mut Draft,
         batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
-    ) -> Result<(Draft, Option<Measured>), Error> {
-        let mut waiting = Waiting::new(self.dim);
+    ) -> Result<u64, Error> {
+        let before = draft.records.sets.len();
         for batch in batches {
-            self.take_in(batch?, &mut waiting)?;
+            self.take_in(batch?)?;
+            while self.waiting.len() > draft.capacity() {
+                let rows = self.rows(draft.capacity(), progress)?;
+                draft.add(rng, folder, writer, rows, before, progress)?;
+            }
         }
-        let (ids, units) = self.units(&mut waiting, usize::MAX, progress)?;
-        let how = (wish, self.as_query());
-        let (draft, measured) = Draft::sealed(rng, folder, writer, (ids, &units), how, progress)?;
-        Ok((draft, Some(measured)))
+        if self.waiting.len() > 0 {
+            let rows = self.rows(usize::MAX, progress)?;
+            draft.add(rng, folder, writer, rows, before, progress)?;
+        }
+        Ok(self.read)
     }
 
     /// Adds a batch to the records that wait. Records without ids are numbered on.
-    fn take_in(&mut self, batch: Batch, waiting: &mut Waiting) -> Result<(), Error> {
+    fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
         let Batch {
             ids,
             vectors,
             payloads,
+            attributes,
         } = batch;
         if vectors.dim() != self.dim {
             return Err(Error::Dimension {
@@ -154,25 +141,41 @@ impl Stream {
             });
         }
         // Here rows are in the order in which they were given.
-        let first = usize::try_from(self.next).unwrap_or(usize::MAX);
+        let first = usize::try_from(self.read).unwrap_or(usize::MAX);
         self.space.check(&vectors, first)?;
-        let after = self.next + vectors.len() as u64;
-        if u32::try_from(after).is_err() {
-            let n = usize::try_from(after).unwrap_or(usize::MAX);
+        self.read += vectors.len() as u64;
+        if u32::try_from(self.read).is_err() {
+            let n = usize::try_from(self.read).unwrap_or(usize::MAX);
             return Err(Error::TooLarge { n, dim: self.dim });
         }
-        match ids {
-            Some(ids) => waiting.ids.extend(ids),
-            None => waiting.ids.extend((self.next..after).map(row_id)),
+        let ids = match ids {
+            Some(ids) => ids,
+            None => self.numbers(vectors.len() as u64)?,
+        };
+        if let Some(id) = ids.iter().find(|id| id.kind() != self.ids) {
+            let (id, expected) = (id.clone(), self.ids);
+            return Err(Error::IdKind { id, expected });
         }
-        self.next = after;
         if let Some(payloads) = payloads {
-            let ids = waiting.ids.iter().rev().take(vectors.len()).rev().copied();
             let all = self.payloads.get_or_insert_default();
-            all.extend(ids.zip(payloads));
+            all.extend(ids.iter().cloned().zip(payloads));
         }
-        waiting.data.extend_from_slice(vectors.as_slice());
-        Ok(())
+        self.waiting.push(ids, vectors.as_slice(), attributes)
+    }
+
+    /// The numbers of the next records.
+    fn numbers(&mut self, count: u64) -> Result<Vec<Id>, Error> {
+        if self.ids != IdKind::Number {
+            let expected = self.ids;
+            return Err(Error::NoIds { expected });
+        }
+        let none = Error::NoNextId { highest: u64::MAX };
+        let next = self.next.ok_or(none)?;
+        let Some(last) = next.checked_add(count - 1) else {
+            return Err(Error::NoNextId { highest: next - 1 });
+        };
+        self.next = last.checked_add(1);
+        Ok((next..=last).map(Id::Number).collect())
     }
 
     fn as_query(&self) -> AsQuery {
@@ -181,27 +184,12 @@ impl Stream {
     }
 
     /// The next records, as they are stored.
-    fn units(
-        &mut self,
-        waiting: &mut Waiting,
-        count: usize,
-        progress: &mut dyn FnMut(Step),
-    ) -> Result<(IdSet, Vectors), Error> {
+    fn rows(&mut self, count: usize, progress: &mut dyn FnMut(Step)) -> Result<Rows, Error> {
         progress(Step::Rotate);
-        let (ids, vectors) = waiting.take(count)?;
-        if let Some(id) = ids.iter().find(|&id| self.seen.contains(id)) {
-            return Err(Error::RepeatedId { id });
-        }
-        self.seen.insert(ids.iter().collect());
-        Ok((ids, units(self.space, self.rotation, vectors)?))
+        let rows = self.waiting.take(count)?;
+        Ok(Rows {
+            vectors: units(self.space, self.rotation, rows.vectors)?,
+            ..rows
+        })
     }
-}
-
-fn row_id(id: u64) -> u32 {
-    u32::try_from(id).expect("checked before")
-}
-
-/// The constants of an index that is scored whole, without segments.
-fn columns<R: CryptoRng + ?Sized>(rng: &mut R, packing: Packing) -> Columns {
-    Columns::new(packing, random(rng))
 }

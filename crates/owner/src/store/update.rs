@@ -1,108 +1,137 @@
 //! Adding, replacing and deleting records.
 
+use std::collections::BTreeSet;
+
 use rand_core::CryptoRng;
-use sordino_index::ids::IdSet;
+use sordino_index::ids::Ids;
 use sordino_index::payload::Class;
-use sordino_index::{Disk, Error};
+use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::Vectors;
 
-use super::Store;
 use super::draft::Draft;
-use super::payloads::Changes;
-use super::waiting::{Waiting, sorted};
-use crate::units::units;
+use super::stream::Stream;
+use super::{Store, records};
+use crate::spec::Batch;
+use crate::step::Step;
+
+/// The records of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The version that it made.
+    pub version: u64,
+    /// Records that came.
+    pub records: usize,
+    /// Those of them whose ids were there.
+    pub replaced: usize,
+}
 
 impl<D: Disk> Store<D> {
     /// Adds records, or replaces those whose ids are there; the new version.
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::Ids`] if there are not as many ids as vectors,
-    /// [`Error::RepeatedId`], [`Error::Dimension`], [`Error::Vectors`] for a zero
-    /// vector under the cosine and for one beyond the bound of another metric, [`Error::Segments`] if the index
-    /// must be compacted first. [`Error::File`] if a file cannot be written: the old version stays,
-    /// unless the next change fails with [`Error::Unsure`].
-    pub fn upsert<R: CryptoRng + ?Sized>(
+    /// [`Error::Ids`] if there are not as many ids as vectors, and those of [`add`](Self::add).
+    pub fn upsert<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
-        ids: &[u32],
+        ids: &[I],
         vectors: &Vectors,
     ) -> Result<u64, Error> {
-        self.upsert_with(rng, ids, vectors, &[])
+        let batch = Batch::new(ids.iter().cloned(), vectors.clone())?;
+        let added = self.add(rng, [Ok(batch)], &mut |_| ())?;
+        Ok(added.version)
     }
 
-    /// [`upsert`](Self::upsert) of records with payloads, one for each, or none at all: then all of
-    /// them are empty. Payloads come with an index's first ones; records that had none have empty ones.
+    /// Adds a stream of records, or replaces those whose ids are there: one change, however many they are.
+    /// Records without ids get the numbers after the highest. Where others have payloads or attributes,
+    /// records that come without them have empty ones; they may come with an index's first ones.
     ///
     /// # Errors
-    /// Those of [`upsert`](Self::upsert); [`Error::PayloadCount`], and [`Error::Payload`] if one is too long.
-    pub fn upsert_with<R: CryptoRng + ?Sized>(
+    /// Then nothing is changed: [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
+    /// [`Error::NoIds`] and [`Error::NoNextId`], [`Error::Dimension`], [`Error::Vectors`] for no vectors, for a zero
+    /// vector under the cosine and for one beyond the bound of another metric, [`Error::Payload`] if one is too
+    /// long, [`Error::Attribute`], [`Error::Segments`] if the index
+    /// must be compacted first, and the stream's own. [`Error::File`] if a file cannot be written: the old version stays,
+    /// unless the next change fails with [`Error::Unsure`].
+    pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
-        ids: &[u32],
-        vectors: &Vectors,
-        payloads: &[Vec<u8>],
-    ) -> Result<u64, Error> {
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Added, Error> {
         self.check_sure()?;
-        let made = self.upserted(rng, ids, vectors, payloads);
+        let made = self.added(rng, batches.into_iter(), progress);
         self.settle(made)
     }
 
-    fn upserted<R: CryptoRng + ?Sized>(
+    fn added<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
-        ids: &[u32],
-        vectors: &Vectors,
-        payloads: &[Vec<u8>],
-    ) -> Result<u64, Error> {
-        if !payloads.is_empty() && payloads.len() != ids.len() {
-            return Err(Error::PayloadCount {
-                found: payloads.len(),
-                expected: ids.len(),
-            });
-        }
-        for payload in payloads {
-            Class::of(payload.len())?;
-        }
-        let has = self.manifest.payloads.is_some() || !payloads.is_empty();
-        let given = payloads
-            .iter()
-            .cloned()
-            .chain(std::iter::repeat(Vec::new()));
-        let changes: Option<Changes> = has.then(|| ids.iter().copied().zip(given).collect());
-
-        if ids.len() != vectors.len() {
-            return Err(Error::Ids {
-                found: ids.len(),
-                expected: vectors.len(),
-            });
-        }
-        let dim = self.manifest.dim as usize;
-        if vectors.dim() != dim {
-            return Err(Error::Dimension {
-                found: vectors.dim(),
-                expected: dim,
-            });
-        }
-        // Here rows are in the order in which they were given.
-        self.manifest.space().check(vectors, 0)?;
+        batches: impl Iterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Added, Error> {
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
-        let (set, vectors) = sorted(ids, vectors.clone())?;
-        let units = units(self.manifest.space(), self.manifest.rotation, vectors)?;
+        self.highest = writer.version();
         let mut draft = self.draft();
         draft.check_room()?;
-        self.bury(&mut draft, set.iter());
-
-        self.highest = writer.version();
-        let mut waiting = Waiting::new(units.dim());
-        waiting.ids.extend(set.iter());
-        waiting.data.extend_from_slice(units.as_slice());
-        drop(units);
-        while !waiting.ids.is_empty() {
-            let (ids, units) = waiting.take(draft.capacity())?;
-            draft.add(rng, &self.folder, &writer, (ids, &units), &mut |_| ())?;
+        let mut known = None;
+        let batches = batches.map(|batch| {
+            let batch = batch?;
+            if known.is_none() && !batch.attributes.is_none() {
+                let reader = self.keys.reader();
+                known = Some(records::columns(&self.folder, &self.manifest, &reader)?);
+            }
+            if let Some(known) = &known {
+                known.check_beside(&batch.attributes)?;
+            }
+            for payload in batch.payloads.iter().flatten() {
+                Class::of(payload.len())?;
+            }
+            Ok(batch)
+        });
+        let (dim, ids) = (self.manifest.dim as usize, self.manifest.ids);
+        let stream = Stream::new(dim, ids, self.manifest.space(), self.manifest.rotation);
+        let mut stream = stream.numbered_from(self.next_number());
+        let before = draft.records.sets.len();
+        let read = stream.segments(rng, &self.folder, &writer, &mut draft, batches, progress)?;
+        if read == 0 {
+            return Err(sordino_vectors::Error::NoVectors.into());
         }
-        self.commit(rng, &writer, draft, changes)
+        let mut replaced = 0;
+        for ids in draft.records.sets.split_off(before) {
+            replaced += draft.records.bury(before, &ids);
+            draft.records.sets.push(ids);
+        }
+        // Whoever replaces a record replaces all of it.
+        let fresh = &draft.records.sets[before..];
+        let mut changes = stream.payloads.take();
+        if changes.is_some() || self.manifest.payloads.is_some() {
+            let changes = changes.get_or_insert_default();
+            for id in fresh.iter().flat_map(|ids| ids.iter()) {
+                changes.entry(id).or_default();
+            }
+        }
+        let version = self.commit(rng, &writer, draft, changes)?;
+        Ok(Added {
+            version,
+            records: usize::try_from(read).unwrap_or(usize::MAX),
+            replaced,
+        })
+    }
+
+    /// The number that the next record without an id gets: the one after the highest, if ids are numbers and
+    /// one is left.
+    #[must_use]
+    pub fn next_number(&self) -> Option<u64> {
+        let last = |ids: &Ids| match ids {
+            Ids::Numbers(numbers) => numbers.last(),
+            Ids::Texts(_) | Ids::Uuids(_) => None,
+        };
+        if self.manifest.ids != IdKind::Number {
+            return None;
+        }
+        let highest = self.records.sets.iter().filter_map(|ids| last(ids)).max();
+        highest.map_or(Some(0), |highest| highest.checked_add(1))
     }
 
     /// Deletes records; the new version. Their vectors stay in the directory, and masked or sealed on
@@ -110,24 +139,28 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NothingLeft`] if
-    /// no record would be left. [`Error::File`] as for [`upsert`](Self::upsert).
-    pub fn delete<R: CryptoRng + ?Sized>(
+    /// no record would be left. [`Error::File`] as for [`add`](Self::add).
+    pub fn delete<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,
-        ids: &[u32],
+        ids: &[I],
     ) -> Result<u64, Error> {
         self.check_sure()?;
-        let mut ordered = ids.to_vec();
-        ordered.sort_unstable();
-        let set = IdSet::from_ascending(ordered).map_err(|id| Error::RepeatedId { id })?;
-        if let Some(id) = set.iter().find(|&id| !self.contains(id)) {
-            return Err(Error::UnknownId { id });
+        let mut set = BTreeSet::new();
+        for id in ids {
+            if let Some(id) = set.replace(id.clone().into()) {
+                return Err(Error::RepeatedId { id });
+            }
+        }
+        if let Some(id) = set.iter().find(|id| self.records.find(id).is_none()) {
+            return Err(Error::UnknownId { id: id.clone() });
         }
         if set.len() == self.len() {
             return Err(Error::NothingLeft { n: set.len() });
         }
         let mut draft = self.draft();
-        self.bury(&mut draft, set.iter());
+        let ids = Ids::from_ascending(self.manifest.ids, &set)?;
+        draft.records.bury(usize::MAX, &ids);
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
         let made = self.commit(rng, &writer, draft, None);
@@ -139,25 +172,9 @@ impl<D: Disk> Store<D> {
         Draft {
             k: self.manifest.k as usize,
             mode: self.manifest.mode.clone(),
-            sets: self.sets.clone(),
-            dead: self.dead.clone(),
+            records: self.records.clone(),
             payloads: self.manifest.payloads.clone(),
             as_query: self.manifest.as_query(),
-        }
-    }
-
-    /// Marks records as deleted wherever they are now.
-    fn bury(&self, draft: &mut Draft, ids: impl Iterator<Item = u32>) {
-        let mut dead = vec![Vec::new(); draft.dead.len()];
-        for id in ids {
-            if let Some(at) = self.segment_of(id) {
-                dead[at].push(id);
-            }
-        }
-        for (set, dead) in draft.dead.iter_mut().zip(dead) {
-            if !dead.is_empty() {
-                set.insert(dead);
-            }
         }
     }
 }

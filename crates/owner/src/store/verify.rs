@@ -4,7 +4,6 @@ use std::path::Path;
 
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
-use sordino_index::ids::IdSet;
 use sordino_index::keys::{OwnerKeys, ReaderKeys};
 use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
@@ -12,7 +11,8 @@ use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, digest};
 use sordino_vectors::recall::number;
 
-use super::{Store, payloads, records};
+use super::records::{self, Records};
+use super::{Store, payloads};
 
 /// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +50,11 @@ impl Store {
         let mut current = folder.current()?;
         loop {
             let manifest = folder.manifest(&current, keys.owner());
-            let read = manifest.and_then(|manifest| records::read(&folder, &manifest, keys));
+            let read = manifest.and_then(|manifest| Records::read(&folder, &manifest, keys));
             // Files that are gone since are those of a version that is not the newest any more.
             let now = folder.current()?;
             if read.is_ok() || now == current {
-                let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
-                return read.map(|(sets, dead)| count(&sets) - count(&dead));
+                return read.map(|records| records.len());
             }
             current = now;
         }
@@ -123,8 +122,9 @@ impl<'a, D: Disk> Check<'a, D> {
         {
             bytes += folder.part(part)?.len() as u64;
         }
-        let (sets, dead) = records::read(folder, manifest, &reader)?;
-        for (at, ids) in sets.iter().enumerate() {
+        let records = Records::read(folder, manifest, &reader)?;
+        for (at, ids) in records.sets.iter().enumerate() {
+            records::attributes(folder, manifest, &reader, at)?;
             let units = records::units(folder, manifest, &reader, at)?;
             if units.len() != ids.len() {
                 return Err(Error::Ids {
@@ -133,33 +133,29 @@ impl<'a, D: Disk> Check<'a, D> {
                 });
             }
         }
-        self.check_payloads(&sets, &dead)?;
+        self.check_payloads(&records)?;
         match &manifest.mode {
             Mode::Open(mode) => self.check_hints(Rows::Open, mode)?,
             Mode::Masked(mode) => self.check_hints(Rows::Masked, mode)?,
             Mode::Sealed(mode) => self.check_buckets(mode)?,
             Mode::Local(_) => {}
         }
-        let count = |sets: &[IdSet]| sets.iter().map(IdSet::len).sum::<usize>();
         Ok(Verified {
             version: manifest.version,
             versions: 1 + before.len(),
-            records: count(&sets) - count(&dead),
-            deleted: count(&dead),
+            records: records.len(),
+            deleted: records.dead(),
             bytes,
         })
     }
 
-    fn check_payloads(&self, sets: &[IdSet], dead: &[IdSet]) -> Result<(), Error> {
+    fn check_payloads(&self, records: &Records) -> Result<(), Error> {
         let payloads = payloads::read(self.folder, self.manifest, &self.keys.reader())?;
         let Some(payloads) = payloads else {
             return Ok(());
         };
-        let segments = sets.iter().zip(dead);
-        let live = segments.flat_map(|(ids, dead)| ids.iter().filter(|id| !dead.contains(*id)));
-        let mut live: Vec<u32> = live.collect();
-        live.sort_unstable();
-        if payloads.keys().eq(live.iter()) {
+        let places = payloads.iter().map(|(place, _)| *place);
+        if places.eq(records.places().iter()) {
             return Ok(());
         }
         Err(Error::Malformed {

@@ -1,67 +1,136 @@
-//! Records on their way into a segment.
+//! Records that wait until they fill a segment.
 
-use sordino_index::Error;
-use sordino_index::ids::IdSet;
+use std::cmp::Ordering;
+
+use sordino_index::attributes::Attributes;
+use sordino_index::ids::Ids;
+use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 
-/// Records in the order of their ids.
-pub(super) fn sorted(ids: &[u32], vectors: Vectors) -> Result<(IdSet, Vectors), Error> {
-    if let Ok(set) = IdSet::from_ascending(ids.iter().copied()) {
-        return Ok((set, vectors));
-    }
-    let mut order: Vec<usize> = (0..ids.len()).collect();
-    order.sort_unstable_by_key(|&at| ids[at]);
-    let set = IdSet::from_ascending(order.iter().map(|&at| ids[at]));
-    let set = set.map_err(|id| Error::RepeatedId { id })?;
-    let rows = order.iter().flat_map(|&at| vectors.row(at)).copied();
-    let vectors = Vectors::new(vectors.dim(), rows.collect())?;
-    Ok((set, vectors))
-}
+use crate::rows::Rows;
 
-/// Records that wait until they fill a segment.
+/// Records that wait until they fill a segment, in the order in which they came.
 pub(super) struct Waiting {
-    pub(super) ids: Vec<u32>,
-    pub(super) data: Vec<f32>,
-    pub(super) dim: usize,
+    kind: IdKind,
+    dim: usize,
+    ids: Vec<Id>,
+    data: Vec<f32>,
+    attributes: Attributes,
 }
 
 impl Waiting {
-    pub(super) fn new(dim: usize) -> Self {
+    pub(super) fn new(kind: IdKind, dim: usize) -> Self {
         Self {
+            kind,
+            dim,
             ids: Vec::new(),
             data: Vec::new(),
-            dim,
+            attributes: Attributes::default(),
         }
     }
 
-    /// The first `count` records, or all of them if there are fewer, in the order of their ids.
-    pub(super) fn take(&mut self, count: usize) -> Result<(IdSet, Vectors), Error> {
-        let count = count.min(self.ids.len());
-        let rest = (
-            self.ids.split_off(count),
-            self.data.split_off(count * self.dim),
-        );
-        let (ids, data) = (
-            std::mem::replace(&mut self.ids, rest.0),
-            std::mem::replace(&mut self.data, rest.1),
-        );
-        sorted(&ids, Vectors::new(self.dim, data)?)
+    /// The number of records.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
     }
+
+    /// Adds records: as many coordinates and rows of attributes as there are ids.
+    pub(super) fn push(
+        &mut self,
+        ids: impl IntoIterator<Item = Id>,
+        coordinates: &[f32],
+        attributes: Attributes,
+    ) -> Result<(), Error> {
+        self.attributes.append(attributes)?;
+        self.ids.extend(ids);
+        self.data.extend_from_slice(coordinates);
+        Ok(())
+    }
+
+    /// The first `count` records, or all of them if there are fewer, in the order of their ids.
+    pub(super) fn take(&mut self, count: usize) -> Result<Rows, Error> {
+        let (all, count) = (self.ids.len(), count.min(self.ids.len()));
+        let rest = Self {
+            ids: self.ids.split_off(count),
+            data: self.data.split_off(count * self.dim),
+            attributes: Attributes::default(),
+            ..*self
+        };
+        let taken = std::mem::replace(self, rest);
+        let mut attributes = taken.attributes;
+        // Without records too, so that columns keep their types.
+        let rest: Vec<usize> = (count..all).collect();
+        self.attributes = attributes.select(&rest);
+        let order = order(&taken.ids);
+        let vectors = match &order {
+            None => Vectors::new(taken.dim, taken.data)?,
+            Some(order) => {
+                let all = Vectors::new(taken.dim, taken.data)?;
+                let rows = order.iter().flat_map(|&at| all.row(at)).copied();
+                Vectors::new(taken.dim, rows.collect())?
+            }
+        };
+        let order = order.unwrap_or_else(|| (0..count).collect());
+        if !attributes.is_none() {
+            attributes = attributes.select(&order);
+        } else {
+            attributes = Attributes::none(count);
+        }
+        let ids = order.iter().map(|&at| &taken.ids[at]);
+        Ok(Rows {
+            ids: Ids::from_ascending(taken.kind, ids)?,
+            vectors,
+            attributes,
+        })
+    }
+}
+
+/// The order of these ids, if they are not in it.
+fn order(ids: &[Id]) -> Option<Vec<usize>> {
+    if ids.is_sorted_by(|a, b| a.cmp(b) == Ordering::Less) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_unstable_by_key(|&at| &ids[at]);
+    Some(order)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_vectors::column::Column;
+
+    fn waiting(ids: &[u64]) -> Waiting {
+        let mut waiting = Waiting::new(IdKind::Number, 1);
+        for &id in ids {
+            let year = Column::Int(vec![Some(i64::try_from(id).unwrap())]);
+            let attributes = Attributes::new(1, [("year".to_owned(), year)]).unwrap();
+            let coordinate = sordino_vectors::to_f32(id as f64);
+            waiting
+                .push([Id::Number(id)], &[coordinate], attributes)
+                .unwrap();
+        }
+        waiting
+    }
 
     #[test]
     fn records_come_into_order_and_repeats_are_named() {
-        let vectors = Vectors::new(1, vec![3.0, 1.0, 2.0]).unwrap();
-        let (ids, rows) = sorted(&[30, 10, 20], vectors.clone()).unwrap();
-        assert!(ids.iter().eq([10, 20, 30]));
-        assert_eq!(rows.as_slice(), [1.0, 2.0, 3.0]);
+        let mut waiting = waiting(&[30, 10, 20, 5, 7]);
+        for expected in [&[10u64, 20, 30][..], &[5, 7]] {
+            let rows = waiting.take(3).unwrap();
+            assert!(rows.ids.iter().eq(expected.iter().copied().map(Id::Number)));
+            let coordinates = expected
+                .iter()
+                .map(|&id| sordino_vectors::to_f32(id as f64));
+            assert!(rows.vectors.as_slice().iter().copied().eq(coordinates));
+            let years = expected.iter().map(|&year| i64::try_from(year).ok());
+            let years = Column::Int(years.collect());
+            assert_eq!(rows.attributes.column("year"), Some(&years));
+        }
+        assert_eq!(waiting.len(), 0);
         assert!(matches!(
-            sorted(&[5, 4, 5], vectors),
-            Err(Error::RepeatedId { id: 5 })
+            self::waiting(&[5, 4, 5]).take(9),
+            Err(Error::RepeatedId { id: Id::Number(5) })
         ));
     }
 }

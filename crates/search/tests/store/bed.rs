@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sordino_search::{
-    Batch, Client, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic,
+    Batch, Client, Hit, InProcess, Index, Metric, Server, Spec, Store, Vectors, synthetic,
 };
 use tempfile::TempDir;
 
@@ -45,6 +45,11 @@ impl Model {
         });
         all.iter().take(k).map(|found| found.1).collect()
     }
+}
+
+/// The id of a record that is named by a number.
+pub(crate) fn number(hit: &Hit) -> u32 {
+    u32::try_from(hit.id.number().unwrap()).unwrap()
 }
 
 pub(crate) struct Bed {
@@ -120,7 +125,11 @@ impl Bed {
             assert_eq!(found.hits.len(), K.min(self.model.0.len()));
             let truth = self.model.nearest(self.metric, query, K);
             for hit in &found.hits {
-                let vector = self.model.0.get(&hit.id).expect("a record that is there");
+                let vector = self
+                    .model
+                    .0
+                    .get(&number(hit))
+                    .expect("a record that is there");
                 let exact = Model::measure(self.metric, vector, query);
                 // A code moves a score of unit vectors by this: one of 4 bits, which sealed mode may
                 // choose for the cosine, or one of 8.

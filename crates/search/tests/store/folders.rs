@@ -5,7 +5,7 @@ use std::path::Path;
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Form, InProcess, Index, Server, Store, Vectors, synthetic};
 
-use crate::bed::bed;
+use crate::bed::{bed, number};
 use crate::owner::{DIM, K, connect, forms, keys, rng, sealed, spec};
 use crate::versions::copy;
 
@@ -150,7 +150,7 @@ fn an_index_can_be_verified_while_it_is_changed() {
             }
             versions
         });
-        for id in 100..120 {
+        for id in 100..120u32 {
             let one = synthetic::uniform(1, DIM, id.into());
             store.upsert(&mut rng(2), &[id], &one).unwrap();
         }
@@ -227,7 +227,7 @@ fn records_with_equal_vectors_are_all_found() {
         let (client, _) = connect(&again);
         let transport = &mut InProcess::new(&again);
         let found = client.search(&mut rng(4), transport, one.row(0)).unwrap();
-        let mut ids: Vec<u32> = found.hits.iter().take(6).map(|hit| hit.id).collect();
+        let mut ids: Vec<u32> = found.hits.iter().take(6).map(number).collect();
         ids.sort_unstable();
         let expected = [90_000, 90_001, 90_002, 90_003, 90_005, 90_007];
         assert_eq!(ids, expected, "{form:?}");
@@ -239,34 +239,35 @@ fn records_with_equal_vectors_are_all_found() {
         client.refresh(&mut InProcess::new(&server)).unwrap();
         let transport = &mut InProcess::new(&server);
         let found = client.search(&mut rng(4), transport, one.row(0)).unwrap();
-        let mut ids: Vec<u32> = found.hits.iter().take(6).map(|hit| hit.id).collect();
+        let mut ids: Vec<u32> = found.hits.iter().take(6).map(number).collect();
         ids.sort_unstable();
         assert_eq!(ids, expected, "{form:?} compacted");
     }
 }
 
-/// Where scores are equal exactly, records are ranked by their ids, wherever they lie: in several segments,
-/// and more of them than a search returns.
+/// Where scores are equal exactly, records are in the order in which they are stored: by segment, by their ids in
+/// each; and there are more of them than a search returns.
 #[test]
-fn equal_scores_are_ranked_by_id() {
+fn equal_scores_are_in_the_order_of_storage() {
     let forms = [Form::Local, sealed(sordino_search::Routing::Downloaded)];
     for form in forms {
         let mut bed = bed(&spec(form), 1.0);
         let (one, _) = synthetic::clustered(1, 1, DIM, 77);
         let mut all: Vec<u32> = (0..40).map(|at| 90_000 + at * 7919 % 1000).collect();
-        for ids in all.chunks(14) {
+        for ids in all.chunks_mut(14) {
             let copies = Vectors::new(DIM, one.as_slice().repeat(ids.len())).unwrap();
             bed.store.upsert(&mut rng(3), ids, &copies).unwrap();
+            ids.sort_unstable();
         }
+        let stored = all.clone();
         all.sort_unstable();
-        all.truncate(K);
-        for _ in 0..2 {
+        for expected in [stored, all] {
             let server = bed.server();
             let (client, _) = connect(&server);
             let transport = &mut InProcess::new(&server);
             let found = client.search(&mut rng(4), transport, one.row(0)).unwrap();
-            let ids: Vec<u32> = found.hits.iter().map(|hit| hit.id).collect();
-            assert_eq!(ids, all, "{form:?}");
+            let ids: Vec<u32> = found.hits.iter().map(number).collect();
+            assert_eq!(ids, expected[..K], "{form:?}");
             bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rand::RngExt;
 use sordino_search::manifest::{Mode, Packing, Routing, SignedManifest};
-use sordino_search::{Digest, Form, Metric, Spec, Store, Vectors, synthetic};
+use sordino_search::{Batch, Digest, Form, Metric, Spec, Store, Vectors, synthetic};
 use tempfile::TempDir;
 
 use crate::owner::{DIM, keys, rng, sealed, spec};
@@ -28,10 +28,15 @@ fn note(dir: &Path, seen: &mut Seen) {
             note("ids", &segment.id, segment.version, segment.ids.digest);
         }
         let deleted = &manifest.deleted;
-        note("deleted", &deleted.id, deleted.version, deleted.ids.digest);
+        note("deleted", &deleted.id, deleted.version, deleted.rows.digest);
         if let Some(payloads) = &manifest.payloads {
             note("payloads", &payloads.id, payloads.version, payloads.records);
-            note("ids", &payloads.id, payloads.version, payloads.ids.digest);
+            note(
+                "ids",
+                &payloads.id,
+                payloads.version,
+                payloads.places.digest,
+            );
         }
         if let Mode::Sealed(mode) = &manifest.mode {
             note("buckets", &mode.base.id, mode.base.version, mode.buckets);
@@ -99,7 +104,10 @@ fn ordeal(spec: &Spec, steps: usize) {
             0..=3 => store.upsert(again, &ids, &vectors(chance.random_range(0..4), 3)),
             4 => {
                 let payloads = vec![vec![chance.random_range(0..3u8); 5]; 3];
-                store.upsert_with(again, &ids, &vectors(0, 3), &payloads)
+                let batch =
+                    Batch::new(ids, vectors(0, 3)).and_then(|it| it.with_payloads(payloads));
+                let added = store.add(again, [batch], &mut |_| ());
+                added.map(|added| added.version)
             }
             5 => store.compact(again, &mut |_| ()),
             _ => store.delete(again, &ids),

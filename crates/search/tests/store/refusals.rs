@@ -2,7 +2,7 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Batch, Error, Form, Index, OwnerKeys, Spec, Store, Vectors, synthetic, vectors,
+    Batch, Error, Form, Id, Index, OwnerKeys, Spec, Store, Vectors, synthetic, vectors,
 };
 
 use crate::bed::bed;
@@ -20,18 +20,18 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
     let rng = &mut rng(1);
     let wide = synthetic::uniform(2, DIM + 1, 1);
     assert!(matches!(
-        store.upsert(rng, &[1], &vectors),
+        store.upsert(rng, &[1u32], &vectors),
         Err(Error::Ids {
             found: 1,
             expected: 2
         })
     ));
     assert!(matches!(
-        store.upsert(rng, &[1, 1], &vectors),
-        Err(Error::RepeatedId { id: 1 })
+        store.upsert(rng, &[1u32, 1], &vectors),
+        Err(Error::RepeatedId { id: Id::Number(1) })
     ));
     assert!(matches!(
-        store.upsert(rng, &[1, 2], &wide),
+        store.upsert(rng, &[1u32, 2], &wide),
         Err(Error::Dimension {
             found: 25,
             expected: 24
@@ -39,18 +39,20 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
     ));
     let zero = Vectors::new(DIM, vec![0.0; DIM]).unwrap();
     assert!(matches!(
-        store.upsert(rng, &[1], &zero),
+        store.upsert(rng, &[1u32], &zero),
         Err(Error::Vectors(vectors::Error::ZeroVector { row: 0 }))
     ));
     assert!(matches!(
-        store.delete(rng, &[4_000_000]),
-        Err(Error::UnknownId { id: 4_000_000 })
+        store.delete(rng, &[4_000_000u32]),
+        Err(Error::UnknownId {
+            id: Id::Number(4_000_000)
+        })
     ));
     assert!(matches!(
-        store.delete(rng, &[4, 4]),
-        Err(Error::RepeatedId { id: 4 })
+        store.delete(rng, &[4u32, 4]),
+        Err(Error::RepeatedId { id: Id::Number(4) })
     ));
-    let all: Vec<u32> = store.ids().collect();
+    let all: Vec<Id> = store.ids().collect();
     assert!(matches!(
         store.delete(rng, &all),
         Err(Error::NothingLeft { n: 1500 })
@@ -60,7 +62,7 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
 
     // All but one can go, and then fewer than k are found.
     store.delete(rng, &all[1..]).unwrap();
-    bed.model.0.retain(|&id, _| id == all[0]);
+    bed.model.0.retain(|id, _| all[0] == *id);
     let server = bed.server();
     let (client, _) = connect(&server);
     bed.recall(&server, &client);
@@ -101,11 +103,8 @@ fn streams_that_cannot_be_stored_leave_no_index() {
             |e| matches!(e, Error::Dimension { .. }),
         ),
         (
-            vec![
-                Ok(vectors().into()),
-                Batch::new((19..39).collect(), vectors()),
-            ],
-            |e| matches!(e, Error::RepeatedId { id: 19 }),
+            vec![Ok(vectors().into()), Batch::new(19..39u32, vectors())],
+            |e| matches!(e, Error::RepeatedId { id: Id::Number(19) }),
         ),
         (
             vec![
@@ -114,7 +113,7 @@ fn streams_that_cannot_be_stored_leave_no_index() {
             ],
             |e| matches!(e, Error::Vectors(vectors::Error::NegativeNeighbour)),
         ),
-        (vec![Batch::new(vec![1], vectors())], |e| {
+        (vec![Batch::new([1u32], vectors())], |e| {
             matches!(e, Error::Ids { .. })
         }),
     ];

@@ -84,7 +84,7 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
         let mut restored = Store::open(backup.path(), &keys()).unwrap();
         let (other, _) = synthetic::clustered(2, 1, DIM, 99);
         // The same seed as the first branch's.
-        restored.upsert(&mut rng(21), &[3, 4], &other).unwrap();
+        restored.upsert(&mut rng(21), &[3u32, 4], &other).unwrap();
         assert_eq!(restored.version(), bed.store.version());
         let (ours, theirs) = (bed.store.manifest(), restored.manifest());
         assert_eq!(ours.segments()[0], theirs.segments()[0]);
@@ -109,11 +109,11 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
                 })
             ));
         }
-        restored.delete(&mut rng(1), &[9]).unwrap();
+        restored.delete(&mut rng(1), &[9u32]).unwrap();
         let fork = client.refresh(&mut InProcess::new(&restored_server()));
         assert!(matches!(fork, Err(Error::Fork { version: 3 })), "{form:?}");
         // However far it goes on.
-        for id in 10..14 {
+        for id in 10..14u32 {
             restored.delete(&mut rng(1), &[id]).unwrap();
             let server = restored_server();
             let transport = &mut InProcess::new(&server);

@@ -29,10 +29,14 @@ impl Contents {
             note(mode.base.id, "buckets", &mode.buckets);
             note(mode.base.id, "centroids", &mode.centroids);
         }
-        note(manifest.deleted.id, "deleted", &manifest.deleted.ids.digest);
+        note(
+            manifest.deleted.id,
+            "deleted",
+            &manifest.deleted.rows.digest,
+        );
         let payloads = manifest.payloads.as_ref().unwrap();
         note(payloads.id, "payloads", &payloads.records);
-        note(payloads.id, "payload ids", &payloads.ids.digest);
+        note(payloads.id, "payload ids", &payloads.places.digest);
     }
 
     /// All manifests in a directory, also those of versions that never became the newest.

@@ -60,8 +60,10 @@ pub(crate) fn create<D: Disk>(
 pub(crate) fn base(dir: &Path, form: Form) {
     let mut store = create(Files, dir, form, 1).unwrap();
     let more = synthetic::uniform(4, DIM, 2);
-    store.upsert(&mut rng(2), &[2, 3, 100, 101], &more).unwrap();
-    store.delete(&mut rng(3), &[5, 100]).unwrap();
+    store
+        .upsert(&mut rng(2), &[2u32, 3, 100, 101], &more)
+        .unwrap();
+    store.delete(&mut rng(3), &[5u32, 100]).unwrap();
     drop(store);
     // Without the files that are kept for servers that are still opening the version before.
     Store::open(dir, &keys()).unwrap();
@@ -85,9 +87,10 @@ impl Change {
             Self::Upsert => {
                 let vectors = synthetic::uniform(3, DIM, seed);
                 let payloads = [seed.to_le_bytes().to_vec(), Vec::new(), vec![9; 40]];
-                store.upsert_with(rng, &[1, 2, 200], &vectors, &payloads)
+                let batch = Batch::new([1u32, 2, 200], vectors)?.with_payloads(payloads.to_vec());
+                Ok(store.add(rng, [batch], &mut |_| ())?.version)
             }
-            Self::Delete => store.delete(rng, &[7, u32::try_from(seed).unwrap()]),
+            Self::Delete => store.delete(rng, &[7u32, u32::try_from(seed).unwrap()]),
             Self::Compact => store.compact(rng, &mut |_| ()),
         }
     }

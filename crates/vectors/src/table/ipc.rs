@@ -15,7 +15,7 @@ use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{ArrowError, Schema};
 
-use super::{Batches, caught, columns};
+use super::{Batches, Columns, caught, columns};
 use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Arrow";
@@ -62,13 +62,10 @@ pub(super) fn open(mut input: Box<dyn Read + Send>, names: &ColumnNames) -> Resu
     let schema = Arc::new(try_fb_to_schema(schema).map_err(damaged)?);
     bytes(&mut stream.input, body_len(&message)?)?;
 
-    let chosen = columns(&schema, names)?;
-    let order: Vec<usize> = [Some(chosen.vectors), chosen.ids]
-        .into_iter()
-        .flatten()
-        .collect();
+    let Columns { read, order } = columns(&schema, names)?;
     Ok(Box::new(std::iter::from_fn(move || {
-        stream.batch(&schema, &order).transpose()
+        let batch = stream.batch(&schema, &read).transpose()?;
+        Some(batch.and_then(|batch| batch.project(&order).map_err(damaged)))
     })))
 }
 
@@ -105,7 +102,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// The next batch's columns of this order.
+    /// The next batch's columns of these numbers.
     fn batch(
         &mut self,
         schema: &Arc<Schema>,
@@ -122,7 +119,7 @@ impl Stream {
                     let batch = caught(FORMAT, || decode(&message, body, schema, order))?;
                     return batch.map(Some).map_err(damaged);
                 }
-                // Neither of the columns is coded by a dictionary.
+                // None of the columns is coded by a dictionary.
                 MessageHeader::DictionaryBatch => (),
                 _ => return Err(damaged("a message that is no batch")),
             }

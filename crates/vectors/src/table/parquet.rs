@@ -4,7 +4,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 
-use super::{Batches, caught, columns};
+use super::{Batches, Columns, caught, columns};
 use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Parquet";
@@ -19,27 +19,20 @@ where
 {
     let builder = caught(FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file))?;
     let builder = builder.map_err(damaged)?;
-    let chosen = columns(builder.schema(), names)?;
     let rows = builder.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    let wanted = [Some(chosen.vectors), chosen.ids].into_iter().flatten();
-    let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+    let Columns { read, order } = columns(builder.schema(), names)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), read);
     let builder = builder.with_projection(mask).with_batch_size(BATCH);
     let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
 
-    // A projection keeps the file's order of columns.
-    let order: &[usize] = match chosen.ids {
-        None => &[0],
-        Some(ids) if ids < chosen.vectors => &[1, 0],
-        Some(_) => &[0, 1],
-    };
     let batches = std::iter::from_fn(move || {
         let batch = match caught(FORMAT, || reader.next()) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
         };
-        let batch = batch.and_then(|batch| batch.project(order));
+        let batch = batch.and_then(|batch| batch.project(&order));
         Some(batch.map_err(damaged))
     });
     Ok((Box::new(batches), rows))

@@ -1,0 +1,218 @@
+//! Columns of a table as payloads and attributes.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value};
+use sordino_search::{Column, ColumnKind, Error as Search, vectors};
+use std::str::FromStr;
+
+/// A column to filter by, as an argument: its name, and the type that it is read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    kind: Option<ColumnKind>,
+}
+
+impl FromStr for Attribute {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let typed = text.rsplit_once(':').and_then(|(name, kind)| {
+            let kinds = ColumnKind::ALL.into_iter();
+            let mut kinds =
+                kinds.filter(|kind| !matches!(kind, ColumnKind::Bytes | ColumnKind::Json));
+            Some((name, kinds.find(|known| known.name() == kind)?))
+        });
+        match typed {
+            Some((name, kind)) => Ok(Self {
+                name: name.to_owned(),
+                kind: Some(kind),
+            }),
+            None if text.is_empty() => Err("expected a column's name".to_owned()),
+            None => Ok(Self {
+                name: text.to_owned(),
+                kind: None,
+            }),
+        }
+    }
+}
+
+impl Attribute {
+    /// The column with values of the type asked for; its first row is row `first` of the table.
+    pub(super) fn read(&self, column: Column, first: usize) -> Result<(String, Column), Search> {
+        let name = self.name.clone();
+        // A member of JSON: what is in a text, and other values as they are written.
+        let column = match column {
+            Column::Json(values) => Column::Text(values.into_iter().map(unquoted).collect()),
+            other => other,
+        };
+        let column = match (self.kind, column) {
+            (None | Some(ColumnKind::Text), column @ Column::Text(_)) => column,
+            (Some(ColumnKind::Int), Column::Text(texts)) => {
+                Column::Int(self.parsed(&texts, first, "a whole number", |text| text.parse().ok())?)
+            }
+            (Some(ColumnKind::Float), Column::Text(texts)) => {
+                Column::Float(self.parsed(&texts, first, "a number", |text| text.parse().ok())?)
+            }
+            (Some(ColumnKind::Bool), Column::Text(texts)) => {
+                let read = |text: &str| match text {
+                    "true" | "True" | "TRUE" | "1" => Some(true),
+                    "false" | "False" | "FALSE" | "0" => Some(false),
+                    _ => None,
+                };
+                Column::Bool(self.parsed(&texts, first, "true or false", read)?)
+            }
+            (Some(ColumnKind::Float), Column::Int(values)) => {
+                let floats = values.into_iter().map(|x| x.map(|x| x as f64));
+                Column::Float(floats.collect())
+            }
+            (kind, column) => {
+                if let Some(kind) = kind.filter(|&kind| kind != column.kind()) {
+                    return Err(Search::Attribute {
+                        name,
+                        why: format!(
+                            "a column of {}, not of {}",
+                            column.kind().name(),
+                            kind.name()
+                        ),
+                    });
+                }
+                column
+            }
+        };
+        Ok((name, column))
+    }
+
+    /// Texts as values; an empty one is none.
+    fn parsed<T>(
+        &self,
+        texts: &[Option<Box<str>>],
+        first: usize,
+        expected: &'static str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<Option<T>>, Search> {
+        let values = (first as u64..).zip(texts).map(|(row, text)| {
+            let text = text.as_deref().map(str::trim);
+            let value = text.filter(|text| !text.is_empty()).map(|text| {
+                read(text).ok_or_else(|| vectors::Error::Value {
+                    row,
+                    column: self.name.clone(),
+                    expected,
+                })
+            });
+            value.transpose()
+        });
+        let values: Result<Vec<_>, vectors::Error> = values.collect();
+        Ok(values?)
+    }
+}
+
+/// A JSON value as text: of a text its content.
+fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
+    let value = value?;
+    match serde_json::from_str(&value) {
+        Ok(Value::String(text)) => Some(text.into()),
+        _ => Some(value),
+    }
+}
+
+/// The columns that payloads are made of.
+pub(super) struct Payloads(pub(super) Vec<String>);
+
+impl Payloads {
+    /// A payload for each row: the value of the only column as it is, or several as a JSON object. A
+    /// record without a value has an empty payload.
+    pub(super) fn of(&self, columns: Vec<Column>, rows: usize) -> Vec<Vec<u8>> {
+        if let [column] = &columns[..] {
+            return (0..rows).map(|row| single(column, row)).collect();
+        }
+        let object = |row| {
+            let values = self.0.iter().zip(&columns);
+            let values = values.map(|(name, column)| (name.clone(), json(column, row)));
+            let object: Map<String, Value> = values.collect();
+            Value::Object(object).to_string().into_bytes()
+        };
+        (0..rows).map(object).collect()
+    }
+}
+
+/// A value as the whole of a payload.
+fn single(column: &Column, row: usize) -> Vec<u8> {
+    match column {
+        Column::Text(texts) => texts[row].as_deref().unwrap_or_default().into(),
+        Column::Bytes(bytes) => bytes[row].as_deref().unwrap_or_default().into(),
+        Column::Json(values) => unquoted(values[row].clone())
+            .unwrap_or_default()
+            .as_bytes()
+            .into(),
+        other => match json(other, row) {
+            Value::Null => Vec::new(),
+            value => value.to_string().into_bytes(),
+        },
+    }
+}
+
+/// A value as JSON: bytes in base64.
+pub(super) fn json(column: &Column, row: usize) -> Value {
+    match column {
+        Column::Int(values) => values[row].into(),
+        Column::Float(values) => values[row].into(),
+        Column::Bool(values) => values[row].into(),
+        Column::Text(values) => values[row].as_deref().into(),
+        Column::Bytes(values) => {
+            let bytes = values[row].as_deref();
+            bytes.map(|bytes| BASE64_STANDARD.encode(bytes)).into()
+        }
+        Column::Json(values) => {
+            let value = values[row].as_deref();
+            value.map_or(Value::Null, |value| {
+                serde_json::from_str(value).unwrap_or_default()
+            })
+        }
+    }
+}
+
+/// A payload as it is shown: JSON as JSON, other text as text, other bytes in base64.
+pub(crate) fn shown(payload: &[u8]) -> (&'static str, Value) {
+    match std::str::from_utf8(payload) {
+        Ok(text) => match serde_json::from_str(text) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => ("json", value),
+            _ => ("text", text.into()),
+        },
+        Err(_) => ("base64", BASE64_STANDARD.encode(payload).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_payloads_and_payloads_are_shown() {
+        let text = Column::Text(vec![Some("a".into()), None]);
+        let number = Column::Int(vec![Some(7), None]);
+        let bytes = Column::Bytes(vec![Some(Box::from(&[255u8][..])), None]);
+        let one = |column: &Column| Payloads(vec!["x".to_owned()]).of(vec![column.clone()], 2);
+        assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
+        assert_eq!(one(&number), [b"7".to_vec(), Vec::new()]);
+        assert_eq!(one(&bytes), [vec![255], Vec::new()]);
+        let names = ["t", "n", "b"].map(str::to_owned);
+        let all = Payloads(names.to_vec()).of(vec![text, number, bytes], 2);
+        assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
+        assert_eq!(shown(&all[0]).0, "json");
+        assert_eq!(shown(b"7"), ("text", "7".into()));
+        assert_eq!(shown(&[255]), ("base64", "/w==".into()));
+    }
+
+    #[test]
+    fn attributes_are_read_as_the_type_asked_for() {
+        let texts = Column::Text(vec![Some(" 7".into()), Some("".into()), None]);
+        let read = |text: &str| text.parse::<Attribute>().unwrap().read(texts.clone(), 10);
+        let seven = Column::Int(vec![Some(7), None, None]);
+        assert_eq!(read("year:int").unwrap(), ("year".to_owned(), seven));
+        assert_eq!(read("a:b").unwrap(), ("a:b".to_owned(), texts.clone()));
+        let error = read("year:bool").unwrap_err().to_string();
+        assert_eq!(error, "row 10, column year: expected true or false");
+        assert!("".parse::<Attribute>().is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! All that is stored of records, read back with a reader's key.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sordino_index::attributes::Attributes;
+use sordino_index::folder::Folder;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::{Error, Files, Id, SignedManifest};
+use sordino_vectors::Vectors;
+use sordino_vectors::rotation::Rotation;
+
+use super::payloads;
+use super::records::{self, Records};
+
+/// The records of one version of an index in a directory.
+pub struct Contents {
+    folder: Folder<Files>,
+    keys: ReaderKeys,
+    manifest: SignedManifest,
+    records: Records,
+    /// By place, if the records have any.
+    payloads: Option<HashMap<u64, Vec<u8>>>,
+}
+
+/// Records as they are stored, in one order.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The ids.
+    pub ids: Vec<Id>,
+    /// The payloads, if records have any.
+    pub payloads: Option<Vec<Vec<u8>>>,
+    /// The attributes.
+    pub attributes: Attributes,
+    /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
+    pub vectors: Vectors,
+}
+
+impl Contents {
+    /// The newest version in a directory. A reader may look; nothing is locked.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`], and those of reading the manifest, the sealed lists and the payloads.
+    pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        let (manifest, records, payloads) = folder.newest(keys.owner(), |manifest| {
+            let records = Records::read(&folder, &manifest, keys)?;
+            let payloads = payloads::read(&folder, &manifest, keys)?;
+            Ok((manifest, records, payloads))
+        })?;
+        Ok(Self {
+            keys: keys.clone(),
+            manifest,
+            records,
+            payloads: payloads.map(|all| all.into_iter().collect()),
+            folder,
+        })
+    }
+
+    /// The version's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &SignedManifest {
+        &self.manifest
+    }
+
+    /// The number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Never: an index keeps at least one record. Beside `len` because readers expect it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The attributes that there are: columns without rows.
+    ///
+    /// # Errors
+    /// Those of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
+    pub fn attributes(&self) -> Result<Attributes, Error> {
+        records::columns(&self.folder, &self.manifest, &self.keys)
+    }
+
+    /// All records, segment by segment, each in the order of ids.
+    ///
+    /// # Errors
+    /// If a part cannot be read or is damaged.
+    pub fn all(&self) -> impl Iterator<Item = Result<Stored, Error>> {
+        let segments = 0..self.records.sets.len();
+        let segments = segments.map(|at| (at, self.records.rows(at).collect::<Vec<_>>()));
+        let segments = segments.filter(|(_, rows)| !rows.is_empty());
+        segments.map(|(at, rows)| self.rows(at, &rows))
+    }
+
+    /// These records, in no certain order; those that are not there are left out.
+    ///
+    /// # Errors
+    /// Those of [`all`](Self::all).
+    pub fn get(&self, ids: &[Id]) -> impl Iterator<Item = Result<Stored, Error>> {
+        let mut rows = vec![Vec::new(); self.records.sets.len()];
+        for (segment, row) in ids.iter().filter_map(|id| self.records.find(id)) {
+            rows[segment].push(row);
+        }
+        let some = rows.into_iter().enumerate();
+        let some = some.filter(|(_, rows)| !rows.is_empty());
+        some.map(|(segment, rows)| self.rows(segment, &rows))
+    }
+
+    fn rows(&self, at: usize, rows: &[u32]) -> Result<Stored, Error> {
+        let Self {
+            folder,
+            keys,
+            manifest,
+            ..
+        } = self;
+        let wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        let attributes = records::attributes(folder, manifest, keys, at)?.select(&wanted);
+        let units = records::units(folder, manifest, keys, at)?;
+        let rotation = Rotation::new(units.dim(), manifest.rotation);
+        let (space, dim) = (manifest.space(), manifest.dim as usize);
+        let vector = |&row: &usize| space.restored(&rotation.undo(units.row(row)), dim);
+        let first: u64 = self.records.sets[..at]
+            .iter()
+            .map(|ids| ids.len() as u64)
+            .sum();
+        let payload = |all: &HashMap<u64, Vec<u8>>| {
+            let places = rows.iter().map(|&row| first + u64::from(row));
+            let found = places.map(|place| all.get(&place).cloned().unwrap_or_default());
+            found.collect()
+        };
+        let coordinates = wanted.iter().flat_map(vector).collect();
+        Ok(Stored {
+            ids: rows
+                .iter()
+                .map(|&row| self.records.sets[at].id(row))
+                .collect(),
+            payloads: self.payloads.as_ref().map(payload),
+            attributes,
+            vectors: Vectors::new(dim, coordinates)?,
+        })
+    }
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Contents")
+            .field("manifest", &self.manifest)
+            .finish_non_exhaustive()
+    }
+}

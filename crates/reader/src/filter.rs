@@ -1,0 +1,367 @@
+//! Conditions on attributes: which records a search may find. They are decided here, by the client.
+//!
+//! ```text
+//! condition:  condition "or" condition | condition "and" condition | "not" condition | "(" condition ")" | test
+//! test:       name ("=" | "!=" | "<" | "<=" | ">" | ">=") value
+//!             | name ["not"] "in" "(" value { "," value } ")" | name "is" ["not"] "null"
+//! value:      number | 'text' | "text" | true | false
+//! ```
+//!
+//! `not` binds most, `or` least. A name is letters, digits, `_` and `.`, or anything between backquotes. A record without a value passes no test of
+//! it but `is null`, not even `!=`.
+
+use std::cmp::Ordering;
+
+use sordino_index::Error;
+use sordino_index::attributes::Attributes;
+use sordino_vectors::column::{Column, ColumnKind};
+
+mod parse;
+
+/// A condition on the attributes of records.
+///
+/// ```
+/// use sordino_reader::Filter;
+///
+/// let filter = Filter::parse(r#"year >= 2020 and (lang in ("en", "de") or not draft = true)"#)?;
+/// assert_eq!(filter.to_string(), r#"year >= 2020 and (lang in ("en", "de") or not draft = true)"#);
+/// assert!(Filter::parse("year >=").is_err());
+/// # Ok::<(), sordino_reader::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    text: Box<str>,
+    condition: Condition,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    Is(Box<str>, Relation, Value),
+    In(Box<str>, Vec<Value>),
+    Null(Box<str>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Relation {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Unequal => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEqual => order.is_ge(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(Box<str>),
+}
+
+impl Value {
+    fn kind(&self) -> ColumnKind {
+        match self {
+            Self::Int(_) => ColumnKind::Int,
+            Self::Float(_) => ColumnKind::Float,
+            Self::Bool(_) => ColumnKind::Bool,
+            Self::Text(_) => ColumnKind::Text,
+        }
+    }
+}
+
+impl Filter {
+    /// Reads a condition, of at most 64 KiB.
+    ///
+    /// # Errors
+    /// [`Error::Filter`] with the place of the first fault.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Ok(Self {
+            text: text.into(),
+            condition: parse::condition(text)?,
+        })
+    }
+
+    /// For each record of each segment whether it passes. `segments` are their attributes.
+    ///
+    /// # Errors
+    /// [`Error::FilterColumn`] for a name that no segment has, [`Error::FilterValue`] for a value of another
+    /// type than its column.
+    pub(crate) fn passing<'a>(
+        &self,
+        segments: impl Iterator<Item = &'a Attributes> + Clone,
+    ) -> Result<Vec<Vec<bool>>, Error> {
+        self.condition.check_names(&segments)?;
+        segments.map(|rows| self.condition.passing(rows)).collect()
+    }
+}
+
+impl std::fmt::Display for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Condition {
+    fn check_names<'a>(
+        &self,
+        segments: &(impl Iterator<Item = &'a Attributes> + Clone),
+    ) -> Result<(), Error> {
+        let name = match self {
+            Self::All(all) | Self::Any(all) => {
+                return all.iter().try_for_each(|one| one.check_names(segments));
+            }
+            Self::Not(one) => return one.check_names(segments),
+            Self::Is(name, ..) | Self::In(name, _) | Self::Null(name) => name,
+        };
+        if segments.clone().any(|rows| rows.column(name).is_some()) {
+            return Ok(());
+        }
+        let known = segments.clone().flat_map(Attributes::columns);
+        let mut known: Vec<String> = known
+            .map(|(name, column)| format!("{name} ({})", column.kind().name()))
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        Err(Error::FilterColumn {
+            name: name.to_string(),
+            known: match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            },
+        })
+    }
+
+    fn passing(&self, rows: &Attributes) -> Result<Vec<bool>, Error> {
+        let joined = |all: &[Self], one: fn(bool, bool) -> bool| {
+            let mut parts = all.iter().map(|part| part.passing(rows));
+            let first = parts.next().unwrap_or_else(|| Ok(Vec::new()))?;
+            parts.try_fold(first, |mut passing, part| {
+                let part = part?;
+                passing
+                    .iter_mut()
+                    .zip(part)
+                    .for_each(|(a, b)| *a = one(*a, b));
+                Ok(passing)
+            })
+        };
+        match self {
+            Self::All(all) => joined(all, |a, b| a && b),
+            Self::Any(all) => joined(all, |a, b| a || b),
+            Self::Not(one) => {
+                let mut passing = one.passing(rows)?;
+                passing.iter_mut().for_each(|passes| *passes = !*passes);
+                Ok(passing)
+            }
+            Self::Is(name, relation, value) => compared(rows, name, value, *relation),
+            Self::In(name, values) => {
+                let mut passing = vec![false; rows.rows()];
+                for value in values {
+                    let equal = compared(rows, name, value, Relation::Equal)?;
+                    passing.iter_mut().zip(equal).for_each(|(a, b)| *a |= b);
+                }
+                Ok(passing)
+            }
+            Self::Null(name) => Ok(rows.column(name).map_or_else(
+                || vec![true; rows.rows()],
+                |column| match column {
+                    Column::Int(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Float(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Bool(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Text(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Bytes(values) => values.iter().map(Option::is_none).collect(),
+                    Column::Json(values) => values.iter().map(Option::is_none).collect(),
+                },
+            )),
+        }
+    }
+}
+
+/// For each row whether its value of this column has this relation to `value`.
+fn compared(
+    rows: &Attributes,
+    name: &str,
+    value: &Value,
+    relation: Relation,
+) -> Result<Vec<bool>, Error> {
+    let Some(column) = rows.column(name) else {
+        return Ok(vec![false; rows.rows()]);
+    };
+    Ok(match (column, value) {
+        (Column::Int(values), Value::Int(value)) => each(values, |x| Some(x.cmp(value)), relation),
+        (Column::Int(values), Value::Float(value)) => {
+            each(values, |x| (*x as f64).partial_cmp(value), relation)
+        }
+        (Column::Float(values), Value::Int(value)) => {
+            each(values, |x| x.partial_cmp(&(*value as f64)), relation)
+        }
+        (Column::Float(values), Value::Float(value)) => {
+            each(values, |x| x.partial_cmp(value), relation)
+        }
+        (Column::Bool(values), Value::Bool(value)) => {
+            each(values, |x| Some(x.cmp(value)), relation)
+        }
+        (Column::Text(values), Value::Text(value)) => {
+            each(values, |x| Some(x.cmp(value)), relation)
+        }
+        (column, value) => {
+            return Err(Error::FilterValue {
+                name: name.to_owned(),
+                found: value.kind().name(),
+                expected: column.kind().name(),
+            });
+        }
+    })
+}
+
+fn each<T>(
+    values: &[Option<T>],
+    order: impl Fn(&T) -> Option<Ordering>,
+    relation: Relation,
+) -> Vec<bool> {
+    let order = |value: &Option<T>| value.as_ref().and_then(&order);
+    let passes = |value| order(value).is_some_and(|order| relation.holds(order));
+    values.iter().map(passes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Attributes {
+        let text = |text: &str| Some(text.into());
+        let columns = [
+            (
+                "year",
+                Column::Int(vec![Some(2019), Some(2020), None, Some(-5)]),
+            ),
+            (
+                "price",
+                Column::Float(vec![Some(1.5), None, Some(2.0), Some(f64::NAN)]),
+            ),
+            (
+                "new",
+                Column::Bool(vec![Some(true), Some(false), None, Some(true)]),
+            ),
+            (
+                "lang",
+                Column::Text(vec![text("en"), text("de"), text("it's"), None]),
+            ),
+        ];
+        Attributes::new(4, columns.map(|(name, column)| (name.to_owned(), column))).unwrap()
+    }
+
+    fn passing(text: &str) -> Result<String, Error> {
+        let rows = rows();
+        let passing = Filter::parse(text)?.passing(std::iter::once(&rows))?;
+        let bits = passing[0]
+            .iter()
+            .map(|&passes| if passes { '1' } else { '0' });
+        Ok(bits.collect())
+    }
+
+    #[test]
+    fn conditions_mean_what_they_say() {
+        for (text, expected) in [
+            ("year = 2020", "0100"),
+            ("year != 2020", "1001"),
+            ("year <> 2020", "1001"),
+            ("year < 2019.5", "1001"),
+            ("year >= -5 and year <= 2019", "1001"),
+            ("not year = 2020", "1011"),
+            ("year is null", "0010"),
+            ("year is not null", "1101"),
+            ("price > 1", "1010"),
+            ("price >= 2.0 or price < 1.6", "1010"),
+            ("price = 2", "0010"),
+            ("new = true", "1001"),
+            ("new != true", "0100"),
+            ("lang in ('en', \"de\")", "1100"),
+            ("lang not in ('en', 'de')", "0011"),
+            ("lang = 'it''s'", "0010"),
+            ("lang > 'de' AND NOT lang = 'en'", "0010"),
+            ("year = 2020 or year = 2019 and lang = 'xx'", "0100"),
+            ("(year = 2020 or year = 2019) and lang = 'en'", "1000"),
+            ("`year` = 2020", "0100"),
+            ("year==2020", "0100"),
+            ("price < 1e300", "1010"),
+        ] {
+            assert_eq!(passing(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_segment_without_a_column_has_no_values_there() {
+        let (with, without) = (rows(), Attributes::none(2));
+        let segments = [&with, &without];
+        let filter = Filter::parse("not year > 0").unwrap();
+        let passing = filter.passing(segments.into_iter()).unwrap();
+        assert_eq!(passing, [vec![false, false, true, true], vec![true, true]]);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_place() {
+        for (text, expected) in [
+            (
+                "",
+                "filter, character 1: expected a condition, such as year >= 2020",
+            ),
+            (
+                "year",
+                "filter, character 5: expected =, !=, <, <=, >, >=, in or is after year",
+            ),
+            (
+                "year = ",
+                "filter, character 8: expected a number, a text in quotes, true or false",
+            ),
+            (
+                "year = 2020 lang = 'x'",
+                "filter, character 13: expected and, or, or the end",
+            ),
+            (
+                "lang = 'x",
+                "filter, character 8: a text without its closing quote",
+            ),
+            ("(year = 1", "filter, character 10: expected )"),
+            ("year in 1", "filter, character 9: expected ("),
+            (
+                "year = 99999999999999999999",
+                "filter, character 8: a whole number beyond 64 bits",
+            ),
+            (
+                "é = 1 or ~",
+                "filter, character 10: expected a condition, such as year >= 2020",
+            ),
+            (
+                "state = 'x'",
+                "filter: no attribute state: there are lang (text), new (bool), price (float), year (int)",
+            ),
+            (
+                "lang = 1",
+                "filter: attribute lang is text, and is compared with int",
+            ),
+        ] {
+            assert_eq!(passing(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let deep = "(".repeat(100_000);
+        assert!(Filter::parse(&deep).is_err());
+        let deep = "not ".repeat(1000) + "year = 1";
+        assert!(Filter::parse(&deep).is_err());
+    }
+}

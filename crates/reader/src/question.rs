@@ -1,0 +1,88 @@
+//! A question that a search answers, and the answer.
+
+use sordino_index::Id;
+use sordino_vectors::Metric;
+
+use crate::filter::Filter;
+use crate::stages::Stages;
+
+/// A question: the vector, and what the client makes of the answer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Question<'a> {
+    /// The vector.
+    pub vector: &'a [f32],
+    /// Results wanted, from 1 to the manifest's `k`, which is taken if there is none.
+    pub k: Option<usize>,
+    /// Records further than this are left out: with a lower score or, for the Euclidean distance, a higher one.
+    pub threshold: Option<f32>,
+    /// Records that do not pass are left out before ranking. In sealed mode that is among the records of the
+    /// buckets that a search fetches, so fewer may be found than there are.
+    pub filter: Option<&'a Filter>,
+}
+
+impl<'a> Question<'a> {
+    /// The records nearest to a vector, as many as the index gives.
+    #[must_use]
+    pub fn new(vector: &'a [f32]) -> Self {
+        Self {
+            vector,
+            k: None,
+            threshold: None,
+            filter: None,
+        }
+    }
+
+    /// True if a score is good enough.
+    pub(crate) fn reaches(&self, metric: Metric, score: f32) -> bool {
+        self.threshold.is_none_or(|threshold| match metric {
+            Metric::Euclidean => score <= threshold,
+            Metric::Cosine | Metric::InnerProduct => score >= threshold,
+        })
+    }
+}
+
+/// A truth about each row of each segment.
+pub(crate) type Truths = Vec<Vec<bool>>;
+
+/// The number of records that a search wants, and those that may be found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) k: usize,
+    /// For each row of each segment, in the order in which the mode looks at rows; all records if there is none.
+    pub(crate) chosen: Option<&'a [Vec<bool>]>,
+}
+
+/// A record that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Its id.
+    pub id: Id,
+    /// Its score in the index's metric.
+    pub score: f32,
+}
+
+/// The result of a search, and the time it took.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The nearest records, best first, with their scores in the index's metric: where that is the
+    /// Euclidean distance, smaller is better. Equal scores are in the order in which records are stored: by
+    /// segment, and by id in each. As many as were asked for, or fewer if no more are left.
+    ///
+    /// # Security
+    /// The scores must not go back to the server, not even rounded: together with the messages
+    /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
+    /// the query.
+    pub hits: Vec<Hit>,
+    /// The payload of each hit, in their order; nothing at all where the index has no payloads.
+    pub payloads: Vec<Vec<u8>>,
+    /// Where the time went.
+    pub stages: Stages,
+}
+
+impl Found {
+    /// The ids that are numbers, in the order of the hits.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.hits.iter().filter_map(|hit| hit.id.number())
+    }
+}

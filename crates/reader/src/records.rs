@@ -1,0 +1,114 @@
+//! The records of an index beside their vectors: ids, attributes, and which of them count no more.
+//!
+//! A record's place is its row, after those of all segments before its own: inside the client records are
+//! named by it, at its edge by their ids.
+
+use sordino_index::attributes::Attributes;
+use sordino_index::ids::Ids;
+use sordino_index::keys::ReaderKeys;
+use sordino_index::manifest::{Manifest, Segment};
+use sordino_index::numbers::Numbers;
+use sordino_index::{Error, Id, IdKind};
+
+use crate::download::Download;
+use crate::filter::Filter;
+
+/// All records, segment by segment.
+#[derive(Default)]
+pub(crate) struct Records {
+    segments: Vec<Known>,
+    /// The deleted rows of each.
+    dead: Vec<Numbers>,
+}
+
+/// The records of a segment.
+struct Known {
+    /// The place of the first.
+    first: u32,
+    ids: Ids,
+    attributes: Attributes,
+}
+
+/// The records of a version that are not known yet.
+pub(crate) struct Fresh {
+    segments: Vec<Known>,
+    pub(crate) dead: Vec<Numbers>,
+}
+
+impl Fresh {
+    /// Those of the segments after the first `kept`, and the list of deletions, from the download.
+    pub(crate) fn new(
+        manifest: &Manifest,
+        keys: &ReaderKeys,
+        kept: usize,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let list = download.take(&manifest.deleted.rows.digest)?;
+        let all = manifest.segments();
+        let dead = keys.open_deleted(&manifest.deleted, &all, &list)?;
+        let mut first = 0;
+        let mut segments = Vec::new();
+        for (at, segment) in all.into_iter().enumerate() {
+            if at >= kept {
+                segments.push(Known::new(first, segment, manifest.ids, keys, download)?);
+            }
+            // All together have no more than 32 bits: the manifest was checked.
+            first += segment.n;
+        }
+        Ok(Self { segments, dead })
+    }
+}
+
+impl Known {
+    fn new(
+        first: u32,
+        segment: &Segment,
+        kind: IdKind,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let ids = keys.open_ids(segment, kind, &download.take(&segment.ids.digest)?)?;
+        let attributes = match &segment.attributes {
+            Some(coded) => keys.open_attributes(segment, &download.take(&coded.digest)?)?,
+            None => Attributes::none(segment.n as usize),
+        };
+        Ok(Self {
+            first,
+            ids,
+            attributes,
+        })
+    }
+}
+
+impl Records {
+    /// Keeps the first `kept` segments, and adds what is fresh.
+    pub(crate) fn update(&mut self, kept: usize, fresh: Fresh) {
+        self.segments.truncate(kept);
+        self.segments.extend(fresh.segments);
+        self.dead = fresh.dead;
+    }
+
+    /// The id of the record in a place that there is.
+    pub(crate) fn id(&self, place: u32) -> Id {
+        let at = self
+            .segments
+            .partition_point(|segment| segment.first <= place);
+        let segment = &self.segments[at - 1];
+        segment.ids.id(place - segment.first)
+    }
+
+    /// The place of the record with this id, if there is one that counts.
+    pub(crate) fn place(&self, id: &Id) -> Option<u32> {
+        let segments = self.segments.iter().zip(&self.dead).rev();
+        let mut found = segments.filter_map(|(segment, dead)| {
+            let row = segment.ids.row(id)?;
+            (!dead.contains(row)).then_some(segment.first + row)
+        });
+        found.next()
+    }
+
+    /// For each row of each segment whether its record passes.
+    pub(crate) fn passing(&self, filter: &Filter) -> Result<Vec<Vec<bool>>, Error> {
+        filter.passing(self.segments.iter().map(|segment| &segment.attributes))
+    }
+}

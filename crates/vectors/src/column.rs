@@ -1,0 +1,149 @@
+//! Columns of values beside the vectors.
+
+/// The type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnKind {
+    /// Whole numbers of 64 bits with a sign.
+    Int,
+    /// Numbers in double precision.
+    Float,
+    /// True or false.
+    Bool,
+    /// UTF-8.
+    Text,
+    /// Any bytes.
+    Bytes,
+    /// Texts that are JSON.
+    Json,
+}
+
+impl ColumnKind {
+    /// All types.
+    pub const ALL: [Self; 6] = [
+        Self::Int,
+        Self::Float,
+        Self::Bool,
+        Self::Text,
+        Self::Bytes,
+        Self::Json,
+    ];
+
+    /// The word for it, in reports and as an argument.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Text => "text",
+            Self::Bytes => "bytes",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// A value or none for each row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    Int(Vec<Option<i64>>),
+    /// Numbers.
+    Float(Vec<Option<f64>>),
+    /// True or false.
+    Bool(Vec<Option<bool>>),
+    /// Texts.
+    Text(Vec<Option<Box<str>>>),
+    /// Bytes.
+    Bytes(Vec<Option<Box<[u8]>>>),
+    /// Texts that are JSON.
+    Json(Vec<Option<Box<str>>>),
+}
+
+/// Does the same with the values of a column, whatever their type.
+macro_rules! each {
+    ($column:expr, $values:ident => $work:expr) => {
+        match $column {
+            Column::Int($values) => $work,
+            Column::Float($values) => $work,
+            Column::Bool($values) => $work,
+            Column::Text($values) => $work,
+            Column::Bytes($values) => $work,
+            Column::Json($values) => $work,
+        }
+    };
+}
+
+impl Column {
+    /// A column of so many rows without values.
+    #[must_use]
+    pub fn empty(kind: ColumnKind, rows: usize) -> Self {
+        match kind {
+            ColumnKind::Int => Self::Int(vec![None; rows]),
+            ColumnKind::Float => Self::Float(vec![None; rows]),
+            ColumnKind::Bool => Self::Bool(vec![None; rows]),
+            ColumnKind::Text => Self::Text(vec![None; rows]),
+            ColumnKind::Bytes => Self::Bytes(vec![None; rows]),
+            ColumnKind::Json => Self::Json(vec![None; rows]),
+        }
+    }
+
+    /// The type of its values.
+    #[must_use]
+    pub fn kind(&self) -> ColumnKind {
+        match self {
+            Self::Int(_) => ColumnKind::Int,
+            Self::Float(_) => ColumnKind::Float,
+            Self::Bool(_) => ColumnKind::Bool,
+            Self::Text(_) => ColumnKind::Text,
+            Self::Bytes(_) => ColumnKind::Bytes,
+            Self::Json(_) => ColumnKind::Json,
+        }
+    }
+
+    /// Its rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        each!(self, values => values.len())
+    }
+
+    /// True if it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// These rows, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn rows(&self, rows: impl Iterator<Item = usize>) -> Self {
+        match self {
+            Self::Int(values) => Self::Int(rows.map(|row| values[row]).collect()),
+            Self::Float(values) => Self::Float(rows.map(|row| values[row]).collect()),
+            Self::Bool(values) => Self::Bool(rows.map(|row| values[row]).collect()),
+            Self::Text(values) => Self::Text(rows.map(|row| values[row].clone()).collect()),
+            Self::Bytes(values) => Self::Bytes(rows.map(|row| values[row].clone()).collect()),
+            Self::Json(values) => Self::Json(rows.map(|row| values[row].clone()).collect()),
+        }
+    }
+
+    /// Appends the rows of `other`; false, and nothing done, if it is of another type.
+    pub fn append(&mut self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Int(values), Self::Int(more)) => values.extend(more),
+            (Self::Float(values), Self::Float(more)) => values.extend(more),
+            (Self::Bool(values), Self::Bool(more)) => values.extend(more),
+            (Self::Text(values), Self::Text(more)) => values.extend(more),
+            (Self::Bytes(values), Self::Bytes(more)) => values.extend(more),
+            (Self::Json(values), Self::Json(more)) => values.extend(more),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Appends so many rows without a value.
+    pub fn pad(&mut self, rows: usize) {
+        each!(self, values => values.extend(std::iter::repeat_n(None, rows)));
+    }
+}

@@ -1,0 +1,196 @@
+//! Record ids, as their owner chooses them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::Error;
+
+/// Bytes of the longest id that is a text.
+pub const MAX_TEXT: usize = 64;
+
+/// The kind of all ids of an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum IdKind {
+    /// Whole numbers of 64 bits.
+    #[default]
+    Number,
+    /// Texts of 1 to 64 bytes.
+    Text,
+    /// UUIDs (RFC 9562).
+    Uuid,
+}
+
+impl IdKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Number, Self::Text, Self::Uuid];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Text => "text",
+            Self::Uuid => "UUID",
+        }
+    }
+
+    /// Reads an id of this kind. A number is written in digits alone.
+    ///
+    /// ```
+    /// use sordino_vectors::id::{Id, IdKind};
+    ///
+    /// assert_eq!(IdKind::Number.parse("7")?, Id::Number(7));
+    /// assert_eq!(IdKind::Text.parse("7")?.to_string(), "7");
+    /// assert!(IdKind::Uuid.parse("7").is_err());
+    /// # Ok::<(), sordino_vectors::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Id`] if the text is none.
+    pub fn parse(self, text: &str) -> Result<Id, Error> {
+        let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
+        let id = match self {
+            Self::Number => text.parse().ok().filter(|_| digits()).map(Id::Number),
+            Self::Text => (1..=MAX_TEXT)
+                .contains(&text.len())
+                .then(|| Id::Text(text.into())),
+            Self::Uuid => Uuid::try_parse(text).ok().map(Id::Uuid),
+        };
+        id.ok_or_else(|| Error::Id {
+            found: text.chars().take(MAX_TEXT).collect(),
+            expected: self.expected(),
+        })
+    }
+
+    /// The ids of this kind, in words.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Self::Number => "a whole number from 0 to 18446744073709551615",
+            Self::Text => "a text of 1 to 64 bytes",
+            Self::Uuid => "a UUID, such as 67e55044-10b1-426f-9247-bb680e5fe0c8",
+        }
+    }
+}
+
+impl fmt::Display for IdKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The id of a record.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Id {
+    /// A number.
+    Number(u64),
+    /// A text of 1 to 64 bytes.
+    Text(Box<str>),
+    /// A UUID.
+    Uuid(Uuid),
+}
+
+impl Id {
+    /// The kind of id that it is.
+    #[must_use]
+    pub fn kind(&self) -> IdKind {
+        match self {
+            Self::Number(_) => IdKind::Number,
+            Self::Text(_) => IdKind::Text,
+            Self::Uuid(_) => IdKind::Uuid,
+        }
+    }
+
+    /// The number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+            Self::Uuid(uuid) => uuid.fmt(f),
+        }
+    }
+}
+
+/// A number as JSON's, everything else as text.
+impl Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_u64(*number),
+            other => serializer.collect_str(other),
+        }
+    }
+}
+
+impl From<u32> for Id {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u64> for Id {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Uuid> for Id {
+    fn from(uuid: Uuid) -> Self {
+        Self::Uuid(uuid)
+    }
+}
+
+/// So that a number is compared as one.
+impl PartialEq<u32> for Id {
+    fn eq(&self, other: &u32) -> bool {
+        *self == u64::from(*other)
+    }
+}
+
+/// So that a number is compared as one.
+impl PartialEq<u64> for Id {
+    fn eq(&self, other: &u64) -> bool {
+        self.number() == Some(*other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_each_kind_are_read_and_others_named() {
+        for (kind, text) in [
+            (IdKind::Number, "0"),
+            (IdKind::Number, "18446744073709551615"),
+            (IdKind::Text, "x"),
+            (IdKind::Text, &"é".repeat(32)),
+            (IdKind::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+        ] {
+            let id = kind.parse(text).unwrap();
+            assert_eq!((id.kind(), id.to_string().as_str()), (kind, text));
+        }
+        for (kind, text) in [
+            (IdKind::Number, ""),
+            (IdKind::Number, "+1"),
+            (IdKind::Number, "-1"),
+            (IdKind::Number, "18446744073709551616"),
+            (IdKind::Text, ""),
+            (IdKind::Text, &"x".repeat(65)),
+            (IdKind::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c"),
+        ] {
+            let error = kind.parse(text).unwrap_err().to_string();
+            assert!(error.contains("expected a "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Columns of ids and of other values.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::column::Column;
+use crate::id::{Id, IdKind};
+
+/// Bytes of a UUID.
+const UUID_LEN: i32 = 16;
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
+}
+
+pub(super) fn is_id(kind: &DataType) -> bool {
+    let number = matches!(
+        kind,
+        DataType::UInt32 | DataType::Int32 | DataType::UInt64 | DataType::Int64
+    );
+    number || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
+}
+
+pub(super) fn is_value(kind: &DataType) -> bool {
+    let other = matches!(
+        kind,
+        DataType::Boolean
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
+    );
+    other || kind.is_integer() || kind.is_floating() || is_text(kind)
+}
+
+/// A column as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
+pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result<Vec<Id>, Error> {
+    if let Some(at) = (0..column.len()).find(|&at| column.is_null(at)) {
+        let row = first + at as u64;
+        return Err(Error::Null { row });
+    }
+    let own = match column.data_type() {
+        kind if is_text(kind) => None,
+        DataType::FixedSizeBinary(_) => Some(IdKind::Uuid),
+        _ => Some(IdKind::Number),
+    };
+    if let (Some(own), Some(kind)) = (own, kind)
+        && own != kind
+    {
+        return Err(Error::IdRow {
+            row: first,
+            found: format!("{} in a column of them", own.name()),
+            expected: kind.expected(),
+        });
+    }
+    let ids = match own {
+        Some(IdKind::Uuid) => {
+            let uuids = column.as_fixed_size_binary().iter().flatten();
+            uuids
+                .map(|bytes| Uuid::from_slice(bytes).ok().map(Id::Uuid))
+                .collect()
+        }
+        Some(_) => {
+            let numbers = whole(column).into_iter().flatten();
+            let numbers = numbers.map(|x| u64::try_from(x).ok().map(Id::Number));
+            numbers.collect()
+        }
+        None => {
+            let kind = kind.unwrap_or(IdKind::Text);
+            let texts = (first..).zip(texts(column).into_iter().flatten());
+            let read = |(row, text): (u64, Box<str>)| {
+                kind.parse(&text).map(Some).map_err(|error| match error {
+                    Error::Id { found, expected } => Error::IdRow {
+                        row,
+                        found,
+                        expected,
+                    },
+                    other => other,
+                })
+            };
+            texts
+                .map(read)
+                .collect::<Result<Option<Vec<Id>>, Error>>()?
+        }
+    };
+    ids.ok_or(Error::IdRange)
+}
+
+/// A column as values; its first row is row `first` of the table.
+pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column, Error> {
+    Ok(match column.data_type() {
+        DataType::Boolean => Column::Bool(column.as_boolean().iter().collect()),
+        DataType::Float16 => {
+            let values = column.as_primitive::<Float16Type>().iter();
+            Column::Float(values.map(|x| x.map(|x| x.to_f64())).collect())
+        }
+        DataType::Float32 => {
+            let values = column.as_primitive::<Float32Type>().iter();
+            Column::Float(values.map(|x| x.map(f64::from)).collect())
+        }
+        DataType::Float64 => Column::Float(column.as_primitive::<Float64Type>().iter().collect()),
+        kind if is_text(kind) => Column::Text(texts(column)),
+        kind if kind.is_integer() => {
+            let mut values = Vec::with_capacity(column.len());
+            for (row, x) in (first..).zip(whole(column)) {
+                let narrow = x.map(i64::try_from).transpose();
+                values.push(narrow.map_err(|_| Error::Value {
+                    row,
+                    column: name.to_owned(),
+                    expected: "a whole number below 2^63",
+                })?);
+            }
+            Column::Int(values)
+        }
+        DataType::Binary => owned(column.as_binary::<i32>().iter()),
+        DataType::LargeBinary => owned(column.as_binary::<i64>().iter()),
+        DataType::BinaryView => owned(column.as_binary_view().iter()),
+        _ => owned(column.as_fixed_size_binary().iter()),
+    })
+}
+
+fn owned<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Column {
+    Column::Bytes(values.map(|bytes| bytes.map(Box::from)).collect())
+}
+
+fn texts(column: &ArrayRef) -> Vec<Option<Box<str>>> {
+    fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<Option<Box<str>>> {
+        texts.map(|text| text.map(Box::from)).collect()
+    }
+    match column.data_type() {
+        DataType::Utf8 => owned(column.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => owned(column.as_string::<i64>().iter()),
+        _ => owned(column.as_string_view().iter()),
+    }
+}
+
+/// The values of a column of integers.
+fn whole(column: &ArrayRef) -> Vec<Option<i128>> {
+    fn wide<T: Into<i128>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i128>> {
+        values.map(|x| x.map(Into::into)).collect()
+    }
+    match column.data_type() {
+        DataType::Int8 => wide(column.as_primitive::<Int8Type>().iter()),
+        DataType::Int16 => wide(column.as_primitive::<Int16Type>().iter()),
+        DataType::Int32 => wide(column.as_primitive::<Int32Type>().iter()),
+        DataType::UInt8 => wide(column.as_primitive::<UInt8Type>().iter()),
+        DataType::UInt16 => wide(column.as_primitive::<UInt16Type>().iter()),
+        DataType::UInt32 => wide(column.as_primitive::<UInt32Type>().iter()),
+        DataType::UInt64 => wide(column.as_primitive::<UInt64Type>().iter()),
+        _ => wide(column.as_primitive::<Int64Type>().iter()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Tables in text: a record a line of JSON, or of CSV with a head.
+
+use std::io::{BufRead, BufReader, Read};
+
+use crate::column::Column;
+use crate::id::{Id, IdKind};
+use crate::input::{MAX_VALUES, Rest, check_dim};
+use crate::{ColumnNames, Error, to_f32};
+
+mod csv;
+mod jsonl;
+
+/// Bytes of the longest record.
+const MAX_RECORD: usize = 1 << 25;
+
+/// A record: its vector, its id if one was asked for, its other values.
+struct Record {
+    vector: Vec<f64>,
+    id: Option<Result<Id, Error>>,
+    values: Vec<Option<Box<str>>>,
+}
+
+/// The records of a file, one after the other.
+type Records = Box<dyn Iterator<Item = Result<Record, Error>> + Send>;
+
+/// The rest of a table, to be read.
+pub(super) struct Text {
+    records: Records,
+    dim: usize,
+    columns: usize,
+    json: bool,
+    /// The record being waited with.
+    next: Option<Record>,
+    read: u64,
+}
+
+impl Text {
+    /// Lines of JSON objects.
+    pub(super) fn jsonl(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
+        Self::new(jsonl::records(bytes, names)?, names, true)
+    }
+
+    /// CSV with a head.
+    pub(super) fn csv(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Self, Error> {
+        Self::new(csv::records(bytes, names)?, names, false)
+    }
+
+    /// The first vector tells the dimension.
+    fn new(mut records: Records, names: &ColumnNames, json: bool) -> Result<Self, Error> {
+        let next = records.next().ok_or(Error::NoVectors)??;
+        Ok(Self {
+            dim: check_dim(next.vector.len() as u64)?,
+            records,
+            columns: names.values.len(),
+            json,
+            next: Some(next),
+            read: 0,
+        })
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The next records, no more than fit a chunk and none at the end.
+    pub(super) fn next(&mut self) -> Result<Rest, Error> {
+        let most = (MAX_VALUES / self.dim).max(1);
+        let (mut data, mut ids) = (Vec::new(), Vec::new());
+        let mut values: Vec<Vec<Option<Box<str>>>> = vec![Vec::new(); self.columns];
+        for row in self.read..self.read + most as u64 {
+            let Some(record) = self.next.take().map(Ok).or_else(|| self.records.next()) else {
+                break;
+            };
+            let record = record?;
+            let (found, expected) = (record.vector.len() as u64, self.dim as u64);
+            if found != expected {
+                return Err(Error::RowDimension {
+                    row,
+                    found,
+                    expected,
+                });
+            }
+            data.extend(record.vector.into_iter().map(to_f32));
+            ids.extend(record.id.transpose().map_err(|error| in_row(error, row))?);
+            let columns = values.iter_mut().zip(record.values);
+            columns.for_each(|(column, value)| column.push(value));
+            self.read = row + 1;
+        }
+        let column = |values| match self.json {
+            true => Column::Json(values),
+            false => Column::Text(values),
+        };
+        Ok(Rest {
+            data,
+            ids: (!ids.is_empty()).then_some(ids),
+            values: values.into_iter().map(column).collect(),
+        })
+    }
+}
+
+/// The id in a text.
+fn id(text: Option<&str>, kind: Option<IdKind>) -> Result<Id, Error> {
+    let kind = kind.unwrap_or(IdKind::Text);
+    kind.parse(text.unwrap_or_default())
+}
+
+/// Names the row of an id.
+fn in_row(error: Error, row: u64) -> Error {
+    match error {
+        Error::Id { found, expected } => Error::IdRow {
+            row,
+            found,
+            expected,
+        },
+        other => other,
+    }
+}
+
+/// Lines of bounded length, with their numbers from 1.
+fn lines(
+    bytes: Box<dyn Read + Send>,
+) -> impl Iterator<Item = Result<(u64, Vec<u8>), Error>> + Send {
+    let mut input = BufReader::with_capacity(1 << 16, bytes);
+    let mut number = 0;
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let mut limited = (&mut input).take(MAX_RECORD as u64 + 1);
+        match limited.read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) => number += 1,
+            Err(error) => return Some(Err(Error::Read(error))),
+        }
+        if line.len() > MAX_RECORD {
+            return Some(Err(fault(number, "longer than 32 MiB".to_owned())));
+        }
+        Some(Ok((number, line)))
+    })
+}
+
+/// The fault of a line.
+fn fault(line: u64, why: String) -> Error {
+    Error::Line { line, why }
+}
+
+/// Numbers separated by commas, semicolons or spaces, in brackets or not.
+fn numbers(text: &str) -> Option<Vec<f64>> {
+    let text = text.trim();
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let words = inner.unwrap_or(text).split([',', ';', ' ', '\t']);
+    let words = words.filter(|word| !word.is_empty());
+    words.map(|word| word.parse().ok()).collect()
+}

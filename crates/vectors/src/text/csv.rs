@@ -1,0 +1,82 @@
+//! CSV (RFC 4180) with a head: a vector is a field of numbers.
+
+use std::io::Read;
+
+use csv::{Reader, StringRecord};
+
+use super::{Record, Records, fault, id, numbers};
+use crate::{ColumnNames, Error};
+
+/// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
+/// brackets.
+pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Records, Error> {
+    let mut rows = Reader::from_reader(bytes);
+    let head = rows.headers().map_err(wrong)?.clone();
+    let mut rows = rows.into_records();
+    let first = rows.next().ok_or(Error::NoVectors)?.map_err(wrong)?;
+    let find = |name: &String| {
+        let found = head.iter().position(|column| column == name);
+        found.ok_or_else(|| Error::NoColumn {
+            wanted: name.clone(),
+            found: head.iter().take(20).collect::<Vec<_>>().join(", "),
+        })
+    };
+    let vectors = match &names.vectors {
+        Some(name) => find(name)?,
+        None => only_list(&head, &first)?,
+    };
+    let ids = names.ids.as_ref().map(find).transpose()?;
+    let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
+    let kind = names.id_kind;
+    let rows = std::iter::once(Ok(first)).chain(rows);
+    let records = rows.map(move |row| {
+        let row = row.map_err(wrong)?;
+        let field = |at: usize| row.get(at).unwrap_or_default();
+        let vector = numbers(field(vectors)).ok_or_else(|| {
+            let line = row.position().map_or(0, csv::Position::line);
+            let column = head.get(vectors).unwrap_or_default();
+            fault(line, format!("column {column}: expected numbers"))
+        })?;
+        let values = values.iter().map(|&at| Some(Box::from(field(at))));
+        Ok(Record {
+            vector,
+            id: ids.map(|at| id(Some(field(at)), kind)),
+            values: values.collect(),
+        })
+    });
+    Ok(Box::new(records))
+}
+
+fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> {
+    let lists = first.iter().enumerate().filter(|(_, field)| {
+        let field = field.trim();
+        field.starts_with('[') && numbers(field).is_some_and(|list| !list.is_empty())
+    });
+    let lists: Vec<usize> = lists.map(|(at, _)| at).collect();
+    let names = |columns: &[usize]| {
+        let names = columns.iter().filter_map(|&at| head.get(at));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match lists[..] {
+        [at] => Ok(at),
+        [] => Err(Error::NoColumn {
+            wanted: "of vectors in brackets".to_owned(),
+            found: head.iter().take(20).collect::<Vec<_>>().join(", "),
+        }),
+        _ => Err(Error::SeveralColumns {
+            found: names(&lists),
+        }),
+    }
+}
+
+fn wrong(error: csv::Error) -> Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Error::Read(error),
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => fault(line, format!("{len} fields: expected {expected_len}")),
+        csv::ErrorKind::Utf8 { .. } => fault(line, "it is not UTF-8".to_owned()),
+        other => fault(line, format!("{other:?}")),
+    }
+}

@@ -1,0 +1,16 @@
+#![no_main]
+//! Conditions on attributes: read, or refused with a place in the text.
+
+use libfuzzer_sys::fuzz_target;
+use sordino_search::{Error, Filter};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match Filter::parse(text) {
+        Ok(filter) => assert_eq!(filter.to_string(), text),
+        Err(Error::Filter { at, .. }) => assert!((1..=text.chars().count() + 1).contains(&at)),
+        Err(other) => panic!("{other}"),
+    }
+});
