@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# A client that is none of ours, written from docs/protocol.md, against the vectors and against a server.
+#
+#   scripts/protocol.sh
+#
+# Needs what `cargo build --workspace --bins --examples` or the tests' build has made, and Python 3.10 or later with
+# venv and packages from its index (scripts/protocol/requirements.txt). Where these cannot be had it says what it skips.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-target}
+work=$target/protocol
+requirements=scripts/protocol/requirements.txt
+
+if ! cmp -s "$requirements" "$work/requirements.txt"; then
+    rm -rf "$work"
+    if ! python3 -m venv "$work/environment" ||
+        ! "$work/environment/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements"; then
+        rm -rf "$work"
+        echo "protocol.sh: skipped: the client of docs/protocol.md, whose packages cannot be installed"
+        exit 0
+    fi
+    cp "$requirements" "$work/requirements.txt"
+fi
+"$target/debug/examples/protocol_vectors" >"$work/vectors.json"
+VECTORS=$PWD/$work/vectors.json SORDINO=$PWD/$target/debug/sordino PYTHONDONTWRITEBYTECODE=1 \
+    "$work/environment/bin/python" -m unittest discover -s scripts/protocol

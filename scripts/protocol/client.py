@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""A client of Sordino that was written from docs/protocol.md alone.
+
+    client.py http://127.0.0.1:7700 --key reader.key --vector "0.1 0.2 ..."
+
+It prints a line of JSON for each query, as `sordino query --jsonl` does. It is a proof of the document and a
+pattern, not a product: Python neither erases secrets nor computes in constant time.
+"""
+
+import argparse
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+
+import chunks
+import column
+import dot
+import metric
+import pir
+from keys import FF1, ReaderKeys, digest
+from manifest import DOWNLOADED, HASHED, LOCAL, MASKED, SEALED, Manifest, ids, numbers
+from transport import Connection
+
+GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
+MAX_MANIFEST = 8 + (1 << 18) + 4627
+TOGETHER = 8 << 20
+LARGEST = np.float32(1.0125)
+
+
+def message(kind, body, version):
+    return b"SRDN" + struct.pack("<HHQ", version, kind, len(body)) + body
+
+
+def body_of(reply, kind, version, length=None):
+    expected = message(kind, b"", version)[:8]
+    if reply[:8] != expected or struct.unpack_from("<Q", reply, 8)[0] != len(reply) - 16:
+        raise ValueError("a message of another kind or length")
+    if length is not None and len(reply) != 16 + length:
+        raise ValueError("a message of another length than the manifest says")
+    return reply[16:]
+
+
+class Wrong(Exception):
+    """The server's answers do not belong to this index. Known at once, said after the last message."""
+
+
+class Client:
+    """A client of one version of an index. `random` gives that many fresh random bytes."""
+
+    def __init__(self, call, keys, random=os.urandom, format=2):
+        self.call, self.keys, self.random, self.format = call, keys, random, format
+        reply = call(message(GET_MANIFEST, b"", format), 16 + MAX_MANIFEST)
+        self.manifest = m = Manifest(body_of(reply, 102, format), keys)
+        self.rotation = metric.Rotation(m.width, m.rotation)
+        self.parts = self._download(m.given())
+        self._records()
+        if m.mode == SEALED:
+            self._open_sealed()
+        elif m.mode == LOCAL:
+            self.here = [self._open_chunks(at) for at in range(len(m.segments))]
+        else:
+            self._open_columns()
+        if m.payloads:
+            self._open_payloads()
+
+    def _request(self, kind, body):
+        return message(kind, self.manifest.edition + body, self.format)
+
+    def _download(self, given):
+        """All parts, several to a reply while they have no more than 8 MiB together, checked by digest."""
+        parts, batch = {}, []
+
+        def fetch():
+            asked = b"".join(struct.pack("<H", number) for number, _, _ in batch)
+            length = sum(part for _, _, part in batch)
+            reply = self.call(self._request(GET_PARTS, asked), 16 + length)
+            body, at = body_of(reply, 104, self.format, length), 0
+            for _, name, part in batch:
+                parts[name], at = body[at : at + part], at + part
+                if digest(parts[name]) != name:
+                    raise ValueError("a part of another digest")
+
+        for number, (name, length) in enumerate(given):
+            if batch and sum(part for _, _, part in batch) + length > TOGETHER:
+                fetch()
+                batch = []
+            batch.append((number, name, length))
+        fetch()
+        return parts
+
+    def _records(self):
+        """Record ids and deleted rows of each segment, where the format gives them to clients."""
+        m = self.manifest
+        d = m.deleted
+        list_ = self.keys.open("deleted", d.id, d.version, 0, b"", self.parts[d.rows.digest])
+        self.dead, at = [], 0
+        for _ in m.segments:
+            dead, at = numbers(list_, at)
+            self.dead.append(set(dead))
+        self.ids = []
+        for s in m.segments:
+            sealed = self.parts.get(s.ids.digest)
+            opened = sealed and self.keys.open("ids", s.id, s.version, 0, b"", sealed)
+            self.ids.append(ids(m.ids, s.n, opened) if sealed else None)
+        self.first = np.cumsum([0] + [s.n for s in m.segments])
+
+    def _open_columns(self):
+        m = self.manifest
+        self.column = column.Client(m.params, m.seed, m.width)
+        self.at = [self.column.extend(self.parts[s.hint]) for s in m.segments]
+        identity = lambda s: np.arange(s.n)
+        order = lambda s: self.keys.order("row order", s.id, s.n)
+        self.orders = [(order if m.mode == MASKED else identity)(s) for s in m.segments]
+
+    def _open_chunks(self, at, sealed=None, layout=None, purpose="chunk"):
+        """The rows and unit vectors of a segment's chunks, deleted ones left out."""
+        m, s = self.manifest, self.manifest.segments[at]
+        layout = layout or m.chunk_layout(s)
+        sealed = sealed or dict(enumerate(split(self.parts[s.rows], layout.sealed_len)))
+        rows, vectors = [], []
+        for number, one in sealed.items():
+            plain = self.keys.open(purpose, s.id, s.version, number, layout.shape, one)
+            here, units = layout.read(plain)
+            rows.append(here)
+            vectors.append(units)
+        rows = np.concatenate(rows).astype(np.int64)
+        if m.old:
+            hidden = FF1(self.keys.subkey("record ids", s.id), 32)
+            rows = np.array([hidden.decrypt(int(row)) for row in rows], np.int64)
+        alive = np.array([row not in self.dead[at] for row in rows], bool)
+        return rows[alive], chunks.fixed(np.concatenate(vectors)[alive])
+
+    def _open_sealed(self):
+        m, base = self.manifest, self.manifest.segments[0]
+        self.pir = pir.Client(m.bucket_params(), m.pir_seed, self.parts[m.hint])
+        self.digests = split(self.parts[m.digests], 32)
+        self.here = [None] + [self._open_chunks(at) for at in range(1, len(m.segments))]
+        if m.routing == DOWNLOADED:
+            codes = self.keys.open("centroids", base.id, base.version, 0, b"", self.parts[m.centroids])
+            self.route = np.stack([chunks.unit_of_int8(code) for code in split(codes, m.width)])
+        elif m.routing == HASHED:
+            mean = self.keys.open("mean", base.id, base.version, 0, b"", self.parts[m.centroids])
+            self.mean = np.frombuffer(mean, "<f4")
+            seed = self.keys.subkey("router", m.pir_seed[:16])
+            size = max(64, 1 << (m.width - 1).bit_length())
+            hashes = metric.Hashes(seed, m.width, -(-m.clusters // (2 * size)))
+            images = np.stack([hashes.apply(axis) for axis in np.eye(m.width, dtype=np.float32)], axis=1)
+            both = np.stack([images, -images], axis=1).reshape(-1, m.width)[: m.clusters]
+            first = np.eye(1, m.width, dtype=np.float32)[0]
+            self.route = np.stack([first if (x := metric.normalise(v)) is None else x for v in both])
+
+    def _open_payloads(self):
+        p = self.manifest.payloads
+        places = self.keys.open("ids", p.id, p.version, 0, b"", self.parts[p.places.digest])
+        order = self.keys.order("slot order", p.id, p.slots)
+        slot_of = np.empty(p.slots, np.int64)
+        slot_of[order] = np.arange(p.slots)
+        self.slots = dict(zip(numbers(places)[0], slot_of.tolist()))
+        if p.fetch:
+            params = self.manifest.payload_params()
+            self.payload_pir = pir.Client(params, p.fetch.seed, self.parts[p.fetch.hint])
+
+    def search(self, vector):
+        """The hits, best first: id, score, payload."""
+        m = self.manifest
+        vector = np.asarray(vector, np.float32)
+        if len(vector) != m.dim or not np.isfinite(vector).all():
+            raise ValueError(f"expected {m.dim} finite coordinates")
+        unit, scale = metric.query(m.metric, m.bound, vector)
+        unit = self.rotation.apply(unit)
+        steps = {SEALED: self._search_sealed, LOCAL: self._search_local}
+        wrong = None
+        try:
+            hits = steps.get(m.mode, self._search_columns)(unit)
+        except Wrong as error:
+            wrong, hits = error, []
+        hits = [(scale(s), place) for s, place in hits]
+        sign = 1 if m.metric == metric.EUCLIDEAN else -1
+        hits.sort(key=lambda hit: (sign * float(hit[0]), hit[1]))
+        payloads = self._payloads([place for _, place in hits]) if m.payloads else []
+        if wrong:
+            raise wrong
+        name = lambda place: str(place) if m.old else self._id(place)
+        hits = [{"id": name(place), "score": score} for score, place in hits]
+        for hit, payload in zip(hits, payloads):
+            hit["payload"] = payload
+        return hits
+
+    def _place(self, segment, row):
+        """What a record is ranked by: its id in the old format, else its place among all."""
+        return int(row) if self.manifest.old else int(self.first[segment] + row)
+
+    def _id(self, place):
+        segment = int(np.searchsorted(self.first, place, side="right")) - 1
+        return self.ids[segment][place - self.first[segment]]
+
+    def _best(self, scored, k):
+        return sorted(scored, key=lambda hit: (-float(hit[0]), hit[1]))[:k]
+
+    def _search_columns(self, unit):
+        m = self.manifest
+        query = unit
+        if m.mode == MASKED:
+            query = np.rint(unit.astype(np.float64) * (2**26 / 2.05) ** 0.5).astype(np.int64)
+        secret, sent = self.column.encrypt(query, self.random(32))
+        length = 32 + -(-(self.column.count * m.params.answer_bits) // 8)
+        reply = self.call(self._request(SCORE, sent), 16 + length)
+        try:
+            scores = self.column.decrypt(secret, body_of(reply, 106, self.format, length))
+        except ValueError as error:
+            raise Wrong(error) from None
+        scored, possible = [], True
+        for at, (first, s) in enumerate(zip(self.at, m.segments)):
+            mine = scores[first : first + s.n]
+            if m.mode == MASKED:
+                pads = self.keys.pads(s.id, s.version, s.n, m.width)
+                products = (pads * query.astype(np.uint32)).sum(axis=1, dtype=np.uint32)
+                mine = column.centre(mine - products.astype(np.int64), 26) * (2.05 / 2**26)
+                mine = mine.astype(np.float32)
+            possible &= bool((np.abs(mine) <= LARGEST).all())
+            rows = self.orders[at]
+            names = np.array([int(x) for x in self.ids[at]], object)[rows] if m.old else self.first[at] + rows
+            dead = names if m.old else rows
+            scored += [(s_, int(name)) for s_, name, d in zip(mine, names, dead) if int(d) not in self.dead[at]]
+        if not possible:
+            raise Wrong("a score that no two unit vectors have")
+        return self._best(scored, m.k)
+
+    def _search_here(self, unit, at):
+        rows, vectors = self.here[at]
+        scores = chunks.score(vectors @ chunks.fixed(unit))
+        return self._best([(s, self._place(at, row)) for s, row in zip(scores, rows)], self.manifest.k)
+
+    def _search_local(self, unit):
+        hits = [hit for at in range(len(self.here)) for hit in self._search_here(unit, at)]
+        return self._best(hits, self.manifest.k)
+
+    def _routed(self, unit):
+        m = self.manifest
+        if m.routing == DOWNLOADED:
+            return chunks.dots(self.route, unit)
+        if m.routing == HASHED:
+            relative = metric.normalise(unit - self.mean)
+            return chunks.dots(self.route, unit if relative is None else relative)
+        secret, sent = dot.encrypt(unit, self.random(32))
+        _, _, per = dot.shape(m.width)
+        here = [min(per, m.clusters - at) for at in range(0, m.clusters, per)]
+        length = 16 + sum(3 * count + -(-count // 8) + 3 * 2048 + 256 for count in here)
+        reply = self.call(self._request(SCORE, sent), 16 + length)
+        return dot.decrypt(secret, m.width, m.clusters, body_of(reply, 106, self.format, length))
+
+    def _search_sealed(self, unit):
+        m, wrong = self.manifest, None
+        try:
+            scores = self._routed(unit)
+        except ValueError as error:
+            # The buckets are fetched all the same, any of them.
+            wrong, scores = error, np.zeros(m.clusters, np.float32)
+        buckets = [int(x) for x in np.lexsort((np.arange(m.clusters), -scores))[: m.probes]]
+        try:
+            fetched = self._fetch(self.pir, FETCH, buckets)
+            good = wrong is None and all(digest(x) == self.digests[b] for b, x in zip(buckets, fetched))
+            rows, vectors = self._open_chunks(0, dict(zip(buckets, fetched)), m.layout, "bucket")
+        except Exception as error:
+            raise Wrong(error) from None
+        if not good:
+            raise Wrong("a bucket of another digest")
+        scores = chunks.score(vectors @ chunks.fixed(unit))
+        best, seen = [], set()
+        for score, place in self._best([(s, self._place(0, r)) for s, r in zip(scores, rows)], 4 * m.k):
+            if place not in seen and len(best) < m.k:
+                best.append((score, place))
+            seen.add(place)
+        tail = [hit for at in range(1, len(self.here)) for hit in self._search_here(unit, at)]
+        return self._best(best + tail, m.k)
+
+    def _fetch(self, client, kind, indices):
+        """Records by PIR, one query each, all in one message."""
+        asked = [client.query(index, t, self.random(32)) for t, index in enumerate(indices)]
+        length = len(indices) * client.params.answer_len
+        reply = self.call(self._request(kind, b"".join(sent for _, sent in asked)), 16 + length)
+        answers = split(body_of(reply, kind + 1, self.format, length), client.params.answer_len)
+        return [client.recover(secret, i, answer) for (secret, _), i, answer in zip(asked, indices, answers)]
+
+    def _payloads(self, places):
+        """The payloads of these records; k slots are asked for whatever was found."""
+        m, p = self.manifest, self.manifest.payloads
+        slots = [self.slots[place] for place in places]
+        length = (1 << p.log2) + 16
+        asked = slots + [0] * (m.k - len(slots))
+        try:
+            if p.fetch:
+                sealed = self._fetch(self.payload_pir, FETCH_PAYLOADS, asked)
+            else:
+                all_ = split(self.parts[p.records], length)
+                sealed = [all_[slot] for slot in asked]
+            shape = bytes([p.log2])
+            open_ = lambda slot, one: self.keys.open("payload", p.id, p.version, slot, shape, one)
+            plain = [open_(slot, one) for slot, one in zip(slots, sealed)]
+        except ValueError as error:
+            raise Wrong(error) from None
+        return [one[4 : 4 + int.from_bytes(one[:4], "little")] for one in plain]
+
+
+def split(data, length):
+    return [data[at : at + length] for at in range(0, len(data), length)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Searches an index of a Sordino server.")
+    parser.add_argument("server", help="http://host:port or https://host:port")
+    parser.add_argument("--key", required=True, help="a reader's key file")
+    parser.add_argument("--client-key", help="sign requests with this client's key")
+    parser.add_argument("--roots", help="certificates in PEM, one of which must have signed the server's")
+    parser.add_argument("--vector", help="numbers, separated by commas or spaces; else a vector a line")
+    args = parser.parse_args()
+    connection = Connection(args.server, args.client_key, args.roots)
+    client = Client(connection.call, ReaderKeys.read(args.key))
+    lines = [args.vector] if args.vector else sys.stdin
+    for number, line in enumerate(lines):
+        hits = client.search([float(x) for x in line.replace(",", " ").split()])
+        for hit in hits:
+            hit["score"] = float(hit["score"])
+            if "payload" in hit:
+                hit["payload"] = hit["payload"].hex()
+        print(json.dumps({"query": number, "hits": hits}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

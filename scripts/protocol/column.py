@@ -1,0 +1,165 @@
+"""Encrypted scores of all rows: section 7 of docs/protocol.md."""
+
+import struct
+
+import numpy as np
+from blake3 import blake3
+
+import ring
+from ring import N, PLANS, Q40, Q50
+
+HEAD = struct.Struct("<4sBBBBII")
+QUERY, REPLY, HINT = 3, 4, 5
+
+
+class Params:
+    """A named parameter set."""
+
+    def __init__(self, number, name, q, t, dropped, answer_bits, hint_eighths, log_p=None):
+        self.number, self.name, self.q, self.t = number, name, q, t
+        self.dropped, self.answer_bits, self.log_p = dropped, answer_bits, log_p
+        self.hint_eighths = hint_eighths
+        self.hint_bits = -(-hint_eighths // 8)
+        self.upload_bits = q.bit_length() - dropped
+        self.per = N // t
+
+    def polys(self, dim):
+        return -(-dim // self.t)
+
+    def blocks(self, count):
+        return -(-count // self.per)
+
+
+REAL_SCALE, WINDOW = 8000.0, 2.05
+SETS = [
+    Params(1, "column-2048-40-real-t4", Q40, 4, 7, 15, 159),
+    Params(2, "column-2048-40-real-t8", Q40, 8, 7, 15, 159),
+    Params(3, "column-2048-50-mod26-t4", Q50, 4, 2, 15, 159, 26),
+    Params(4, "column-2048-50-mod26-t8", Q50, 8, 2, 15, 159, 26),
+    Params(5, "column-2048-50-mod18-exact", Q50, 8, 2, 22, 27 * 8, 18),
+]
+
+
+def head(kind, params, dim, count):
+    return HEAD.pack(b"SCKS", 2, kind, params.number, 0, dim, count)
+
+
+def split(kind, params, dim, message):
+    """Count and body of a message, if it is one of this kind, set and dimension."""
+    magic, version, found, number, reserved, found_dim, count = HEAD.unpack_from(message)
+    if (magic, version, found, number, reserved, found_dim) != (b"SCKS", 2, kind, params.number, 0, dim):
+        raise ValueError("a message of another kind, set or dimension")
+    return count, message[HEAD.size :]
+
+
+def write_planes(numbers, bits):
+    """Byte p of every number for each whole byte, then one bit of every number for each that is left."""
+    planes = [(numbers >> np.uint64(8 * p)).astype(np.uint8).tobytes() for p in range(bits // 8)]
+    for bit in range(bits // 8 * 8, bits):
+        ones = (numbers >> np.uint64(bit) & np.uint64(1)).astype(np.uint8)
+        planes.append(np.packbits(ones, bitorder="little").tobytes())
+    return b"".join(planes)
+
+
+def read_bits(data, count, eighths):
+    """Numbers one after the other, lowest bit first; number i is at bits floor(i e / 8) to floor((i + 1) e / 8)."""
+    starts = np.arange(count + 1, dtype=np.int64) * eighths // 8
+    padded = np.frombuffer(bytes(data) + bytes(8), np.uint8)
+    at = starts[:-1] // 8
+    words = sum(padded[at + byte].astype(np.uint64) << np.uint64(8 * byte) for byte in range(8))
+    widths = np.diff(starts)
+    masks = (np.uint64(1) << widths.astype(np.uint64)) - np.uint64(1)
+    return words >> (starts[:-1] % 8).astype(np.uint64) & masks, widths
+
+
+def centre(values, bits):
+    """Representatives mod 2^bits in [-2^(bits-1), 2^(bits-1))."""
+    half = 1 << (bits - 1)
+    return (values + half) % (1 << bits) - half
+
+
+def hedge(random, purpose, fields):
+    """BLAKE3 under fresh random bytes of everything that a query says, each part behind its length."""
+    hasher = blake3(key=random)
+    for field in [purpose.encode(), *fields]:
+        hasher.update(len(field).to_bytes(8, "little") + field)
+    return hasher
+
+
+class Client:
+    """The public polynomials of one seed, and the hints of segments."""
+
+    def __init__(self, params, seed, dim):
+        self.params, self.seed, self.dim = params, seed, dim
+        self.public = np.stack([ring.uniform(seed, l, params.q) for l in range(params.polys(dim))])
+        self.count, self.hints = 0, []
+
+    def extend(self, message):
+        """Appends a segment; the position of its first row among the scores."""
+        params = self.params
+        count, body = split(HINT, params, self.dim, message)
+        epoch, version = struct.unpack_from("<QQ", body)
+        length = -(-(N * params.hint_eighths // 8) // 8)
+        if (epoch, version) != (self.epoch, 0) or len(body) != 16 + length * params.blocks(count):
+            raise ValueError("a hint of another state or length")
+        first = params.blocks(self.count) * params.per
+        for j in range(params.blocks(count)):
+            numbers, widths = read_bits(body[16 + j * length :][:length], N, params.hint_eighths)
+            numbers = numbers.astype(np.int64)
+            half = np.int64(1) << (widths - 1)
+            centred = (numbers + half) % (half * 2) - half
+            self.hints.append(PLANS[Q50].forward(PLANS[Q50].of_signed(centred << (params.hint_bits - widths))))
+        self.count = first + count
+        return first
+
+    @property
+    def epoch(self):
+        return int.from_bytes(self.seed[:8], "little")
+
+    def encrypt(self, query, random):
+        """Secret and message of a query: real numbers, or integers in [-P/2, P/2). `random` is 32 fresh bytes."""
+        params, plan = self.params, PLANS[self.params.q]
+        if params.log_p is None:
+            query = np.asarray(query, np.float32)
+            words = query.view(np.uint32).astype("<u8")
+            messages = np.rint(query.astype(np.float64) * (params.q / (REAL_SCALE * WINDOW))).astype(np.int64)
+        else:
+            words = np.asarray(query, "<i8")
+            half = 1 << (params.log_p - 1)
+            messages = np.array([(int(x) * params.q + half) >> params.log_p for x in query], np.int64)
+        hasher = hedge(random, "sordino-ckks column query", [bytes([params.number]), self.seed])
+        hasher.update(len(query).to_bytes(8, "little") + words.tobytes())
+        seed = hasher.digest()
+        secret = ring.ternary(seed, 0, N)
+        s = plan.forward(plan.of_signed(secret))
+        b = plan.inverse(ring.multiply(self.public, s[None, :], params.q)).astype(np.int64)
+        padded = np.zeros(len(b) * params.t, np.int64)
+        padded[: self.dim] = messages
+        b[:, : params.t] += padded.reshape(-1, params.t)
+        b = np.mod(b + ring.binomial(seed, 1, len(b)), params.q).astype(np.uint64)
+        drop = np.uint64(params.dropped)
+        odd = b >> drop & np.uint64(1)
+        upper = (b + np.uint64((1 << (params.dropped - 1)) - 1) + odd) >> drop
+        planes = b"".join(write_planes(poly, params.upload_bits) for poly in upper)
+        message = head(QUERY, params, self.dim, 0) + struct.pack("<Q", self.epoch) + planes
+        return secret, message
+
+    def decrypt(self, secret, reply):
+        """The score at every position: real numbers, or integers mod P."""
+        params, plan = self.params, PLANS[Q50]
+        count, body = split(REPLY, params, self.dim, reply)
+        length = -(-(count * params.answer_bits) // 8)
+        state = struct.unpack_from("<QQ", body)
+        if (count, state, len(body)) != (self.count, (self.epoch, 0), 16 + length):
+            raise ValueError("a reply about another state of the index")
+        bits = max(params.hint_bits, params.answer_bits, params.log_p or 0)
+        answers, _ = read_bits(body[16:], count, 8 * params.answer_bits)
+        s = plan.forward(plan.of_signed(secret))
+        products = plan.inverse(ring.multiply(np.stack(self.hints), s[None, :], Q50))
+        masks = plan.centred(products)[:, params.t - 1 :: params.t].reshape(-1)[:count]
+        answers = answers.astype(np.int64) << (bits - params.answer_bits)
+        steps = centre(answers - (masks << (bits - params.hint_bits)), bits)
+        if params.log_p is None:
+            return (steps * (WINDOW / 2**bits)).astype(np.float32)
+        half = (1 << (bits - params.log_p)) >> 1
+        return centre((steps + half) >> (bits - params.log_p), params.log_p)

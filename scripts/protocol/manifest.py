@@ -1,0 +1,201 @@
+"""The signed manifest, and the lists of numbers that are sealed: sections 2 and 4 of docs/protocol.md."""
+
+import struct
+from types import SimpleNamespace
+
+import chunks
+import pir
+from column import SETS
+from keys import digest
+
+VERSIONS = (2, 3)
+SIGNATURE_LEN = 4627
+METRIC_ADDS = (0, 1, 2)
+SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
+NUMBER, TEXT, UUID = range(3)
+DOWNLOADED, ENCRYPTED, HASHED = range(3)
+
+
+class Reader:
+    """Fields one after the other, little-endian."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def bytes(self, length):
+        taken = self.data[self.at : self.at + length]
+        if len(taken) != length:
+            raise ValueError("a manifest that is cut off")
+        self.at += length
+        return taken
+
+    def number(self, form):
+        return struct.unpack("<" + form, self.bytes(struct.calcsize("<" + form)))[0]
+
+    def u32(self):
+        return self.number("I")
+
+    def u64(self):
+        return self.number("Q")
+
+    def tag(self, count):
+        tag = self.u32()
+        if tag >= count:
+            raise ValueError("an unknown variant")
+        return tag
+
+    def option(self, read):
+        return {0: lambda: None, 1: read}[self.number("B")]()
+
+    def list(self, read):
+        return [read() for _ in range(self.u64())]
+
+
+class Manifest:
+    """A manifest whose signature is the owner's."""
+
+    def __init__(self, signed, keys):
+        magic, self.format, kind = struct.unpack_from("<4sHH", signed)
+        if magic != b"SRDN" or self.format not in VERSIONS or kind != 1:
+            raise ValueError("not a manifest of this version")
+        keys.verify(signed[:-SIGNATURE_LEN], signed[-SIGNATURE_LEN:])
+        self.digest = digest(signed)
+        self.old = self.format == 2
+        self._read(Reader(signed[8:-SIGNATURE_LEN]))
+        self.width = self.dim + METRIC_ADDS[self.metric]
+        self.edition = struct.pack("<Q", self.version) + self.digest[:16]
+
+    def _read(self, r):
+        self.index, self.version, self.previous = r.bytes(16), r.u64(), r.bytes(32)
+        self.n, self.dim, self.k = r.u32(), r.u32(), r.u32()
+        self.ids = NUMBER if self.old else r.tag(3)
+        self.metric, self.bound, self.rotation = r.tag(3), r.number("h"), r.bytes(32)
+        coded = lambda: SimpleNamespace(len=r.u32() if self.old else r.u64(), digest=r.bytes(32))
+        self.deleted = SimpleNamespace(id=r.bytes(16), version=r.u64(), rows=coded())
+
+        def payloads():
+            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32(), log2=r.number("B"))
+            pir_ = lambda: SimpleNamespace(per_column=r.u32(), seed=r.bytes(32), hint=r.bytes(32))
+            made.fetch = pir_() if r.tag(2) else None
+            made.records, made.places = r.bytes(32), coded()
+            return made
+
+        def segment():
+            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), n=r.u32(), rows=r.bytes(32), ids=coded())
+            made.attributes = None if self.old else r.option(coded)
+            return made
+
+        def column():
+            made = segment()
+            made.hint = r.bytes(32)
+            return made
+
+        self.payloads = r.option(payloads)
+        mode = r.tag(5 if self.old else 4)
+        self.mode = (SEALED, LOCAL, OPEN, MASKED, LOCAL)[mode]
+        if self.mode == SEALED:
+            base, tail = segment(), r.list(segment)
+            self.segments = [base, *tail]
+            self.clusters, self.probes = r.u32(), r.u32()
+            self.layout = chunks.Layout(r.u32(), r.u32(), r.tag(4))
+            self.routing, _, _ = r.tag(3), r.u32(), r.u64()
+            self.pir_seed, self.buckets, self.digests = r.bytes(32), r.bytes(32), r.bytes(32)
+            self.hint, self.centroids = r.bytes(32), r.bytes(32)
+            self.codec = chunks.INT8
+        elif self.mode == LOCAL:
+            self.codec = r.tag(4) if mode == 4 or not self.old else chunks.INT8
+            self.segments = r.list(segment)
+            self.sketch = r.option(lambda: (r.u32(), r.u32()))
+        else:
+            packing, self.seed = r.tag(2), r.bytes(32)
+            self.segments = r.list(column)
+            self.params = SETS[packing + (2 if self.mode == MASKED else 0)]
+        if r.at != len(r.data):
+            raise ValueError("bytes after the manifest")
+
+    def chunk_layout(self, segment):
+        return chunks.Layout(self.width, min(segment.n, 1024), self.codec)
+
+    def given(self):
+        """Digest and length of each part that clients download, in the order in which they are numbered."""
+        parts = [(self.deleted.rows.digest, self.deleted.rows.len)]
+        if self.payloads:
+            p = self.payloads
+            slots = (p.records, p.slots * ((1 << p.log2) + 16))
+            places = (p.places.digest, p.places.len)
+            if p.fetch:
+                parts += [places, (p.fetch.hint, self.payload_params().hint_len)]
+            else:
+                parts += [slots, places]
+        coded = lambda part: [(part.digest, part.len)] if part else []
+        about = lambda s: [] if self.old else coded(s.ids) + coded(s.attributes)
+
+        def chunks_of(s):
+            layout = self.chunk_layout(s)
+            return [(s.rows, -(-s.n // layout.slots) * layout.sealed_len)]
+
+        if self.mode == SEALED:
+            parts.append((self.digests, 32 * self.clusters))
+            if self.routing == DOWNLOADED:
+                parts.append((self.centroids, self.clusters * self.width + 16))
+            elif self.routing == HASHED:
+                parts.append((self.centroids, 4 * self.width + 16))
+            parts.append((self.hint, self.bucket_params().hint_len))
+            parts += about(self.segments[0])
+            for s in self.segments[1:]:
+                parts += chunks_of(s) + about(s)
+        elif self.mode == LOCAL:
+            for s in self.segments:
+                parts += chunks_of(s) + about(s)
+        else:
+            for s in self.segments:
+                hint = (s.hint, 32 + self.params.blocks(s.n) * -(-(2048 * self.params.hint_eighths // 8) // 8))
+                parts += [*coded(s.ids), hint] if self.old else [hint, *about(s)]
+        return parts
+
+    def bucket_params(self):
+        return pir.Params(self.clusters, self.layout.sealed_len, 1)
+
+    def payload_params(self):
+        p = self.payloads
+        return pir.Params(p.slots, (1 << p.log2) + 16, p.fetch.per_column)
+
+
+def varint(data, at):
+    x = shift = 0
+    while True:
+        byte = data[at]
+        x |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return x, at
+
+
+def numbers(data, at=0):
+    """A set of numbers, coded as runs; where the code ends."""
+    runs, at = varint(data, at)
+    found, following = [], 0
+    for _ in range(runs):
+        gap, at = varint(data, at)
+        more, at = varint(data, at)
+        first = following + gap
+        found.extend(range(first, first + more + 1))
+        following = first + more + 1
+    return found, at
+
+
+def ids(kind, count, data):
+    """The record ids of a segment."""
+    if kind == NUMBER:
+        found = numbers(data)[0]
+    elif kind == UUID:
+        found = [data[16 * row :][:16].hex() for row in range(count)]
+        found = ["-".join((x[:8], x[8:12], x[12:16], x[16:20], x[20:])) for x in found]
+    else:
+        found, at = [], 0
+        for _ in range(count):
+            found.append(data[at + 1 : at + 1 + data[at]].decode())
+            at += 1 + data[at]
+    if len(found) != count:
+        raise ValueError("another number of ids than of records")
+    return [str(x) for x in found]
