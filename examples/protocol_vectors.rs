@@ -179,10 +179,7 @@ const DIM: usize = 10;
 const SEED: [u8; 32] = [3; 32];
 
 fn real_column(params: &Params) -> Result<Value, sordino_ckks::Error> {
-    let (base, query) = (
-        synthetic::uniform(5, DIM, 1),
-        synthetic::uniform(1, DIM, 2),
-    );
+    let (base, query) = (synthetic::uniform(5, DIM, 1), synthetic::uniform(1, DIM, 2));
     let (base, query) = (units(&base), units(&query));
     let (database, hint) = column::Database::encode(params, SEED, base.as_slice(), DIM)?;
     let client = column::Client::new(params, SEED, DIM, 5, &hint)?;

@@ -68,6 +68,9 @@ cargo test --workspace
 step "Python"
 scripts/python.sh
 
+step "a client written from docs/protocol.md"
+scripts/protocol.sh
+
 [ "$extent" = quick ] && exit 0
 
 step "tests at lower processor levels"
