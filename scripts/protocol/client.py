@@ -50,7 +50,7 @@ class Wrong(Exception):
 class Client:
     """A client of one version of an index. `random` gives that many fresh random bytes."""
 
-    def __init__(self, call, keys, random=os.urandom, format=2):
+    def __init__(self, call, keys, random=os.urandom, format=3):
         self.call, self.keys, self.random, self.format = call, keys, random, format
         reply = call(message(GET_MANIFEST, b"", format), 16 + MAX_MANIFEST)
         self.manifest = m = Manifest(body_of(reply, 102, format), keys)
