@@ -152,7 +152,7 @@ impl Index {
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         if let Key::Owner(keys) = &self.key {
-            let verified = computing(py, || Store::verify_dir(&self.path, keys))?;
+            let verified = computing(py, || Store::verify_dir(&self.path, &keys.reader()))?;
             let verified = verified.map_err(|error| errors::search(py, &error))?;
             found.set_item("version", verified.version)?;
             found.set_item("versions", verified.versions)?;

@@ -1,6 +1,6 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, plan, query, serve};
+use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -39,13 +39,17 @@ pub enum Command {
     /// Build, inspect and change an index.
     Index(index::Args),
     /// Serve an index.
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
+    /// Search a server for the programs of this machine, over HTTP and JSON.
+    Proxy(proxy::Args),
     /// Measure the modes: recall, time, bytes.
     Bench(bench::Args),
     /// Format-preserving encryption of lines and CSV columns.
     Fpe(fpe::Args),
     /// A script that lets your shell complete commands.
     Completions(completions::Args),
+    /// Write the manual pages.
+    Man(man::Args),
 }

@@ -135,6 +135,16 @@ pub enum Error {
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] fpe::Error),
+    /// Something in a configuration file.
+    #[error("{path}, line {line}: {why}", path = path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The fault, and what was expected.
+        why: String,
+    },
     /// Arguments that do not go together.
     #[error("{0}")]
     Arguments(String),
@@ -236,7 +246,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => USAGE,
+            Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } => search_code(error),

@@ -1,12 +1,14 @@
 //! `sordino index`: indexes on disk.
 
 mod add;
+mod backup;
 mod build;
 mod change;
 mod export;
 mod ids;
 mod info;
 mod input;
+mod policy;
 mod values;
 mod verify;
 
@@ -40,6 +42,10 @@ enum Command {
     Export(export::Export),
     /// Write the index anew without what was deleted and replaced.
     Compact(change::Compact),
+    /// Copy an index to a folder that keeps it, or bring such a copy up to date.
+    Backup(backup::Backup),
+    /// Make an index of its backup.
+    Restore(backup::Restore),
 }
 
 /// Runs `sordino index`.
@@ -57,5 +63,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Get(args) => export::get(&args, output),
         Command::Export(args) => export::export(&args, output),
         Command::Compact(args) => change::compact(&args, output),
+        Command::Backup(args) => backup::backup(&args, output),
+        Command::Restore(args) => backup::restore(&args, output),
     }
 }

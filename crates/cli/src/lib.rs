@@ -3,16 +3,22 @@
 pub mod arguments; // of the whole command
 pub mod bench; // every mode measured on the same vectors
 pub mod completions; // scripts for shells
+pub mod config; // configuration files
 pub mod fpe; // format-preserving encryption of lines and columns
 pub mod index; // indexes on disk
 pub mod keys; // key files
 pub mod log; // events on standard error
+pub mod man; // manual pages
 pub mod plan; // the costs of each mode
+pub mod proxy; // searches for programs of this machine
 pub mod query; // searches
 pub mod serve; // the server
 
+mod endpoint;
 mod error;
+mod host;
 mod mode;
+mod notify;
 mod numbers;
 mod output;
 mod patience;

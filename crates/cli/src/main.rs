@@ -1,17 +1,22 @@
 //! The command line of Sordino.
 
+use clap::CommandFactory;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use sordino_cli::config::Refused;
 use sordino_cli::{
-    Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, plan, query,
-    serve,
+    Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, man, plan, proxy,
+    query, serve,
 };
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        Err(Refused::Line(error)) => return usage(&error),
+        Err(Refused::File(error)) => {
+            Output::new(asks_for_json()).failed(&error);
+            return ExitCode::from(error.exit_code());
+        }
     };
     let output = Output::new(arguments.json);
     match run(arguments, output) {
@@ -28,18 +33,26 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     match &arguments.command {
         Command::Serve(args) => log::start(Some(args.log())),
+        Command::Proxy(args) => log::start(Some(args.log())),
         _ => log::start(None),
     }
     match arguments.command {
         Command::Keys(args) => keys::run(args, output),
         Command::Plan(args) => plan::run(&args, output),
         Command::Index(args) => index::run(args, output),
-        Command::Serve(args) => serve::run(&args, output),
+        Command::Serve(args) => serve::run(*args, output),
         Command::Query(args) => query::run(&args, output),
+        Command::Proxy(args) => proxy::run(&args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Fpe(args) => fpe::run(args, output),
         Command::Completions(args) => completions::run(&args, &mut Arguments::command()),
+        Command::Man(args) => man::run(&args, Arguments::command(), output),
     }
+}
+
+/// The same for a command line that cannot be read.
+fn asks_for_json() -> bool {
+    std::env::args_os().any(|arg| arg == "--json")
 }
 
 /// Help and the version are what was asked for; the rest is wrong usage, in JSON where that was
@@ -49,7 +62,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if !asked && std::env::args_os().any(|arg| arg == "--json") {
+    if !asked && asks_for_json() {
         Output::new(true).failed(&Error::Usage(error.to_string().trim_end().to_owned()));
         return ExitCode::from(sordino_cli::USAGE);
     }

@@ -1,19 +1,20 @@
 //! `sordino query`: searches, on a server or in this process.
 
-mod cache;
+pub(crate) mod cache;
 mod input;
-mod pin;
+pub(crate) mod pin;
 mod report;
 mod work;
 
+use crate::endpoint::endpoint;
 use crate::patience::Patience;
 use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
 use input::Queries;
 use report::Form;
-use sordino_net::{Connection, Endpoint};
+use sordino_net::Connection;
 use sordino_search::{Filter, InProcess, Index, Server};
-use std::{fs, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 use work::{Wanted, Work};
 
 /// Arguments of `sordino query`.
@@ -130,7 +131,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             work.run(|| Ok(InProcess::new(&server)))
         }
         (None, address) => {
-            let endpoint = endpoint(args, address.as_deref().unwrap_or_default())?;
+            let endpoint = endpoint(
+                address.as_deref().unwrap_or_default(),
+                args.client_key.as_deref(),
+                args.roots.as_deref(),
+                args.server_name.as_deref(),
+            )?;
             work.patience = Patience::new(Duration::from_secs(args.wait.into()));
             work.cache = args.cache.open();
             let roots = args.roots.as_deref();
@@ -138,18 +144,4 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             work.run(|| Connection::open(endpoint.clone()).map_err(&named))
         }
     }
-}
-
-fn endpoint(args: &Args, address: &str) -> Result<Endpoint, Error> {
-    let mut endpoint = Endpoint::new(address);
-    if let Some(path) = &args.client_key {
-        endpoint = endpoint.key(keys::client(path)?);
-    }
-    if let Some(path) = &args.roots {
-        endpoint = endpoint.roots(fs::read(path).map_err(Error::at(path))?);
-    }
-    if let Some(name) = &args.server_name {
-        endpoint = endpoint.name(name);
-    }
-    Ok(endpoint)
 }

@@ -1,17 +1,18 @@
 //! `sordino serve`: an index, to clients on a network.
 
-use crate::{Error, Output, keys, log, numbers};
+mod reload;
+mod running;
+
+use crate::host::Host;
+use crate::{Error, Output, keys, log, notify, numbers};
 use clap::{ArgGroup, Args as ClapArgs};
-use serde::Serialize;
+use running::{Current, Serve};
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
-use sordino_search::OwnerPublicKey;
-use sordino_search::manifest::Manifest;
-use sordino_search::{Disk, Files, Server};
+use sordino_net::{Access, Identity, Limits, Listen, Service};
+use sordino_search::{OwnerPublicKey, Server};
 use std::{
     fs,
-    net::{SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -20,11 +21,11 @@ use zeroize::Zeroizing;
 /// The pause between looks at the index, which may have changed, and at the signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The pause before it tries again to open an index that is damaged.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// Bytes of the file that names the newest version, at most.
-const CURRENT_LEN: u64 = 1 << 10;
+/// The signals upon which the configuration is read anew.
+#[cfg(unix)]
+const RELOAD: &[i32] = &[signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const RELOAD: &[i32] = &[];
 
 /// Arguments of `sordino serve`.
 #[derive(ClapArgs, Debug)]
@@ -38,9 +39,14 @@ pub struct Args {
     /// The owner's public key: an index that the owner did not sign is not served.
     #[arg(long, value_name = "PUBLIC_KEY")]
     key: PathBuf,
-    /// The address to listen on, HOST:PORT; port 0 for one that is free.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = address)]
-    listen: SocketAddr,
+    /// Options from this file, in TOML: `listen = "localhost:7700"`, `anyone = true`, `client = ["a.pub"]`.
+    /// What the command line says comes first. Files are named from where the server is started.
+    #[arg(long, value_name = "TOML")]
+    config: Option<PathBuf>,
+    /// The address to listen on, HOST:PORT; port 0 for one that is free. A name stands for all its
+    /// addresses. May be given several times.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = Host::read)]
+    listen: Vec<Host>,
     /// The server's certificate chain, in PEM.
     #[arg(long, value_name = "PEM", requires = "cert_key")]
     cert: Option<PathBuf>,
@@ -56,9 +62,10 @@ pub struct Args {
     /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
     #[arg(long, conflicts_with = "clients")]
     anyone: bool,
-    /// Give metrics out on this address, in the clear, at /metrics; /health says whether it serves.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    metrics: Option<SocketAddr>,
+    /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
+    /// lives, and /readyz that it serves.
+    #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
+    metrics: Option<Host>,
     /// Connections at a time.
     #[arg(long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
@@ -82,9 +89,12 @@ pub struct Args {
     /// as it has fewer than are free.
     #[arg(long, default_value_t = 64, value_parser = numbers::some)]
     max_in_flight: usize,
-    /// The form of the log on standard error; RUST_LOG says how much there is of it.
+    /// The form of the log on standard error.
     #[arg(long, value_enum, default_value = "text")]
     log: log::Form,
+    /// The least important events of the log; without this RUST_LOG says it, or else it is `info`.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    log_level: Option<log::Level>,
     /// Threads that scan; 0: all processors.
     #[arg(long, default_value_t = 0, value_parser = numbers::threads)]
     threads: usize,
@@ -96,27 +106,19 @@ Examples:
   sordino serve base.index --key owner.pub --listen 0.0.0.0:7700 --cert chain.pem --cert-key key.pem \\
       --client alice.pub --client bob.pub --metrics 127.0.0.1:9100
 
-The server needs no secret of the owner. It prints a line when it listens. It follows the index: when
-that is changed, the new version is served, and queries about the old one are made anew. It stops at
-SIGTERM or Ctrl-C, after what is being answered.";
+  sordino serve --config sordino.toml
 
-#[derive(Serialize)]
-struct Serving {
-    event: &'static str,
-    address: SocketAddr,
-    metrics: Option<SocketAddr>,
-    index: String,
-    version: u64,
-    mode: &'static str,
-    n: u32,
-    dim: u32,
-}
+The server needs no secret of the owner. It prints a line when it listens. It follows the index: when
+that is changed, the new version is served, and queries about the old one are made anew. At SIGHUP it
+reads certificate, clients' keys, rates and the log's level anew, from --config and the files themselves;
+if there is a mistake in them, it says so and goes on as before. It stops at SIGTERM or Ctrl-C, after
+what is being answered.";
 
 /// Runs `sordino serve`, until it is told to stop.
 ///
 /// # Errors
-/// If the index is not the owner's or is damaged, or the address cannot be listened on.
-pub fn run(args: &Args, output: Output) -> Result<(), Error> {
+/// If the index is not the owner's or is damaged, or an address cannot be listened on.
+pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
     if args.threads > 0 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
@@ -124,55 +126,36 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         built.map_err(|error| Error::Arguments(error.to_string()))?;
     }
     // Before anything listens, so that a signal is not lost.
-    let mut signals = Signals::new(TERM_SIGNALS)?;
-    let current = args.index.join("CURRENT");
-    let look = || Files.read(&current, CURRENT_LEN).ok();
-    let mut seen = look();
+    let mut signals = Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?;
+    let current = Current::of(&args.index);
     let named = Error::index(&args.index);
     let server = Server::open_dir(&args.index, &owner).map_err(&named)?;
-    let manifest = server.manifest().clone();
     let service = Service::new(server, &args.access()?, args.limits())?;
-    let files: Vec<&Path> = [&args.cert, &args.cert_key]
-        .into_iter()
-        .filter_map(Option::as_deref)
-        .collect();
     let listening = service.listen(&args.listening()?);
-    let running = listening.map_err(Error::certificate(&files))?;
-    args.say("serving", &running, &manifest, output)?;
-    if args.plaintext && args.anyone && !running.address().ip().is_loopback() {
-        tracing::warn!(
-            "anyone who reaches {} may ask, without TLS: --client lets in known keys only, and \
-             --cert brings TLS",
-            running.address()
-        );
-    }
-
-    let mut failed = None;
-    while signals.pending().next().is_none() {
+    let running = listening.map_err(Error::certificate(&args.certificate_files()))?;
+    let mut serving = Serve {
+        args,
+        owner,
+        running,
+        output,
+        current,
+    };
+    serving.say("serving")?;
+    serving.warn();
+    tracing::info!(address = %serving.running.address(), "ready");
+    notify::ready();
+    loop {
+        for signal in signals.pending() {
+            if !RELOAD.contains(&signal) {
+                tracing::info!("stopping");
+                notify::stopping();
+                return Ok(serving.running.stop()?);
+            }
+            serving.reload();
+        }
         std::thread::sleep(TICK);
-        let now = look();
-        if now == seen || now.is_none() {
-            continue;
-        }
-        match service.server().follow_dir(&args.index, &owner) {
-            Ok(server) => {
-                let manifest = server.manifest().clone();
-                service.replace(server);
-                // Nobody may be reading any more, which is no reason to stop.
-                let _ = args.say("following", &running, &manifest, output);
-                seen = now;
-            }
-            // A damaged version is not served, the version before goes on. It is said once, and tried
-            // again: a change that was made meanwhile may have removed what was being read.
-            Err(error) if failed != now => {
-                tracing::error!(%error, "the index cannot be followed; the version before is served on");
-                failed = now;
-            }
-            Err(_) => std::thread::sleep(RETRY),
-        }
+        serving.follow();
     }
-    tracing::info!("stopping");
-    Ok(running.stop()?)
 }
 
 /// The owner's public key. A secret that was given in its place is refused: it must not be where the
@@ -190,28 +173,11 @@ fn owner(path: &Path) -> Result<OwnerPublicKey, Error> {
     keys::public(path)
 }
 
-/// The address that text stands for; a host may be a name.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let why = |why: &dyn std::fmt::Display| {
-        format!("{why}; expected HOST:PORT, for instance 127.0.0.1:7700 or localhost:7700")
-    };
-    let mut found: Vec<SocketAddr> = text
-        .to_socket_addrs()
-        .map_err(|error| why(&error))?
-        .collect();
-    // A name of this machine may stand for both families; the older is what URLs are tried with first.
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.first().copied().ok_or_else(|| why(&"no such host"))
-}
-
 impl Args {
-    /// The form of the log.
+    /// The form of the log, and its level if that is set.
     #[must_use]
-    pub fn log(&self) -> log::Form {
-        self.log
+    pub fn log(&self) -> (log::Form, Option<log::Level>) {
+        (self.log, self.log_level)
     }
 
     fn access(&self) -> Result<Access, Error> {
@@ -236,45 +202,34 @@ impl Args {
     }
 
     fn listening(&self) -> Result<Listen, Error> {
-        let mut listen = Listen::on(self.listen);
-        if let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) {
-            let chain = fs::read(cert).map_err(Error::at(cert))?;
-            let key = Zeroizing::new(fs::read(key).map_err(Error::at(key))?);
-            listen = listen.tls(Identity::from_pem(chain, &*key));
+        let mut addresses = Vec::new();
+        for host in &self.listen {
+            addresses.extend(host.here()?);
         }
-        if let Some(address) = self.metrics {
-            listen = listen.metrics(address);
+        let mut addresses = addresses.into_iter();
+        let first = addresses.next().unwrap_or(self.listen[0].first());
+        let mut listen = addresses.fold(Listen::on(first), Listen::also_on);
+        if let Some(identity) = self.identity()? {
+            listen = listen.tls(identity);
+        }
+        if let Some(host) = &self.metrics {
+            listen = listen.metrics(host.first());
         }
         Ok(listen)
     }
 
-    fn say(
-        &self,
-        event: &'static str,
-        running: &Running,
-        manifest: &Manifest,
-        output: Output,
-    ) -> Result<(), Error> {
-        let serving = Serving {
-            event,
-            address: running.address(),
-            metrics: running.metrics_address(),
-            index: hex::encode(manifest.index),
-            version: manifest.version,
-            mode: manifest.mode.name(),
-            n: manifest.n,
-            dim: manifest.dim,
+    /// The certificate, if there is to be one.
+    fn identity(&self) -> Result<Option<Identity>, Error> {
+        let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) else {
+            return Ok(None);
         };
-        output.report(&serving, || {
-            format!(
-                "{event} {}: {} index of {} x {}, version {}, on {}",
-                self.index.display(),
-                serving.mode,
-                serving.n,
-                serving.dim,
-                serving.version,
-                serving.address
-            )
-        })
+        let chain = fs::read(cert).map_err(Error::at(cert))?;
+        let key = Zeroizing::new(fs::read(key).map_err(Error::at(key))?);
+        Ok(Some(Identity::from_pem(chain, &*key)))
+    }
+
+    fn certificate_files(&self) -> Vec<&Path> {
+        let files = [&self.cert, &self.cert_key].into_iter();
+        files.filter_map(Option::as_deref).collect()
     }
 }

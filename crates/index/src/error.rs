@@ -158,6 +158,14 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A change is made, and the compaction that was due after it is not.
+    #[error("version {version} is made, but the compaction after it failed: {source}")]
+    Compaction {
+        /// The version that the change made.
+        version: u64,
+        /// Why.
+        source: Box<Error>,
+    },
     /// A dimension differs from the index's.
     #[error("a vector of {found} dimensions: expected {expected}")]
     Dimension {

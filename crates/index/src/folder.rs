@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 mod collect;
+mod copy;
 mod free;
 mod history;
 mod names;
@@ -26,6 +27,7 @@ use crate::disk::Lock;
 use crate::manifest::{MAX_SIGNED_LEN, Part, SignedManifest};
 use crate::public_key::OwnerPublicKey;
 use crate::{Bytes, Disk, Error, digest};
+pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.

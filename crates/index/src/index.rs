@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::folder::Folder;
+use crate::folder::{Copied, Folder};
 use crate::manifest::{Part, SignedManifest};
 use crate::public_key::OwnerPublicKey;
 use crate::{Bytes, Disk, Error, Files, digest, history, wire};
@@ -97,6 +97,37 @@ impl Index {
             return Err(malformed(format!("{} bytes after its end", rest.len())));
         }
         Ok(Self::new(manifest, parts))
+    }
+
+    /// Copies the newest version in an owner's directory to another directory, which is new or holds an older
+    /// copy of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's
+    /// directory is neither locked nor written, so it may be served and changed meanwhile. Interrupted at any
+    /// moment, the copy is the version before, if there was one, or this one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
+    /// [`Error::OtherIndex`], [`Error::Rollback`], [`Error::Fork`] about the other; [`Error::File`].
+    pub fn backup(
+        dir: impl AsRef<Path>,
+        copy: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+    ) -> Result<Copied, Error> {
+        let to = Folder::new(copy.as_ref(), Files);
+        Folder::new(dir.as_ref(), Files).copy_to(&to, owner)
+    }
+
+    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: a version that
+    /// is there is not gone back from.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], and those of [`backup`](Self::backup).
+    pub fn restore(
+        copy: impl AsRef<Path>,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+    ) -> Result<Copied, Error> {
+        Folder::new(dir.as_ref(), Files).check_free()?;
+        Self::backup(copy, dir, owner)
     }
 
     /// The newest version's manifest in an owner's directory, without the parts.

@@ -28,12 +28,12 @@ pub(crate) fn holder(address: IpAddr) -> IpAddr {
 /// is forgotten when there are many.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    per_second: f64,
     buckets: Mutex<Buckets>,
 }
 
 #[derive(Debug)]
 struct Buckets {
+    per_second: f64,
     of: HashMap<IpAddr, Rate>,
     others: Rate,
 }
@@ -41,11 +41,21 @@ struct Buckets {
 impl Budgets {
     pub(crate) fn new(per_second: f64, now: Instant) -> Self {
         Self {
-            per_second,
             buckets: Mutex::new(Buckets {
+                per_second,
                 of: HashMap::new(),
                 others: Rate::new(per_second, now),
             }),
+        }
+    }
+
+    /// Changes the rate of every address.
+    pub(crate) fn set(&self, per_second: f64, now: Instant) {
+        let mut buckets = self.lock();
+        buckets.per_second = per_second;
+        buckets.others.set(per_second, now);
+        for rate in buckets.of.values_mut() {
+            rate.set(per_second, now);
         }
     }
 
@@ -58,7 +68,8 @@ impl Budgets {
                 return buckets.others.take(now);
             }
         }
-        let new = || Rate::new(self.per_second, now);
+        let per_second = buckets.per_second;
+        let new = || Rate::new(per_second, now);
         buckets.of.entry(address).or_insert_with(new).take(now)
     }
 

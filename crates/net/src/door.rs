@@ -46,6 +46,16 @@ impl Door {
         }
     }
 
+    /// Changes the rates to those of `limits`.
+    pub(crate) fn set_rates(&self, limits: &Limits) {
+        let now = Instant::now();
+        self.by_address.set(limits.rate_per_address, now);
+        for rate in [&self.strangers, &self.answered] {
+            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
+            rate.set(limits.rate, now);
+        }
+    }
+
     /// Lets a request in whose body is still to come: at most `longest` bytes.
     pub(crate) fn enter(
         self: &Arc<Self>,

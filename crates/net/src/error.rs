@@ -78,6 +78,11 @@ pub enum Error {
         /// Bytes of a key.
         expected: usize,
     },
+    /// A service that asks for keys was to answer anyone from now on, or the other way round.
+    #[error(
+        "a server that asks for keys cannot begin to answer anyone, nor the other way round: start it anew"
+    )]
+    Access,
     /// A limit of zero, or limits that contradict each other.
     #[error("limits: {0}")]
     Limits(&'static str),

@@ -78,13 +78,15 @@ fn reply(
             reply.headers_mut().insert(CONTENT_TYPE, form);
             reply
         }
-        "/health" if stopping.load(Ordering::Relaxed) => {
+        // It lives as long as it answers, also while it stops.
+        "/healthz" => said(StatusCode::OK, "alive\n"),
+        "/readyz" | "/health" if stopping.load(Ordering::Relaxed) => {
             said(StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
         }
-        "/health" => said(StatusCode::OK, "serving\n"),
+        "/readyz" | "/health" => said(StatusCode::OK, "serving\n"),
         _ => said(
             StatusCode::NOT_FOUND,
-            "only /metrics and /health are here\n",
+            "only /metrics, /healthz, /readyz and /health are here\n",
         ),
     }
 }

@@ -162,10 +162,8 @@ impl Calls {
         let mut asker = None;
         if let Some(keys) = &self.shared.keys {
             let signed = Signed::read(&self.shared.instance, &message, signature)?;
-            let number = keys.known.number(&signed)?;
-            keys.verifier.ask((number, signed)).await??;
+            asker = Some(keys.number(signed).await?);
             call.peer.prove();
-            asker = Some(number);
         }
         call.begin(asker)?;
         let index = self.shared.index();

@@ -1,7 +1,7 @@
 //! The server's certificate.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
@@ -50,6 +50,36 @@ impl Identity {
             .map_err(|error| wrong(&error))?;
         config.alpn_protocols = vec![ALPN.to_vec()];
         Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+/// TLS with a certificate that can be changed: connections that come afterwards get the new one.
+#[derive(Clone)]
+pub(crate) struct Acceptor {
+    current: Arc<RwLock<TlsAcceptor>>,
+}
+
+impl Acceptor {
+    pub(crate) fn new(identity: &Identity) -> Result<Self, Error> {
+        let current = Arc::new(RwLock::new(identity.acceptor()?));
+        Ok(Self { current })
+    }
+
+    /// With the certificate as it is now.
+    pub(crate) fn current(&self) -> TlsAcceptor {
+        let current = self.current.read();
+        current.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the certificate.
+    pub(crate) fn set(&self, new: TlsAcceptor) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+}
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acceptor").finish_non_exhaustive()
     }
 }
 

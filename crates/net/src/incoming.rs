@@ -1,14 +1,14 @@
 //! Connections, as many as there may be.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
 use tokio_stream::Stream;
 
@@ -28,7 +28,7 @@ const SHORT_PAUSE: Duration = Duration::from_millis(2);
 /// Accepts connections. One too many, of all or of its address, is closed at once, or takes the
 /// place of one that has proven no key.
 pub(crate) struct Incoming {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     tls: Tls,
     places: Arc<Shares>,
     pace: Budgets,
@@ -41,7 +41,7 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     pub(crate) fn new(
-        listener: TcpListener,
+        listeners: Vec<TcpListener>,
         tls: Tls,
         anyone: bool,
         limits: &Limits,
@@ -49,7 +49,7 @@ impl Incoming {
         stopping: &Arc<AtomicBool>,
     ) -> Self {
         Self {
-            listener,
+            listeners,
             tls,
             // Where keys are known, whoever has proven none makes room; where anyone may ask, the
             // connections of one address are as good as each other.
@@ -61,6 +61,20 @@ impl Incoming {
             metrics: Arc::clone(metrics),
             stopping: Arc::clone(stopping),
         }
+    }
+
+    /// The next connection. Each port in turn comes first, so that none waits for another's crowd.
+    fn poll_accept(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        self.listeners.rotate_left(1);
+        let mut ports = self.listeners.iter();
+        let ready = ports.find_map(|port| match port.poll_accept(context) {
+            Poll::Ready(accepted) => Some(accepted),
+            Poll::Pending => None,
+        });
+        ready.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// A place among all connections and among those of its address.
@@ -81,7 +95,7 @@ impl Stream for Incoming {
                 std::task::ready!(pause.as_mut().poll(context));
                 self.pause = None;
             }
-            let Ok((tcp, from)) = std::task::ready!(self.listener.poll_accept(context)) else {
+            let Ok((tcp, from)) = std::task::ready!(self.poll_accept(context)) else {
                 let pause = match self.places.make_room() {
                     true => SHORT_PAUSE,
                     false => PAUSE,

@@ -13,6 +13,7 @@ mod trust;
 
 // The server
 mod address;
+mod askers;
 mod batcher;
 mod door;
 mod exporter;

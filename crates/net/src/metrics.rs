@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
@@ -12,12 +12,14 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use sordino_index::manifest::Manifest;
+
 use crate::Refusal;
 
 /// The counts of one service.
 ///
 /// # Security
-/// The only label is the reason of a refusal. There is no client, no key, no address, no size and no
+/// The only labels are the reason of a refusal and the index's public name. There is no client, no key, no address, no size and no
 /// time of a single request in them; but on a quiet server a count that grows by one is a request, so
 /// the port is for the operator.
 #[derive(Debug)]
@@ -33,6 +35,18 @@ pub(crate) struct Metrics {
     batch: Histogram,
     scan: Histogram,
     verify: Histogram,
+    index: Family<Index, Gauge>,
+    version: Gauge,
+    records: Gauge,
+    resident: Gauge,
+    uptime: Gauge<f64, AtomicU64>,
+    start: Instant,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Index {
+    /// The beginning of its id.
+    index: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -61,6 +75,12 @@ impl Metrics {
             batch: Histogram::new(exponential_buckets(1.0, 2.0, 7)),
             scan: seconds(),
             verify: seconds(),
+            index: Family::default(),
+            version: Gauge::default(),
+            records: Gauge::default(),
+            resident: Gauge::default(),
+            uptime: Gauge::default(),
+            start: Instant::now(),
         };
         for reason in Refusal::ALL {
             // All of them, so that a series does not appear with its first event.
@@ -85,7 +105,25 @@ impl Metrics {
         registry.register_with_unit("scan", help, Unit::Seconds, metrics.scan.clone());
         let help = "Time of verifying a batch of signatures";
         registry.register_with_unit("verify", help, Unit::Seconds, metrics.verify.clone());
+        registry.register("index", "The index that is served", metrics.index.clone());
+        registry.register("version", "The version served", metrics.version.clone());
+        let help = "Records that are stored, deleted ones included";
+        registry.register("records", help, metrics.records.clone());
+        let help = "Memory of the process that is in use";
+        registry.register_with_unit("resident", help, Unit::Bytes, metrics.resident.clone());
+        let help = "Time since the service was made";
+        registry.register_with_unit("uptime", help, Unit::Seconds, metrics.uptime.clone());
         Arc::new(metrics)
+    }
+
+    /// A version is in place.
+    pub(crate) fn serves(&self, manifest: &Manifest) {
+        let index = hex::encode(&manifest.index[..4]);
+        self.index.clear();
+        self.index.get_or_create(&Index { index }).set(1);
+        self.version
+            .set(i64::try_from(manifest.version).unwrap_or(i64::MAX));
+        self.records.set(i64::from(manifest.n));
     }
 
     pub(crate) fn refused(&self, reason: Refusal) {
@@ -104,9 +142,19 @@ impl Metrics {
 
     /// All counts in the OpenMetrics text form.
     pub(crate) fn text(&self) -> String {
+        self.uptime.set(self.start.elapsed().as_secs_f64());
+        self.resident.set(resident());
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// Bytes of memory that the process has in use; 0 where the system does not say it in this form.
+fn resident() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<i64>().ok());
+    kib.unwrap_or(0) * 1024
 }

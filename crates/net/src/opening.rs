@@ -14,10 +14,10 @@ use crate::watched::Watched;
 
 /// The protection of connections: TLS, or none.
 #[cfg(feature = "tls")]
-pub(crate) type Tls = Option<tokio_rustls::TlsAcceptor>;
+pub(crate) type Tls = Option<crate::identity::Acceptor>;
 /// The protection of connections: none in this build.
 #[cfg(not(feature = "tls"))]
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tls;
 
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
@@ -85,7 +85,7 @@ impl Opening {
 async fn open(watched: Watched, tls: Tls) -> io::Result<Opened> {
     #[cfg(feature = "tls")]
     let opened: Opened = match tls {
-        Some(tls) => match tls.accept(watched).into_fallible().await {
+        Some(tls) => match tls.current().accept(watched).into_fallible().await {
             Ok(stream) => Box::new(stream),
             Err((error, watched)) => return Err(end(watched, error).await),
         },

@@ -27,6 +27,14 @@ impl Rate {
         }
     }
 
+    /// Changes the rate; what has been saved up stays, as far as the new rate allows.
+    pub(crate) fn set(&mut self, per_second: f64, now: Instant) {
+        self.rest(now);
+        self.per_second = per_second;
+        self.burst = per_second.max(1.0);
+        self.tokens = self.tokens.min(self.burst);
+    }
+
     /// Takes a token, if there is one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         self.rest(now);

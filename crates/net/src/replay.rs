@@ -32,6 +32,11 @@ impl Replay {
         }
     }
 
+    /// Changes the number of requests that are remembered; none is forgotten before its time.
+    pub(crate) fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
     /// Refuses what is not fresh or was seen before, and remembers nothing: before a signature is
     /// verified, for which this saves the work.
     pub(crate) fn look(&self, seen: &Seen, time: u64, now: u64) -> Result<(), Refusal> {

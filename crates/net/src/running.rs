@@ -13,9 +13,11 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
+#[cfg(feature = "tls")]
+use crate::Access;
 use crate::grpc::Gate;
 #[cfg(feature = "tls")]
-use crate::identity::Identity;
+use crate::identity::{Acceptor, Identity};
 use crate::incoming::Incoming;
 use crate::opening::Tls;
 use crate::{Error, Limits, Service, exporter};
@@ -33,10 +35,10 @@ const FRAME: u32 = 64 << 10;
 /// Pings find out whether the other side is still there.
 const PING: Duration = Duration::from_secs(20);
 
-/// An address to listen on, and the way to do it.
+/// Addresses to listen on, and the way to do it.
 #[derive(Clone, Debug)]
 pub struct Listen {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     metrics: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     identity: Option<Identity>,
@@ -50,15 +52,22 @@ impl Listen {
     #[must_use]
     pub fn on(address: SocketAddr) -> Self {
         Self {
-            address,
+            addresses: vec![address],
             metrics: None,
             #[cfg(feature = "tls")]
             identity: None,
         }
     }
 
+    /// Listens on this address too: all of them share the bounds and the certificate.
+    #[must_use]
+    pub fn also_on(mut self, address: SocketAddr) -> Self {
+        self.addresses.push(address);
+        self
+    }
+
     /// Gives metrics out on another address, in the clear: at `/metrics`, for the operator. There,
-    /// `/health` says whether it serves.
+    /// `/healthz` says that it lives and `/readyz` that it serves.
     #[must_use]
     pub fn metrics(mut self, address: SocketAddr) -> Self {
         self.metrics = Some(address);
@@ -91,7 +100,7 @@ impl Listen {
 
     #[cfg(feature = "tls")]
     fn acceptor(&self) -> Result<Tls, Error> {
-        self.identity.as_ref().map(Identity::acceptor).transpose()
+        self.identity.as_ref().map(Acceptor::new).transpose()
     }
 
     #[cfg(not(feature = "tls"))]
@@ -114,7 +123,14 @@ impl Service {
         let shared = &self.shared;
         let mut builder = Listen::builder(&shared.limits, shared.longest_call());
         let tls = listen.acceptor()?;
-        let (listener, address) = bind(&runtime, listen.address)?;
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for &address in &listen.addresses {
+            let (listener, address) = bind(&runtime, address)?;
+            listeners.push(listener);
+            addresses.push(address);
+        }
+        let acceptor = tls.clone();
         let metrics = listen.metrics.map(|address| bind(&runtime, address));
         let metrics_address = match metrics.transpose()? {
             Some((listener, address)) => {
@@ -134,7 +150,7 @@ impl Service {
             report(&reporter, ServingStatus::Serving).await;
             let (limits, metrics) = (&shared.limits, &shared.metrics);
             let (anyone, stopping) = (shared.door.anyone, &shared.stopping);
-            let incoming = Incoming::new(listener, tls, anyone, limits, metrics, stopping);
+            let incoming = Incoming::new(listeners, acceptor, anyone, limits, metrics, stopping);
             builder
                 .add_service(health)
                 .add_service(Gate { shared })
@@ -147,8 +163,9 @@ impl Service {
         let serving = runtime.spawn(serving);
         Ok(Running {
             service: self.clone(),
-            address,
+            addresses,
             metrics_address,
+            tls,
             health: health_reporter,
             stop: Some(stop),
             serving: Some(serving),
@@ -177,8 +194,10 @@ fn bind(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, SocketAd
 #[derive(Debug)]
 pub struct Running {
     service: Service,
-    address: SocketAddr,
+    /// One at least.
+    addresses: Vec<SocketAddr>,
     metrics_address: Option<SocketAddr>,
+    tls: Tls,
     health: HealthReporter,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<Result<(), tonic::transport::Error>>>,
@@ -186,10 +205,44 @@ pub struct Running {
 }
 
 impl Running {
-    /// The address that it listens on.
+    /// The address that it listens on, the first if there are several.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
+    }
+
+    /// All addresses that it listens on.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Changes who may ask and the rates, as [`Service::change`] does, and the certificate if one is given:
+    /// connections that come from now on get it, those that are there keep the old.
+    ///
+    /// # Errors
+    /// Those of [`Service::change`]; [`Error::Certificate`] if the certificate cannot be used, or if there
+    /// was none before. Nothing is changed then.
+    #[cfg(feature = "tls")]
+    pub fn change(
+        &self,
+        access: &Access,
+        limits: &Limits,
+        identity: Option<&Identity>,
+    ) -> Result<(), Error> {
+        let renewed = match (identity, &self.tls) {
+            (None, _) => None,
+            (Some(identity), Some(tls)) => Some((tls, identity.acceptor()?)),
+            (Some(_), None) => {
+                let why = "it listens without TLS: start it anew with a certificate".to_owned();
+                return Err(Error::Certificate(why));
+            }
+        };
+        self.service.change(access, limits)?;
+        if let Some((tls, new)) = renewed {
+            tls.set(new);
+        }
+        Ok(())
     }
 
     /// The address of its metrics.

@@ -7,12 +7,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use sordino_server::Server;
 
+use crate::askers::Askers;
 use crate::batcher::Batcher;
 use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::signature::{ADDED_LEN, shown};
-use crate::verifier::{self, Claimed, KnownKeys, Verifier};
-use crate::{Access, Error, Limits, Refusal};
+use crate::{Access, Error, Limits};
 
 /// An index that is served to clients, and can be replaced while it is.
 ///
@@ -32,11 +32,9 @@ impl Service {
         let metrics = Metrics::new();
         let keys = match access {
             Access::Anyone => None,
-            Access::Keys(keys) => Some(Keys {
-                known: KnownKeys::new(keys),
-                verifier: verifier(keys, &limits, &metrics)?,
-            }),
+            Access::Keys(keys) => Some(Askers::new(keys, &limits, &metrics)?),
         };
+        metrics.serves(server.manifest());
         let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
             index: RwLock::new(Arc::new(server)),
@@ -64,6 +62,7 @@ impl Service {
     /// one they began with.
     pub fn replace(&self, server: Server) {
         let version = server.manifest().version;
+        self.shared.metrics.serves(server.manifest());
         let mut index = self
             .shared
             .index
@@ -75,30 +74,29 @@ impl Service {
         tracing::info!(version, "index replaced");
     }
 
+    /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds
+    /// stay those that the service was made with. Requests that were accepted before are remembered, so that
+    /// none is accepted again.
+    ///
+    /// # Errors
+    /// [`Error::Limits`] and [`Error::KeyLength`], and [`Error::Access`] if it would begin or cease to ask for
+    /// keys. Nothing is changed then.
+    pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
+        limits.check()?;
+        match (access, &self.shared.keys) {
+            (Access::Anyone, None) => (),
+            (Access::Keys(keys), Some(askers)) => askers.renew(keys, limits)?,
+            _ => return Err(Error::Access),
+        }
+        self.shared.door.set_rates(limits);
+        Ok(())
+    }
+
     /// All counts in the OpenMetrics text form, as the metrics port gives them out.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.shared.metrics.text()
     }
-}
-
-/// Starts the thread that verifies signatures. As many requests wait for it as are let in to be
-/// received, so its queue is never full.
-fn verifier(
-    keys: &[crate::ClientPublicKey],
-    limits: &Limits,
-    metrics: &Arc<Metrics>,
-) -> Result<Verifying, Error> {
-    let mut verifier = Verifier::new(keys, limits)?;
-    let metrics = Arc::clone(metrics);
-    let verify = move |claimed: Vec<Claimed>| {
-        let start = Instant::now();
-        let verdicts = verifier.verify(&claimed);
-        metrics.verified(start.elapsed());
-        verdicts
-    };
-    Batcher::start("sordino-verify", limits.receiving, verifier::BATCH, verify)
-        .map_err(Error::Start)
 }
 
 /// Starts the thread that scans. The scan itself uses rayon's threads.
@@ -119,15 +117,7 @@ fn scans(limits: &Limits, metrics: &Arc<Metrics>) -> Result<Scans, Error> {
     Batcher::start("sordino-scan", limits.in_flight, limits.batch, scan).map_err(Error::Start)
 }
 
-type Verifying = Batcher<Claimed, Result<(), Refusal>>;
 type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
-
-/// The keys that may ask, and the thread that verifies what they sign.
-#[derive(Debug)]
-pub(crate) struct Keys {
-    pub(crate) known: KnownKeys,
-    pub(crate) verifier: Verifying,
-}
 
 /// A request that takes a pass over the index.
 #[derive(Debug)]
@@ -142,7 +132,7 @@ pub(crate) struct Shared {
     index: RwLock<Arc<Server>>,
     /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
     pub(crate) instance: [u8; 32],
-    pub(crate) keys: Option<Keys>,
+    pub(crate) keys: Option<Askers>,
     pub(crate) door: Arc<Door>,
     pub(crate) scans: Scans,
     pub(crate) stopping: Arc<AtomicBool>,

@@ -170,7 +170,7 @@ fn statement(
 }
 
 /// A signed request whose parts have their lengths; whether the signature is good is not known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Signed {
     pub(crate) key: [u8; 32],
     pub(crate) time: u64,

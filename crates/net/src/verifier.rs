@@ -1,6 +1,6 @@
 //! The keys that may ask, and the check of their signatures, many at a time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
@@ -25,17 +25,31 @@ pub(crate) const BATCH: usize = 16;
 
 /// The keys that may ask, by their digests. Looking one up comes before any arithmetic, so a stranger
 /// costs no more than that.
-#[derive(Debug)]
+///
+/// A key keeps its number as long as it is known, and no number is given twice: what is remembered of a
+/// key's requests stays right when the list changes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     numbers: HashMap<[u8; 32], u32>,
+    next: u32,
 }
 
 impl KnownKeys {
-    pub(crate) fn new(keys: &[ClientPublicKey]) -> Self {
-        let numbers = (0..).zip(keys).map(|(number, key)| (key.id(), number));
-        Self {
-            numbers: numbers.collect(),
+    /// These keys, in the place of the present ones.
+    pub(crate) fn renewed(&self, keys: &[ClientPublicKey]) -> Self {
+        let mut renewed = Self {
+            numbers: HashMap::new(),
+            next: self.next,
+        };
+        for key in keys {
+            let id = key.id();
+            let number = self.numbers.get(&id).or(renewed.numbers.get(&id)).copied();
+            renewed.next += u32::from(number.is_none());
+            renewed
+                .numbers
+                .insert(id, number.unwrap_or(renewed.next - 1));
         }
+        renewed
     }
 
     /// The number of the key that is said to have signed a request.
@@ -50,34 +64,73 @@ pub(crate) type Claimed = (u32, Signed);
 /// The known keys, what they have asked before, and how often.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    keys: Vec<ExpandedKey<MlDsa65>>,
-    rates: Vec<Rate>,
+    keys: HashMap<u32, Known>,
     replay: Replay,
     batch: BatchVerifier<MlDsa65>,
 }
 
-impl Verifier {
-    pub(crate) fn new(keys: &[ClientPublicKey], limits: &Limits) -> Result<Self, Error> {
-        let start = Instant::now();
-        let mut expanded = Vec::new();
-        for key in keys {
-            let bytes = key.to_bytes();
-            let key_length = |_| Error::KeyLength {
-                what: "public key",
-                found: bytes.len(),
-                expected: <MlDsa65 as sordino_mldsa::Params>::PUBLIC_KEY_LEN,
-            };
-            expanded.push(ExpandedKey::from_bytes(bytes).map_err(key_length)?);
-        }
+/// A known key, ready to verify with, and what is left of its rate.
+#[derive(Debug)]
+struct Known {
+    key: ExpandedKey<MlDsa65>,
+    rate: Rate,
+}
+
+impl Known {
+    fn new(key: &ClientPublicKey, limits: &Limits) -> Result<Self, Error> {
+        let bytes = key.to_bytes();
+        let key_length = |_| Error::KeyLength {
+            what: "public key",
+            found: bytes.len(),
+            expected: <MlDsa65 as sordino_mldsa::Params>::PUBLIC_KEY_LEN,
+        };
         Ok(Self {
-            rates: keys
-                .iter()
-                .map(|_| Rate::new(limits.rate_per_key, start))
-                .collect(),
-            keys: expanded,
+            key: ExpandedKey::from_bytes(bytes).map_err(key_length)?,
+            rate: Rate::new(limits.rate_per_key, Instant::now()),
+        })
+    }
+}
+
+impl Verifier {
+    /// A verifier that knows no key yet.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            keys: HashMap::new(),
             replay: Replay::new(milliseconds(limits.skew), limits.nonces()),
             batch: BatchVerifier::new(),
-        })
+        }
+    }
+
+    /// Knows these keys, under their numbers in `known`, and no others. A key that was known before keeps
+    /// what is left of its rate, and all requests that were accepted stay remembered.
+    pub(crate) fn renew(
+        &mut self,
+        keys: &[ClientPublicKey],
+        known: &KnownKeys,
+        limits: &Limits,
+    ) -> Result<(), Error> {
+        let mut new = Vec::new();
+        for key in keys {
+            let number = known.numbers.get(&key.id()).copied();
+            let number = number.filter(|number| !self.keys.contains_key(number));
+            if let Some(number) = number {
+                new.push((number, Known::new(key, limits)?));
+            }
+        }
+        // Nothing fails from here on.
+        let stay: HashSet<u32> = known.numbers.values().copied().collect();
+        self.keys.retain(|number, _| stay.contains(number));
+        self.keys.extend(new);
+        Ok(())
+    }
+
+    /// Changes the rates to those of `limits`.
+    pub(crate) fn set_rates(&mut self, limits: &Limits) {
+        let now = Instant::now();
+        for known in self.keys.values_mut() {
+            known.rate.set(limits.rate_per_key, now);
+        }
+        self.replay.set_capacity(limits.nonces());
     }
 
     /// A verdict for each request. Only one with a good signature uses up its key's rate, and only one
@@ -97,6 +150,8 @@ impl Verifier {
         let looks: Vec<Result<(), Refusal>> = claimed
             .iter()
             .map(|(number, signed)| {
+                // The list may have changed since the number was looked up.
+                self.keys.get(number).ok_or(Refusal::Key)?;
                 self.replay
                     .look(&(*number, signed.nonce), signed.time, time)
             })
@@ -106,7 +161,7 @@ impl Verifier {
             .zip(&looks)
             .filter(|(_, look)| look.is_ok())
             .map(|((number, signed), _)| {
-                let key = &self.keys[*number as usize];
+                let key = &self.keys[number].key;
                 Item::new(key, &signed.statement, CONTEXT, &signed.signature)
             })
             .collect();
@@ -122,7 +177,8 @@ impl Verifier {
                 let seen = (*number, signed.nonce);
                 // Again, for a recording may stand twice in this batch: it does not use up the rate.
                 self.replay.look(&seen, signed.time, time)?;
-                if !self.rates[*number as usize].take(instant) {
+                let known = self.keys.get_mut(number).ok_or(Refusal::Key)?;
+                if !known.rate.take(instant) {
                     return Err(Refusal::Rate);
                 }
                 self.replay.accept(seen, signed.time, time)
@@ -153,8 +209,14 @@ mod tests {
         (0..3).map(|number| key(number).public().clone()).collect()
     }
 
+    fn known() -> KnownKeys {
+        KnownKeys::default().renewed(&public())
+    }
+
     fn verifier(limits: &Limits) -> Verifier {
-        Verifier::new(&public(), limits).unwrap()
+        let mut verifier = Verifier::new(limits);
+        verifier.renew(&public(), &known(), limits).unwrap();
+        verifier
     }
 
     fn signed(signature: RequestSignature, message: &[u8]) -> Signed {
@@ -163,7 +225,7 @@ mod tests {
 
     fn claim(signature: RequestSignature, message: &[u8]) -> Claimed {
         let signed = signed(signature, message);
-        (KnownKeys::new(&public()).number(&signed).unwrap(), signed)
+        (known().number(&signed).unwrap(), signed)
     }
 
     #[test]
@@ -214,10 +276,37 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_without_any_arithmetic() {
         let stranger = signed(key(3).sign(&INSTANCE, b"message", TIME), b"message");
-        let keys = KnownKeys::new(&public());
+        let keys = known();
         assert_eq!(keys.number(&stranger), Err(Refusal::Key));
         let known = signed(key(2).sign(&INSTANCE, b"message", TIME), b"message");
         assert_eq!(keys.number(&known), Ok(2));
+    }
+
+    #[test]
+    fn a_list_that_changes_forgets_no_request_and_gives_no_number_twice() {
+        let (limits, instant) = (Limits::default(), Instant::now());
+        let mut verifier = verifier(&limits);
+        let recorded = claim(key(1).sign(&INSTANCE, b"", TIME), b"");
+        let ask = |verifier: &mut Verifier, claim: &Claimed| {
+            let claim = (claim.0, claim.1.clone());
+            verifier.verify_at(&[claim], TIME, instant).remove(0)
+        };
+        assert_eq!(ask(&mut verifier, &recorded), Ok(()));
+        let list = [public()[1].clone(), key(3).public().clone()];
+        let renewed = known().renewed(&list);
+        verifier.renew(&list, &renewed, &limits).unwrap();
+        // The number of the one that left is not that of the one that came.
+        let gone = claim(key(0).sign(&INSTANCE, b"", TIME), b"");
+        assert_eq!(renewed.number(&gone.1), Err(Refusal::Key));
+        assert_eq!(ask(&mut verifier, &gone), Err(Refusal::Key));
+        let new = signed(key(3).sign(&INSTANCE, b"", TIME), b"");
+        let new = (renewed.number(&new).unwrap(), new);
+        assert_eq!(new.0, 3);
+        assert_eq!(ask(&mut verifier, &new), Ok(()));
+        assert_eq!(ask(&mut verifier, &recorded), Err(Refusal::Replayed));
+        // One that comes back has nothing left of before but a new number.
+        let back = renewed.renewed(&public());
+        assert_eq!(back.number(&gone.1), Ok(4));
     }
 
     #[test]

@@ -30,4 +30,4 @@ pub use plan::{Plan, Wish};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{Added, Contents, Measured, Store, Stored, Verified};
+pub use store::{Added, Compaction, Contents, Measured, Store, Stored, Verified};

@@ -24,6 +24,7 @@ mod contents;
 mod create;
 mod draft;
 mod payloads;
+mod policy;
 mod records;
 mod stream;
 mod update;
@@ -33,6 +34,7 @@ mod waiting;
 use std::path::Path;
 
 pub use contents::{Contents, Stored};
+pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;
 
@@ -66,6 +68,8 @@ pub struct Store<D = Files> {
     unsure: bool,
     /// Measurements of sealed mode's buckets, if this store built them.
     measured: Option<Measured>,
+    /// The state in which it compacts itself.
+    policy: Compaction,
     _lock: Lock,
 }
 
@@ -115,6 +119,7 @@ impl<D: Disk> Store<D> {
             highest,
             unsure: false,
             measured: None,
+            policy: Compaction::default(),
             _lock: lock,
         })
     }

@@ -1,6 +1,7 @@
 //! `sordino index add`.
 
 use super::input::Input;
+use super::policy::Policy;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub(super) struct Args {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    policy: Policy,
 }
 
 const EXAMPLES: &str = "\
@@ -45,6 +48,7 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let mut store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
+    store.compact_after(args.policy.compaction());
     let records = args.input.open(Some(store.manifest().ids))?;
     let mut rng = random()?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());

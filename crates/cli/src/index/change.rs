@@ -2,6 +2,7 @@
 
 use super::ids::{Ids, parsed};
 use super::info::stored;
+use super::policy::Policy;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub(super) struct Delete {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    #[command(flatten)]
+    policy: Policy,
 }
 
 /// Arguments of `sordino index compact`.
@@ -60,6 +63,7 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
             "no record ids: there is nothing to delete".to_owned(),
         ));
     }
+    store.compact_after(args.policy.compaction());
     store.delete(&mut random()?, &ids).map_err(&named)?;
     let report = Report::of(&args.index, &store)?;
     output.report(&report, || {

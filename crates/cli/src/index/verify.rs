@@ -17,18 +17,22 @@ pub(super) struct Args {
     /// The owner's key file; or, to check no more than a server can, the owner's public key.
     #[arg(long, value_name = "KEY")]
     key: PathBuf,
+    /// With a reader's key too, open everything that is sealed, as with the owner's.
+    #[arg(long)]
+    deep: bool,
 }
 
 const NOTE: &str = "\
-With the owner's key: digests, signatures, the chain of versions, that every sealed part opens, that
-hints belong to their rows, record ids and deletions. With the public key or a reader's key: the
-signature and digests of the newest version, and that a server can serve it.";
+With the owner's key, or with --deep and a reader's: digests, signatures, the chain of versions, that every
+sealed part opens and has its length, that hints belong to their rows, that no record is there twice, and
+deletions. Else: the signature and digests of the newest version, and that a server can serve it. Nothing
+is locked or written.";
 
 #[derive(Serialize)]
 struct Report {
     index: PathBuf,
     version: u64,
-    /// True if the owner's key was there to check everything.
+    /// True if everything was opened.
     full: bool,
     versions: Option<usize>,
     records: Option<usize>,
@@ -39,8 +43,15 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let file = keys::read(&args.key)?;
     let named = Error::index(&args.index);
-    let report = if file.kind() == keys::KeyKind::Owner {
-        let verified = Store::verify_dir(&args.index, &keys::owner(&args.key)?);
+    if args.deep && file.kind() == keys::KeyKind::Public {
+        return Err(Error::KeyKind {
+            path: args.key.clone(),
+            found: file.kind().described(),
+            expected: "a reader's or the owner's key: --deep opens what is sealed",
+        });
+    }
+    let report = if args.deep || file.kind() == keys::KeyKind::Owner {
+        let verified = Store::verify_dir(&args.index, &keys::reader(&args.key)?);
         let verified = verified.map_err(&named)?;
         Report {
             index: args.index.clone(),

@@ -6,7 +6,7 @@ use std::{env, path::PathBuf};
 
 /// Options of the cache.
 #[derive(ClapArgs, Debug)]
-pub(super) struct CacheArgs {
+pub(crate) struct CacheArgs {
     /// Keep what is downloaded once from a server in this folder, so that the next run asks only for what changed.
     /// Without this it is `sordino` in the user's cache folder. A folder that cannot be written is not
     /// used.
@@ -22,7 +22,7 @@ pub(super) struct CacheArgs {
 
 impl CacheArgs {
     /// The cache, if there is to be one.
-    pub(super) fn open(&self) -> Option<Cache> {
+    pub(crate) fn open(&self) -> Option<Cache> {
         let folder = match &self.cache {
             _ if self.no_cache => None,
             Some(folder) => Some(folder.clone()),

@@ -44,14 +44,14 @@ impl Line {
 }
 
 /// A pin file.
-pub(super) struct PinFile {
+pub(crate) struct PinFile {
     path: PathBuf,
     seen: Option<Pin>,
 }
 
 impl PinFile {
     /// Reads a pin file; there need not be one yet.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let seen = Self::stored(path)?;
         let path = path.to_owned();
         Ok(Self { path, seen })
@@ -78,13 +78,13 @@ impl PinFile {
     }
 
     /// The newest version seen, if any.
-    pub(super) fn seen(&self) -> Option<&Pin> {
+    pub(crate) fn seen(&self) -> Option<&Pin> {
         self.seen.as_ref()
     }
 
     /// Remembers what a client has followed the index to, unless another process has seen a newer version
     /// meanwhile: one that began earlier and ends later must not take the others back.
-    pub(super) fn remember(&mut self, new: Pin) -> Result<(), Error> {
+    pub(crate) fn remember(&mut self, new: Pin) -> Result<(), Error> {
         if self.seen == Some(new) {
             return Ok(());
         }

@@ -2,17 +2,21 @@
 //! files, its exit codes, and what is left when it is killed.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
+mod backup;
 mod bench;
 mod binary;
 mod command;
+mod config;
 mod documents;
 mod examples;
 mod index;
 mod keys;
 mod killed;
 mod mistakes;
+mod packaging;
 mod place;
 mod plan;
+mod proxy;
 mod query;
 mod serve;
 mod served;

@@ -23,6 +23,17 @@ impl Served {
         Self::start(command(&FIXED).args(args))
     }
 
+    /// A server whose log goes to a file.
+    pub(crate) fn logged(args: &[String], log: &std::path::Path) -> Self {
+        let file = std::fs::File::create(log).unwrap();
+        Self::start(
+            command(&FIXED)
+                .args(args)
+                .env_remove("RUST_LOG")
+                .stderr(file),
+        )
+    }
+
     /// A server that may have no more than so many files and connections open.
     #[cfg(unix)]
     pub(crate) fn limited(args: &[String], files: u32) -> Self {

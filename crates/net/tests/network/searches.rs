@@ -175,12 +175,15 @@ fn metrics_are_sums_and_nothing_else() {
         client.search(&mut rng(3), &mut connection, query).unwrap();
     }
     let after = body(&http_get(address, "/metrics"));
-    // No query adds a series, and the only labels are reasons and bounds of buckets.
+    // No query adds a series, and the only labels are reasons, bounds of buckets and the index's name.
     assert_eq!(series(&after), names);
     for name in &names {
         let labels = name.split_once('{').map_or("", |(_, labels)| labels);
         assert!(
-            labels.is_empty() || labels.starts_with("reason=") || labels.starts_with("le="),
+            ["reason=", "le=", "index="]
+                .iter()
+                .any(|label| labels.starts_with(label))
+                || labels.is_empty(),
             "{name}"
         );
         assert!(!labels.contains(','), "{name}");
@@ -194,10 +197,30 @@ fn metrics_are_sums_and_nothing_else() {
     assert!(!after.contains(&id) && !after.contains("127.0.0.1"));
     assert_eq!(value(&after, "sordino_answered_total"), 6.0);
     assert_eq!(value(&after, "sordino_in_flight"), 0.0);
+    let name: String = client.manifest().index[..4]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    assert_eq!(
+        value(&after, &format!("sordino_index{{index=\"{name}\"}}")),
+        1.0
+    );
+    assert_eq!(value(&after, "sordino_version"), 1.0);
+    assert_eq!(value(&after, "sordino_records"), 3000.0);
+    assert!(value(&after, "sordino_uptime_seconds") > 0.0);
+    if cfg!(target_os = "linux") {
+        assert!(value(&after, "sordino_resident_bytes") > 1e6);
+    }
     assert_eq!(value(&after, "sordino_scan_seconds_count"), 4.0);
     assert!(http_get(address, "/").starts_with("HTTP/1.1 404"));
-    let health = http_get(address, "/health");
-    assert!(health.starts_with("HTTP/1.1 200") && health.ends_with("serving\n"));
+    for (path, word) in [
+        ("/healthz", "alive"),
+        ("/readyz", "serving"),
+        ("/health", "serving"),
+    ] {
+        let health = http_get(address, path);
+        assert!(health.starts_with("HTTP/1.1 200") && health.ends_with(&format!("{word}\n")));
+    }
     let head = http(address, "HEAD", "/metrics");
     assert!(
         head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"),

@@ -105,7 +105,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// The number of segments, from the first on, that are full and have lost nothing.
-    fn settled(&self) -> usize {
+    pub(super) fn settled(&self) -> usize {
         if matches!(self.manifest.mode, Mode::Sealed(_)) {
             return 0;
         }

@@ -12,7 +12,7 @@ use sordino_vectors::recall::number;
 
 use super::draft::Draft;
 use super::stream::Stream;
-use super::{Measured, Store};
+use super::{Compaction, Measured, Store};
 use crate::binding::Binding;
 use crate::random::random;
 use crate::segment::SegmentWriter;
@@ -85,6 +85,7 @@ impl<D: Disk> Store<D> {
             records: draft.records,
             unsure: false,
             measured,
+            policy: Compaction::default(),
             _lock: lock,
         })
     }

@@ -51,7 +51,8 @@ impl<D: Disk> Store<D> {
     /// vector under the cosine and for one beyond the bound of another metric, [`Error::Payload`] if one is too
     /// long, [`Error::Attribute`], [`Error::Segments`] if the index
     /// must be compacted first, and the stream's own. [`Error::File`] if a file cannot be written: the old version stays,
-    /// unless the next change fails with [`Error::Unsure`].
+    /// unless the next change fails with [`Error::Unsure`]. [`Error::Compaction`] if the change is made and the
+    /// [compaction](Self::compact_after) after it is not.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -60,7 +61,9 @@ impl<D: Disk> Store<D> {
     ) -> Result<Added, Error> {
         self.check_sure()?;
         let made = self.added(rng, batches.into_iter(), progress);
-        self.settle(made)
+        let mut added = self.settle(made)?;
+        added.version = self.tidied(rng, added.version)?;
+        Ok(added)
     }
 
     fn added<R: CryptoRng + ?Sized>(
@@ -164,7 +167,8 @@ impl<D: Disk> Store<D> {
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
         let made = self.commit(rng, &writer, draft, None);
-        self.settle(made)
+        let version = self.settle(made)?;
+        self.tidied(rng, version)
     }
 
     /// The version as it is, to be changed.

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
-use sordino_index::keys::{OwnerKeys, ReaderKeys};
+use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, Files, digest};
+use sordino_index::{Disk, Error, Files, Id, digest};
 use sordino_vectors::recall::number;
 
 use super::records::{self, Records};
@@ -31,11 +31,12 @@ pub struct Verified {
 
 impl Store {
     /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
-    /// no lock, works on a copy that cannot be written, and beside an owner who is changing the index.
+    /// no lock, works on a copy that cannot be written, and beside an owner who is changing the index. A reader
+    /// may do it.
     ///
     /// # Errors
     /// The first thing that is wrong; [`Error::NoIndex`].
-    pub fn verify_dir(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Verified, Error> {
+    pub fn verify_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         verify_on(Files, dir.as_ref(), keys)
     }
 }
@@ -62,9 +63,9 @@ impl Store {
 }
 
 /// [`Store::verify_dir`] on another disk.
-fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &OwnerKeys) -> Result<Verified, Error> {
+fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &ReaderKeys) -> Result<Verified, Error> {
     let folder = Folder::new(dir, disk);
-    folder.newest(&keys.public(), |manifest| {
+    folder.newest(keys.owner(), |manifest| {
         Check::new(&folder, keys, &manifest).run()
     })
 }
@@ -85,19 +86,19 @@ impl<D: Disk> Store<D> {
                 version: manifest.version,
             });
         }
-        Check::new(&self.folder, &self.keys, &manifest).run()
+        Check::new(&self.folder, &self.keys.reader(), &manifest).run()
     }
 }
 
 /// One version, being checked.
 struct Check<'a, D> {
     folder: &'a Folder<D>,
-    keys: &'a OwnerKeys,
+    keys: &'a ReaderKeys,
     manifest: &'a SignedManifest,
 }
 
 impl<'a, D: Disk> Check<'a, D> {
-    fn new(folder: &'a Folder<D>, keys: &'a OwnerKeys, manifest: &'a SignedManifest) -> Self {
+    fn new(folder: &'a Folder<D>, keys: &'a ReaderKeys, manifest: &'a SignedManifest) -> Self {
         Self {
             folder,
             keys,
@@ -111,9 +112,8 @@ impl<'a, D: Disk> Check<'a, D> {
             keys,
             manifest,
         } = *self;
-        let reader = keys.reader();
         let mut before = Vec::new();
-        folder.history(manifest, usize::MAX, &keys.public(), &mut before)?;
+        folder.history(manifest, usize::MAX, keys.owner(), &mut before)?;
         let mut bytes = 0;
         for part in manifest
             .parts()?
@@ -122,10 +122,11 @@ impl<'a, D: Disk> Check<'a, D> {
         {
             bytes += folder.part(part)?.len() as u64;
         }
-        let records = Records::read(folder, manifest, &reader)?;
+        let records = Records::read(folder, manifest, keys)?;
+        check_unique(&records)?;
         for (at, ids) in records.sets.iter().enumerate() {
-            records::attributes(folder, manifest, &reader, at)?;
-            let units = records::units(folder, manifest, &reader, at)?;
+            records::attributes(folder, manifest, keys, at)?;
+            let units = records::units(folder, manifest, keys, at)?;
             if units.len() != ids.len() {
                 return Err(Error::Ids {
                     found: ids.len(),
@@ -150,7 +151,7 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 
     fn check_payloads(&self, records: &Records) -> Result<(), Error> {
-        let payloads = payloads::read(self.folder, self.manifest, &self.keys.reader())?;
+        let payloads = payloads::read(self.folder, self.manifest, self.keys)?;
         let Some(payloads) = payloads else {
             return Ok(());
         };
@@ -187,13 +188,26 @@ impl<'a, D: Disk> Check<'a, D> {
         if digest::of_buckets(&buckets, len) != digests[..] {
             return Err(Error::Digest { what: "buckets" });
         }
-        let reader = self.keys.reader();
-        let seal = reader.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
+        let seal = self
+            .keys
+            .seal(Purpose::Bucket, &mode.base.id, mode.base.version);
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = Opened::default();
             mode.layout
                 .open(&seal, number(bucket), sealed, &mut opened)?;
         }
         Ok(())
+    }
+}
+
+/// Refuses a record that two segments have.
+fn check_unique(records: &Records) -> Result<(), Error> {
+    let mut ids: Vec<Id> = records.ids().collect();
+    ids.sort_unstable();
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(Error::RepeatedId {
+            id: pair[0].clone(),
+        }),
     }
 }

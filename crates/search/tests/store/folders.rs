@@ -125,13 +125,13 @@ fn verifying_changes_nothing_and_needs_no_lock() {
         std::fs::remove_file(copied.path().join("LOCK")).unwrap();
         for dir in [bed.dir.path(), copied.path()] {
             let before = contents(dir);
-            let verified = Store::verify_dir(dir, &keys()).unwrap();
+            let verified = Store::verify_dir(dir, &keys().reader()).unwrap();
             assert_eq!(verified, bed.store.verify().unwrap());
             assert_eq!((verified.version, verified.versions), (2, 2));
             assert_eq!(contents(dir), before, "{form:?}");
         }
     }
-    let nothing = Store::verify_dir("/nothing/there", &keys());
+    let nothing = Store::verify_dir("/nothing/there", &keys().reader());
     assert!(matches!(nothing, Err(Error::NoIndex { .. })));
 }
 
@@ -145,7 +145,7 @@ fn an_index_can_be_verified_while_it_is_changed() {
         let checks = scope.spawn(|| {
             let mut versions = Vec::new();
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let verified = Store::verify_dir(dir.path(), &keys());
+                let verified = Store::verify_dir(dir.path(), &keys().reader());
                 versions.push(verified.map(|verified| verified.version));
             }
             versions

@@ -1,0 +1,104 @@
+//! `sordino index backup` and `sordino index restore`.
+
+use crate::{Error, Output, keys};
+use clap::Args;
+use serde::Serialize;
+use sordino_search::plan::Bytes;
+use sordino_search::{Copied, Index};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `sordino index backup`.
+#[derive(Args, Debug)]
+#[command(after_help = BACKUP)]
+pub(super) struct Backup {
+    /// The index. It is only read, and may be served and changed meanwhile.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The folder of the backup: new, or one that has an older version of the same index.
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+    /// The owner's public key, or a reader's or the owner's key file.
+    #[arg(long, value_name = "KEY")]
+    key: PathBuf,
+}
+
+const BACKUP: &str = "\
+Examples:
+  sordino index backup base.index /backup/base.index --key owner.pub
+  sordino index verify /backup/base.index --key reader.key --deep
+
+Only parts that the backup lacks are written; those that it has are read and checked. Interrupted, it is
+the version before or the new one, and the same command goes on. A backup holds one version: for several,
+make several folders. The owner's key is not in it: keep a copy of that elsewhere.";
+
+/// Arguments of `sordino index restore`.
+#[derive(Args, Debug)]
+#[command(after_help = RESTORE)]
+pub(super) struct Restore {
+    /// The folder of the backup.
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+    /// The folder to make, in which there must not be an index yet.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's public key, or a reader's or the owner's key file.
+    #[arg(long, value_name = "KEY")]
+    key: PathBuf,
+}
+
+const RESTORE: &str = "\
+Examples:
+  sordino index restore /backup/base.index base.index --key owner.pub
+
+Readers who remember a version newer than the backup's refuse the older one: they are right to, and have
+to be told (`query --pin`, Python's `pin`).";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    index: &'a Path,
+    version: u64,
+    versions: usize,
+    parts: usize,
+    written: usize,
+    bytes: u64,
+}
+
+pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
+    let owner = keys::public(&args.key)?;
+    let named = Error::index(&args.index);
+    let copied = Index::backup(&args.index, &args.backup, &owner).map_err(named)?;
+    report(&args.backup, &copied, output)
+}
+
+pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
+    let owner = keys::public(&args.key)?;
+    let named = Error::index(&args.backup);
+    let copied = Index::restore(&args.backup, &args.index, &owner).map_err(named)?;
+    report(&args.index, &copied, output)
+}
+
+fn report(index: &Path, copied: &Copied, output: Output) -> Result<(), Error> {
+    let Copied {
+        version,
+        versions,
+        parts,
+        written,
+        bytes,
+    } = *copied;
+    let report = Report {
+        index,
+        version,
+        versions,
+        parts,
+        written,
+        bytes,
+    };
+    output.report(&report, || {
+        format!(
+            "{}: version {version} is whole: {versions} manifest(s), {parts} parts, of which {written} were \
+             written, {}",
+            index.display(),
+            Bytes(bytes)
+        )
+    })
+}

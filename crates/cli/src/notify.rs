@@ -1,0 +1,37 @@
+//! Words to the manager of services that started this process: systemd's `sd_notify` protocol, one
+//! datagram to the socket that `NOTIFY_SOCKET` names.
+
+/// Says that the service is ready, if somebody wants to know.
+pub(crate) fn ready() {
+    say("READY=1");
+}
+
+/// Says that the service is stopping.
+pub(crate) fn stopping() {
+    say("STOPPING=1");
+}
+
+/// Nobody may listen, and the service goes on without.
+#[cfg(target_os = "linux")]
+fn say(state: &str) {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let address = match path.as_bytes() {
+        // A name without a file.
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&path),
+    };
+    let sent = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = sent {
+        tracing::debug!(%error, "the manager of services was not told");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn say(_: &str) {}

@@ -1,0 +1,156 @@
+//! `sordino proxy`: a server's index, to programs on this machine, over plain HTTP and JSON.
+//!
+//! It holds the reader's key, what is downloaded once, and one connection. Programs need none of that: they
+//! post a vector and get ids and scores.
+
+mod http;
+mod problem;
+mod request;
+mod searcher;
+mod token;
+
+pub use problem::Problem;
+pub use request::{Shape, Wanted};
+
+use crate::endpoint::endpoint;
+use crate::host::Host;
+use crate::query::cache::CacheArgs;
+use crate::query::pin::PinFile;
+use crate::{Error, Output, keys, log, notify};
+use clap::Args as ClapArgs;
+use http::Server;
+use searcher::{Searcher, Start};
+use serde::Serialize;
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::iterator::Signals;
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Arguments of `sordino proxy`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The server, https://host:port, or http://host:port without TLS.
+    #[arg(long, value_name = "URL")]
+    connect: String,
+    /// A reader's key file, or the owner's.
+    #[arg(long, value_name = "READER_KEY")]
+    key: PathBuf,
+    /// Options from this file, in TOML: `connect = "https://search.example:7700"`. What the command line
+    /// says comes first. Files are named from where the proxy is started.
+    #[arg(long, value_name = "TOML")]
+    config: Option<PathBuf>,
+    /// Sign requests with this client's key.
+    #[arg(long, value_name = "CLIENT_KEY")]
+    client_key: Option<PathBuf>,
+    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
+    /// must have a certificate that this system trusts.
+    #[arg(long, value_name = "PEM")]
+    roots: Option<PathBuf>,
+    /// The name that the server's certificate must have, if it is another than the URL's host.
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
+    #[arg(long, value_name = "FILE")]
+    pin: Option<PathBuf>,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// The address to listen on, HOST:PORT; port 0 for one that is free. Whoever reaches it sees queries and
+    /// results in the clear.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7701", value_parser = Host::read)]
+    listen: Host,
+    /// The file of the token that programs show, `Authorization: Bearer TOKEN`; made, readable by you alone,
+    /// if it is not there.
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+    /// Seconds that a request may take, waiting for a server that is busy or away included.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    timeout: u32,
+    /// The form of the log on standard error.
+    #[arg(long, value_enum, default_value = "text")]
+    log: log::Form,
+    /// The least important events of the log; without this RUST_LOG says it, or else it is `info`.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    log_level: Option<log::Level>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino proxy --connect https://search.example:7700 --key reader.key --token-file token &
+  curl http://127.0.0.1:7701/search -H \"Authorization: Bearer $(cat token)\" -d '{\"vector\": [0.1, 0.4]}'
+
+POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's. GET /health
+says whether it is there and which version it searches, GET /openapi.json describes all of it. Queries go
+to the server encrypted, as `sordino query` sends them; programs of this machine and whoever is on the way to
+a --listen address of a network see them.";
+
+/// The pause between looks at the signals.
+const TICK: Duration = Duration::from_millis(100);
+
+#[derive(Serialize)]
+struct Listening<'a> {
+    event: &'static str,
+    address: SocketAddr,
+    server: &'a str,
+    version: u64,
+}
+
+/// Runs `sordino proxy`, until it is told to stop.
+///
+/// # Errors
+/// If keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
+pub fn run(args: &Args, output: Output) -> Result<(), Error> {
+    // Before anything listens, so that a signal is not lost.
+    let mut signals = Signals::new(TERM_SIGNALS)?;
+    let token = token::Token::of_file(&args.token_file)?;
+    let time = Duration::from_secs(args.timeout.into());
+    let start = Start {
+        keys: keys::reader(&args.key)?,
+        endpoint: endpoint(
+            &args.connect,
+            args.client_key.as_deref(),
+            args.roots.as_deref(),
+            args.server_name.as_deref(),
+        )?,
+        pin: args.pin.as_deref().map(PinFile::read).transpose()?,
+        cache: args.cache.open(),
+        time,
+    };
+    let roots = args.roots.as_deref();
+    let named = Error::certificate(roots.as_slice());
+    let searcher = Searcher::start(start, &named)?;
+    let version = searcher.version();
+    let server = Server::listen(args.listen.first(), token, searcher, time)?;
+    let address = server.address();
+    if !address.ip().is_loopback() {
+        tracing::warn!(%address, "queries and results cross a network in the clear");
+    }
+    let listening = Listening {
+        event: "listening",
+        address,
+        server: &args.connect,
+        version,
+    };
+    output.report(&listening, || {
+        format!(
+            "listening on http://{address}: version {version} of {}",
+            args.connect
+        )
+    })?;
+    tracing::info!(%address, "ready");
+    notify::ready();
+    while signals.pending().next().is_none() {
+        std::thread::sleep(TICK);
+    }
+    tracing::info!("stopping");
+    notify::stopping();
+    server.stop();
+    Ok(())
+}
+
+impl Args {
+    /// The form of the log, and its level if that is set.
+    #[must_use]
+    pub fn log(&self) -> (log::Form, Option<log::Level>) {
+        (self.log, self.log_level)
+    }
+}

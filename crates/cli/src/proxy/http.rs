@@ -1,0 +1,257 @@
+//! The proxy's port: HTTP/1.1, with bounds on connections, requests, bodies and times.
+
+use super::request::Wanted;
+use super::searcher::{Answer, Refused, Searcher};
+use super::{Problem, token::Token};
+use crate::Error;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
+use serde_json::json;
+use sordino_search::{Found, Id};
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::time::timeout_at;
+
+/// Connections at a time; one more is closed as it comes.
+const CONNECTIONS: usize = 128;
+
+/// Requests whose bodies are in memory at a time.
+const REQUESTS: u32 = 32;
+
+/// Bytes of a body.
+const BODY: usize = 4 << 20;
+
+/// The time for the headers of a request, and between two requests of a connection.
+const HEADERS: Duration = Duration::from_secs(10);
+
+/// The description of all this.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// The port, open.
+pub(super) struct Server {
+    address: SocketAddr,
+    runtime: Runtime,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    token: Token,
+    searcher: Searcher,
+    time: Duration,
+    requests: Semaphore,
+}
+
+impl Server {
+    pub(super) fn listen(
+        address: SocketAddr,
+        token: Token,
+        searcher: Searcher,
+        time: Duration,
+    ) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("sordino-http")
+            .enable_all()
+            .build()?;
+        let failed = |source| sordino_net::Error::Listen { address, source };
+        let listener = runtime.block_on(TcpListener::bind(address));
+        let listener = listener.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let shared = Arc::new(Shared {
+            token,
+            searcher,
+            time,
+            requests: Semaphore::new(REQUESTS as usize),
+        });
+        runtime.spawn(accept(listener, Arc::clone(&shared)));
+        Ok(Self {
+            address,
+            runtime,
+            shared,
+        })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more requests, and waits for those that there are.
+    pub(super) fn stop(self) {
+        let all = self.shared.requests.acquire_many(REQUESTS);
+        let end = Instant::now() + self.shared.time;
+        self.runtime.block_on(async {
+            // Those that are not done in their time are cut off.
+            let _ = timeout_at(end.into(), all).await;
+        });
+        self.runtime.shutdown_background();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let accepted = listener.accept().await;
+        let (Ok((tcp, _)), Ok(place)) = (accepted, Arc::clone(&places).try_acquire_owned()) else {
+            // No socket, or one too many, which is closed here.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            serve(tcp, &shared).await;
+            drop(place);
+        });
+    }
+}
+
+async fn serve(tcp: TcpStream, shared: &Shared) {
+    let answer = service_fn(|request| async move {
+        let end = Instant::now() + shared.time;
+        let late = || Err(Problem::slow(shared.time.as_secs()));
+        let reply = timeout_at(end.into(), shared.reply(request, end)).await;
+        let reply = reply.unwrap_or_else(|_| late());
+        Ok::<_, Infallible>(reply.unwrap_or_else(|problem| refused(&problem)))
+    });
+    // An error on such a connection is the other side's.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .max_buf_size(64 << 10)
+        .serve_connection(TokioIo::new(tcp), answer)
+        .await;
+}
+
+type Reply = Response<Full<Bytes>>;
+
+impl Shared {
+    async fn reply(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
+        let read = matches!(*request.method(), Method::GET | Method::HEAD);
+        match request.uri().path() {
+            "/health" if read => Ok(self.health()),
+            "/openapi.json" if read => Ok(said(StatusCode::OK, OPENAPI.into())),
+            "/health" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
+            "/search" if request.method() == Method::POST => self.search(request, end).await,
+            "/search" => Err(Problem::method("POST")),
+            path => Err(Problem::path(path)),
+        }
+    }
+
+    fn health(&self) -> Reply {
+        let shape = self.searcher.shape();
+        let health = json!({
+            "status": "ok",
+            "version": self.searcher.version(),
+            "dim": shape.dim,
+            "k": shape.k,
+        });
+        said(StatusCode::OK, health.to_string())
+    }
+
+    async fn search(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
+        // Before the body is read, so that a stranger takes up nothing.
+        let shown = request.headers().get(AUTHORIZATION);
+        if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
+            return Err(Problem::token());
+        }
+        let _place = self.requests.try_acquire().map_err(|_| Problem::busy())?;
+        let body = Limited::new(request.into_body(), BODY).collect().await;
+        let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+            Some(_) => Problem::long(BODY),
+            None => Problem::request("the body ends before its length"),
+        })?;
+        let wanted = Wanted::read(&body.to_bytes(), self.searcher.shape())?;
+        let k = wanted.k;
+        let asked = self.searcher.ask(wanted, end);
+        let answer = asked.map_err(|refused| match refused {
+            Refused::Busy => Problem::busy(),
+            Refused::Ended => Problem::ended(),
+        })?;
+        let answer = answer.await.map_err(|_| Problem::ended())?;
+        let answer = answer.map_err(|error| Problem::server(&error))?;
+        let text = serde_json::to_string(&Results::of(&answer, k));
+        Ok(said(StatusCode::OK, text.map_err(|_| Problem::ended())?))
+    }
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    version: u64,
+    results: Vec<Hits<'a>>,
+}
+
+#[derive(Serialize)]
+struct Hits<'a> {
+    hits: Vec<Hit<'a>>,
+}
+
+#[derive(Serialize)]
+struct Hit<'a> {
+    id: &'a Id,
+    score: f32,
+    /// The payload, where the index has payloads and it is text; else its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_hex: Option<String>,
+}
+
+impl<'a> Results<'a> {
+    fn of(answer: &'a Answer, k: usize) -> Self {
+        let hits = |found: &'a Found| {
+            let hits = found.hits.iter().enumerate().take(k);
+            let hits = hits.map(|(at, hit)| {
+                let payload = found
+                    .payloads
+                    .get(at)
+                    .map(|payload| std::str::from_utf8(payload));
+                Hit {
+                    id: &hit.id,
+                    score: hit.score,
+                    payload: payload.and_then(Result::ok),
+                    payload_hex: match payload {
+                        Some(Err(_)) => found.payloads.get(at).map(hex::encode),
+                        _ => None,
+                    },
+                }
+            });
+            Hits {
+                hits: hits.collect(),
+            }
+        };
+        Self {
+            version: answer.version,
+            results: answer.found.iter().map(hits).collect(),
+        }
+    }
+}
+
+/// The answer to a request that is not answered otherwise; the connection ends with it, since the rest of
+/// its body may be unread.
+fn refused(problem: &Problem) -> Reply {
+    let mut reply = said(problem.status(), problem.body().to_string());
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(CONNECTION, close);
+    reply
+}
+
+fn said(status: StatusCode, json: String) -> Reply {
+    let mut reply = Response::new(Full::new(Bytes::from(json)));
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    reply
+}

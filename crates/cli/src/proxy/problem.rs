@@ -1,0 +1,89 @@
+//! Why a request is not answered, as its answer says it.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use sordino_search::Error as Search;
+
+/// The reason why a request is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            status,
+            code,
+            message,
+        }
+    }
+
+    /// The request's body is wrong: where, and what was expected.
+    pub(super) fn request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "request", message)
+    }
+
+    pub(super) fn token() -> Self {
+        let message = "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with \
+                       what the file of --token-file holds";
+        Self::new(StatusCode::UNAUTHORIZED, "token", message)
+    }
+
+    pub(super) fn path(path: &str) -> Self {
+        let path: String = path.chars().take(100).collect();
+        let message =
+            format!("{path:?} is not here: POST /search, GET /health and GET /openapi.json are");
+        Self::new(StatusCode::NOT_FOUND, "path", message)
+    }
+
+    pub(super) fn method(expected: &'static str) -> Self {
+        let message = format!("expected {expected}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
+    }
+
+    pub(super) fn long(most: usize) -> Self {
+        let message = format!("the body has more than {most} bytes: send fewer vectors at a time");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "long", message)
+    }
+
+    pub(super) fn busy() -> Self {
+        let message = "there are too many requests at a time: ask again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+    }
+
+    pub(super) fn slow(seconds: u64) -> Self {
+        let message = format!("no answer after {seconds} s: ask again, or raise --timeout");
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
+    }
+
+    /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
+    pub(super) fn server(error: &crate::Error) -> Self {
+        if let crate::Error::Search(Search::Vectors(_) | Search::Dimension { .. }) = error {
+            // It was noticed before anything was sent.
+            return Self::request(error.to_string());
+        }
+        let code = match error.exit_code() {
+            crate::INTEGRITY => "untrusted",
+            _ => "server",
+        };
+        Self::new(StatusCode::BAD_GATEWAY, code, error.to_string())
+    }
+
+    /// The proxy itself has failed.
+    pub(super) fn ended() -> Self {
+        let message = "the searches have ended: look at the proxy's log, and start it anew";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "ended", message)
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn body(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message}})
+    }
+}

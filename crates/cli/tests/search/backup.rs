@@ -1,0 +1,203 @@
+//! `sordino index backup` and `restore`.
+
+use crate::binary::{done, failed, json, killed};
+use crate::place::Place;
+use crate::served::Served;
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+fn backup(place: &Place, from: &str, to: &str) -> Value {
+    json(&place.line(&format!("index backup @{from} @{to} --key @owner.pub")))
+}
+
+fn deep(place: &Place, index: &str) -> Value {
+    json(&place.line(&format!("index verify @{index} --key @reader.key --deep")))
+}
+
+fn parts(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join("parts")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_backup_is_made_and_brought_up_to_date_and_restored() {
+    let place = Place::new();
+    for mode in ["masked", "open", "sealed", "local"] {
+        place.build_mode(mode);
+        let copy = format!("{mode}.backup");
+        let first = backup(&place, mode, &copy);
+        assert_eq!(first["written"], first["parts"], "{mode}");
+        assert_eq!(deep(&place, &copy)["records"], 2000);
+        assert_eq!(backup(&place, mode, &copy)["written"], 0);
+        done(&place.line(&format!(
+            "index delete @{mode} --ids 5,6,1999 --key @owner.key"
+        )));
+        let second = backup(&place, mode, &copy);
+        // A new list of deletions, and nothing else.
+        assert_eq!(
+            (&second["written"], &second["version"]),
+            (&1.into(), &2.into())
+        );
+        assert_eq!(second["versions"], 2);
+        // Parts that the version before alone had are gone.
+        let named = second["parts"].as_u64().unwrap();
+        assert_eq!(parts(&place.path(&copy)).len() as u64, named, "{mode}");
+        done(&place.line(&format!(
+            "index restore @{copy} @{mode}.new --key @reader.key"
+        )));
+        let restored = deep(&place, &format!("{mode}.new"));
+        assert_eq!(
+            (&restored["records"], &restored["full"]),
+            (&1997.into(), &true.into())
+        );
+        let found = place.query(&["--index", &place.at(&format!("{mode}.new"))]);
+        assert_eq!(found["queries"].as_array().unwrap().len(), 20);
+        // And it goes on from there.
+        done(&place.line(&format!("index add @{mode}.new @more.npy --key @owner.key")));
+        place.verify(&format!("{mode}.new"));
+    }
+}
+
+#[test]
+fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
+    let place = Place::new();
+    place.build_mode("local");
+    place.build("other", &["--mode", "local"]);
+    backup(&place, "local", "copy");
+    let line = |line: &str| place.line(line);
+    let other = failed(&line("index backup @other @copy --key @owner.pub"), 3);
+    assert!(
+        other.contains("this client knows index") || other.contains("index"),
+        "{other}"
+    );
+    // A backup that is newer than what it is to be a copy of.
+    done(&line("index add @copy @more.npy --key @owner.key"));
+    let older = failed(&line("index backup @local @copy --key @owner.pub"), 3);
+    assert!(older.contains("version 1"), "{older}");
+    // Both were changed, each in its own way.
+    done(&line("index delete @local --ids 1 --key @owner.key"));
+    done(&line("index delete @local --ids 2 --key @owner.key"));
+    let fork = failed(&line("index backup @local @copy --key @owner.pub"), 3);
+    assert!(fork.contains("does not follow"), "{fork}");
+    // Folders of somebody else, an index where none may be, nothing at all, another's key.
+    fs::create_dir(place.path("home")).unwrap();
+    fs::write(place.path("home/thesis.txt"), "mine").unwrap();
+    let taken = failed(&line("index backup @local @home --key @owner.pub"), 1);
+    assert!(taken.contains("thesis.txt"), "{taken}");
+    assert_eq!(fs::read_dir(place.path("home")).unwrap().count(), 1);
+    let there = failed(&line("index restore @copy @local --key @owner.pub"), 1);
+    assert!(there.contains("holds an index already"), "{there}");
+    let none = failed(&line("index backup @nowhere @new --key @owner.pub"), 1);
+    assert!(none.contains("no index in"), "{none}");
+    assert!(!place.path("new").exists());
+    done(&line("keys new owner @stranger.key"));
+    failed(&line("index backup @local @new --key @stranger.key"), 3);
+    let public = failed(&line("index verify @local --key @owner.pub --deep"), 1);
+    assert!(public.contains("--deep opens"), "{public}");
+}
+
+#[test]
+fn damage_is_found_in_the_index_and_mended_in_its_backup() {
+    let place = Place::new();
+    place.build_mode("masked");
+    backup(&place, "masked", "copy");
+    let whole = parts(&place.path("copy"));
+    for (number, part) in whole.iter().enumerate() {
+        let mut bytes = fs::read(part).unwrap();
+        match number % 3 {
+            0 => bytes[0] ^= 1,
+            1 => bytes.truncate(bytes.len() / 2),
+            _ => bytes.push(0),
+        }
+        fs::write(part, bytes).unwrap();
+    }
+    failed(
+        &place.line("index verify @copy --key @reader.key --deep"),
+        3,
+    );
+    assert_eq!(backup(&place, "masked", "copy")["written"], whole.len());
+    deep(&place, "copy");
+    // A damaged index does not get into its backup.
+    let part = &parts(&place.path("masked"))[0];
+    let mut bytes = fs::read(part).unwrap();
+    bytes[10] ^= 1;
+    fs::write(part, bytes).unwrap();
+    done(&place.line("index restore @copy @other --key @owner.pub"));
+    failed(&place.line("index backup @masked @new --key @owner.pub"), 3);
+    assert!(!place.path("new/CURRENT").exists());
+    deep(&place, "copy");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_that_cannot_be_written_or_is_served_and_changed_is_copied() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.build_mode("open");
+    let mode = |mode: u32| {
+        for folder in ["", "/parts", "/manifests"] {
+            let path = place.path(&format!("open{folder}"));
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    // This keeps out nobody who may do everything, which is who runs tests in a container.
+    mode(0o555);
+    let before: Vec<PathBuf> = fs::read_dir(place.path("open"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    backup(&place, "open", "copy");
+    let after = fs::read_dir(place.path("open")).unwrap().count();
+    assert_eq!(before.len(), after);
+    mode(0o755);
+    let served = Served::plain(&place, "open");
+    for id in 0..6 {
+        let change = place.line(&format!("index delete @open --ids {id} --key @owner.key"));
+        std::thread::scope(|scope| {
+            let owner = scope.spawn(|| done(&change));
+            backup(&place, "open", "copy");
+            owner.join().unwrap();
+        });
+        deep(&place, "copy");
+    }
+    backup(&place, "open", "copy");
+    assert_eq!(deep(&place, "copy")["records"], 1994);
+    assert!(place.query(&["--connect", &served.url()])["version"].as_u64() >= Some(1));
+}
+
+#[test]
+fn a_killed_backup_is_the_old_version_or_the_new_one_or_none() {
+    let place = Place::new();
+    place.build("index", &["--mode", "masked"]);
+    let args = place.line("index backup @index @copy --key @owner.pub");
+    let start = Instant::now();
+    done(&args);
+    let whole = start.elapsed();
+    let (mut cut, mut version) = (0, 1);
+    for tenth in 0..20u32 {
+        if tenth % 2 == 0 {
+            fs::remove_dir_all(place.path("copy")).unwrap();
+            version = 0;
+        } else {
+            done(&place.line("index add @index @base.npy --key @owner.key"));
+        }
+        let ended = killed(&args, whole * tenth / 20 + Duration::from_millis(1));
+        cut += u32::from(ended.is_none());
+        if place.path("copy/CURRENT").exists() {
+            let now = deep(&place, "copy")["version"].as_u64().unwrap();
+            assert!(now >= version && (ended.is_none() || now > 0));
+        } else {
+            assert!(ended.is_none() && version == 0);
+        }
+        // The same command goes on.
+        done(&args);
+        version = deep(&place, "copy")["version"].as_u64().unwrap();
+    }
+    assert!(cut > 0, "no backup was killed in time: {whole:?}");
+    let found = place.query(&["--index", &place.at("copy")]);
+    assert_eq!(found["version"].as_u64(), Some(version));
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the command without symbols and puts all that a package has into a folder:
+#
+#   packaging/package.sh DIR
+#
+# usr/bin/sordino, its manual pages, completions for bash, zsh and fish, the systemd unit and its user, and
+# a configuration to begin with.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+to=$(mkdir -p "${1:?"expected a folder: packaging/package.sh DIR"}" && cd "$1" && pwd)
+
+cargo build --locked --manifest-path "$root/Cargo.toml" --profile dist -p sordino-cli
+install -D "${CARGO_TARGET_DIR:-$root/target}/dist/sordino" "$to/usr/bin/sordino"
+sordino=$to/usr/bin/sordino
+"$sordino" man "$to/usr/share/man/man1"
+complete() {
+    mkdir -p "$(dirname "$to/$2")"
+    "$sordino" completions "$1" >"$to/$2"
+}
+complete bash usr/share/bash-completion/completions/sordino
+complete zsh usr/share/zsh/site-functions/_sordino
+complete fish usr/share/fish/vendor_completions.d/sordino.fish
+install -Dm644 "$root/packaging/sordino.service" "$to/usr/lib/systemd/system/sordino.service"
+install -Dm644 "$root/packaging/sordino.sysusers" "$to/usr/lib/sysusers.d/sordino.conf"
+install -Dm644 "$root/packaging/sordino.toml" "$to/etc/sordino/sordino.toml"
+install -Dm644 -t "$to/usr/share/doc/sordino" "$root/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT"
+du -b "$sordino"
