@@ -21,7 +21,7 @@ impl Transport for Shows<'_> {
             return self.inner.call(request, limit);
         }
         let len = (self.body.len() as u64).to_le_bytes();
-        Ok([b"SRDN\x02\x00\x70\x00", &len[..], self.body].concat())
+        Ok([b"SRDN\x03\x00\x70\x00", &len[..], self.body].concat())
     }
 }
 

@@ -49,7 +49,12 @@ fn read(format: Format, data: &[u8], names: ColumnNames) {
         assert_eq!(chunk.vectors.dim(), dim);
         assert!(chunk.vectors.as_slice().iter().all(|x| x.is_finite()));
         assert!(chunk.ids.is_none_or(|ids| ids.len() == chunk.vectors.len()));
-        assert!(chunk.values.iter().all(|column| column.len() == chunk.vectors.len()));
+        assert!(
+            chunk
+                .values
+                .iter()
+                .all(|column| column.len() == chunk.vectors.len())
+        );
         assert!(chunk.vectors.as_slice().len() <= data.len());
     }
 }

@@ -353,7 +353,7 @@ mod tests {
             plan(0, 8, 1, 0.9),
             Err(Error::Vectors(sordino_vectors::Error::NoVectors))
         ));
-        assert!(matches!(plan(8, 5000, 1, 0.9), Err(Error::TooLarge { .. })));
+        assert!(matches!(plan(8, 9000, 1, 0.9), Err(Error::TooLarge { .. })));
         assert!(matches!(plan(8, 8, 0, 0.9), Err(Error::K { k: 0, n: 8 })));
         assert!(matches!(plan(8, 8, 9, 0.9), Err(Error::K { k: 9, n: 8 })));
         for recall in [0.0, 1.0, -1.0, f64::NAN] {
