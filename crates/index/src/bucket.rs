@@ -23,7 +23,7 @@ pub(crate) const ROW_LEN: usize = 4;
 impl Layout {
     /// Bytes of a bucket before sealing: count, frame, rows, codes.
     #[must_use]
-    pub fn plain_len(&self) -> usize {
+    pub(crate) fn plain_len(&self) -> usize {
         let entry = ROW_LEN + self.codec.vector_len(self.dim as usize);
         COUNT_LEN + self.codec.frame_len(self.dim as usize) + self.slots as usize * entry
     }

@@ -58,13 +58,13 @@ impl Codec {
 
     /// Bytes of one vector.
     #[must_use]
-    pub fn vector_len(self, dim: usize) -> usize {
+    pub(crate) fn vector_len(self, dim: usize) -> usize {
         (dim * self.bits()).div_ceil(8)
     }
 
     /// Bytes that a bucket needs beside its vectors: the centroid and the step of residuals.
     #[must_use]
-    pub fn frame_len(self, dim: usize) -> usize {
+    pub(crate) fn frame_len(self, dim: usize) -> usize {
         match self {
             Self::Int8 | Self::Int12 => 0,
             Self::Residual6 | Self::Residual4 => dim + 4,

@@ -17,7 +17,7 @@ pub struct Coded {
 }
 
 /// Bytes of the shortest sealed part of this form before sealing: longer ones are powers of two.
-pub const MIN_CODED: usize = 128;
+pub(crate) const MIN_CODED: usize = 128;
 
 impl Coded {
     /// The length and the digest of a sealed part.

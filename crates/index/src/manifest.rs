@@ -31,7 +31,8 @@ pub use columns::{ColumnSegment, Columns, Packing};
 pub use part::{Holder, Part, PartKind};
 pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
-pub use size::{COORDINATE_LEN, pir_params, route_len, rows_len};
+pub(crate) use size::{COORDINATE_LEN, rows_len};
+pub use size::{pir_params, route_len};
 
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;

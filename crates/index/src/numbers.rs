@@ -14,7 +14,7 @@ use crate::Error;
 use crate::recall::number;
 
 /// The smallest class.
-pub const CLASS: usize = 128;
+pub(crate) const CLASS: usize = 128;
 
 /// Distinct numbers, in order: at most 2^32 - 1 of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

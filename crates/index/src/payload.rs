@@ -68,7 +68,7 @@ impl Class {
     /// The class of slots of `2^log2` bytes, whether or not there is such a class.
     #[cfg(test)]
     #[must_use]
-    pub fn from_log2(log2: u8) -> Self {
+    pub(crate) fn from_log2(log2: u8) -> Self {
         Self(log2)
     }
 
@@ -145,7 +145,7 @@ impl Payloads {
 
     /// Bytes of all slots.
     #[must_use]
-    pub fn records_len(&self) -> usize {
+    pub(crate) fn records_len(&self) -> usize {
         self.slots as usize * self.class.sealed_len()
     }
 

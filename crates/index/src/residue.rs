@@ -7,7 +7,7 @@
 use crate::vectors;
 
 /// `log2 P`.
-pub const LOG_P: u32 = 26;
+pub(crate) const LOG_P: u32 = 26;
 
 /// The width of the scores' window: P stands for it.
 const WINDOW: f64 = 2.05;

@@ -17,15 +17,6 @@ use sordino_lsh::{Seed, Vertices};
 use crate::vectors::{normalise, to_f32};
 use crate::{Error, Vectors};
 
-/// Bytes of a coordinate of the mean.
-const COORDINATE_LEN: usize = size_of::<f32>();
-
-/// The length of the mean's encoding.
-#[must_use]
-pub fn mean_len(dim: usize) -> usize {
-    dim * COORDINATE_LEN
-}
-
 /// The mean of all vectors, relative to which they are hashed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean(Vec<f32>);
@@ -106,7 +97,7 @@ mod tests {
         let (data, _) = synthetic::clustered(500, 1, 24, 4);
         let mean = Mean::of(&data);
         let bytes = mean.to_bytes();
-        assert_eq!(bytes.len(), mean_len(24));
+        assert_eq!(bytes.len(), 24 * size_of::<f32>());
         assert_eq!(Mean::from_bytes(&bytes).unwrap(), mean);
         let centred = mean.centred_all(&data).unwrap();
         let length = |data: &Vectors| {

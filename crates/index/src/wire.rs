@@ -15,16 +15,16 @@ const VERSION: u16 = 3;
 pub type Kind = (u16, &'static str);
 
 /// A signed manifest.
-pub const MANIFEST: Kind = (1, "manifest");
+pub(crate) const MANIFEST: Kind = (1, "manifest");
 /// A whole index.
 pub const INDEX: Kind = (2, "index");
 
 /// Magic, version, kind.
-pub const FILE_HEAD_LEN: usize = 8;
+pub(crate) const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 #[must_use]
-pub fn file_head((kind, _): Kind) -> Vec<u8> {
+pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
     [&MAGIC[..], &VERSION.to_le_bytes(), &kind.to_le_bytes()].concat()
 }
 
@@ -32,7 +32,7 @@ pub fn file_head((kind, _): Kind) -> Vec<u8> {
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::FormatVersion`].
-pub fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8], Error> {
+pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8], Error> {
     let malformed = |why: String| Error::Malformed { what, why };
     let Some((head, body)) = bytes.split_first_chunk::<FILE_HEAD_LEN>() else {
         return Err(malformed(format!(

@@ -23,10 +23,10 @@ pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
 }
 
 /// Bytes of a coordinate of a row.
-pub const COORDINATE_LEN: usize = 4;
+pub(crate) const COORDINATE_LEN: usize = 4;
 
 /// The length of the rows of `n` vectors.
 #[must_use]
-pub fn rows_len(n: usize, width: usize) -> usize {
+pub(crate) fn rows_len(n: usize, width: usize) -> usize {
     n * width * COORDINATE_LEN
 }
