@@ -9,6 +9,7 @@ mod ids;
 mod info;
 mod input;
 mod policy;
+mod push;
 mod values;
 mod verify;
 
@@ -46,6 +47,8 @@ enum Command {
     Backup(backup::Backup),
     /// Make an index of its backup.
     Restore(backup::Restore),
+    /// Bring a server's index to the version that this one has.
+    Push(push::Args),
 }
 
 /// Runs `sordino index`.
@@ -65,5 +68,6 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Compact(args) => change::compact(&args, output),
         Command::Backup(args) => backup::backup(&args, output),
         Command::Restore(args) => backup::restore(&args, output),
+        Command::Push(args) => push::run(&args, output),
     }
 }

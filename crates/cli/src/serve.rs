@@ -66,6 +66,13 @@ pub struct Args {
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
     metrics: Option<Host>,
+    /// Let the owner change the index over the network, with `sordino index push`: the folder is written by
+    /// this server alone then, and each step is signed with the owner's secret key.
+    #[arg(long)]
+    accept_changes: bool,
+    /// The most that an index may have that is pushed, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some, requires = "accept_changes")]
+    max_index: usize,
     /// Connections at a time.
     #[arg(long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
@@ -131,6 +138,11 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let named = Error::index(&args.index);
     let server = Server::open_dir(&args.index, &owner).map_err(&named)?;
     let service = Service::new(server, &args.access()?, args.limits())?;
+    if args.accept_changes {
+        let most = (args.max_index as u64) << 20;
+        let accepting = service.accept_changes(&args.index, &owner, most);
+        accepting.map_err(&named)?;
+    }
     let listening = service.listen(&args.listening()?);
     let running = listening.map_err(Error::certificate(&args.certificate_files()))?;
     let mut serving = Serve {

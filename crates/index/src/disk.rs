@@ -71,6 +71,20 @@ pub trait Disk {
         Ok(Bytes::from(bytes))
     }
 
+    /// Adds to the end of a file, which is made if need be: not durable before it is synced.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let file = File::options().create(true).append(true).open(path);
+        file?.write_all(bytes)
+    }
+
+    /// The length of a file; 0 if there is none.
+    fn len(&self, path: &Path) -> u64 {
+        fs::metadata(path).map_or(0, |file| file.len())
+    }
+
     /// True if there is a file or a directory of this name.
     fn exists(&self, path: &Path) -> bool {
         path.exists()

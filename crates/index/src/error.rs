@@ -166,6 +166,14 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// A version of an index is larger than a server takes.
+    #[error("an index of {found} bytes: this server takes one of at most {most}")]
+    Room {
+        /// Bytes of its parts.
+        found: u64,
+        /// The most.
+        most: u64,
+    },
     /// A dimension differs from the index's.
     #[error("a vector of {found} dimensions: expected {expected}")]
     Dimension {

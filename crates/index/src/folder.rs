@@ -21,6 +21,7 @@ mod copy;
 mod free;
 mod history;
 mod names;
+mod receive;
 
 use crate::digest::Digest;
 use crate::disk::Lock;

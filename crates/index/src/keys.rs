@@ -9,7 +9,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::order::RowOrder;
 use crate::pad::Pad;
-use crate::public_key::{CONTEXT, OwnerPublicKey};
+use crate::public_key::{CHANGE, CONTEXT, OwnerPublicKey};
 use crate::purpose::Purpose;
 use crate::seal::Seal;
 
@@ -60,16 +60,22 @@ impl OwnerKeys {
     }
 
     /// Signs a manifest.
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "the context is shorter than 256 bytes"
-    )]
     #[must_use]
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.sign_in(CONTEXT, message)
+    }
+
+    /// Signs a step of a change over a network, which is no manifest and cannot be taken for one.
+    #[must_use]
+    pub fn sign_change(&self, message: &[u8]) -> Vec<u8> {
+        self.sign_in(CHANGE, message)
+    }
+
+    fn sign_in(&self, context: &[u8], message: &[u8]) -> Vec<u8> {
         let signature = self
             .signing()
             .expanded_key()
-            .sign_deterministic(message, CONTEXT);
+            .sign_deterministic(message, context);
         signature
             .expect("a context of less than 256 bytes")
             .encode()

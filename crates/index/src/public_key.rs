@@ -10,6 +10,9 @@ use crate::Error;
 /// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
 pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
 
+/// The context of steps by which an owner changes an index over a network.
+pub(crate) const CHANGE: &[u8] = b"sordino change 1";
+
 /// The owner's ML-DSA-87 public key.
 #[derive(Clone)]
 pub struct OwnerPublicKey {
@@ -51,10 +54,19 @@ impl OwnerPublicKey {
     /// # Errors
     /// [`Error::Signature`].
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
-        let message = Message::Pure {
-            message,
-            context: CONTEXT,
-        };
+        self.verify_in(CONTEXT, message, signature)
+    }
+
+    /// Checks that the owner signed `message` as a step of a change.
+    ///
+    /// # Errors
+    /// [`Error::Signature`].
+    pub fn verify_change(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        self.verify_in(CHANGE, message, signature)
+    }
+
+    fn verify_in(&self, context: &[u8], message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        let message = Message::Pure { message, context };
         self.expanded
             .verify(message, signature)
             .map_err(|_| Error::Signature)

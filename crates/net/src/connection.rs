@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
+use sordino_index::OwnerKeys;
 use sordino_reader::{Cache, Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
@@ -16,8 +17,8 @@ use crate::collected::Collected;
 use crate::connector::Connector;
 use crate::grpc::CHUNK;
 use crate::schema::search_client::SearchClient;
-use crate::schema::{CallRequest, HelloRequest};
-use crate::signature::now;
+use crate::schema::{CallRequest, ChangeRequest, HelloRequest, StepReply};
+use crate::signature::{now, sign_change};
 use crate::{Deadlines, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
@@ -167,15 +168,35 @@ impl Connection {
                 Ok(reply)
             }
             Err(error) => {
-                if matches!(
-                    error,
-                    Error::Refused(Refusal::Instance | Refusal::Signature)
-                ) {
-                    // The server may have been started anew: the next call finds out.
-                    self.instance = None;
-                }
+                self.forget_instance(Some(&error));
                 Err(error)
             }
+        }
+    }
+
+    /// Sends one step of a change that the owner signs.
+    pub(crate) fn change(&mut self, keys: &OwnerKeys, step: Bytes) -> Result<StepReply, Error> {
+        let instance = self.instance()?;
+        let signature = Some(sign_change(keys, &instance, &step, now()));
+        let request = ChangeRequest { step, signature };
+        self.traffic.up += request.encoded_len() as u64;
+        let (mut calls, deadlines) = (self.calls.clone(), self.endpoint.deadlines);
+        let time = deadlines.whole(request.encoded_len());
+        let change = async move {
+            let reply = timeout(time, calls.change(request)).await;
+            Ok(reply
+                .map_err(|_| Error::Deadline { after: time })??
+                .into_inner())
+        };
+        let reply = self.wait(change);
+        self.forget_instance(reply.as_ref().err());
+        reply
+    }
+
+    /// After such an error the server may have been started anew: the next call finds out.
+    fn forget_instance(&mut self, error: Option<&Error>) {
+        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature)) = error {
+            self.instance = None;
         }
     }
 

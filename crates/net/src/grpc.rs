@@ -15,11 +15,12 @@ use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
 use crate::Refusal;
+use crate::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
 use crate::door::Call;
 use crate::peer::Peer;
 use crate::refusal::Refused;
 use crate::schema::search_server::{Search, SearchServer};
-use crate::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
+use crate::schema::{CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::service::{Scan, Shared};
 use crate::signature::Signed;
 
@@ -28,6 +29,7 @@ pub(crate) const CHUNK: usize = 64 << 10;
 
 /// The paths of calls end with the call's name.
 const HELLO: &str = "/Hello";
+const CHANGE: &str = "/Change";
 
 /// Lets requests in or refuses them, before their bodies are read.
 #[derive(Clone)]
@@ -53,7 +55,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
         // The bound is that of the version in place, so the server is made for this request.
-        let longest = shared.longest_call();
+        let longest = shared.longest(request.uri().path());
         let call = match shared.enter(&request, longest) {
             Ok(call) => call,
             Err(refused) => return Box::pin(std::future::ready(Ok(refused.into_http()))),
@@ -84,6 +86,16 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 }
 
 impl Shared {
+    /// The longest request that a path has.
+    fn longest(&self, path: &str) -> usize {
+        match (path.ends_with(CHANGE), self.changes.get()) {
+            (true, Some(_)) => LONGEST_CHANGE,
+            // Long enough to be told that none are accepted.
+            (true, None) => SHORTEST_CHANGE,
+            (false, _) => self.longest_call(),
+        }
+    }
+
     /// Lets a request in whose body is still to come, or refuses it.
     fn enter(&self, request: &http::Request<Body>, longest: usize) -> Result<Arc<Call>, Status> {
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
@@ -177,6 +189,28 @@ impl Calls {
         let reply = self.shared.scans.ask(scan).await?;
         Ok(Content::Own(reply.map_err(Refused::Message)?))
     }
+
+    /// Takes a step of a change, once it is known that the owner signed it.
+    async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Refused> {
+        let ChangeRequest { step, signature } = request;
+        let signed = Signed::of_owner(&self.shared.instance, &step, signature)?;
+        let shared = Arc::clone(&self.shared);
+        let check = move || shared.changes.get().ok_or(Refusal::Changes)?.check(&signed);
+        blocking(check).await??;
+        call.peer.prove();
+        call.begin(Some(OWNER))?;
+        let shared = Arc::clone(&self.shared);
+        let take = move || {
+            let changes = shared.changes.get().ok_or(Refusal::Changes)?;
+            let taken = changes.take(&step, &shared.index());
+            let (reply, new) = taken.map_err(Refused::Message)?;
+            if let Some(new) = new {
+                shared.replace(new);
+            }
+            Ok(reply)
+        };
+        blocking(take).await?
+    }
 }
 
 #[tonic::async_trait]
@@ -189,6 +223,17 @@ impl Search for Calls {
         Ok(Response::new(HelloReply {
             instance: Bytes::copy_from_slice(&self.shared.instance),
         }))
+    }
+
+    async fn change(
+        &self,
+        mut request: Request<ChangeRequest>,
+    ) -> Result<Response<StepReply>, Status> {
+        let call = Self::begun(&mut request)?;
+        let reply = self.step(&call, request.into_inner()).await;
+        let reply = reply.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
+        self.shared.metrics.answered.inc();
+        Ok(Response::new(reply))
     }
 
     type CallStream = Reply;
@@ -205,6 +250,14 @@ impl Search for Calls {
             _call: call,
         }))
     }
+}
+
+/// Has work done that waits for files, where waiting is allowed.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Refusal::Stopping)
 }
 
 /// A reply, and where it lies.

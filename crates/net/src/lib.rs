@@ -9,12 +9,14 @@ mod connection;
 mod connector;
 mod counted;
 mod endpoint;
+mod push;
 mod trust;
 
 // The server
 mod address;
 mod askers;
 mod batcher;
+mod changes;
 mod door;
 mod exporter;
 mod grpc;
@@ -48,6 +50,7 @@ pub use error::Error;
 pub use identity::Identity;
 pub use key_file::{KeyFile, KeyKind};
 pub use limits::Limits;
+pub use push::Pushed;
 pub use refusal::Refusal;
 pub use running::{Listen, Running};
 pub use service::Service;

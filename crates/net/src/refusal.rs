@@ -38,6 +38,9 @@ pub enum Refusal {
     /// The server took too long.
     #[error("the server took too long")]
     Slow,
+    /// The server does not accept changes of its index.
+    #[error("the server does not accept changes: it is to be started with --accept-changes")]
+    Changes,
     /// The message is not one that this index answers.
     #[error("the message is not one that the index answers")]
     Message,
@@ -48,7 +51,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -60,6 +63,7 @@ impl Refusal {
         Self::Busy,
         Self::Stopping,
         Self::Slow,
+        Self::Changes,
         Self::Message,
         Self::Long,
     ];
@@ -79,6 +83,7 @@ impl Refusal {
             Self::Busy => "busy",
             Self::Stopping => "stopping",
             Self::Slow => "slow",
+            Self::Changes => "changes",
             Self::Message => "message",
             Self::Long => "long",
         }
@@ -103,6 +108,7 @@ impl Refusal {
             Self::Rate | Self::Busy => tonic::Code::ResourceExhausted,
             Self::Stopping => tonic::Code::Unavailable,
             Self::Slow => tonic::Code::DeadlineExceeded,
+            Self::Changes => tonic::Code::PermissionDenied,
             Self::Message => tonic::Code::InvalidArgument,
             Self::Long => tonic::Code::OutOfRange,
         }

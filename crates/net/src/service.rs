@@ -1,14 +1,17 @@
 //! A service: an index, who may ask it, and how much at a time.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use bytes::Bytes;
+use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
 use crate::askers::Askers;
 use crate::batcher::Batcher;
+use crate::changes::Changes;
 use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::signature::{ADDED_LEN, shown};
@@ -41,6 +44,7 @@ impl Service {
             instance,
             door: Arc::new(Door::new(keys.is_none(), &limits, &metrics)),
             keys,
+            changes: OnceLock::new(),
             scans: scans(&limits, &metrics)?,
             stopping: Arc::new(AtomicBool::new(false)),
             metrics,
@@ -61,17 +65,25 @@ impl Service {
     /// Puts another version of the index in place. Requests that have begun are answered from the
     /// one they began with.
     pub fn replace(&self, server: Server) {
-        let version = server.manifest().version;
-        self.shared.metrics.serves(server.manifest());
-        let mut index = self
-            .shared
-            .index
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *index = Arc::new(server);
-        drop(index);
-        self.shared.metrics.replaced.inc();
-        tracing::info!(version, "index replaced");
+        self.shared.replace(server);
+    }
+
+    /// Accepts changes of the index by its owner, over the network: the directory that the served version was
+    /// read from is from now on changed by this service alone. The owner signs each step; an index may have
+    /// `most` bytes.
+    ///
+    /// # Errors
+    /// [`sordino_server::Error::Locked`] if another process changes the directory; if it cannot be read.
+    pub fn accept_changes(
+        &self,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+        most: u64,
+    ) -> Result<(), sordino_server::Error> {
+        let changes = Changes::new(dir.as_ref(), owner, most, &self.shared.limits)?;
+        // Where they are accepted already, they stay so.
+        drop(self.shared.changes.set(changes));
+        Ok(())
     }
 
     /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds
@@ -133,6 +145,7 @@ pub(crate) struct Shared {
     /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
     pub(crate) instance: [u8; 32],
     pub(crate) keys: Option<Askers>,
+    pub(crate) changes: OnceLock<Changes>,
     pub(crate) door: Arc<Door>,
     pub(crate) scans: Scans,
     pub(crate) stopping: Arc<AtomicBool>,
@@ -144,6 +157,17 @@ impl Shared {
     /// The version in place.
     pub(crate) fn index(&self) -> Arc<Server> {
         Arc::clone(&self.index.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another version in place.
+    pub(crate) fn replace(&self, server: Server) {
+        let version = server.manifest().version;
+        self.metrics.serves(server.manifest());
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        *index = Arc::new(server);
+        drop(index);
+        self.metrics.replaced.inc();
+        tracing::info!(version, "index replaced");
     }
 
     /// The longest request that the version in place answers, as an encoded call.

@@ -5,9 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rand_core::CryptoRng;
+use sordino_index::OwnerKeys;
 use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
-use sordino_mldsa::{MlDsa65, Params};
+use sordino_mldsa::{MlDsa65, MlDsa87, Params};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::schema::RequestSignature;
@@ -169,6 +170,25 @@ fn statement(
     statement
 }
 
+/// Signs that the owner wants this step of this run of the server, now.
+pub(crate) fn sign_change(
+    keys: &OwnerKeys,
+    instance: &[u8; 32],
+    step: &[u8],
+    time: u64,
+) -> RequestSignature {
+    let mut nonce = [0; 16];
+    nonce.copy_from_slice(&shown(&mut rand::rng(), step)[..16]);
+    let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
+    let signature = keys.sign_change(&statement(instance, &key, time, &nonce, step));
+    RequestSignature {
+        key: Bytes::copy_from_slice(&key),
+        time,
+        nonce: Bytes::copy_from_slice(&nonce),
+        signature: signature.into(),
+    }
+}
+
 /// A signed request whose parts have their lengths; whether the signature is good is not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
@@ -186,6 +206,24 @@ impl Signed {
         message: &[u8],
         signature: Option<RequestSignature>,
     ) -> Result<Self, Refusal> {
+        Self::of_len(MlDsa65::SIGNATURE_LEN, instance, message, signature)
+    }
+
+    /// Reads the signature of an owner's step of a change.
+    pub(crate) fn of_owner(
+        instance: &[u8; 32],
+        step: &[u8],
+        signature: Option<RequestSignature>,
+    ) -> Result<Self, Refusal> {
+        Self::of_len(MlDsa87::SIGNATURE_LEN, instance, step, signature)
+    }
+
+    fn of_len(
+        len: usize,
+        instance: &[u8; 32],
+        message: &[u8],
+        signature: Option<RequestSignature>,
+    ) -> Result<Self, Refusal> {
         let RequestSignature {
             key,
             time,
@@ -194,7 +232,7 @@ impl Signed {
         } = signature.ok_or(Refusal::Unsigned)?;
         let key: [u8; 32] = exact(&key)?;
         let nonce: [u8; 16] = exact(&nonce)?;
-        if signature.len() != MlDsa65::SIGNATURE_LEN {
+        if signature.len() != len {
             return Err(Refusal::Malformed);
         }
         Ok(Self {

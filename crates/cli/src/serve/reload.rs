@@ -52,6 +52,8 @@ impl Args {
             ("listen", self.listen != new.listen),
             ("metrics", self.metrics != new.metrics),
             ("plaintext", self.plaintext != new.plaintext),
+            ("accept-changes", self.accept_changes != new.accept_changes),
+            ("max-index", self.max_index != new.max_index),
             ("batch", self.batch != new.batch),
             ("max-in-flight", self.max_in_flight != new.max_in_flight),
             (

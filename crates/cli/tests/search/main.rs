@@ -17,6 +17,7 @@ mod packaging;
 mod place;
 mod plan;
 mod proxy;
+mod push;
 mod query;
 mod serve;
 mod served;

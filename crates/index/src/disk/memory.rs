@@ -53,6 +53,18 @@ impl Disk for Memory {
         removed.map(drop).ok_or(io::ErrorKind::NotFound.into())
     }
 
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut files = self.files();
+        let present = files.get(path).map(|present| present.to_vec());
+        let all = [present.unwrap_or_default(), bytes.to_vec()].concat();
+        files.insert(path.to_owned(), Bytes::from(all));
+        Ok(())
+    }
+
+    fn len(&self, path: &Path) -> u64 {
+        self.files().get(path).map_or(0, |file| file.len() as u64)
+    }
+
     /// The bytes are shared, not copied.
     fn read(&self, path: &Path, _most: u64) -> io::Result<Bytes> {
         let files = self.files();

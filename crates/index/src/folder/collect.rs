@@ -28,7 +28,7 @@ impl<D: Disk> Folder<D> {
     }
 
     /// Removes the files of a directory whose names are stale.
-    fn remove_all(&self, dir: &Path, stale: impl Fn(&str) -> bool) -> Result<(), Error> {
+    pub(super) fn remove_all(&self, dir: &Path, stale: impl Fn(&str) -> bool) -> Result<(), Error> {
         for name in self.run(dir, self.disk.list(dir))? {
             if stale(&name) {
                 let path = dir.join(name);

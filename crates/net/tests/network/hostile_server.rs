@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sordino_net::schema::search_server::{Search, SearchServer};
-use sordino_net::schema::{CallReply, CallRequest, HelloReply, HelloRequest};
+use sordino_net::schema::{
+    CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply,
+};
 use sordino_net::{Connection, Deadlines, Endpoint, Error};
 use sordino_search::{Client, Server};
 use tokio_stream::{Stream, StreamExt};
@@ -32,6 +34,10 @@ impl Search for Liar {
     async fn hello(&self, _: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
         let instance = self.instance.clone();
         Ok(Response::new(HelloReply { instance }))
+    }
+
+    async fn change(&self, _: Request<ChangeRequest>) -> Result<Response<StepReply>, Status> {
+        Err(Status::unimplemented("it lies about searches alone"))
     }
 
     type CallStream = Replies;

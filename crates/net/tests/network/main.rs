@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share")]
 
+mod changes;
 mod flood;
 mod hostile_client;
 mod hostile_server;

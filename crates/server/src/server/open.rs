@@ -7,7 +7,7 @@ use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part};
-use sordino_index::{Bytes, Error, Files, Index, OwnerPublicKey, SignedManifest};
+use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
 use super::sealed::{self, Sealed};
@@ -97,20 +97,43 @@ impl Server {
         Self::read(dir.as_ref(), owner, Some(self))
     }
 
+    /// Serves the next version, whose parts and manifests are in a directory already. Only parts that this
+    /// server does not have are read.
+    ///
+    /// # Errors
+    /// If a part cannot be read, or does not fit the manifest.
+    pub fn follow<D: Disk>(
+        &self,
+        folder: &Folder<D>,
+        owner: &OwnerPublicKey,
+        manifest: SignedManifest,
+    ) -> Result<Self, Error> {
+        Self::of_version(folder, owner, manifest, Some(self))
+    }
+
     fn read(dir: &Path, owner: &OwnerPublicKey, before: Option<&Self>) -> Result<Self, Error> {
         let folder = Folder::new(dir, Files);
         folder.newest(owner, |manifest| {
-            let history = match before.and_then(|before| before.history_of(&manifest)) {
-                Some(history) => history,
-                None => {
-                    let mut manifests = Vec::new();
-                    // Searches do not need it.
-                    drop(folder.history(&manifest, KEPT, owner, &mut manifests));
-                    History::new(&manifests)
-                }
-            };
-            Self::build(manifest, history, before, &mut |part| folder.part(part))
+            Self::of_version(&folder, owner, manifest, before)
         })
+    }
+
+    fn of_version<D: Disk>(
+        folder: &Folder<D>,
+        owner: &OwnerPublicKey,
+        manifest: SignedManifest,
+        before: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let history = match before.and_then(|before| before.history_of(&manifest)) {
+            Some(history) => history,
+            None => {
+                let mut manifests = Vec::new();
+                // Searches do not need it.
+                drop(folder.history(&manifest, KEPT, owner, &mut manifests));
+                History::new(&manifests)
+            }
+        };
+        Self::build(manifest, history, before, &mut |part| folder.part(part))
     }
 
     /// The manifests before this one, if it is this server's or the next: their signatures were checked when

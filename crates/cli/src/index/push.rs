@@ -1,0 +1,94 @@
+//! `sordino index push`.
+
+use crate::endpoint::endpoint;
+use crate::patience::Patience;
+use crate::{Error, Output, keys};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use sordino_net::{Connection, Pushed};
+use sordino_search::plan::Bytes;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Arguments of `sordino index push`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The index, whose newest version the server is to have.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The server, https://host:port, or http://host:port without TLS. It has an older version of the index
+    /// and was started with --accept-changes.
+    #[arg(value_name = "URL")]
+    url: String,
+    /// The owner's key file: it signs each step, and stays here.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
+    /// must have a certificate that this system trusts.
+    #[arg(long, value_name = "PEM")]
+    roots: Option<PathBuf>,
+    /// The name that the server's certificate must have, if it is another than the URL's host.
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+    /// Seconds to go on trying where the server cannot be reached or is busy. 0: not at all.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    wait: u32,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino index add base.index more.npy --key owner.key
+  sordino index push base.index https://search.example:7700 --key owner.key
+
+Sent are the manifests after the server's version and the parts that it lacks. Interrupted, the server
+serves its version as before, and the same command goes on where it stopped.";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    index: &'a Path,
+    server: &'a str,
+    version: u64,
+    versions: usize,
+    parts: usize,
+    bytes: u64,
+}
+
+pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
+    let keys = keys::owner(&args.key)?;
+    let (roots, name) = (args.roots.as_deref(), args.server_name.as_deref());
+    let endpoint = endpoint(&args.url, None, roots, name)?;
+    let certificate = Error::certificate(roots.as_slice());
+    let named = Error::index(&args.index);
+    let patience = Patience::new(Duration::from_secs(args.wait.into()));
+    let bar = output.progress(None, "pushing");
+    let pushed = patience.with(|| {
+        let mut connection = Connection::open(endpoint.clone()).map_err(&certificate)?;
+        connection.push(&args.index, &keys).map_err(&named)
+    });
+    bar.finish_and_clear();
+    let Pushed {
+        version,
+        versions,
+        parts,
+        bytes,
+        ..
+    } = pushed?;
+    let report = Report {
+        index: &args.index,
+        server: &args.url,
+        version,
+        versions,
+        parts,
+        bytes,
+    };
+    output.report(&report, || {
+        format!(
+            "{}: version {version}; {versions} manifest(s) and {parts} part(s) were sent, {}",
+            args.url,
+            Bytes(bytes)
+        )
+    })
+}

@@ -1,0 +1,74 @@
+//! Receiving a newer version of an index, a piece at a time.
+
+use super::{Folder, names};
+use crate::manifest::{Part, SignedManifest};
+use crate::{Disk, Error, digest};
+
+impl<D: Disk> Folder<D> {
+    /// The stored parts of a version that are not here yet, each once, with the number of bytes that have
+    /// been received of it.
+    ///
+    /// # Errors
+    /// If the manifest has no such parts.
+    pub fn missing(&self, manifest: &SignedManifest) -> Result<Vec<(Part, u64)>, Error> {
+        let mut missing: Vec<(Part, u64)> = Vec::new();
+        for part in manifest.parts()? {
+            let name = names::of_digest(&part.digest);
+            let known = missing.iter().any(|(other, _)| other.digest == part.digest);
+            if known || !part.holder.is_stored() || self.disk.exists(&self.parts().join(&name)) {
+                continue;
+            }
+            let held = self.disk.len(&self.parts().join(names::temporary(&name)));
+            missing.push((part, held));
+        }
+        Ok(missing)
+    }
+
+    /// Takes the next bytes of a part that is not here yet. With its last ones the part is checked and put in
+    /// place, durably; one that is not what its digest says is removed.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for bytes that are not the next ones, none at all, or too many;
+    /// [`Error::Digest`], [`Error::File`].
+    pub fn receive(&self, part: &Part, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let wrong = |why: String| Error::Malformed {
+            what: part.kind.name(),
+            why,
+        };
+        let name = names::of_digest(&part.digest);
+        let path = self.parts().join(names::temporary(&name));
+        let held = self.disk.len(&path);
+        if offset != held {
+            return Err(wrong(format!(
+                "bytes from {offset} on: expected those from {held} on"
+            )));
+        }
+        let end = offset + bytes.len() as u64;
+        if bytes.is_empty() || end > part.len {
+            let len = part.len;
+            return Err(wrong(format!("bytes {offset} to {end} of {len}")));
+        }
+        self.run(&path, self.disk.append(&path, bytes))?;
+        if end < part.len {
+            return Ok(());
+        }
+        let whole = self.run(&path, self.disk.read(&path, part.len))?;
+        if let Err(error) = digest::check(part.kind.name(), &whole, &part.digest) {
+            self.run(&path, self.disk.remove(&path))?;
+            return Err(error);
+        }
+        self.run(&path, self.disk.sync(&path))?;
+        self.put_in_place(&self.parts(), &name)
+    }
+
+    /// Removes parts, whole or begun, that none of these is: those of a change that did not come to its end.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn keep_only(&self, keep: &[Part]) -> Result<(), Error> {
+        self.remove_all(&self.parts(), |name| {
+            let digest = names::digest(names::finished(name).unwrap_or(name));
+            digest.is_some_and(|digest| keep.iter().all(|part| part.digest != digest))
+        })
+    }
+}

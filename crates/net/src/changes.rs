@@ -1,0 +1,261 @@
+//! Changes of the index by its owner, over the network.
+//!
+//! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps:
+//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is
+//! signed by the owner for this run of the server; what it carries is checked again for itself. So a
+//! step that is recorded, repeated or reordered does no more than the owner once meant.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use prost::Message;
+use sordino_index::digest::Digest;
+use sordino_index::disk::Lock;
+use sordino_index::folder::Folder;
+use sordino_index::history::KEPT;
+use sordino_index::manifest::{Part, SignedManifest};
+use sordino_index::{Error, Files, OwnerPublicKey};
+use sordino_server::Server;
+
+use crate::replay::Replay;
+use crate::schema::step::Kind;
+use crate::schema::{Held, Put, Step, StepReply};
+use crate::signature::{Signed, now};
+use crate::{Limits, Refusal};
+
+/// Bytes of a part in one step, at most.
+pub(crate) const PIECE: usize = 1 << 20;
+
+/// The longest request: a piece, or a manifest, which is shorter, with its signature and the fields' tags.
+pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
+
+/// More than a step that carries nothing, with its signature.
+pub(crate) const SHORTEST_CHANGE: usize = 8192;
+
+/// The owner's number among the keys that have signed something.
+pub(crate) const OWNER: u32 = u32::MAX;
+
+/// The folder of an index whose owner may change it over the network. Nobody else changes it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    folder: Folder<Files>,
+    owner: OwnerPublicKey,
+    /// The digest of the owner's key.
+    key: [u8; 32],
+    /// Bytes of an index, at most.
+    most: u64,
+    state: Mutex<State>,
+    _lock: Lock,
+}
+
+#[derive(Debug)]
+struct State {
+    replay: Replay,
+    current: SignedManifest,
+    /// The versions after it that are being received, oldest first.
+    coming: Vec<SignedManifest>,
+}
+
+impl Changes {
+    /// Takes the folder of `server`'s index.
+    pub(crate) fn new(
+        dir: &Path,
+        owner: &OwnerPublicKey,
+        most: u64,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir, Files);
+        folder.current()?;
+        let lock = folder.lock()?;
+        let current = folder.manifest(&folder.current()?, owner)?;
+        let skew = u64::try_from(limits.skew.as_millis()).unwrap_or(u64::MAX);
+        Ok(Self {
+            key: *blake3::hash(&owner.to_bytes()).as_bytes(),
+            owner: owner.clone(),
+            folder,
+            most,
+            state: Mutex::new(State {
+                replay: Replay::new(skew, limits.nonces()),
+                current,
+                coming: Vec::new(),
+            }),
+            _lock: lock,
+        })
+    }
+
+    /// Refuses a step that the owner has not signed for this run, now and once.
+    pub(crate) fn check(&self, signed: &Signed) -> Result<(), Refusal> {
+        if signed.key != self.key {
+            return Err(Refusal::Key);
+        }
+        let (seen, time) = ((OWNER, signed.nonce), now());
+        self.state().replay.look(&seen, signed.time, time)?;
+        let good = self
+            .owner
+            .verify_change(&signed.statement, &signed.signature);
+        good.map_err(|_| Refusal::Signature)?;
+        self.state().replay.accept(seen, signed.time, time)
+    }
+
+    /// Takes a step. With the last one there is a server of the new version.
+    pub(crate) fn take(
+        &self,
+        step: &[u8],
+        server: &Server,
+    ) -> Result<(StepReply, Option<Server>), Error> {
+        let wrong = |why: &str| Error::Malformed {
+            what: "step of a change",
+            why: why.to_owned(),
+        };
+        let step = Step::decode(step).map_err(|error| wrong(&error.to_string()))?;
+        let kind = step.kind.ok_or_else(|| wrong("none that is known here"))?;
+        let mut state = self.state();
+        match kind {
+            Kind::State(_) => Ok((state.reply(), None)),
+            Kind::Manifest(bytes) => {
+                let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
+                self.offer(&mut state, manifest)?;
+                Ok((state.reply(), None))
+            }
+            Kind::Missing(_) => {
+                let mut keep = state.current.parts()?;
+                keep.extend(server.manifest().parts()?);
+                keep.extend(state.newest().parts()?);
+                self.folder.keep_only(&keep)?;
+                let missing = self.folder.missing(state.newest())?;
+                let held = |(part, held): &(Part, u64)| Held {
+                    part: part.digest.to_vec().into(),
+                    len: *held,
+                };
+                let missing = missing.iter().map(held).collect();
+                let reply = StepReply {
+                    missing,
+                    ..state.reply()
+                };
+                Ok((reply, None))
+            }
+            Kind::Put(put) => {
+                self.put(&state, &put)?;
+                Ok((state.reply(), None))
+            }
+            Kind::Commit(digest) => {
+                let new = self.commit(&mut state, &digest, server)?;
+                Ok((state.reply(), new))
+            }
+        }
+    }
+
+    /// Adds a version to those that are coming, or begins with it.
+    fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
+        let digest = manifest.digest();
+        let known = |version: &SignedManifest| version.digest() == digest;
+        if known(&state.current) || state.coming.iter().any(known) {
+            return Ok(());
+        }
+        if manifest.index != state.current.index {
+            return Err(Error::OtherIndex {
+                found: manifest.index,
+                pinned: state.current.index,
+            });
+        }
+        let (found, pinned) = (manifest.version, state.current.version);
+        if found <= pinned {
+            return Err(Error::Rollback { found, pinned });
+        }
+        let stored = manifest.parts()?;
+        let stored = stored.iter().filter(|part| part.holder.is_stored());
+        let bytes = stored.fold(0u64, |sum, part| sum.saturating_add(part.len));
+        if bytes > self.most {
+            let (found, most) = (bytes, self.most);
+            return Err(Error::Room { found, most });
+        }
+        let follows = |version: &SignedManifest| {
+            manifest.previous == version.digest() && found > version.version
+        };
+        if state.coming.len() < KEPT && follows(state.newest()) {
+            state.coming.push(manifest);
+        } else if follows(&state.current) {
+            // Another change, in the place of one that did not come to its end.
+            state.coming = vec![manifest];
+        } else {
+            return Err(Error::Fork { version: found });
+        }
+        Ok(())
+    }
+
+    fn put(&self, state: &State, put: &Put) -> Result<(), Error> {
+        let named = |part: &Part| part.digest[..] == put.part[..] && part.holder.is_stored();
+        let parts = state.newest().parts()?;
+        let part = parts.iter().find(|part| named(part));
+        let missing = self.folder.missing(state.newest())?;
+        match part.filter(|part| missing.iter().any(|(other, _)| other.digest == part.digest)) {
+            Some(part) => self.folder.receive(part, put.offset, &put.bytes),
+            None => Err(Error::Malformed {
+                what: "part",
+                why: "not one that the version which is being received lacks: another change may have begun \
+                      meanwhile"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are there and
+    /// durable; then manifests, then the switch.
+    fn commit(
+        &self,
+        state: &mut State,
+        digest: &[u8],
+        server: &Server,
+    ) -> Result<Option<Server>, Error> {
+        if state.current.digest()[..] == *digest {
+            return Ok(None);
+        }
+        let newest = match state.coming.last() {
+            Some(newest) if newest.digest()[..] == *digest => newest.clone(),
+            _ => {
+                let version = state.newest().version;
+                return Err(Error::Fork { version });
+            }
+        };
+        if let Some((part, held)) = self.folder.missing(&newest)?.first() {
+            let (what, len) = (part.kind.name(), part.len);
+            let why = format!("{held} of {len} bytes are here");
+            return Err(Error::Malformed { what, why });
+        }
+        for manifest in &state.coming {
+            self.folder.put_manifest(manifest)?;
+        }
+        let new = server.follow(&self.folder, &self.owner, newest.clone())?;
+        self.folder.prepare(&newest)?;
+        let switched = self.folder.switch();
+        // An error may have come before or after it took hold.
+        state.current = self.folder.manifest(&self.folder.current()?, &self.owner)?;
+        switched?;
+        let mut keep = server.manifest().parts()?;
+        keep.extend(newest.parts()?);
+        state.coming.clear();
+        // Files that cannot be removed now go with the next change.
+        drop(self.folder.collect(&keep));
+        Ok(Some(new))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The newest version, whole or not.
+    fn newest(&self) -> &SignedManifest {
+        self.coming.last().unwrap_or(&self.current)
+    }
+
+    fn reply(&self) -> StepReply {
+        let manifest: Digest = self.current.digest();
+        StepReply {
+            version: self.current.version,
+            manifest: manifest.to_vec().into(),
+            missing: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The owner's end of a change over the network.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use prost::Message;
+use sordino_index::digest::Digest;
+use sordino_index::folder::Folder;
+use sordino_index::history::KEPT;
+use sordino_index::manifest::SignedManifest;
+use sordino_index::{Error as Wrong, Files, OwnerKeys};
+
+use crate::changes::PIECE;
+use crate::schema::step::Kind;
+use crate::schema::{Nothing, Put, Step, StepReply};
+use crate::{Connection, Error};
+
+/// The work of a push.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// The version that the server has now.
+    pub version: u64,
+    /// Manifests that were sent.
+    pub versions: usize,
+    /// Parts that were sent, whole or the rest of them.
+    pub parts: usize,
+    /// Bytes of these.
+    pub bytes: u64,
+}
+
+impl Connection {
+    /// Brings the server's index to the newest version of an owner's directory: the manifests after the server's
+    /// version, the parts that it lacks, and the switch. What has arrived stays there, so the same call goes on
+    /// where one was interrupted.
+    ///
+    /// # Errors
+    /// [`OtherIndex`](Wrong::OtherIndex), [`Rollback`](Wrong::Rollback) and [`Fork`](Wrong::Fork) if the
+    /// directory's newest version does not follow from the server's; what is wrong with the directory; and
+    /// refusals of the server.
+    pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        // The directory may be changed meanwhile, and files of it be gone.
+        folder.newest(&keys.public(), |newest| {
+            self.push_version(&folder, keys, &newest)
+        })
+    }
+
+    fn push_version(
+        &mut self,
+        folder: &Folder<Files>,
+        keys: &OwnerKeys,
+        newest: &SignedManifest,
+    ) -> Result<Pushed, Wrong> {
+        let here = self.step(keys, Kind::State(Nothing {}))?;
+        let mut pushed = Pushed {
+            version: here.version,
+            ..Pushed::default()
+        };
+        if here.manifest[..] == newest.digest() {
+            return Ok(pushed);
+        }
+        for manifest in self.after(&here, folder, keys, newest)? {
+            let bytes = Bytes::copy_from_slice(manifest.to_bytes());
+            self.step(keys, Kind::Manifest(bytes))?;
+            pushed.versions += 1;
+        }
+        let missing = self.step(keys, Kind::Missing(Nothing {}))?.missing;
+        let parts = newest.parts()?;
+        for held in missing {
+            let part = parts.iter().find(|part| part.digest[..] == held.part[..]);
+            let part = part.ok_or_else(|| Error::Reply("a part that is none".to_owned()))?;
+            let bytes = folder.part(part)?;
+            let mut at = usize::try_from(held.len).unwrap_or(usize::MAX);
+            if at >= bytes.len() {
+                return Err(Error::Reply(format!("{at} bytes of {}", bytes.len())).into());
+            }
+            pushed.parts += 1;
+            while at < bytes.len() {
+                let end = bytes.len().min(at + PIECE);
+                let put = Put {
+                    part: held.part.clone(),
+                    offset: at as u64,
+                    bytes: Bytes::copy_from_slice(&bytes[at..end]),
+                };
+                self.step(keys, Kind::Put(put))?;
+                pushed.bytes += (end - at) as u64;
+                at = end;
+            }
+        }
+        let digest = Bytes::copy_from_slice(&newest.digest());
+        pushed.version = self.step(keys, Kind::Commit(digest))?.version;
+        Ok(pushed)
+    }
+
+    /// The manifests after the server's, oldest first.
+    fn after(
+        &self,
+        here: &StepReply,
+        folder: &Folder<Files>,
+        keys: &OwnerKeys,
+        newest: &SignedManifest,
+    ) -> Result<Vec<SignedManifest>, Wrong> {
+        let (found, pinned) = (newest.version, here.version);
+        if found < pinned {
+            return Err(Wrong::Rollback { found, pinned });
+        }
+        let mut versions = vec![newest.clone()];
+        let mut before = Vec::new();
+        // Those that the server has need not be here any more.
+        drop(folder.history(newest, KEPT, &keys.public(), &mut before));
+        versions.append(&mut before);
+        let known = |digest: &Digest| digest[..] == here.manifest[..];
+        let since = versions.iter().position(|version| known(&version.previous));
+        let since = since.ok_or(Wrong::Fork { version: found })?;
+        versions.truncate(since + 1);
+        versions.reverse();
+        Ok(versions)
+    }
+
+    /// One signed step, and its reply.
+    fn step(&mut self, keys: &OwnerKeys, kind: Kind) -> Result<StepReply, Error> {
+        let step = Step { kind: Some(kind) };
+        self.change(keys, step.encode_to_vec().into())
+    }
+}
