@@ -122,7 +122,9 @@ impl Service {
             .map_err(Error::Start)?;
         let shared = &self.shared;
         let mut builder = Listen::builder(&shared.limits, shared.longest_call());
-        let tls = listen.acceptor()?;
+        let acceptor = listen.acceptor()?;
+        #[cfg(feature = "tls")]
+        let tls = acceptor.clone();
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
         for &address in &listen.addresses {
@@ -130,7 +132,6 @@ impl Service {
             listeners.push(listener);
             addresses.push(address);
         }
-        let acceptor = tls.clone();
         let metrics = listen.metrics.map(|address| bind(&runtime, address));
         let metrics_address = match metrics.transpose()? {
             Some((listener, address)) => {
@@ -165,6 +166,7 @@ impl Service {
             service: self.clone(),
             addresses,
             metrics_address,
+            #[cfg(feature = "tls")]
             tls,
             health: health_reporter,
             stop: Some(stop),
@@ -197,6 +199,7 @@ pub struct Running {
     /// One at least.
     addresses: Vec<SocketAddr>,
     metrics_address: Option<SocketAddr>,
+    #[cfg(feature = "tls")]
     tls: Tls,
     health: HealthReporter,
     stop: Option<oneshot::Sender<()>>,
