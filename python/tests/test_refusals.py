@@ -236,14 +236,20 @@ def test_servers_that_are_not_there_or_say_something_else(key):
         gone = f"http://127.0.0.1:{silent.getsockname()[1]}"
 
         def talk():
-            connection, _ = silent.accept()
-            with connection:
-                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            # Each connection gets the same: a client that tries again must not wait for silence.
+            while True:
+                try:
+                    connection, _ = silent.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
 
         thread = threading.Thread(target=talk)
         thread.start()
         with pytest.raises(sordino.NetworkError):
             sordino.Client(gone, key=key)
+        silent.shutdown(socket.SHUT_RDWR)
         thread.join()
     with pytest.raises(sordino.UnreachableError, match="127.0.0.1"):
         sordino.Client(gone, key=key)

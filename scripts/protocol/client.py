@@ -15,6 +15,7 @@ import sys
 
 import numpy as np
 
+import checks
 import chunks
 import column
 import dot
@@ -212,14 +213,17 @@ class Client:
             scores = self.column.decrypt(secret, body_of(reply, 106, self.format, length))
         except ValueError as error:
             raise Wrong(error) from None
-        scored, possible = [], True
+        scored, possible, off = [], True, 0
         for at, (first, s) in enumerate(zip(self.at, m.segments)):
-            mine = scores[first : first + s.n]
             if m.mode == MASKED:
-                pads = self.keys.pads(s.id, s.version, s.n, m.width)
+                stored = checks.stored(s.n, m.width)
+                pads = self.keys.pads(s.id, s.version, stored, m.width)
                 products = (pads * query.astype(np.uint32)).sum(axis=1, dtype=np.uint32)
-                mine = column.centre(mine - products.astype(np.int64), 26) * (2.05 / 2**26)
-                mine = mine.astype(np.float32)
+                bare = column.centre(scores[first : first + stored] - products.astype(np.int64), 26)
+                off = max(off, checks.off(self.keys.subkey("checks", s.id), bare, s.n, m.width))
+                mine = (bare[: s.n] * (2.05 / 2**26)).astype(np.float32)
+            else:
+                mine = scores[first : first + s.n]
             possible &= bool((np.abs(mine) <= LARGEST).all())
             rows = self.orders[at]
             names = np.array([int(x) for x in self.ids[at]], object)[rows] if m.old else self.first[at] + rows
@@ -227,6 +231,8 @@ class Client:
             scored += [(s_, int(name)) for s_, name, d in zip(mine, names, dead) if int(d) not in self.dead[at]]
         if not possible:
             raise Wrong("a score that no two unit vectors have")
+        if m.mode == MASKED and off > checks.tolerance(m.params, m.width, [s.n for s in m.segments]):
+            raise Wrong("a check row that is not the sum of its group")
         return self._best(scored, m.k)
 
     def _search_here(self, unit, at):

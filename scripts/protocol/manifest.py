@@ -3,6 +3,7 @@
 import struct
 from types import SimpleNamespace
 
+import checks
 import chunks
 import pir
 from column import SETS
@@ -149,7 +150,8 @@ class Manifest:
                 parts += chunks_of(s) + about(s)
         else:
             for s in self.segments:
-                hint = (s.hint, 32 + self.params.blocks(s.n) * -(-(2048 * self.params.hint_eighths // 8) // 8))
+                stored = checks.stored(s.n, self.width) if self.mode == MASKED else s.n
+                hint = (s.hint, 32 + self.params.blocks(stored) * -(-(2048 * self.params.hint_eighths // 8) // 8))
                 parts += [*coded(s.ids), hint] if self.old else [hint, *about(s)]
         return parts
 

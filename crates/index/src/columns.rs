@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use bytemuck::AnyBitPattern;
 use sordino_ckks::column::{Database, Hint, Params, Segments};
 
-use crate::Error;
 use crate::manifest::{COORDINATE_LEN, Packing};
+use crate::{Error, checks};
 
 /// Rows of open mode.
 #[must_use]
@@ -40,6 +40,15 @@ pub enum Rows {
 }
 
 impl Rows {
+    /// Rows that a segment of `n` records stores: masked ones have check rows beside them.
+    #[must_use]
+    pub fn stored(self, n: usize, width: usize) -> usize {
+        match self {
+            Self::Open => n,
+            Self::Masked => checks::stored(n, width),
+        }
+    }
+
     /// The parameter set.
     #[must_use]
     pub fn params(self, packing: Packing) -> Params {

@@ -7,6 +7,7 @@ use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::checks::Checks;
 use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::public_key::{CHANGE, CONTEXT, OwnerPublicKey};
@@ -196,6 +197,12 @@ impl ReaderKeys {
     #[must_use]
     pub fn pad(&self, segment: &[u8; 16], version: u64) -> Pad {
         Pad::new(Zeroizing::new(self.subkey(Purpose::Pad, segment)), version)
+    }
+
+    /// The check rows of a masked segment, of rows of `width` coordinates.
+    #[must_use]
+    pub fn checks(&self, segment: &[u8; 16], width: usize) -> Checks {
+        Checks::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)), width)
     }
 
     /// A key for one purpose in one segment: no two contents share one, because an id belongs to one

@@ -3,6 +3,8 @@
 // The contract, which a server has as well
 /// The shape of buckets and chunks.
 pub mod bucket;
+/// Check rows of masked mode.
+pub mod checks;
 /// The codes that vectors are stored in.
 pub mod code;
 /// Rows that are scored under encryption.

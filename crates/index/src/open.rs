@@ -92,7 +92,8 @@ impl ReaderKeys {
         let pad: Pad = self.pad(&segment.id, segment.version);
         let mut codes = vec![0; segment.n as usize * width];
         let stored = rows.as_chunks().0.chunks_exact(width);
-        for (position, stored) in (0..).zip(stored) {
+        // Check rows come after those of the records.
+        for (position, stored) in (0..segment.n).zip(stored) {
             let row = order.row(position) as usize;
             let codes = &mut codes[row * width..][..width];
             for (code, &bytes) in codes.iter_mut().zip(stored) {

@@ -29,6 +29,8 @@ pub enum Purpose {
     Router,
     /// The pads of masked rows.
     Pad,
+    /// The signs and bits of check rows.
+    Checks,
 }
 
 impl Purpose {
@@ -49,6 +51,7 @@ impl Purpose {
             Self::Sketch => "sketch",
             Self::Router => "router",
             Self::Pad => "pad",
+            Self::Checks => "checks",
         }
     }
 }

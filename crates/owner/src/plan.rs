@@ -7,7 +7,8 @@
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Packing, Routing};
+use sordino_index::columns::Rows;
+use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Routing};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::number;
@@ -102,8 +103,8 @@ impl Plan {
             wish,
             chosen,
             candidates,
-            open: scoring::cheapest(n, dim, wish.queries, Packing::open),
-            masked: scoring::cheapest(n, dim, wish.queries, Packing::masked),
+            open: scoring::cheapest(n, dim, wish.queries, Rows::Open),
+            masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked),
             payloads: None,
             download,
         })
@@ -250,6 +251,7 @@ fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_index::manifest::Packing;
 
     #[test]
     fn the_cheapest_candidate_is_chosen_and_more_queries_mean_fewer_clusters() {

@@ -73,7 +73,7 @@ impl<'a> SegmentWriter<'a> {
         self.written(id, rows, columns::open_rows(units))
     }
 
-    /// Masked rows, of codes in the order of their ids.
+    /// Masked rows, of codes in the order of their ids, and their check rows.
     pub(crate) fn masked<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -87,12 +87,16 @@ impl<'a> SegmentWriter<'a> {
             self.reader.row_order(&id, n),
             self.reader.pad(&id, self.version),
         );
-        let masked = (0..n)
-            .into_par_iter()
-            .flat_map_iter(|position| {
-                let row = order.row(position) as usize;
-                let mut codes = codes[row * width..][..width].to_vec();
-                pad.mask(position, &mut codes);
+        let row = |position: u32| &codes[order.row(position) as usize * width..][..width];
+        let checks = self.reader.checks(&id, width);
+        let checks = checks.rows(n as usize, width, |position| row(number(position)));
+        let records = (0..n).into_par_iter().map(row);
+        let masked = records
+            .chain(checks.par_chunks_exact(width))
+            .enumerate()
+            .flat_map_iter(|(position, codes)| {
+                let mut codes = codes.to_vec();
+                pad.mask(number(position), &mut codes);
                 columns::masked_rows(&codes)
             })
             .collect();

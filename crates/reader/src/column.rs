@@ -1,6 +1,7 @@
 //! The round that open and masked mode share, in which the server scores all vectors.
 
-use sordino_ckks::column::{Client, Hint, Params, Query, Reply};
+use sordino_ckks::column::{Client, Hint, Query, Reply};
+use sordino_index::columns::Rows;
 use sordino_index::manifest::{ColumnSegment, Columns, Segment};
 use sordino_index::numbers::Numbers;
 use sordino_index::wire::{Edition, Message, message_len};
@@ -17,6 +18,7 @@ pub(crate) struct View {
     pub(crate) column: Client,
     /// In the order of their positions among the scores.
     pub(crate) segments: Vec<Positions>,
+    rows: Rows,
 }
 
 /// A segment's place among the scores. Segments begin blocks, so there are positions between them
@@ -24,6 +26,8 @@ pub(crate) struct View {
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
+    /// Rows, of which the segment's records are the first.
+    pub(crate) stored: usize,
     /// The place of its first record among all.
     place: u32,
     /// For each position true if its record is deleted; empty if none is.
@@ -56,10 +60,11 @@ impl Fresh {
 }
 
 impl View {
-    pub(crate) fn new(mode: &Columns, params: &Params, width: usize) -> Result<Self, Error> {
+    pub(crate) fn new(mode: &Columns, rows: Rows, width: usize) -> Result<Self, Error> {
         Ok(Self {
-            column: Client::empty(params, mode.seed, width)?,
+            column: Client::empty(&rows.params(mode.packing), mode.seed, width)?,
             segments: Vec::new(),
+            rows,
         })
     }
 
@@ -82,9 +87,11 @@ impl View {
             let first = self.column.len().next_multiple_of(block);
             self.column.extend(&hint)?;
             let n = segment.n;
+            let stored = self.rows.stored(n as usize, self.column.dim());
             self.segments.push(Positions {
                 segment,
                 first,
+                stored,
                 place,
                 dead: Vec::new(),
             });
@@ -117,8 +124,7 @@ impl View {
     /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
     /// as places.
     ///
-    /// A score that no two unit vectors have refutes the whole reply. Smaller changes are not seen: an
-    /// encrypted score carries no proof.
+    /// A score that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
         &self,
         Wanted { k, chosen }: Wanted<'_>,
@@ -148,7 +154,7 @@ impl View {
 
 impl Positions {
     fn end(&self) -> usize {
-        self.first + self.segment.n as usize
+        self.first + self.stored
     }
 }
 

@@ -1,8 +1,10 @@
 //! Masked mode: the server holds the vectors under pads and scores all of them under encryption; the
-//! client takes the pads' part off the scores.
+//! client takes the pads' part off the scores, and holds them against those of check rows.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
+use sordino_index::checks::{self, Checks};
+use sordino_index::columns::Rows;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Columns, Segment};
 use sordino_index::numbers::Numbers;
@@ -28,13 +30,24 @@ pub(crate) struct Client {
 struct Mask {
     pad: Pad,
     order: RowOrder,
+    checks: Checks,
 }
 
 impl Mask {
-    fn new(keys: &ReaderKeys, segment: &Segment) -> Self {
+    fn new(keys: &ReaderKeys, segment: &Segment, width: usize) -> Self {
         Self {
             pad: keys.pad(&segment.id, segment.version),
             order: keys.row_order(&segment.id, segment.n),
+            checks: keys.checks(&segment.id, width),
+        }
+    }
+
+    /// Products of rows mod P, from those of rows under pads.
+    fn bare(&self, codes: &[i32], products: &[i64], bare: &mut [i32]) {
+        let mut pads = Zeroizing::new(vec![0; products.len()]);
+        self.pad.products(codes, &mut pads);
+        for ((bare, product), pad) in bare.iter_mut().zip(products).zip(pads.iter()) {
+            *bare = low(*product).wrapping_sub(pad.cast_signed());
         }
     }
 }
@@ -42,7 +55,7 @@ impl Mask {
 impl Client {
     pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
         Ok(Self {
-            view: View::new(mode, &mode.packing.masked(), width)?,
+            view: View::new(mode, Rows::Masked, width)?,
             masks: Vec::new(),
         })
     }
@@ -56,10 +69,11 @@ impl Client {
         download: &mut Download,
     ) -> Result<(), Error> {
         let fresh = fresh(mode, kept, download)?;
+        let width = self.view.column.dim();
         self.masks.truncate(kept);
         let columns = mode.segments.iter().skip(kept);
         self.masks
-            .extend(columns.map(|column| Mask::new(keys, &column.segment)));
+            .extend(columns.map(|column| Mask::new(keys, &column.segment, width)));
         let masks = &self.masks;
         self.view.update(kept, fresh, dead, |segment, position| {
             masks[segment].order.row(position)
@@ -104,25 +118,35 @@ impl Client {
             || self.view.column.decrypt_modular(secret, reply),
         );
         let products = Zeroizing::new(products.map_err(|_| Wrong)?);
-        let mut pads = Zeroizing::new(vec![0; products.len()]);
-        stages.time(
+        let mut bare = Zeroizing::new(vec![0; products.len()]);
+        let held = stages.time(
             |stages| &mut stages.open,
             || {
+                let mut off = 0;
                 for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
-                    let pads = &mut pads[positions.first..][..positions.segment.n as usize];
-                    mask.pad.products(codes, pads);
+                    let range = positions.first..positions.first + positions.stored;
+                    let bare = &mut bare[range.clone()];
+                    mask.bare(codes, &products[range], bare);
+                    let n = positions.segment.n as usize;
+                    off = mask.checks.off(n, bare).max(off);
                 }
+                off <= self.tolerance()
             },
         );
-        let score = |position: usize| {
-            let pad = pads[position].cast_signed();
-            residue::score(low(products[position]).wrapping_sub(pad))
-        };
+        let score = |position: usize| residue::score(bare[position]);
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        stages.time(
+        let best = stages.time(
             |stages| &mut stages.rank,
             || self.view.best(wanted, score, row),
-        )
+        );
+        best.and_then(|best| held.then_some(best).ok_or(Wrong))
+    }
+
+    /// The most that an honest reply's check row is off.
+    fn tolerance(&self) -> u32 {
+        let (segments, column) = (&self.view.segments, &self.view.column);
+        let checks = segments.iter().map(|it| it.stored - it.segment.n as usize);
+        checks::tolerance(column.params(), column.dim(), checks.sum())
     }
 }
 

@@ -3,6 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
+use sordino_index::columns::Rows;
 use sordino_index::manifest::Columns;
 use sordino_index::numbers::Numbers;
 use sordino_index::wire::Edition;
@@ -27,7 +28,7 @@ fn row(_segment: usize, position: u32) -> u32 {
 impl Client {
     pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
         Ok(Self {
-            view: View::new(mode, &mode.packing.open(), width)?,
+            view: View::new(mode, Rows::Open, width)?,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Columns, Manifest, Mode, Routing, Sealed, Segment};
 use crate::Error;
+use crate::columns::Rows;
 use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
 
@@ -202,8 +203,8 @@ impl Manifest {
                     parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
                 }
             }
-            Mode::Open(mode) => self.column_parts(mode, &mode.packing.open(), &mut parts)?,
-            Mode::Masked(mode) => self.column_parts(mode, &mode.packing.masked(), &mut parts)?,
+            Mode::Open(mode) => self.column_parts(mode, Rows::Open, &mut parts)?,
+            Mode::Masked(mode) => self.column_parts(mode, Rows::Masked, &mut parts)?,
         }
         Ok(parts)
     }
@@ -243,18 +244,14 @@ impl Manifest {
         Ok(())
     }
 
-    fn column_parts(
-        &self,
-        mode: &Columns,
-        params: &sordino_ckks::column::Params,
-        parts: &mut Vec<Part>,
-    ) -> Result<(), Error> {
+    fn column_parts(&self, mode: &Columns, form: Rows, parts: &mut Vec<Part>) -> Result<(), Error> {
         let width = self.width() as usize;
         for (at, column) in mode.segments.iter().enumerate() {
             let segment = &column.segment;
-            let n = segment.n as usize;
-            let hint = sordino_ckks::column::Hint::encoded_len(params, width, n)?;
-            let rows = super::rows_len(n, width);
+            let stored = form.stored(segment.n as usize, width);
+            let params = form.params(mode.packing);
+            let hint = sordino_ckks::column::Hint::encoded_len(&params, width, stored)?;
+            let rows = super::rows_len(stored, width);
             parts.extend([
                 part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
                 part(PartKind::RowsHint, hint, &column.hint, Holder::Clients).of(at),

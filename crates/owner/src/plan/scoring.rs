@@ -2,6 +2,7 @@
 
 use sordino_ckks::column;
 use sordino_index::Error;
+use sordino_index::columns::Rows;
 use sordino_index::manifest::Packing;
 use sordino_index::wire::{message_len, request_len};
 
@@ -17,20 +18,15 @@ pub struct Scoring {
 }
 
 /// The packing that moves the fewest bytes in this many queries.
-pub(super) fn cheapest(
-    n: usize,
-    dim: usize,
-    queries: u64,
-    params: fn(Packing) -> column::Params,
-) -> Option<Scoring> {
+pub(super) fn cheapest(n: usize, dim: usize, queries: u64, rows: Rows) -> Option<Scoring> {
     let costed = Packing::ALL.into_iter().filter_map(|packing| {
-        let cost = cost(n, dim, &params(packing)).ok()?;
+        let cost = cost(rows.stored(n, dim), dim, &rows.params(packing)).ok()?;
         Some(Scoring { packing, cost })
     });
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
-/// The bytes that a client of an index that is scored whole transfers.
+/// The bytes that a client of an index of which `n` rows are scored transfers.
 fn cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
     let len = |body: usize| message_len(body) as u64;
     Ok(Cost {
