@@ -60,7 +60,7 @@ const VARIANCE: f64 = 9.0 / 8.0;
 /// The most that the score of a check row may be away from the sum of its group, mod P: an honest reply to an index
 /// of `rows` check rows exceeds it with probability below `2^-40`.
 ///
-/// Of a group's rows about half are in a sum, each with its own error, and the check row has one too.
+/// A sum is of about half of a group's rows, each with its own error, and the check row has one too.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -98,7 +98,10 @@ mod tests {
         // scripts/checks_failure.py derives from docs/scoring.md how often an honest reply is refused with these.
         let table = include_str!("../tests/checks.csv");
         for line in table.lines().skip(1) {
-            let fields: Vec<usize> = line.split(',').map(|field| field.parse().unwrap()).collect();
+            let fields: Vec<usize> = line
+                .split(',')
+                .map(|field| field.parse().unwrap())
+                .collect();
             let &[t, width, n, expected] = &fields[..] else {
                 panic!("{line}");
             };

@@ -68,13 +68,16 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind in "fO" and isinstance(values, (list, tuple)) and all(type(value) is int for value in values):
+        # numpy makes floating-point numbers of integers that need more than 63 bits.
+        array = np.array(values, object)
+    elif array.dtype.kind not in "iu":
         raise DtypeError(f"ids of dtype {array.dtype}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:
         raise ShapeError(f"ids of shape {array.shape}: expected (n,)")
     if count is not None and len(array) != count:
         raise IdsError(f"{len(array)} record ids for {count} vectors")
-    outside = (array < 0) | (array > _MAX_ID)
+    outside = np.asarray((array < 0) | (array > _MAX_ID), bool)
     if outside.any():
         at = int(outside.argmax())
         raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
