@@ -4,13 +4,13 @@
 //! check_ji = sum over the positions v of group j of  s_v b_iv row_v   mod P,    i = 0 .. COUNT
 //! ```
 //!
-//! Groups are runs of [`group`] positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of
+//! Groups are runs of `group` positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of
 //! the segment; check rows follow the `n` rows, group after group, under the pads of their own positions. So a
 //! server knows where they are and nothing of what they sum up.
 //!
 //! The score of a check row is the same sum of the group's scores, up to the noise of them all, and
 //! a client asks for that. A reply in which the score of one row is off by more than twice the
-//! [`tolerance`] is accepted for one of the two values of `b_iv` at most, whatever the other errors in it are: the
+//! `tolerance` is accepted for one of the two values of `b_iv` at most, whatever the other errors in it are: the
 //! two sums differ by that error. So it passes with probability `2^-COUNT` at most. Signs alone, `b_iv` in
 //! `{-1, 1}`, would not do: sums mod P that differ by twice an error of `P/2` are equal.
 //!

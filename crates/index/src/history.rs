@@ -11,7 +11,7 @@
 //!
 //! The reply holds the manifests between the two, which may be none; if the client's is not among those
 //! that the server has, it ends with the first that is not newer than the client's, or before the first
-//! that would make it longer than [`MAX_LEN`].
+//! that would make it longer than `MAX_LEN`.
 
 use crate::manifest::MAX_SIGNED_LEN;
 

@@ -2,11 +2,11 @@
 //!
 //! | kind | code |
 //! |---|---|
-//! | numbers | a set of [`Numbers`] |
+//! | numbers | a set of [numbers](crate::numbers) |
 //! | texts | for each a byte with its length, then its bytes |
 //! | UUIDs | for each its 16 bytes |
 //!
-//! The code is padded with zeros to a [class](crate::numbers::CLASS), because it is stored sealed where
+//! The code is filled with zeros to a class, because it is stored sealed where
 //! its length is seen. Of UUIDs that tells nothing but their number; of texts the length of all of them
 //! together, up to a factor of two; of numbers the number of their runs, likewise.
 

@@ -6,6 +6,7 @@ use rand::rngs::StdRng;
 use sordino_ckks::column::{Client, Segments};
 use sordino_index::checks::{self, Checks};
 use sordino_index::manifest::Packing;
+use sordino_index::residue;
 use zeroize::Zeroizing;
 
 /// Half of `P`.
@@ -22,10 +23,18 @@ fn product(row: &[i32], query: &[i32]) -> i32 {
 
 /// The codes of a random unit vector.
 fn unit(rng: &mut StdRng, width: usize) -> Vec<i32> {
-    let query: Vec<f64> = (0..width).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let norm = query.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let code = |x: &f64| (x / norm * 5721.5).round() as i32;
-    query.iter().map(code).collect()
+    let query: Vec<f32> = (0..width).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let norm = query.iter().map(|x| x * x).sum::<f32>().sqrt();
+    residue::codes(&query.iter().map(|x| x / norm).collect::<Vec<_>>()).collect()
+}
+
+/// The low 32 bits: only the residue mod P counts.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only the residue mod 2^32 counts"
+)]
+fn low(product: i64) -> i32 {
+    product as i32
 }
 
 /// The most that a check row was off in each of some replies to an index of two groups, of uniform rows.
@@ -43,17 +52,28 @@ fn off(packing: Packing, width: usize, queries: usize) -> Vec<u32> {
     rows.extend(padded.map(|(sum, pad)| centred(sum.wrapping_add(*pad))));
 
     let params = packing.masked();
-    let mut segments = Segments::new(&params, [5; 32], width).unwrap();
-    let (database, hint) = segments.encode_modular(&rows).unwrap();
-    segments.push(database.into()).unwrap();
-    let mut client = Client::empty(&params, [5; 32], width).unwrap();
-    client.extend(&hint).unwrap();
+    let mut segments = Segments::new(&params, [5; 32], width).expect("vectors of this width");
+    let (database, hint) = segments
+        .encode_modular(&rows)
+        .expect("vectors of this width");
+    segments
+        .push(database.into())
+        .expect("vectors of this width");
+    let mut client = Client::empty(&params, [5; 32], width).expect("vectors of this width");
+    client.extend(&hint).expect("vectors of this width");
     let replies = (0..queries).map(|_| {
         let query = unit(&mut rng, width);
-        let (secret, message) = client.encrypt_modular(&mut rng, &query).unwrap();
-        let reply = segments.score_batch(&[message]).unwrap().remove(0);
-        let scores = client.decrypt_modular(secret, &reply).unwrap();
-        let scores = scores.into_iter().map(|score| score as i32);
+        let (secret, message) = client
+            .encrypt_modular(&mut rng, &query)
+            .expect("vectors of this width");
+        let reply = segments
+            .score_batch(&[message])
+            .expect("vectors of this width")
+            .remove(0);
+        let scores = client
+            .decrypt_modular(secret, &reply)
+            .expect("vectors of this width");
+        let scores = scores.into_iter().map(low);
         let zeros = std::iter::repeat_n(0, n);
         let pads = zeros.chain(pads.chunks(width).map(|pad| product(pad, &query)));
         let bare: Vec<i32> = scores.zip(pads).map(|(a, b)| a.wrapping_sub(b)).collect();

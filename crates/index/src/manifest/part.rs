@@ -1,10 +1,9 @@
 //! The parts of an index: what its manifest's digests name, and who holds each.
 
 use super::{Columns, Manifest, Mode, Routing, Sealed, Segment};
-use crate::Error;
-use crate::columns::Rows;
 use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
+use crate::{Error, checks};
 
 /// Who holds a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,8 +202,12 @@ impl Manifest {
                     parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
                 }
             }
-            Mode::Open(mode) => self.column_parts(mode, Rows::Open, &mut parts)?,
-            Mode::Masked(mode) => self.column_parts(mode, Rows::Masked, &mut parts)?,
+            Mode::Open(mode) => {
+                self.column_parts(mode, &mode.packing.open(), |n, _| n, &mut parts)?;
+            }
+            Mode::Masked(mode) => {
+                self.column_parts(mode, &mode.packing.masked(), checks::stored, &mut parts)?;
+            }
         }
         Ok(parts)
     }
@@ -244,13 +247,18 @@ impl Manifest {
         Ok(())
     }
 
-    fn column_parts(&self, mode: &Columns, form: Rows, parts: &mut Vec<Part>) -> Result<(), Error> {
+    fn column_parts(
+        &self,
+        mode: &Columns,
+        params: &sordino_ckks::column::Params,
+        stored: impl Fn(usize, usize) -> usize,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
         let width = self.width() as usize;
         for (at, column) in mode.segments.iter().enumerate() {
             let segment = &column.segment;
-            let stored = form.stored(segment.n as usize, width);
-            let params = form.params(mode.packing);
-            let hint = sordino_ckks::column::Hint::encoded_len(&params, width, stored)?;
+            let stored = stored(segment.n as usize, width);
+            let hint = sordino_ckks::column::Hint::encoded_len(params, width, stored)?;
             let rows = super::rows_len(stored, width);
             parts.extend([
                 part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
