@@ -117,7 +117,7 @@ impl Checks {
     /// The sums of a group's products.
     fn sums(&self, group: usize, products: &[i32]) -> Zeroizing<[i32; COUNT]> {
         let mut stream = self.stream(group);
-        let mut sums = Sums::default();
+        let mut sums = Sums::new(sordino_cpu::Backend::detect());
         for products in products.chunks(RUN) {
             sums.add(&Run::read(&mut stream), products);
         }

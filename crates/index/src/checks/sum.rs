@@ -1,96 +1,106 @@
 //! Sums of a run's products, 40 of them at a time: bits become masks.
-#![cfg_attr(
-    target_arch = "x86_64",
-    expect(unsafe_code, reason = "calling functions of target features")
-)]
 
 use zeroize::{Zeroize, Zeroizing};
 
 use super::keyed::Run;
 use super::{COUNT, RUN};
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+
+sordino_cpu::kernels! {
+    /// The kernels of sums. All give the same bits.
+    enum Kernels {
+        Avx512: Avx512,
+        Avx2: Avx2,
+        Neon: Neon,
+    }
+}
+
 /// Partial sums of each check row, by the position's place in its run mod 16.
 type Lanes = [[i32; LANES]; COUNT];
 
 const LANES: usize = 16;
 
-/// The sums of a group's products so far.
-pub(super) struct Sums(Lanes);
+/// The products of a run's positions.
+type Products = [i32; RUN];
 
-impl Default for Sums {
-    fn default() -> Self {
-        Self([[0; LANES]; COUNT])
-    }
+/// The sums of a group's products so far.
+pub(super) struct Sums {
+    kernels: Kernels,
+    lanes: Lanes,
 }
 
 impl Sums {
+    pub(super) fn new(backend: sordino_cpu::Backend) -> Self {
+        Self {
+            kernels: Kernels::of(backend),
+            lanes: [[0; LANES]; COUNT],
+        }
+    }
+
     /// Adds the products of a run, of which the last one of a segment may be shorter.
     pub(super) fn add(&mut self, run: &Run, products: &[i32]) {
         let mut whole = Zeroizing::new([0; RUN]);
         whole[..products.len()].copy_from_slice(products);
-        #[cfg(target_arch = "x86_64")]
-        if let Some(token) = sordino_cpu::Avx512::detect() {
-            return avx512(token, &mut self.0, run, &whole);
-        }
-        #[cfg(target_arch = "x86_64")]
-        if let Some(token) = sordino_cpu::Avx2::detect() {
-            return avx2(token, &mut self.0, run, &whole);
-        }
-        portable(&mut self.0, run, &whole);
+        add(self.kernels, &mut self.lanes, run, &whole);
     }
 
     /// The sums mod 2^32.
-    pub(super) fn whole(self) -> Zeroizing<[i32; COUNT]> {
-        Zeroizing::new(
-            self.0
-                .map(|lanes| lanes.into_iter().fold(0, i32::wrapping_add)),
-        )
+    pub(super) fn whole(&self) -> Zeroizing<[i32; COUNT]> {
+        let sums = self.lanes.iter();
+        let mut sums = sums.map(|lanes| lanes.iter().fold(0i32, |sum, x| sum.wrapping_add(*x)));
+        Zeroizing::new(std::array::from_fn(|_| sums.next().unwrap_or_default()))
     }
 }
 
 impl Drop for Sums {
     fn drop(&mut self) {
-        self.0.zeroize();
+        self.lanes.zeroize();
     }
 }
 
-/// The definition. The compiler makes vectors of it, as wide as it may.
-#[inline(always)]
-fn portable(sums: &mut Lanes, run: &Run, products: &[i32; RUN]) {
-    let mask = |word: u32, at: usize| (word << (RUN - 1 - at)).cast_signed() >> (RUN - 1);
-    let signed: [i32; RUN] = std::array::from_fn(|at| {
-        let minus = mask(run.signs, at);
-        (products[at] ^ minus).wrapping_sub(minus)
-    });
-    let (halves, _) = signed.as_chunks::<LANES>();
-    for (sums, bits) in sums.iter_mut().zip(run.bits) {
-        for (half, signed) in halves.iter().enumerate() {
-            for lane in 0..LANES {
-                let counts = mask(bits, LANES * half + lane);
-                sums[lane] = sums[lane].wrapping_add(signed[lane] & counts);
+fn add(kernels: Kernels, lanes: &mut Lanes, run: &Run, products: &Products) {
+    match kernels {
+        Kernels::Portable => portable::add(lanes, run, products),
+        #[cfg(target_arch = "x86_64")]
+        Kernels::Avx2(token) => avx2::add(token, lanes, run, products),
+        #[cfg(target_arch = "x86_64")]
+        Kernels::Avx512(token) => avx512::add(token, lanes, run, products),
+        #[cfg(target_arch = "aarch64")]
+        Kernels::Neon(token) => neon::add(token, lanes, run, products),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_backend_equals_the_definition(
+            signs in any::<u32>(),
+            bits in prop::array::uniform32(any::<u32>()),
+            products in prop::collection::vec(any::<i32>(), 0..RUN + 1),
+        ) {
+            let bits = std::array::from_fn(|check| bits[check % 32] ^ u32::from(check >= 32));
+            let run = Run { signs, bits };
+            let sums = |backend| {
+                let mut sums = Sums::new(backend);
+                sums.add(&run, &products);
+                sums.add(&run, &products[products.len() / 2..]);
+                sums.whole()
+            };
+            let expected = sums(sordino_cpu::Backend::PORTABLE);
+            for backend in sordino_cpu::Backend::available() {
+                prop_assert_eq!(sums(backend), expected.clone(), "{:?}", backend);
             }
         }
     }
-}
-
-/// The definition, compiled for AVX2.
-#[cfg(target_arch = "x86_64")]
-fn avx2(_: sordino_cpu::Avx2, sums: &mut Lanes, run: &Run, products: &[i32; RUN]) {
-    #[target_feature(enable = "avx2")]
-    fn compiled(sums: &mut Lanes, run: &Run, products: &[i32; RUN]) {
-        portable(sums, run, products);
-    }
-    // SAFETY: the token exists only on a processor with AVX2.
-    unsafe { compiled(sums, run, products) }
-}
-
-/// The definition, compiled for AVX-512.
-#[cfg(target_arch = "x86_64")]
-fn avx512(_: sordino_cpu::Avx512, sums: &mut Lanes, run: &Run, products: &[i32; RUN]) {
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    fn compiled(sums: &mut Lanes, run: &Run, products: &[i32; RUN]) {
-        portable(sums, run, products);
-    }
-    // SAFETY: the token exists only on a processor with AVX-512 F, BW and VL.
-    unsafe { compiled(sums, run, products) }
 }
