@@ -53,11 +53,14 @@ features_alone sordino-lattice rayon mmap
 features_alone sordino-pir rayon mmap
 features_alone sordino-ckks rayon mmap
 features_alone sordino-lwe rayon mmap
-features_alone sordino-net tls
+features_alone sordino-net client server tls client,tls server,tls
 features_alone sordino-vectors arrow
 features_alone sordino-index secret
 features_alone sordino-search arrow
-# A server is built without keys, a reader without the server and for the browser.
+# A server is built without keys, also one of the network; a reader without the server and for the browser.
+if cargo tree -p sordino-net --no-default-features --features server,tls -e normal,features -i sordino-index | grep secret; then
+    echo "sordino-net with a server alone has sordino-index's feature secret" >&2 && exit 1
+fi
 cargo clippy --quiet -p sordino-server -- -D warnings
 cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
 

@@ -3,56 +3,27 @@
 /// The messages and calls of `proto/sordino.proto`, for those who write another client or server.
 pub mod schema;
 
-// The client
-mod collected;
-mod connection;
-mod connector;
-mod counted;
-mod endpoint;
-mod push;
-mod trust;
+// The two ends of a connection
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
+mod server;
 
-// The server
-mod address;
-mod askers;
-mod batcher;
-mod changes;
-mod door;
-mod exporter;
-mod grpc;
-#[cfg(feature = "tls")]
-mod identity;
-mod incoming;
-mod limits;
-mod metrics;
-mod opening;
-mod peer;
-mod places;
-mod rate;
-mod running;
-mod service;
-mod shares;
-mod watched;
-
-// Who may ask
-mod key_file;
-mod replay;
-mod signature;
-mod verifier;
-
+// Seen by both
 mod error;
+#[cfg(any(feature = "client", feature = "server"))]
+mod protocol;
+mod public_key;
 mod refusal;
+#[cfg(any(feature = "client", feature = "server"))]
+mod signature;
 
-pub use connection::{Connection, Traffic};
-pub use endpoint::{Deadlines, Endpoint};
+#[cfg(feature = "client")]
+pub use client::{ClientKey, Connection, Deadlines, Endpoint, KeyFile, KeyKind, Pushed, Traffic};
 pub use error::Error;
-#[cfg(feature = "tls")]
-pub use identity::Identity;
-pub use key_file::{KeyFile, KeyKind};
-pub use limits::Limits;
-pub use push::Pushed;
+pub use public_key::ClientPublicKey;
 pub use refusal::Refusal;
-pub use running::{Listen, Running};
-pub use service::Service;
-pub use signature::{ClientKey, ClientPublicKey};
-pub use verifier::Access;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use server::Identity;
+#[cfg(feature = "server")]
+pub use server::{Access, Limits, Listen, Running, Service};

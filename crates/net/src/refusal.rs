@@ -1,4 +1,4 @@
-//! Refusals: why a server does not answer a request, and how that travels.
+//! The reasons for which a server does not answer a request.
 
 /// The reason why a server does not answer a request. Its name travels with the refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -93,77 +93,5 @@ impl Refusal {
     #[must_use]
     pub fn is_passing(self) -> bool {
         matches!(self, Self::Rate | Self::Busy | Self::Stopping | Self::Slow)
-    }
-
-    /// The gRPC code that fits it.
-    fn code(self) -> tonic::Code {
-        match self {
-            Self::Unsigned
-            | Self::Malformed
-            | Self::Key
-            | Self::Instance
-            | Self::Time
-            | Self::Signature
-            | Self::Replayed => tonic::Code::Unauthenticated,
-            Self::Rate | Self::Busy => tonic::Code::ResourceExhausted,
-            Self::Stopping => tonic::Code::Unavailable,
-            Self::Slow => tonic::Code::DeadlineExceeded,
-            Self::Changes => tonic::Code::PermissionDenied,
-            Self::Message => tonic::Code::InvalidArgument,
-            Self::Long => tonic::Code::OutOfRange,
-        }
-    }
-
-    /// The refusal as it travels, with details where there are any.
-    fn status(self, detail: Option<String>) -> tonic::Status {
-        let text = detail.unwrap_or_else(|| self.to_string());
-        let mut status = tonic::Status::new(self.code(), text);
-        let name = tonic::metadata::MetadataValue::from_static(self.name());
-        status.metadata_mut().insert(METADATA, name);
-        status
-    }
-}
-
-/// The metadata key of a refusal's name.
-pub(crate) const METADATA: &str = "sordino-refusal";
-
-/// The metadata key of the two versions of a stale request.
-pub(crate) const STALE: &str = "sordino-stale";
-
-/// A request that is not answered: refused by the server, or by the index.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    By(Refusal),
-    /// The index says what is wrong with the message. That is public: the server knows nothing else.
-    Message(sordino_server::Error),
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self::By(refusal)
-    }
-}
-
-impl Refused {
-    /// The reason, for counts.
-    pub(crate) fn reason(&self) -> Refusal {
-        match self {
-            Self::By(refusal) => *refusal,
-            Self::Message(_) => Refusal::Message,
-        }
-    }
-
-    /// The refusal as it travels.
-    pub(crate) fn status(&self) -> tonic::Status {
-        let Self::Message(error) = self else {
-            return self.reason().status(None);
-        };
-        let mut status = Refusal::Message.status(Some(error.to_string()));
-        if let sordino_server::Error::Stale { found, serving } = error
-            && let Ok(versions) = format!("{found} {serving}").parse()
-        {
-            status.metadata_mut().insert(STALE, versions);
-        }
-        status
     }
 }

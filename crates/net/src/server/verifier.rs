@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
 
-use crate::rate::Rate;
-use crate::replay::Replay;
-use crate::signature::{CONTEXT, Signed, now};
+use super::rate::Rate;
+use super::replay::Replay;
+use super::signed::Signed;
+use crate::signature::{CONTEXT, now};
 use crate::{ClientPublicKey, Error, Limits, Refusal};
 
 /// The clients that may ask.
@@ -191,6 +192,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+#[cfg(feature = "client")]
 #[cfg(test)]
 mod tests {
     use super::*;

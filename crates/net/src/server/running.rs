@@ -13,14 +13,15 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
+use super::exporter;
+use super::grpc::Gate;
+#[cfg(feature = "tls")]
+use super::identity::{Acceptor, Identity};
+use super::incoming::Incoming;
+use super::opening::Tls;
 #[cfg(feature = "tls")]
 use crate::Access;
-use crate::grpc::Gate;
-#[cfg(feature = "tls")]
-use crate::identity::{Acceptor, Identity};
-use crate::incoming::Incoming;
-use crate::opening::Tls;
-use crate::{Error, Limits, Service, exporter};
+use crate::{Error, Limits, Service};
 
 /// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
 /// that is the window of a connection, which bounds what is buffered for it.

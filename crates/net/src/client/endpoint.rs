@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tonic::codegen::http::Uri;
 
-use crate::connector::Connector;
-use crate::trust::Tls;
+use super::connector::Connector;
+use super::trust::Tls;
 use crate::{ClientKey, Error};
 
 /// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes

@@ -10,7 +10,7 @@ use sordino_index::history::KEPT;
 use sordino_index::manifest::SignedManifest;
 use sordino_index::{Error as Wrong, Files, OwnerKeys};
 
-use crate::changes::PIECE;
+use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Nothing, Put, Step, StepReply};
 use crate::{Connection, Error};

@@ -17,14 +17,13 @@ use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, OwnerPublicKey};
 use sordino_server::Server;
 
-use crate::replay::Replay;
+use super::replay::Replay;
+use super::signed::Signed;
+use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Held, Put, Step, StepReply};
-use crate::signature::{Signed, now};
+use crate::signature::now;
 use crate::{Limits, Refusal};
-
-/// Bytes of a part in one step, at most.
-pub(crate) const PIECE: usize = 1 << 20;
 
 /// The longest request: a piece, or a manifest, which is shorter, with its signature and the fields' tags.
 pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;

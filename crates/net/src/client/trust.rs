@@ -8,7 +8,7 @@ pub(crate) use with_tls::Tls;
 #[cfg(not(feature = "tls"))]
 pub(crate) use without::Tls;
 
-use crate::counted::{Counted, Line};
+use super::counted::{Counted, Line};
 
 #[cfg(feature = "tls")]
 mod with_tls {
@@ -22,7 +22,7 @@ mod with_tls {
 
     use super::{Counted, Line, io};
     use crate::Error;
-    use crate::identity::ALPN;
+    use crate::protocol::ALPN;
 
     /// TLS 1.3 with a server of one name.
     #[derive(Clone)]

@@ -11,9 +11,9 @@ use tokio::net::TcpStream;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Sleep, sleep};
 
-use crate::metrics::Metrics;
-use crate::peer::Peer;
-use crate::shares::Place;
+use super::metrics::Metrics;
+use super::peer::Peer;
+use super::shares::Place;
 
 /// A TCP connection that ends when it has been idle, or busy with one request, for too long, or when
 /// another takes its place.

@@ -9,12 +9,13 @@ use bytes::Bytes;
 use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
-use crate::askers::Askers;
-use crate::batcher::Batcher;
-use crate::changes::Changes;
-use crate::door::Door;
-use crate::metrics::Metrics;
-use crate::signature::{ADDED_LEN, shown};
+use super::askers::Askers;
+use super::batcher::Batcher;
+use super::changes::Changes;
+use super::door::Door;
+use super::metrics::Metrics;
+use super::signed::ADDED_LEN;
+use crate::signature::shown;
 use crate::{Access, Error, Limits};
 
 /// An index that is served to clients, and can be replaced while it is.

@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::metrics::Metrics;
+use super::metrics::Metrics;
 
 /// Scrapers at a time.
 const CONNECTIONS: usize = 8;

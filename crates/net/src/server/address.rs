@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::rate::Rate;
+use super::rate::Rate;
 
 /// Bits of an IPv6 address that name a network: whoever has one has all addresses in it.
 const NETWORK: u128 = !(u64::MAX as u128);

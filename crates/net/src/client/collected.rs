@@ -3,7 +3,7 @@
 use prost::Message;
 
 use crate::Error;
-use crate::grpc::CHUNK;
+use crate::protocol::CHUNK;
 use crate::schema::CallReply;
 
 /// A reply so far.

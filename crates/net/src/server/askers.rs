@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-use crate::batcher::Batcher;
-use crate::metrics::Metrics;
-use crate::signature::Signed;
-use crate::verifier::{self, Claimed, KnownKeys, Verifier};
+use super::batcher::Batcher;
+use super::metrics::Metrics;
+use super::signed::Signed;
+use super::verifier::{self, Claimed, KnownKeys, Verifier};
 use crate::{ClientPublicKey, Error, Limits, Refusal};
 
 /// The keys that may ask. Their list can change while requests come.

@@ -9,8 +9,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tonic::codegen::http::Uri;
 
-use crate::counted::{Count, Counted, Line};
-use crate::trust::Tls;
+use super::counted::{Count, Counted, Line};
+use super::trust::Tls;
 
 /// Makes counted connections.
 #[derive(Clone)]

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::rate::Rate;
+use super::shares::Shares;
 use crate::Limits;
-use crate::rate::Rate;
-use crate::shares::Shares;
 
 /// When a server stops, connections without requests are closed after this time.
 const STOPPING: Duration = Duration::from_millis(200);

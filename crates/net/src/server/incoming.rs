@@ -12,13 +12,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
 use tokio_stream::Stream;
 
+use super::address::{Budgets, holder};
+use super::metrics::Metrics;
+use super::opening::{Opening, Tls};
+use super::peer::Peer;
+use super::shares::{Newcomer, Place, Shares};
+use super::watched::Watched;
 use crate::Limits;
-use crate::address::{Budgets, holder};
-use crate::metrics::Metrics;
-use crate::opening::{Opening, Tls};
-use crate::peer::Peer;
-use crate::shares::{Newcomer, Place, Shares};
-use crate::watched::Watched;
 
 /// A pause after the system refused a connection, for instance for want of file descriptors; and a
 /// shorter one where somebody makes room.

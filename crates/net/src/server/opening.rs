@@ -9,12 +9,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tonic::transport::server::Connected;
 
-use crate::peer::Peer;
-use crate::watched::Watched;
+use super::peer::Peer;
+use super::watched::Watched;
 
 /// The protection of connections: TLS, or none.
 #[cfg(feature = "tls")]
-pub(crate) type Tls = Option<crate::identity::Acceptor>;
+pub(crate) type Tls = Option<super::identity::Acceptor>;
 /// The protection of connections: none in this build.
 #[cfg(not(feature = "tls"))]
 #[derive(Clone, Debug)]

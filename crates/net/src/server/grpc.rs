@@ -14,18 +14,16 @@ use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
+use super::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
+use super::door::Call;
+use super::peer::Peer;
+use super::refused::Refused;
+use super::service::{Scan, Shared};
+use super::signed::Signed;
 use crate::Refusal;
-use crate::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
-use crate::door::Call;
-use crate::peer::Peer;
-use crate::refusal::Refused;
+use crate::protocol::CHUNK;
 use crate::schema::search_server::{Search, SearchServer};
 use crate::schema::{CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
-use crate::service::{Scan, Shared};
-use crate::signature::Signed;
-
-/// Bytes of a reply that travel together.
-pub(crate) const CHUNK: usize = 64 << 10;
 
 /// The paths of calls end with the call's name.
 const HELLO: &str = "/Hello";

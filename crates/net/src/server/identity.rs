@@ -11,9 +11,7 @@ use tokio_rustls::rustls::{ServerConfig, version};
 use zeroize::Zeroizing;
 
 use crate::Error;
-
-/// The protocol that TLS is asked for (RFC 7301): HTTP/2.
-pub(crate) const ALPN: &[u8] = b"h2";
+use crate::protocol::ALPN;
 
 /// A certificate chain and the private key of its first certificate, in PEM.
 #[derive(Clone)]

@@ -13,12 +13,13 @@ use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
 use tonic::transport::Channel;
 
-use crate::collected::Collected;
-use crate::connector::Connector;
-use crate::grpc::CHUNK;
+use super::collected::Collected;
+use super::connector::Connector;
+use super::signing::sign_change;
+use crate::protocol::CHUNK;
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloRequest, StepReply};
-use crate::signature::{now, sign_change};
+use crate::signature::now;
 use crate::{Deadlines, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.

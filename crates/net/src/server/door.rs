@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::address::Budgets;
-use crate::metrics::Metrics;
-use crate::peer::Peer;
-use crate::places::{Asker, InFlight, Places};
-use crate::rate::Rate;
-use crate::shares::{Newcomer, Place, Shares};
+use super::address::Budgets;
+use super::metrics::Metrics;
+use super::peer::Peer;
+use super::places::{Asker, InFlight, Places};
+use super::rate::Rate;
+use super::shares::{Newcomer, Place, Shares};
 use crate::{Limits, Refusal};
 
 /// The budgets and places that requests draw on.

@@ -1,0 +1,131 @@
+//! The signatures that go with requests, and the key that clients make them with.
+
+use std::fmt;
+
+use bytes::Bytes;
+use rand_core::CryptoRng;
+use sordino_index::OwnerKeys;
+use sordino_mldsa::ml_dsa::signature::Keypair;
+use sordino_mldsa::ml_dsa::{self, SigningKey};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::ClientPublicKey;
+use crate::schema::RequestSignature;
+use crate::signature::{CONTEXT, shown, statement};
+
+/// A client's ML-DSA-65 key, with which it signs its requests.
+///
+/// The server and whoever holds its logs can link all requests of one key. Where that is worse than
+/// an open door, let the server answer anyone.
+pub struct ClientKey {
+    signing: SigningKey<ml_dsa::MlDsa65>,
+    public: ClientPublicKey,
+}
+
+impl ClientKey {
+    /// A new key.
+    pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *seed);
+        Self::from_seed(&seed)
+    }
+
+    /// The key that a stored seed stands for.
+    #[must_use]
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        let mut array = (*seed).into();
+        let signing = SigningKey::from_seed(&array);
+        array.zeroize();
+        let public = ClientPublicKey {
+            bytes: signing.verifying_key().encode().to_vec(),
+        };
+        Self { signing, public }
+    }
+
+    /// The seed, to be stored. Whoever has it can ask as this client.
+    #[must_use]
+    pub fn seed(&self) -> Zeroizing<[u8; 32]> {
+        let mut seed = Zeroizing::new([0; 32]);
+        seed.copy_from_slice(self.signing.as_seed());
+        seed
+    }
+
+    /// The public half, which the server has to know.
+    #[must_use]
+    pub fn public(&self) -> &ClientPublicKey {
+        &self.public
+    }
+
+    /// Signs that this client asks this of this run of the server, now.
+    pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
+        let mut nonce = [0; 16];
+        nonce.copy_from_slice(&shown(&mut rand::rng(), message)[..16]);
+        let key = self.public.id();
+        let statement = statement(instance, &key, time, &nonce, message);
+        let signature = self
+            .signing
+            .expanded_key()
+            .sign_deterministic(&statement, CONTEXT)
+            .expect("a context of less than 256 bytes");
+        RequestSignature {
+            key: Bytes::copy_from_slice(&key),
+            time,
+            nonce: Bytes::copy_from_slice(&nonce),
+            signature: Bytes::copy_from_slice(&signature.encode()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientKey")
+            .field("public", &self.public)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Signs that the owner wants this step of this run of the server, now.
+pub(crate) fn sign_change(
+    keys: &OwnerKeys,
+    instance: &[u8; 32],
+    step: &[u8],
+    time: u64,
+) -> RequestSignature {
+    let mut nonce = [0; 16];
+    nonce.copy_from_slice(&shown(&mut rand::rng(), step)[..16]);
+    let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
+    let signature = keys.sign_change(&statement(instance, &key, time, &nonce, step));
+    RequestSignature {
+        key: Bytes::copy_from_slice(&key),
+        time,
+        nonce: Bytes::copy_from_slice(&nonce),
+        signature: signature.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    #[test]
+    fn a_key_is_its_seed_and_prints_nothing_secret() {
+        let key = ClientKey::generate(&mut StdRng::seed_from_u64(1));
+        let again = ClientKey::from_seed(&key.seed());
+        assert_eq!(key.public(), again.public());
+        assert_eq!(
+            &ClientPublicKey::from_bytes(key.public().to_bytes()).unwrap(),
+            key.public()
+        );
+        assert!(ClientPublicKey::from_bytes(&[0; 1951]).is_err());
+        let debug = format!("{key:?}");
+        assert!(debug.contains(".."), "{debug}");
+        let seed: String = key
+            .seed()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert!(!debug.contains(&seed));
+    }
+}

@@ -1,0 +1,17 @@
+//! Names and lengths that both ends of a connection keep to.
+
+/// Bytes of a reply that travel together.
+pub(crate) const CHUNK: usize = 64 << 10;
+
+/// Bytes of a part in one step of a change, at most.
+pub(crate) const PIECE: usize = 1 << 20;
+
+/// The metadata key of a refusal's name.
+pub(crate) const REFUSAL: &str = "sordino-refusal";
+
+/// The metadata key of the two versions of a stale request.
+pub(crate) const STALE: &str = "sordino-stale";
+
+/// The protocol that TLS is asked for (RFC 7301): HTTP/2.
+#[cfg(feature = "tls")]
+pub(crate) const ALPN: &[u8] = b"h2";

@@ -1,0 +1,76 @@
+//! A request that is not answered, as that travels.
+
+use sordino_index::Error;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Status};
+
+use crate::Refusal;
+use crate::protocol::{REFUSAL, STALE};
+
+/// A request that is not answered: refused by the server, or by the index.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    By(Refusal),
+    /// The index says what is wrong with the message. That is public: the server knows nothing else.
+    Message(Error),
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self::By(refusal)
+    }
+}
+
+impl Refused {
+    /// The reason, for counts.
+    pub(crate) fn reason(&self) -> Refusal {
+        match self {
+            Self::By(refusal) => *refusal,
+            Self::Message(_) => Refusal::Message,
+        }
+    }
+
+    /// The refusal as it travels.
+    pub(crate) fn status(&self) -> Status {
+        let Self::Message(error) = self else {
+            return self.reason().status(None);
+        };
+        let mut status = Refusal::Message.status(Some(error.to_string()));
+        if let Error::Stale { found, serving } = error
+            && let Ok(versions) = format!("{found} {serving}").parse()
+        {
+            status.metadata_mut().insert(STALE, versions);
+        }
+        status
+    }
+}
+
+impl Refusal {
+    /// The gRPC code that fits it.
+    fn code(self) -> Code {
+        match self {
+            Self::Unsigned
+            | Self::Malformed
+            | Self::Key
+            | Self::Instance
+            | Self::Time
+            | Self::Signature
+            | Self::Replayed => Code::Unauthenticated,
+            Self::Rate | Self::Busy => Code::ResourceExhausted,
+            Self::Stopping => Code::Unavailable,
+            Self::Slow => Code::DeadlineExceeded,
+            Self::Changes => Code::PermissionDenied,
+            Self::Message => Code::InvalidArgument,
+            Self::Long => Code::OutOfRange,
+        }
+    }
+
+    /// The refusal as it travels, with details where there are any.
+    fn status(self, detail: Option<String>) -> Status {
+        let text = detail.unwrap_or_else(|| self.to_string());
+        let mut status = Status::new(self.code(), text);
+        let name = MetadataValue::from_static(self.name());
+        status.metadata_mut().insert(REFUSAL, name);
+        status
+    }
+}

@@ -1,0 +1,91 @@
+//! The signature of a request, as a server receives it.
+
+use bytes::Bytes;
+use sordino_mldsa::{MlDsa65, MlDsa87, Params};
+
+use crate::Refusal;
+use crate::schema::RequestSignature;
+use crate::signature::{STATEMENT_LEN, statement};
+
+/// Bytes that a signature adds to a request: four fields, their tags and lengths, and those of the
+/// whole.
+pub(crate) const ADDED_LEN: usize =
+    (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
+
+/// A signed request whose parts have their lengths; whether the signature is good is not known.
+#[derive(Clone, Debug)]
+pub(crate) struct Signed {
+    pub(crate) key: [u8; 32],
+    pub(crate) time: u64,
+    pub(crate) nonce: [u8; 16],
+    pub(crate) statement: [u8; STATEMENT_LEN],
+    pub(crate) signature: Bytes,
+}
+
+impl Signed {
+    /// Reads the signature of a request to this run of the server.
+    pub(crate) fn read(
+        instance: &[u8; 32],
+        message: &[u8],
+        signature: Option<RequestSignature>,
+    ) -> Result<Self, Refusal> {
+        Self::of_len(MlDsa65::SIGNATURE_LEN, instance, message, signature)
+    }
+
+    /// Reads the signature of an owner's step of a change.
+    pub(crate) fn of_owner(
+        instance: &[u8; 32],
+        step: &[u8],
+        signature: Option<RequestSignature>,
+    ) -> Result<Self, Refusal> {
+        Self::of_len(MlDsa87::SIGNATURE_LEN, instance, step, signature)
+    }
+
+    fn of_len(
+        len: usize,
+        instance: &[u8; 32],
+        message: &[u8],
+        signature: Option<RequestSignature>,
+    ) -> Result<Self, Refusal> {
+        let RequestSignature {
+            key,
+            time,
+            nonce,
+            signature,
+        } = signature.ok_or(Refusal::Unsigned)?;
+        let key: [u8; 32] = exact(&key)?;
+        let nonce: [u8; 16] = exact(&nonce)?;
+        if signature.len() != len {
+            return Err(Refusal::Malformed);
+        }
+        Ok(Self {
+            key,
+            time,
+            nonce,
+            statement: statement(instance, &key, time, &nonce, message),
+            signature,
+        })
+    }
+}
+
+fn exact<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Refusal> {
+    bytes.try_into().map_err(|_| Refusal::Malformed)
+}
+
+#[cfg(feature = "client")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ClientKey;
+    use prost::Message;
+
+    #[test]
+    fn every_signature_has_the_same_size() {
+        let key = ClientKey::from_seed(&[3; 32]);
+        for (message, time) in [(&b""[..], 1), (&[0; 5000], u64::MAX), (b"x", 1 << 40)] {
+            let signature = key.sign(&[0; 32], message, time);
+            // In a request it has, like every field, its tag and its length before it.
+            assert_eq!(signature.encoded_len() + 3, ADDED_LEN);
+        }
+    }
+}
