@@ -52,8 +52,8 @@ pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     })?;
     bar.finish_and_clear();
     let mut measured = search(set, &keys, built.index, start.elapsed())?;
-    measured.expected_recall = Some(built.expected_recall);
-    measured.reached = built.reached;
+    measured.expected_recall = Some(built.measured.expected_recall);
+    measured.reached = built.measured.reached;
     Ok(measured)
 }
 

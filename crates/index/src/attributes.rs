@@ -5,7 +5,7 @@
 //!             | values: i64 and f64 in 8 bytes, bool in 1, text: u32 length, bytes
 //! ```
 //!
-//! The code is padded with zeros to a class, as [record ids](crate::ids) are: its length tells the
+//! The code is filled up with zeros to a class, as [record ids](crate::ids) are: its length tells the
 //! bytes of all columns together, up to a factor of two. Names and types are inside the seal.
 
 use std::collections::BTreeMap;
@@ -188,7 +188,7 @@ impl Attributes {
                 Column::Float(values) => write(values, out, |x, out| out.extend(x.to_le_bytes())),
                 Column::Bool(values) => write(values, out, |&x, out| out.push(x.into())),
                 Column::Text(values) => write(values, out, |text, out| {
-                    out.extend(crate::recall::number(text.len()).to_le_bytes());
+                    out.extend(sordino_vectors::u32_of(text.len()).to_le_bytes());
                     out.extend_from_slice(text.as_bytes());
                 }),
                 // Refused before.

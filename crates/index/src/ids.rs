@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::numbers::Numbers;
-use crate::recall::number;
+use sordino_vectors::u32_of;
 
 /// Bytes of a UUID.
 pub(crate) const UUID_LEN: usize = 16;
@@ -129,7 +129,7 @@ impl Ids {
 
     /// The ids in order.
     pub fn iter(&self) -> impl Iterator<Item = Id> {
-        (0..number(self.len())).map(|row| self.id(row))
+        (0..u32_of(self.len())).map(|row| self.id(row))
     }
 
     /// The id of this row.
@@ -152,9 +152,9 @@ impl Ids {
             (Self::Numbers(numbers), Id::Number(id)) => numbers.rank(*id),
             (Self::Texts(texts), Id::Text(id)) => {
                 let at = search(self.len(), |row| texts.get(row).cmp(id));
-                at.map(number)
+                at.map(u32_of)
             }
-            (Self::Uuids(uuids), Id::Uuid(id)) => uuids.binary_search(id).ok().map(number),
+            (Self::Uuids(uuids), Id::Uuid(id)) => uuids.binary_search(id).ok().map(u32_of),
             _ => None,
         }
     }
@@ -259,13 +259,13 @@ fn merged(len: usize, others: usize, compare: impl Fn(usize, usize) -> Ordering)
     // A few are looked up in many faster than both are walked through.
     if others < len / 32 {
         let found = (0..others).filter_map(|other| search(len, |at| compare(at, other)));
-        return found.map(number).collect();
+        return found.map(u32_of).collect();
     }
     let (mut at, mut other, mut found) = (0, 0, Vec::new());
     while at < len && other < others {
         let order = compare(at, other);
         if order.is_eq() {
-            found.push(number(at));
+            found.push(u32_of(at));
         }
         at += usize::from(order.is_le());
         other += usize::from(order.is_ge());
@@ -304,7 +304,7 @@ mod tests {
                 let mut code = Vec::new();
                 list.write(&mut code);
                 fill(&mut code);
-                let read = Ids::read(kind, number(one.len()), &code).unwrap();
+                let read = Ids::read(kind, u32_of(one.len()), &code).unwrap();
                 prop_assert_eq!(&read, &list);
                 for (row, id) in (0..).zip(&one) {
                     prop_assert_eq!(list.row(id), Some(row));

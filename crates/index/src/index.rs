@@ -14,8 +14,8 @@ pub struct Index {
     /// Manifests before it, newest first, for clients that know one of them: those of the directory that
     /// it was opened in, none of a file.
     history: Vec<SignedManifest>,
-    /// The manifest's parts that are served, in order.
-    parts: Vec<Bytes>,
+    /// The parts that are served, in the manifest's order.
+    parts: Vec<(Part, Bytes)>,
 }
 
 /// Two are equal whose version is the same: what comes before it is named by its manifest.
@@ -26,14 +26,23 @@ impl PartialEq for Index {
 }
 
 impl Index {
-    /// An index of a manifest and its parts, those that are served among them, in order.
-    #[must_use]
-    pub fn new(manifest: SignedManifest, parts: Vec<Bytes>) -> Self {
-        Self {
+    /// An index of a manifest and what `read` gives for each of its parts that are served.
+    fn read(
+        manifest: SignedManifest,
+        mut read: impl FnMut(&Part) -> Result<Bytes, Error>,
+    ) -> Result<Self, Error> {
+        let mut parts = Vec::new();
+        for part in manifest.parts()? {
+            if part.holder.is_served() {
+                let bytes = read(&part)?;
+                parts.push((part, bytes));
+            }
+        }
+        Ok(Self {
             manifest,
             history: Vec::new(),
             parts,
-        }
+        })
     }
 
     /// The index's manifest.
@@ -47,9 +56,9 @@ impl Index {
         std::mem::take(&mut self.history)
     }
 
-    /// The parts that are served, in the manifest's order.
+    /// The manifest, and the parts that are served with their bytes.
     #[must_use]
-    pub fn into_parts(self) -> (SignedManifest, Vec<Bytes>) {
+    pub fn into_parts(self) -> (SignedManifest, Vec<(Part, Bytes)>) {
         (self.manifest, self.parts)
     }
 
@@ -60,7 +69,7 @@ impl Index {
         let manifest = self.manifest.to_bytes();
         bytes.extend((manifest.len() as u64).to_le_bytes());
         bytes.extend(manifest);
-        for part in &self.parts {
+        for (_, part) in &self.parts {
             bytes.extend_from_slice(part);
         }
         bytes
@@ -81,8 +90,7 @@ impl Index {
             .and_then(|len| body.split_at_checked(len))
             .ok_or_else(|| malformed("a manifest longer than the file".into()))?;
         let manifest = SignedManifest::from_bytes(manifest, owner)?;
-        let mut parts = Vec::new();
-        for part in served(&manifest)? {
+        let index = Self::read(manifest, |part| {
             let Some((bytes, after)) = usize::try_from(part.len)
                 .ok()
                 .and_then(|len| rest.split_at_checked(len))
@@ -90,13 +98,13 @@ impl Index {
                 return Err(malformed(format!("truncated in the {}", part.kind.name())));
             };
             digest::check(part.kind.name(), bytes, &part.digest)?;
-            parts.push(Bytes::from(bytes.to_vec()));
             rest = after;
-        }
+            Ok(Bytes::from(bytes.to_vec()))
+        })?;
         if !rest.is_empty() {
             return Err(malformed(format!("{} bytes after its end", rest.len())));
         }
-        Ok(Self::new(manifest, parts))
+        Ok(index)
     }
 
     /// Copies the newest version in an owner's directory to another directory, which is new or holds an older
@@ -167,21 +175,11 @@ impl Index {
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.newest(owner, |manifest| {
-            let parts = served(&manifest)?;
-            let parts: Result<Vec<Bytes>, Error> =
-                parts.iter().map(|part| folder.part(part)).collect();
-            let mut index = Self::new(manifest, parts?);
+            let mut index = Self::read(manifest, |part| folder.part(part))?;
             let (newest, history) = (&index.manifest, &mut index.history);
             // Searches do not need it.
             drop(folder.history(newest, history::KEPT, owner, history));
             Ok(index)
         })
     }
-}
-
-/// The parts that a server keeps, in order.
-fn served(manifest: &SignedManifest) -> Result<Vec<Part>, Error> {
-    let mut parts = manifest.parts()?;
-    parts.retain(|part| part.holder.is_served());
-    Ok(parts)
 }

@@ -96,6 +96,6 @@ pub use sordino_vectors::id::{Id, IdKind};
 use sordino_vectors as vectors;
 #[cfg(feature = "secret")]
 use sordino_vectors::Vectors;
+use sordino_vectors::metric;
 #[cfg(test)]
 use sordino_vectors::synthetic;
-use sordino_vectors::{metric, recall};

@@ -4,14 +4,14 @@
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint
 //! ```
 //!
-//! A varint is LEB128. The code is padded with zeros to a class, 128 bytes times a power of two,
+//! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two,
 //! because it is stored sealed where its length is seen: the length tells the number of runs, up to a
 //! factor of two and the lengths of varints, and nothing else.
 
 use std::cmp::Ordering;
 
 use crate::Error;
-use crate::recall::number;
+use sordino_vectors::u32_of;
 
 /// The smallest class.
 pub(crate) const CLASS: usize = 128;
@@ -204,7 +204,7 @@ impl Run {
     /// The place in the order of a number of this run.
     fn rank(&self, at: u64) -> u32 {
         // A run is no longer than its set.
-        self.before + number(usize::try_from(at - self.first).unwrap_or(usize::MAX))
+        self.before + u32_of(usize::try_from(at - self.first).unwrap_or(usize::MAX))
     }
 }
 

@@ -6,9 +6,9 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::bucket::{Layout, ROW_LEN};
 use crate::code::Frame;
-use crate::recall::{Scored, TopK};
 use crate::scan;
 use crate::seal::Seal;
+use sordino_vectors::recall::{Scored, TopK};
 
 impl Layout {
     /// A bucket's content: these vectors, at most `slots` of them, each with its row in its segment.
@@ -22,7 +22,7 @@ impl Layout {
             "a bucket holds at most its slots"
         );
         let mut plain = Vec::with_capacity(self.plain_len());
-        plain.extend(crate::recall::number(entries.len()).to_le_bytes());
+        plain.extend(sordino_vectors::u32_of(entries.len()).to_le_bytes());
         let vectors: Vec<&[f32]> = entries.iter().map(|entry| entry.1).collect();
         let frame = Frame::new(self.codec, centroid, &vectors, &mut plain);
         for (row, vector) in entries {

@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use sordino_fpe::{AesKey, Ff1, Ff1Range};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::recall::number;
+use sordino_vectors::u32_of;
 
 /// FF1 is for domains of a million and more (SP 800-38G, revision 1).
 const FF1_ROWS: u32 = 1_000_000;
@@ -51,7 +51,7 @@ impl RowOrder {
             Self::Shuffled(rows) => rows[position as usize],
             Self::Ff1(range) => {
                 let row = range.decrypt_u64(&[], position.into());
-                number(
+                u32_of(
                     row.ok()
                         .and_then(|row| row.try_into().ok())
                         .expect("a position"),
@@ -83,7 +83,7 @@ impl RowOrder {
                 let position = |row: &u32| {
                     let position = range.encrypt_u64(&[], (*row).into()).ok();
                     let position = position.and_then(|position| position.try_into().ok());
-                    number(position.expect("a row"))
+                    u32_of(position.expect("a row"))
                 };
                 rows.iter().map(position).collect()
             }

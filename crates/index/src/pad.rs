@@ -26,8 +26,8 @@ use aes::cipher::{Array, KeyInit};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::recall::number;
 use crate::residue::centred;
+use sordino_vectors::u32_of;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -77,7 +77,7 @@ impl Pad {
         products
             .par_chunks_mut(ROWS)
             .enumerate()
-            .for_each(|(chunk, products)| self.rows(number(chunk * ROWS), query, products));
+            .for_each(|(chunk, products)| self.rows(u32_of(chunk * ROWS), query, products));
     }
 
     /// Rows from `first` on, on this thread.
@@ -112,7 +112,7 @@ mod tests {
         let mut block = [0; 16];
         block[..4].copy_from_slice(&row.to_le_bytes());
         block[4..12].copy_from_slice(&version.to_le_bytes());
-        block[12..].copy_from_slice(&number(coordinate / 4).to_le_bytes());
+        block[12..].copy_from_slice(&u32_of(coordinate / 4).to_le_bytes());
         let mut block = Array(block);
         Aes256::new(&Array(key)).encrypt_block(&mut block);
         let words: [[u8; 4]; 4] = block.0.as_chunks().0.try_into().expect("four words");

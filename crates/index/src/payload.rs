@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use sordino_pir::Params;
 
 use crate::digest::{Coded, Digest};
-use crate::recall::number;
 use crate::{Error, TAG_LEN};
+use sordino_vectors::u32_of;
 
 /// Bytes of a payload's length, which stands before it.
 const LEN_LEN: usize = 4;
@@ -76,7 +76,7 @@ impl Class {
     #[must_use]
     pub fn fill(self, payload: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(1 << self.0);
-        plain.extend(number(payload.len()).to_le_bytes());
+        plain.extend(u32_of(payload.len()).to_le_bytes());
         plain.extend_from_slice(payload);
         plain.resize(1 << self.0, 0);
         plain

@@ -14,14 +14,14 @@ use sordino_index::{Error, digest};
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use crate::cluster;
 use crate::plan::Plan;
 use crate::probe::Sample;
 use crate::random::random;
 use crate::rows::Rows;
-use crate::segment::{SegmentWriter, Written};
+use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 
 /// Vectors that serve as queries to measure how many probes are needed.
@@ -40,7 +40,7 @@ pub(crate) struct Base {
     pub(crate) centroids: Vec<u8>,
     pub(crate) hint: Vec<u8>,
     /// Its chunks, ids and attributes.
-    pub(crate) base: Written,
+    pub(crate) base: WrittenSegment,
     /// Recall of held-out vectors with the probes chosen.
     pub(crate) expected_recall: f64,
     /// True if that reaches the recall wished for.
@@ -138,7 +138,7 @@ struct Buckets {
     sealed: Vec<u8>,
     digests: Vec<u8>,
     centroids: Vec<u8>,
-    base: Written,
+    base: WrittenSegment,
 }
 
 impl Buckets {
@@ -163,7 +163,7 @@ impl Buckets {
         let sealed: Vec<u8> = plain
             .into_par_iter()
             .enumerate()
-            .flat_map_iter(|(bucket, plain)| layout.seal(&seal, number(bucket), &plain))
+            .flat_map_iter(|(bucket, plain)| layout.seal(&seal, u32_of(bucket), &plain))
             .collect();
         let sealed_route = |purpose, plain: &[u8]| {
             let seal = reader.seal(purpose, &id, writer.version());
@@ -187,8 +187,8 @@ impl Buckets {
     fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
         let (chosen, wish) = (plan.chosen(), plan.wish());
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
-        mode.clusters = number(chosen.clusters);
-        mode.probes = number(probes.count);
+        mode.clusters = u32_of(chosen.clusters);
+        mode.probes = u32_of(probes.count);
         mode.recall = millionths(wish.recall);
         mode.queries = wish.queries;
         mode.pir_seed = pir_seed;

@@ -15,11 +15,8 @@ use crate::store::{Measured, Store};
 pub struct Built {
     /// The index, for the server.
     pub index: Index,
-    /// Recall of held-out vectors with the probes chosen.
-    pub expected_recall: f64,
-    /// True if the probes chosen reach the recall wished for. If not, no affordable number does:
-    /// the data has too little structure to be searched in parts.
-    pub reached: bool,
+    /// The measurements.
+    pub measured: Measured,
 }
 
 /// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is
@@ -58,18 +55,12 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     };
     let spec = spec(form, wish.k);
     let (index, measured) = measured(rng, keys, &spec, [Ok(vectors.clone().into())], progress)?;
-    let Measured {
-        expected_recall,
-        reached,
-    } = measured.unwrap_or(Measured {
+    // A store that has just built buckets has measured them.
+    let measured = measured.unwrap_or(Measured {
         expected_recall: 1.0,
         reached: true,
     });
-    Ok(Built {
-        index,
-        expected_recall,
-        reached,
-    })
+    Ok(Built { index, measured })
 }
 
 /// Builds a local index: everything, in sealed chunks, for the cosine.
@@ -161,10 +152,11 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use sordino_index::manifest::PartKind;
     use sordino_index::residue;
-    use sordino_vectors::recall::number;
     use sordino_vectors::rotation::Rotation;
     use sordino_vectors::synthetic;
+    use sordino_vectors::u32_of;
 
     const N: usize = 300;
     const DIM: usize = 24;
@@ -177,8 +169,10 @@ mod tests {
         let (manifest, parts) = index.into_parts();
         let data = Rotation::new(DIM, manifest.rotation).apply_all(vectors);
         let segment = manifest.segments()[0];
-        let order = keys.reader().row_order(&segment.id, number(N));
-        let stored = parts[1].as_chunks().0.chunks_exact(DIM);
+        let order = keys.reader().row_order(&segment.id, u32_of(N));
+        let rows = parts.iter().find(|(part, _)| part.kind == PartKind::Rows);
+        let (_, rows) = rows.expect("a segment has rows");
+        let stored = rows.as_chunks().0.chunks_exact(DIM);
         let pads = (0..).zip(stored).map(|(position, stored)| {
             let codes = residue::codes(data.row(order.row(position) as usize));
             let stored = stored.iter().copied().map(i32::from_le_bytes);

@@ -9,8 +9,8 @@ use chacha20::ChaCha20Rng;
 use ndarray::Array2;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
-use sordino_vectors::recall::number;
 use sordino_vectors::rotation::below;
+use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
 
 /// Assign-and-average rounds. Recall at a fixed number of probes gains less than a percent after
@@ -58,7 +58,7 @@ pub(crate) fn centroids(
         let nearest = nearest(&sample, &start, 1, pulse);
         let mut members = vec![Vec::new(); clusters];
         for (row, near) in nearest.iter().enumerate() {
-            members[near[0].0 as usize].push(number(row));
+            members[near[0].0 as usize].push(u32_of(row));
         }
         // An empty cluster restarts at one of the vectors that fit their own cluster worst.
         let mut worst: Vec<usize> = (0..sample.len()).collect();
@@ -142,7 +142,7 @@ fn place_all(
                 let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
                 let scored = open.map(|c| {
                     (
-                        number(c),
+                        u32_of(c),
                         sordino_vectors::dot(centroids.row(c), data.row(row)),
                     )
                 });
@@ -150,7 +150,7 @@ fn place_all(
                     .max_by(|a, b| a.1.total_cmp(&b.1))
                     .expect("all rows fit")
             });
-        buckets[place.0 as usize].push(number(row));
+        buckets[place.0 as usize].push(u32_of(row));
         home[row] = place;
     }
     home
@@ -190,7 +190,7 @@ fn fill(
             let boundary = costs.first().map_or(f32::INFINITY, |best| best.0 - r2);
             (
                 boundary,
-                number(row),
+                u32_of(row),
                 costs.into_iter().map(|(_, other)| other).collect(),
             )
         })
@@ -245,7 +245,7 @@ fn best(scores: &[f32], count: usize) -> Vec<(u32, f32)> {
     for (place, &score) in scores.iter().enumerate() {
         if score > bar {
             let at = kept.partition_point(|kept| kept.1 >= score);
-            kept.insert(at, (number(place), score));
+            kept.insert(at, (u32_of(place), score));
             kept.truncate(count);
             if kept.len() == count {
                 bar = kept[count - 1].1;
@@ -315,7 +315,7 @@ mod tests {
         let buckets = buckets(&data, &centroids, 3000, &mut || ());
         let near = nearest(&data, &centroids, 1, &mut || ());
         for (row, near) in near.iter().enumerate() {
-            assert!(buckets[near[0].0 as usize].contains(&number(row)));
+            assert!(buckets[near[0].0 as usize].contains(&u32_of(row)));
         }
     }
 

@@ -6,7 +6,7 @@ use sordino_index::manifest::{ColumnSegment, Packing};
 use sordino_index::{Error, digest, residue};
 
 use crate::rows::Rows;
-use crate::segment::{SegmentWriter, Written};
+use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 
 /// A segment that is scored whole, with its hint's digest.
@@ -16,7 +16,7 @@ pub(crate) fn column<R: CryptoRng + ?Sized>(
     rows: &Rows,
     (form, packing, seed): (columns::Rows, Packing, [u8; 32]),
     progress: &mut dyn FnMut(Step),
-) -> Result<(ColumnSegment, Written), Error> {
+) -> Result<(ColumnSegment, WrittenSegment), Error> {
     let units = &rows.vectors;
     let written = match form {
         columns::Rows::Open => writer.open(rng, rows),

@@ -8,14 +8,14 @@ use sordino_index::numbers::Numbers;
 use sordino_index::payload::{Class, Fetch, Payloads};
 use sordino_index::purpose::Purpose;
 use sordino_pir::{Database, Seed, simple};
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use crate::binding::Content;
 use crate::plan;
 use crate::segment::SegmentWriter;
 
 /// Payloads as they are stored, with their hint and their records' places.
-pub(crate) struct Written {
+pub(crate) struct WrittenPayloads {
     pub(crate) payloads: Payloads,
     pub(crate) records: Vec<u8>,
     pub(crate) places: Vec<u8>,
@@ -35,7 +35,7 @@ impl SegmentWriter<'_> {
         payloads: &[&[u8]],
         class: Class,
         k: usize,
-    ) -> Result<Written, Error> {
+    ) -> Result<WrittenPayloads, Error> {
         assert_eq!(places.len(), payloads.len(), "a payload for each record");
         let most = class.capacity();
         if let Some(long) = payloads.iter().find(|payload| payload.len() > most) {
@@ -49,13 +49,13 @@ impl SegmentWriter<'_> {
             let mut last = [0; 4];
             last[..rest.len()].copy_from_slice(rest);
             let words = words.iter().copied().chain([last]).map(u32::from_le_bytes);
-            std::iter::once(number(payload.len())).chain(words)
+            std::iter::once(u32_of(payload.len())).chain(words)
         });
         let mut code = Vec::new();
         places.write(&mut code);
         let id = self.id(rng, &Content::Payloads(class), &code, words);
         let reader = self.reader();
-        let mut written = Payloads::new(id, self.version(), number(places.len()), class);
+        let mut written = Payloads::new(id, self.version(), u32_of(places.len()), class);
         let (order, seal) = (written.order(reader), written.seal(reader));
         let records: Vec<u8> = (0..written.slots)
             .into_par_iter()
@@ -75,13 +75,13 @@ impl SegmentWriter<'_> {
             let (_, made) = simple::Server::setup(database, &params, &seed)?;
             let made = made.to_bytes();
             written.fetch = Fetch::Pir {
-                per_column: number(params.per_column()),
+                per_column: u32_of(params.per_column()),
                 seed: seed.0,
                 hint: digest::of(&made),
             };
             hint = Some(made);
         }
-        Ok(Written {
+        Ok(WrittenPayloads {
             payloads: written,
             records,
             places: sealed_places,

@@ -11,7 +11,7 @@ use sordino_index::columns::Rows;
 use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Routing};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 mod candidates;
 mod cost;
@@ -228,9 +228,9 @@ pub(crate) fn check(n: usize, dim: usize, k: usize) -> Result<(), Error> {
 
 /// The shape of a chunk of the download.
 pub(crate) fn chunk_layout(n: usize, dim: usize, codec: Codec) -> Layout {
-    let slots = number(n).min(CHUNK);
+    let slots = u32_of(n).min(CHUNK);
     Layout {
-        dim: number(dim),
+        dim: u32_of(dim),
         slots,
         codec,
     }

@@ -8,7 +8,8 @@ use sordino_index::opened::Opened;
 use sordino_index::scan;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::{self, Scored, Truth, number};
+use sordino_vectors::recall::{self, Scored, Truth};
+use sordino_vectors::u32_of;
 
 /// Held-out queries.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl Sample {
         let most = most.min(opened.len());
         let order = crate::cluster::nearest(routed, centroids, most, pulse);
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let itself = number(self.rows[at]);
+            let itself = u32_of(self.rows[at]);
             let truth: Vec<u32> = self
                 .truth
                 .of(at)

@@ -15,7 +15,7 @@ use sordino_index::numbers::{self, Numbers};
 use sordino_index::purpose::Purpose;
 use sordino_index::{columns, digest};
 use sordino_vectors::Vectors;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use crate::binding::{Binding, Content};
 use crate::plan::Plan;
@@ -31,7 +31,7 @@ pub(crate) struct SegmentWriter<'a> {
 }
 
 /// A segment and its parts.
-pub(crate) struct Written {
+pub(crate) struct WrittenSegment {
     pub(crate) segment: Segment,
     pub(crate) rows: Vec<u8>,
     pub(crate) ids: Vec<u8>,
@@ -39,7 +39,7 @@ pub(crate) struct Written {
     pub(crate) attributes: Option<Vec<u8>>,
 }
 
-impl Written {
+impl WrittenSegment {
     /// The parts, to be stored.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let parts = [Some(&self.rows), Some(&self.ids), self.attributes.as_ref()];
@@ -66,7 +66,7 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Open rows: the rotated unit vectors in the order of their ids.
-    pub(crate) fn open<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &Rows) -> Written {
+    pub(crate) fn open<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &Rows) -> WrittenSegment {
         let units = rows.vectors.as_slice();
         let words = units.iter().map(|x| x.to_bits());
         let id = self.id(rng, &Content::Open, &rows.code(), words);
@@ -79,10 +79,10 @@ impl<'a> SegmentWriter<'a> {
         rng: &mut R,
         rows: &Rows,
         codes: &[i32],
-    ) -> Written {
+    ) -> WrittenSegment {
         let words = codes.iter().map(|x| x.cast_unsigned());
         let id = self.id(rng, &Content::Masked, &rows.code(), words);
-        let (n, width) = (number(rows.ids.len()), rows.vectors.dim());
+        let (n, width) = (u32_of(rows.ids.len()), rows.vectors.dim());
         let (order, pad) = (
             self.reader.row_order(&id, n),
             self.reader.pad(&id, self.version),
@@ -109,7 +109,7 @@ impl<'a> SegmentWriter<'a> {
         rng: &mut R,
         rows: &Rows,
         codec: Codec,
-    ) -> Written {
+    ) -> WrittenSegment {
         let words = rows.vectors.as_slice().iter().map(|x| x.to_bits());
         let id = self.id(rng, &Content::Chunks(codec), &rows.code(), words);
         self.written(id, rows, self.chunk_bytes(&id, &rows.vectors, codec))
@@ -129,22 +129,22 @@ impl<'a> SegmentWriter<'a> {
     /// Chunks under a segment's id.
     pub(crate) fn chunk_bytes(&self, id: &[u8; 16], units: &Vectors, codec: Codec) -> Vec<u8> {
         let seal = self.reader.seal(Purpose::Chunk, id, self.version);
-        let n = number(units.len());
+        let n = u32_of(units.len());
         let segment = Segment::new(*id, self.version, n, [0; 32], Coded::default());
-        let layout = segment.layout(number(units.dim()), codec);
+        let layout = segment.layout(u32_of(units.dim()), codec);
         let rows: Vec<u32> = (0..n).collect();
         rows.par_chunks(layout.slots as usize)
             .enumerate()
             .flat_map_iter(|(chunk, rows)| {
                 let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
                 let plain = layout.write(&[], &entries.collect::<Vec<_>>());
-                layout.seal(&seal, number(chunk), &plain)
+                layout.seal(&seal, u32_of(chunk), &plain)
             })
             .collect()
     }
 
     /// A segment with its vectors in this form, its ids and attributes sealed.
-    pub(crate) fn written(&self, id: [u8; 16], rows: &Rows, vectors: Vec<u8>) -> Written {
+    pub(crate) fn written(&self, id: [u8; 16], rows: &Rows, vectors: Vec<u8>) -> WrittenSegment {
         let mut code = Vec::new();
         rows.ids.write(&mut code);
         let ids = self.sealed(Purpose::Ids, &id, code);
@@ -153,11 +153,11 @@ impl<'a> SegmentWriter<'a> {
             rows.attributes.write(&mut code);
             self.sealed(Purpose::Attributes, &id, code)
         });
-        let n = number(rows.ids.len());
+        let n = u32_of(rows.ids.len());
         let rows = digest::of(&vectors);
         let mut segment = Segment::new(id, self.version, n, rows, Coded::of(&ids));
         segment.attributes = attributes.as_deref().map(Coded::of);
-        Written {
+        WrittenSegment {
             segment,
             rows: vectors,
             ids,

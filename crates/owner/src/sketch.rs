@@ -15,7 +15,7 @@ use sordino_index::sketched::{MANY, Sketched};
 use sordino_lsh::Seed;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 /// Bits that are tried.
 const BITS: [usize; 4] = [128, 256, 512, 1024];
@@ -78,8 +78,8 @@ fn choose(
     };
     let mut sample = None;
     let mut best: Option<Sketch> = None;
-    for bits in BITS.map(number) {
-        let sketches = CANDIDATES.map(|count| Sketch::new(bits, number(count)));
+    for bits in BITS.map(u32_of) {
+        let sketches = CANDIDATES.map(|count| Sketch::new(bits, u32_of(count)));
         let cheaper = |sketch: &Sketch| best.as_ref().is_none_or(|best| cost(sketch) < cost(best));
         let open = |sketch: &&Sketch| affordable(sketch) && cheaper(sketch);
         let Some(largest) = sketches.iter().rfind(open) else {
@@ -103,7 +103,7 @@ impl Sample {
     fn new(vectors: &Opened, query: impl Fn(usize) -> Vec<f32>, k: usize) -> Self {
         let len = vectors.rows.len();
         let count = SAMPLE.min(len);
-        let rows: Vec<u32> = (0..count).map(|i| number(i * len / count)).collect();
+        let rows: Vec<u32> = (0..count).map(|i| u32_of(i * len / count)).collect();
         let queries: Vec<Vec<f32>> = rows.iter().map(|&row| query(row as usize)).collect();
         let nearest = |(query, &row): (&Vec<f32>, &u32)| {
             let query: Vec<i16> = scan::fixed(query).collect();

@@ -9,7 +9,7 @@
 //!
 //! # Changes to a server
 //! It sees when they happen, the number of records of each segment, and the length of the lists of ids and
-//! deletions, which are padded to powers of two: it grows with the number of runs of consecutive ids.
+//! deletions, which are filled up to powers of two: it grows with the number of runs of consecutive ids.
 //! Not which records were replaced or deleted.
 //!
 //! # Memory

@@ -12,7 +12,8 @@ use sordino_index::purpose::Purpose;
 use sordino_index::sketch::Sketch;
 use sordino_index::sketched::Sketched;
 use sordino_lsh::Seed;
-use sordino_vectors::recall::{Scored, TopK, number};
+use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::u32_of;
 
 use crate::download::Download;
 use crate::question::Wanted;
@@ -48,7 +49,7 @@ impl Chunks {
     ) -> Result<(), Error> {
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
-            Decoded::new(segment.layout(number(width), codec), segment, keys, &bytes)
+            Decoded::new(segment.layout(u32_of(width), codec), segment, keys, &bytes)
         });
         let fresh: Result<Vec<Decoded>, Error> = fresh.collect();
         let fresh = fresh?;
@@ -106,7 +107,7 @@ impl Decoded {
         let chunks: Result<Vec<Opened>, Error> = chunks
             .map(|(at, sealed)| {
                 let mut opened = Opened::default();
-                layout.open(&seal, number(at), sealed, &mut opened)?;
+                layout.open(&seal, u32_of(at), sealed, &mut opened)?;
                 Ok(opened)
             })
             .collect();

@@ -10,12 +10,13 @@ use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
 use crate::cache::Cache;
+use crate::checked::Wrong;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
 use crate::question::{Found, Hit, Question, Truths, Wanted};
 use crate::records::{Fresh, Records};
-use crate::stages::{Stages, Wrong};
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::{history, payload};
 
@@ -252,10 +253,9 @@ impl Client {
         scale.rank(&mut hits);
         hits.retain(|hit| question.reaches(self.manifest.metric, hit.score));
         let payloads = match &self.payloads {
-            Some(client) => stages.time(
-                |stages| &mut stages.payloads,
-                || client.fetch(rng, transport, edition, &hits, most),
-            )?,
+            Some(client) => time(&mut stages.payloads, || {
+                client.fetch(rng, transport, edition, &hits, most)
+            })?,
             None => Ok(Vec::new()),
         };
         let (Ok(_), Ok(payloads)) = (found, payloads) else {

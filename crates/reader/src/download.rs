@@ -149,7 +149,7 @@ impl Kept {
 
 /// The number of segments, from the first on, that two versions of an index share.
 fn shared(old: &Manifest, new: &Manifest) -> usize {
-    let frame = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
+    let shape = |m: &Manifest| (m.dim, m.metric, m.bound, m.rotation);
     let alike = match (&old.mode, &new.mode) {
         (Mode::Sealed(old), Mode::Sealed(new)) => {
             let mut old = old.clone();
@@ -162,9 +162,72 @@ fn shared(old: &Manifest, new: &Manifest) -> usize {
         }
         _ => false,
     };
-    if !alike || frame(old) != frame(new) {
+    if !alike || shape(old) != shape(new) {
         return 0;
     }
     let (old, new): (Vec<&Segment>, Vec<&Segment>) = (old.segments(), new.segments());
     old.iter().zip(new).take_while(|(a, b)| **a == *b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_index::OwnerKeys;
+    use sordino_vectors::synthetic;
+
+    /// A server that gives one reply to whatever it is asked.
+    struct Replies(Vec<u8>);
+
+    impl Transport for Replies {
+        fn call(&mut self, _: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+            assert!(self.0.len() <= limit + 1);
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_not_the_manifests_is_refused_by_name() {
+        let (keys, rng) = (
+            OwnerKeys::from_master([5; 32]),
+            &mut StdRng::seed_from_u64(1),
+        );
+        let base = synthetic::uniform(20, 16, 1);
+        let index = sordino_owner::build::local(rng, &keys, &base, 3, &mut |_| ()).unwrap();
+        let (manifest, parts) = index.into_parts();
+        let body: Vec<u8> = parts.iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
+        let download = |reply: Vec<u8>| {
+            let download = Download::new(&mut Replies(reply), &manifest, Kept::default(), None);
+            download.map(|download| download.bytes)
+        };
+        let whole = Message::Parts.with(&body);
+        assert_eq!(download(whole.clone()).unwrap(), whole.len());
+        let mut start = message_len(0);
+        for (part, bytes) in &parts {
+            for at in [start, start + bytes.len() - 1] {
+                let mut changed = whole.clone();
+                changed[at] ^= 1;
+                let refused = download(changed);
+                let named =
+                    matches!(refused, Err(Error::Digest { what }) if what == part.kind.name());
+                assert!(named, "{refused:?}");
+            }
+            start += bytes.len();
+        }
+        // A body that is not as long as the parts that were asked for.
+        for body in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
+            let refused = download(Message::Parts.with(body));
+            assert!(
+                matches!(
+                    refused,
+                    Err(Error::Malformed {
+                        what: "message",
+                        ..
+                    })
+                ),
+                "{refused:?}"
+            );
+        }
+    }
 }

@@ -82,3 +82,117 @@ fn next<'a>(bytes: &'a [u8], owner: &OwnerPublicKey) -> Result<(SignedManifest, 
     })?;
     Ok((SignedManifest::from_bytes(manifest, owner)?, rest))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_index::{Memory, OwnerKeys};
+    use sordino_owner::{Form, Spec, Store};
+    use sordino_vectors::synthetic;
+
+    /// The versions 1 to 4 of an index.
+    fn versions(keys: &OwnerKeys) -> Vec<SignedManifest> {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let spec = Spec {
+            form: Form::Local,
+            ..Spec::default()
+        };
+        let batches = [Ok(synthetic::uniform(20, 16, 1).into())];
+        let store = Store::create_on(
+            Memory::default(),
+            "",
+            rng,
+            keys,
+            &spec,
+            batches,
+            &mut |_| (),
+        );
+        let mut store = store.unwrap();
+        let mut versions = vec![store.manifest().clone()];
+        for id in 0..3u32 {
+            store.delete(rng, &[id]).unwrap();
+            versions.push(store.manifest().clone());
+        }
+        versions
+    }
+
+    fn body(manifests: &[&SignedManifest]) -> Vec<u8> {
+        let piece = |manifest: &&SignedManifest| {
+            let bytes = manifest.to_bytes();
+            let len = u32::try_from(bytes.len()).unwrap();
+            [&len.to_le_bytes()[..], bytes].concat()
+        };
+        manifests.iter().flat_map(piece).collect()
+    }
+
+    #[test]
+    fn a_way_is_whole_or_refused_by_name() {
+        let keys = OwnerKeys::from_master([5; 32]);
+        let versions = versions(&keys);
+        let [first, second, third, newest] = &versions[..] else {
+            panic!("four versions");
+        };
+        let public = keys.public();
+        let walk =
+            |manifests: &[&SignedManifest], pin: &Pin| walk(&body(manifests), newest, pin, &public);
+        let pin = Pin::of(first);
+        assert!(walk(&[third, second], &pin).is_ok());
+        // More than is needed is not looked at.
+        assert!(walk(&[third, second, first], &pin).is_ok());
+        let gap = walk(&[third], &pin);
+        assert!(
+            matches!(
+                gap,
+                Err(Error::Gap {
+                    found: 4,
+                    pinned: 1
+                })
+            ),
+            "{gap:?}"
+        );
+        for left_out in [&[second][..], &[first], &[second, third]] {
+            let refused = walk(left_out, &pin);
+            assert!(
+                matches!(refused, Err(Error::Digest { what: "manifests" })),
+                "{refused:?}"
+            );
+        }
+        // The same version with another content.
+        let other = Pin {
+            manifest: [9; 32],
+            ..pin
+        };
+        let refused = walk(&[third, second, first], &other);
+        assert!(
+            matches!(refused, Err(Error::Fork { version: 4 })),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn a_manifest_that_is_cut_short_or_of_another_owner_is_refused() {
+        let (keys, other) = (
+            OwnerKeys::from_master([5; 32]),
+            OwnerKeys::from_master([6; 32]),
+        );
+        let versions = versions(&keys);
+        let whole = body(&[&versions[2]]);
+        for len in [1, LEN_LEN - 1, LEN_LEN, whole.len() - 1] {
+            let refused = next(&whole[..len], &keys.public()).map(|_| ());
+            assert!(
+                matches!(
+                    refused,
+                    Err(Error::Malformed {
+                        what: "message",
+                        ..
+                    })
+                ),
+                "{refused:?}"
+            );
+        }
+        let refused = next(&whole, &other.public()).map(|_| ());
+        assert!(matches!(refused, Err(Error::Signature)), "{refused:?}");
+    }
+}

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
+mod checked;
 mod client;
 mod filter;
 mod question;

@@ -4,7 +4,7 @@ use sordino_vectors::recall::Scored;
 
 use crate::chunks::Chunks;
 use crate::question::Wanted;
-use crate::stages::Stages;
+use crate::stages::{Stages, time};
 
 /// All vectors of an index, decoded.
 #[derive(Default)]
@@ -19,9 +19,6 @@ impl Client {
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Vec<Scored> {
-        stages.time(
-            |stages| &mut stages.rank,
-            || self.chunks.nearest(query, wanted),
-        )
+        time(&mut stages.rank, || self.chunks.nearest(query, wanted))
     }
 }

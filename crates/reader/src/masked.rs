@@ -15,10 +15,11 @@ use sordino_index::{Error, residue};
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
+use crate::checked::{Checked, Wrong};
 use crate::column::{View, fresh, score};
 use crate::download::Download;
 use crate::question::Wanted;
-use crate::stages::{Stages, Wrong};
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
 
 pub(crate) struct Client {
@@ -94,12 +95,11 @@ impl Client {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+    ) -> Result<Checked<Vec<Scored>>, Error> {
         let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
-        let (secret, query) = stages.time(
-            |stages| &mut stages.encrypt,
-            || self.view.column.encrypt_modular(rng, &codes),
-        )?;
+        let (secret, query) = time(&mut stages.encrypt, || {
+            self.view.column.encrypt_modular(rng, &codes)
+        })?;
         let reply = score(transport, edition, &self.view.column, &query, stages)?;
         Ok(reply.and_then(|reply| self.best(secret, &reply, &codes, wanted, stages)))
     }
@@ -112,33 +112,26 @@ impl Client {
         codes: &[i32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Vec<Scored>, Wrong> {
-        let products = stages.time(
-            |stages| &mut stages.decrypt,
-            || self.view.column.decrypt_modular(secret, reply),
-        );
+    ) -> Checked<Vec<Scored>> {
+        let products = time(&mut stages.decrypt, || {
+            self.view.column.decrypt_modular(secret, reply)
+        });
         let products = Zeroizing::new(products.map_err(|_| Wrong)?);
         let mut bare = Zeroizing::new(vec![0; products.len()]);
-        let held = stages.time(
-            |stages| &mut stages.open,
-            || {
-                let mut off = 0;
-                for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
-                    let range = positions.first..positions.first + positions.stored;
-                    let bare = &mut bare[range.clone()];
-                    mask.bare(codes, &products[range], bare);
-                    let n = positions.segment.n as usize;
-                    off = mask.checks.off(n, bare).max(off);
-                }
-                off <= self.tolerance()
-            },
-        );
+        let held = time(&mut stages.open, || {
+            let mut off = 0;
+            for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
+                let range = positions.first..positions.first + positions.stored;
+                let bare = &mut bare[range.clone()];
+                mask.bare(codes, &products[range], bare);
+                let n = positions.segment.n as usize;
+                off = mask.checks.off(n, bare).max(off);
+            }
+            off <= self.tolerance()
+        });
         let score = |position: usize| residue::score(bare[position]);
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        let best = stages.time(
-            |stages| &mut stages.rank,
-            || self.view.best(wanted, score, row),
-        );
+        let best = time(&mut stages.rank, || self.view.best(wanted, score, row));
         best.and_then(|best| held.then_some(best).ok_or(Wrong))
     }
 

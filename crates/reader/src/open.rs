@@ -10,10 +10,11 @@ use sordino_index::wire::Edition;
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
+use crate::checked::{Checked, Wrong};
 use crate::column::{View, fresh, score};
 use crate::download::Download;
 use crate::question::Wanted;
-use crate::stages::{Stages, Wrong};
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
 
 pub(crate) struct Client {
@@ -51,11 +52,8 @@ impl Client {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
-        let (secret, query) = stages.time(
-            |stages| &mut stages.encrypt,
-            || self.view.column.encrypt(rng, query),
-        )?;
+    ) -> Result<Checked<Vec<Scored>>, Error> {
+        let (secret, query) = time(&mut stages.encrypt, || self.view.column.encrypt(rng, query))?;
         let reply = score(transport, edition, &self.view.column, &query, stages)?;
         Ok(reply.and_then(|reply| self.best(secret, &reply, wanted, stages)))
     }
@@ -67,15 +65,13 @@ impl Client {
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Vec<Scored>, Wrong> {
-        let scores = stages.time(
-            |stages| &mut stages.decrypt,
-            || self.view.column.decrypt(secret, reply),
-        );
+    ) -> Checked<Vec<Scored>> {
+        let scores = time(&mut stages.decrypt, || {
+            self.view.column.decrypt(secret, reply)
+        });
         let scores = Zeroizing::new(scores.map_err(|_| Wrong)?);
-        stages.time(
-            |stages| &mut stages.rank,
-            || self.view.best(wanted, |position| scores[position], row),
-        )
+        time(&mut stages.rank, || {
+            self.view.best(wanted, |position| scores[position], row)
+        })
     }
 }

@@ -10,8 +10,8 @@ use sordino_index::wire::{Edition, Message, message_len};
 use sordino_pir::{Seed, simple};
 use sordino_vectors::recall::Scored;
 
+use crate::checked::{Checked, Wrong};
 use crate::download::Download;
-use crate::stages::Wrong;
 use crate::transport::Transport;
 
 /// The payload of each record asked for, if it is there.
@@ -58,7 +58,7 @@ impl Client {
         edition: Edition,
         hits: &[Scored],
         k: usize,
-    ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
         let read = self.read(rng, transport, edition, &places, k)?;
         Ok(read.and_then(|read| {
@@ -78,7 +78,7 @@ impl Client {
         edition: Edition,
         places: &[Option<u32>],
         k: usize,
-    ) -> Result<Result<Named, Wrong>, Error> {
+    ) -> Result<Checked<Named>, Error> {
         let slots = self.opener.slots(places);
         // A slot is asked for in the place of every one that is not needed.
         let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();
@@ -125,7 +125,7 @@ fn fetched<R: CryptoRng + ?Sized>(
     transport: &mut impl Transport,
     edition: Edition,
     slots: &[u32],
-) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+) -> Result<Checked<Vec<Vec<u8>>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
     let (secrets, queries) = pir.query_batch(rng, &slots)?;
     let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();

@@ -16,13 +16,15 @@ use sordino_index::wire::{Edition, Message, message_len};
 use sordino_index::{Error, code};
 use sordino_pir::{Seed, simple};
 use sordino_vectors::Vectors;
-use sordino_vectors::recall::{Scored, TopK, number};
+use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
+use crate::checked::{Checked, Wrong};
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::Wanted;
-use crate::stages::{Stages, Wrong};
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
 
 pub(crate) struct Client {
@@ -123,7 +125,7 @@ impl Client {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+    ) -> Result<Checked<Vec<Scored>>, Error> {
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
             Route::Vertices(mean, vertices) => {
@@ -132,26 +134,20 @@ impl Client {
             Route::Server => self.encrypted_scores(rng, transport, edition, query, stages)?,
         };
         let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
-        let fetched = stages.time(
-            |stages| &mut stages.fetch,
-            || self.fetch(rng, transport, edition, &buckets),
-        )?;
-        let opened = scores.and(fetched).and_then(|fetched| {
-            stages.time(|stages| &mut stages.open, || self.open(&buckets, &fetched))
-        });
-        Ok(opened.map(|opened| {
-            stages.time(
-                |stages| &mut stages.rank,
-                || self.rank(opened, query, wanted),
-            )
-        }))
+        let fetched = time(&mut stages.fetch, || {
+            self.fetch(rng, transport, edition, &buckets)
+        })?;
+        let opened = scores
+            .and(fetched)
+            .and_then(|fetched| time(&mut stages.open, || self.open(&buckets, &fetched)));
+        Ok(opened.map(|opened| time(&mut stages.rank, || self.rank(opened, query, wanted))))
     }
 
     /// The scores of centroids or vertices that are here.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
         let rows = rows.chunks_exact(self.width);
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
-        Zeroizing::new(stages.time(|stages| &mut stages.scores, scores))
+        Zeroizing::new(time(&mut stages.scores, scores))
     }
 
     /// The sealed buckets, by one query each.
@@ -161,7 +157,7 @@ impl Client {
         transport: &mut impl Transport,
         edition: Edition,
         buckets: &[usize],
-    ) -> Result<Result<Vec<Vec<u8>>, Wrong>, Error> {
+    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
         let (secrets, queries) = self.pir.query_batch(rng, buckets)?;
         let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
         let body = queries.concat();
@@ -171,14 +167,14 @@ impl Client {
     }
 
     /// The vectors of these buckets. All of them are opened, wrong ones too.
-    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> Result<Opened, Wrong> {
+    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> Checked<Opened> {
         let mut opened = Opened::default();
         let digests = sordino_hash::hash_each(fetched);
         let mut good = true;
         for ((&bucket, sealed), digest) in buckets.iter().zip(fetched).zip(&digests) {
             good &= *digest == self.digests[bucket];
             let layout = &self.mode.layout;
-            let open = layout.open(&self.seal, number(bucket), sealed, &mut opened);
+            let open = layout.open(&self.seal, u32_of(bucket), sealed, &mut opened);
             good &= open.is_ok();
         }
         good.then_some(opened).ok_or(Wrong)
@@ -212,26 +208,22 @@ impl Client {
         edition: Edition,
         query: &[f32],
         stages: &mut Stages,
-    ) -> Result<Result<Zeroizing<Vec<f32>>, Wrong>, Error> {
+    ) -> Result<Checked<Zeroizing<Vec<f32>>>, Error> {
         let params = dot::Params::rlwe_2048_50();
-        let (secret, query) = stages.time(
-            |stages| &mut stages.encrypt,
-            || dot::encrypt(rng, &params, query),
-        )?;
+        let (secret, query) = time(&mut stages.encrypt, || dot::encrypt(rng, &params, query))?;
         let clusters = self.mode.clusters as usize;
         let len = dot::Reply::encoded_len(&params, self.width, clusters)?;
         let request = Message::Score.about(edition, &query.to_bytes());
-        let reply = stages.time(
-            |stages| &mut stages.scores,
-            || transport.call(&request, message_len(len)),
-        )?;
+        let reply = time(&mut stages.scores, || {
+            transport.call(&request, message_len(len))
+        })?;
         let decrypt = || {
             Message::Scored
                 .expect(&reply, Some(len))
                 .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
                 .and_then(|reply| Ok(Zeroizing::new(secret.decrypt(clusters, &reply)?)))
         };
-        let scores = stages.time(|stages| &mut stages.decrypt, decrypt);
+        let scores = time(&mut stages.decrypt, decrypt);
         Ok(scores.map_err(|_| Wrong))
     }
 
@@ -242,7 +234,7 @@ impl Client {
         let mut best = TopK::new(probes);
         for (bucket, &score) in scores.iter().enumerate() {
             best.offer(Scored {
-                id: number(bucket),
+                id: u32_of(bucket),
                 score,
             });
         }

@@ -1,4 +1,4 @@
-//! Where the time of a search goes, and the one error that must not shorten it.
+//! Where the time of a search goes.
 
 use std::time::Duration;
 
@@ -22,31 +22,18 @@ pub struct Stages {
     pub payloads: Duration,
 }
 
-impl Stages {
-    /// Does `work`, whose time counts to the stage that `stage` gives.
-    pub(crate) fn time<T>(
-        &mut self,
-        stage: impl FnOnce(&mut Self) -> &mut Duration,
-        work: impl FnOnce() -> T,
-    ) -> T {
-        #[cfg(not(target_family = "wasm"))]
-        {
-            let start = std::time::Instant::now();
-            let done = work();
-            *stage(self) += start.elapsed();
-            done
-        }
-        #[cfg(target_family = "wasm")]
-        {
-            let _ = stage;
-            work()
-        }
+/// Does `work`, and adds its time to that of a stage.
+pub(crate) fn time<T>(stage: &mut Duration, work: impl FnOnce() -> T) -> T {
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let start = std::time::Instant::now();
+        let done = work();
+        *stage += start.elapsed();
+        done
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        let _ = stage;
+        work()
     }
 }
-
-/// A reply that does not belong to this index.
-///
-/// It is no `Error`, so that `?` cannot end a search with it: the messages that are left are sent all the
-/// same, or the server would see that its reply was refused, and learn about the query from when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong;

@@ -10,7 +10,7 @@ use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
 use sordino_search::payload::{Class, Fetch};
 use sordino_search::plan::{Bytes, Cost, Speed, Terms};
-use sordino_search::recall::number;
+use sordino_search::vectors::u32_of;
 use sordino_search::{Batch, Form, Hit, Id, Spec};
 use sordino_search::{
     Client, Error, InProcess, Index, OwnerKeys, Plan, Routing, Server, Store, Transport, Vectors,
@@ -373,7 +373,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
         );
         // One more record.
         let more = synthetic::uniform(1, DIM, 10);
-        let new = carrying(&[number(n)], &more, &[b"new".to_vec()]);
+        let new = carrying(&[u32_of(n)], &more, &[b"new".to_vec()]);
         store.add(&mut rng(3), new, &mut |_| ()).unwrap();
         let second = store.manifest().payloads.clone();
         assert_ne!(second, first);

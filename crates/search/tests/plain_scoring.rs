@@ -9,8 +9,9 @@ use sordino_index::purpose::Purpose;
 use sordino_search::{
     Client, Id, InProcess, OwnerKeys, Plan, Routing, Server, Wish, build, synthetic,
 };
-use sordino_vectors::recall::{Scored, number};
+use sordino_vectors::recall::Scored;
 use sordino_vectors::rotation::Rotation;
+use sordino_vectors::u32_of;
 
 /// The whole protocol returns what scoring the same buckets in the clear returns:
 /// same rows, same order, same scores.
@@ -33,14 +34,9 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
     let Mode::Sealed(mode) = &manifest.mode else {
         unreachable!("a sealed index");
     };
-    let served = manifest.parts().unwrap();
-    let served: Vec<_> = served
-        .iter()
-        .filter(|part| part.holder.is_served())
-        .collect();
     let part = |kind| {
-        let at = served.iter().position(|part| part.kind == kind).unwrap();
-        parts[at].to_vec()
+        let found = parts.iter().find(|(part, _)| part.kind == kind).unwrap();
+        found.1.to_vec()
     };
     let (buckets, centroids) = (part(PartKind::Buckets), part(PartKind::Centroids));
     let reader = keys.reader();
@@ -65,7 +61,7 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
             let len = mode.layout.sealed_len();
             let sealed = &buckets[bucket * len..][..len];
             mode.layout
-                .open(&seal(Purpose::Bucket), number(bucket), sealed, &mut opened)
+                .open(&seal(Purpose::Bucket), u32_of(bucket), sealed, &mut opened)
                 .unwrap();
         }
         let mut expected: Vec<Scored> = opened.nearest(&rotated, 7);

@@ -256,3 +256,6 @@ fn malformed(why: String) -> Error {
         why,
     }
 }
+
+#[cfg(test)]
+mod tests;

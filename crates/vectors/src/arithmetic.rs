@@ -42,6 +42,16 @@ pub fn to_f32(x: f64) -> f32 {
     x as f32
 }
 
+/// A count, or a place among what is counted (rows, buckets, bytes of a payload), in the 32 bits that an index
+/// stores it in.
+///
+/// # Panics
+/// If it does not fit: what builds or reads an index refuses more before.
+#[must_use]
+pub fn u32_of(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32, which was checked before")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

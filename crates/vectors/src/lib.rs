@@ -34,7 +34,7 @@ mod table;
 #[cfg(feature = "text")]
 mod text;
 
-pub use arithmetic::{dot, normalise, to_f32};
+pub use arithmetic::{dot, normalise, to_f32, u32_of};
 pub use error::Error;
 pub use format::{ColumnNames, Format};
 pub use matrix::Vectors;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::{Error, Vectors};
+use crate::{Error, Vectors, u32_of};
 use crate::{extension, npy, read, texmex};
 
 /// A vector's number and its score.
@@ -54,7 +54,7 @@ pub fn exact(base: &Vectors, queries: &Vectors, k: usize) -> Truth {
             for (id, scores) in rows.zip(scores.outer_iter()) {
                 for (best, &score) in best.iter_mut().zip(scores) {
                     best.offer(Scored {
-                        id: number(id),
+                        id: u32_of(id),
                         score,
                     });
                 }
@@ -194,15 +194,6 @@ impl TopK {
     }
 }
 
-/// A row's number as it is stored. Builders refuse more than 2^32 rows.
-///
-/// # Panics
-/// If `row` does not fit 32 bits.
-#[must_use]
-pub fn number(row: usize) -> u32 {
-    u32::try_from(row).expect("at most 2^32 rows")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,7 +254,7 @@ mod tests {
             data[row * dim..][..dim].copy_from_slice(&one);
         }
         let base = Vectors::new(dim, data).unwrap();
-        let all: Vec<u32> = std::iter::once(0).chain(equal.map(number)).collect();
+        let all: Vec<u32> = std::iter::once(0).chain(equal.map(u32_of)).collect();
         let truth = exact(&base, &queries, 1601);
         for query in 0..40 {
             let ranked = truth.of(query).iter().copied();

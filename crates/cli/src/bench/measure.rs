@@ -87,7 +87,7 @@ pub(super) fn mode(
             built.push(Built {
                 index: made.index,
                 time: start.elapsed(),
-                recall: Some((made.expected_recall, made.reached)),
+                recall: Some((made.measured.expected_recall, made.measured.reached)),
             });
         }
         Mode::Local => {

@@ -7,7 +7,7 @@ use sordino_index::digest::Digest;
 use sordino_index::manifest::{self, Routing};
 use sordino_index::wire::{message_len, request_len};
 use sordino_vectors::metric::Metric;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use super::{Cost, Wish};
 
@@ -119,8 +119,8 @@ fn candidate(
 ) -> Option<Candidate> {
     let slots = (PLACES * n).div_ceil(clusters).min(n);
     let layout = Layout {
-        dim: number(dim),
-        slots: number(slots),
+        dim: u32_of(dim),
+        slots: u32_of(slots),
         codec,
     };
     let probes = predicted_probes(n, clusters, codec, routing, recall);

@@ -8,7 +8,7 @@ use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
 use sordino_pir::Params;
 use sordino_pir::plan::Candidate;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use super::{Cost, Speed, check};
 
@@ -38,7 +38,7 @@ pub(crate) fn cheapest_fetch(
 pub struct Retrieval {
     /// Records.
     pub slots: usize,
-    /// The size that all payloads are padded to.
+    /// The size that all payloads are filled up to.
     pub class: Class,
     /// Payloads of a search: the number of its results.
     pub fetched: usize,
@@ -56,7 +56,7 @@ impl Retrieval {
         let class = Class::of(longest)?;
         let params = cheapest_fetch(n, class, k)?;
         let mut list = Vec::new();
-        Numbers::range(number(n)).write(&mut list);
+        Numbers::range(u32_of(n)).write(&mut list);
         numbers::fill(&mut list);
         let list = (list.len() + TAG_LEN) as u64;
         let cost = match &params {

@@ -28,8 +28,8 @@ use sordino_index::purpose::Purpose;
 use sordino_index::seal::Seal;
 use sordino_index::{Error, residue};
 use sordino_pir::{Database, Seed, simple};
-use sordino_vectors::recall::number;
 use sordino_vectors::synthetic;
+use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
 /// Nanoseconds of each step's unit of work, on one thread.
@@ -201,7 +201,7 @@ fn centroids(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
 fn local() -> (f64, f64, f64) {
     let vectors = synthetic::uniform(1024, DIM, 1);
     let layout = Layout {
-        dim: number(DIM),
+        dim: u32_of(DIM),
         slots: 1024,
         codec: Codec::Int8,
     };

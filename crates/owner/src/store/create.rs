@@ -8,7 +8,7 @@ use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SignedManifest};
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::metric::Space;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use super::draft::Draft;
 use super::stream::Stream;
@@ -140,7 +140,7 @@ impl First {
         let batches = std::iter::once(Ok(first)).chain(batches);
         let stream = Stream::new(dim, spec.ids, space, rotation);
         let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
-        let (dim, k) = (number(dim), number(spec.k));
+        let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());
         let manifest = draft.finish(rng, folder, keys, &writer, frame)?;
         folder.prepare(&manifest)?;

@@ -12,7 +12,7 @@ use sordino_index::numbers::Numbers;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Id, columns, residue};
 use sordino_vectors::Vectors;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 /// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ impl Records {
 
     /// The rows of a segment that count.
     pub(super) fn rows(&self, segment: usize) -> impl Iterator<Item = u32> {
-        let rows = 0..number(self.sets[segment].len());
+        let rows = 0..u32_of(self.sets[segment].len());
         rows.filter(move |&row| !self.dead[segment].contains(row))
     }
 
@@ -181,7 +181,7 @@ fn decode(
     reader: &ReaderKeys,
     chunks: &[u8],
 ) -> Result<Vec<f32>, Error> {
-    let layout = segment.layout(number(width), codec);
+    let layout = segment.layout(u32_of(width), codec);
     let seal = reader.seal(Purpose::Chunk, &segment.id, segment.version);
     let mut units = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {

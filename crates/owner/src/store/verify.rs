@@ -9,7 +9,7 @@ use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, Id, digest};
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use super::records::{self, Records};
 use super::{Store, payloads};
@@ -172,7 +172,7 @@ impl<'a, D: Disk> Check<'a, D> {
                 .folder
                 .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
             let hint = kind.hint(mode.packing, mode.seed, width, &rows)?;
-            digest::check("hint", &hint.to_bytes(), &column.hint)?;
+            digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
         }
         Ok(())
     }
@@ -186,7 +186,8 @@ impl<'a, D: Disk> Check<'a, D> {
             .part(&self.manifest.part(PartKind::BucketDigests, Some(0))?)?;
         let len = mode.layout.sealed_len();
         if digest::of_buckets(&buckets, len) != digests[..] {
-            return Err(Error::Digest { what: "buckets" });
+            let what = PartKind::Buckets.name();
+            return Err(Error::Digest { what });
         }
         let seal = self
             .keys
@@ -194,7 +195,7 @@ impl<'a, D: Disk> Check<'a, D> {
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = Opened::default();
             mode.layout
-                .open(&seal, number(bucket), sealed, &mut opened)?;
+                .open(&seal, u32_of(bucket), sealed, &mut opened)?;
         }
         Ok(())
     }

@@ -13,13 +13,13 @@ use super::open::Read;
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) segments: Segments,
-    frame: Frame,
+    encoding: Encoding,
     held: Vec<Held>,
 }
 
 /// The constants that encoded rows depend on beside their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Frame {
+struct Encoding {
     rows: Rows,
     packing: Packing,
     seed: [u8; 32],
@@ -43,14 +43,18 @@ impl Columns {
         before: Option<&Self>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let frame = Frame {
+        let encoding = Encoding {
             rows,
             packing: mode.packing,
             seed: mode.seed,
             width: manifest.width() as usize,
         };
-        let mut segments = Segments::new(&rows.params(frame.packing), frame.seed, frame.width)?;
-        let before = before.filter(|before| before.frame == frame);
+        let mut segments = Segments::new(
+            &rows.params(encoding.packing),
+            encoding.seed,
+            encoding.width,
+        )?;
+        let before = before.filter(|before| before.encoding == encoding);
         let mut held = Vec::with_capacity(mode.segments.len());
         for (at, column) in mode.segments.iter().enumerate() {
             let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
@@ -66,14 +70,14 @@ impl Columns {
         }
         Ok(Self {
             segments,
-            frame,
+            encoding,
             held,
         })
     }
 
-    /// The hints that clients download, in the order of segments.
-    pub(super) fn hints(&self) -> impl Iterator<Item = Bytes> {
-        self.held.iter().map(|segment| segment.hint.clone())
+    /// The hint of the rows of segment `at`, which clients download.
+    pub(super) fn hint(&self, at: usize) -> Option<Bytes> {
+        Some(self.held.get(at)?.hint.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
-use sordino_index::manifest::{Holder, Mode, Part};
+use sordino_index::manifest::{Holder, Mode, Part, PartKind};
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
@@ -47,13 +47,12 @@ impl Kind {
         })
     }
 
-    /// The hints that were computed, in the order of segments.
-    fn hints(&self) -> impl Iterator<Item = Bytes> {
-        let columns = match self {
-            Self::Columns(columns) => Some(columns.hints()),
+    /// The bytes of a part that was computed here: the hint of a segment's rows.
+    fn computed(&self, part: &Part) -> Option<Bytes> {
+        match (self, part.kind) {
+            (Self::Columns(columns), PartKind::RowsHint) => columns.hint(part.segment?),
             _ => None,
-        };
-        columns.into_iter().flatten()
+        }
     }
 }
 
@@ -64,18 +63,14 @@ impl Server {
     /// If the index's parts do not fit its manifest.
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
-        let (manifest, bytes) = index.into_parts();
-        let mut parts = manifest.parts()?;
-        parts.retain(|part| part.holder.is_served());
-        let mut parts: Vec<(Part, Option<Bytes>)> =
-            parts.into_iter().zip(bytes.into_iter().map(Some)).collect();
+        let (manifest, mut parts) = index.into_parts();
         Self::build(manifest, History::new(&history), None, &mut |part| {
-            let here = parts.iter_mut().find(|(here, _)| here == part);
-            let bytes = here.and_then(|(_, bytes)| bytes.take());
-            bytes.ok_or_else(|| Error::Malformed {
+            let here = parts.iter().position(|(here, _)| here == part);
+            let here = here.ok_or_else(|| Error::Malformed {
                 what: "index",
                 why: format!("no {}", part.kind.name()),
-            })
+            })?;
+            Ok(parts.swap_remove(here).1)
         })
     }
 
@@ -158,7 +153,6 @@ impl Server {
             (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
             (None, _) => None,
         };
-        let mut hints = kind.hints();
         let mut given = Vec::new();
         for part in manifest
             .parts()?
@@ -167,13 +161,14 @@ impl Server {
         {
             let held = before.and_then(|before| before.given.iter().find(|g| g.0 == part.digest));
             let bytes = match (part.holder, held) {
-                (Holder::Clients, _) => hints.next().ok_or(Error::Digest { what: "hints" })?,
+                (Holder::Clients, _) => kind.computed(part).ok_or_else(|| Error::Digest {
+                    what: part.kind.name(),
+                })?,
                 (_, Some((_, bytes))) => bytes.clone(),
                 (_, None) => read(part)?,
             };
             given.push((part.digest, bytes));
         }
-        drop(hints);
         Ok(Self {
             edition: manifest.edition(),
             history,

@@ -141,3 +141,30 @@ fn check_packing(same: bool) -> Result<(), Error> {
     let why = || malformed("a query for another packing or version of the index".to_owned());
     same.then_some(()).ok_or_else(why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A query that the pass cannot answer, whoever sent it, costs the others nothing but time.
+    #[test]
+    fn who_asks_beside_a_query_that_fails_gets_an_answer() {
+        let read = |body: &[u8]| {
+            body.first()
+                .copied()
+                .ok_or_else(|| malformed("empty".to_owned()))
+        };
+        let answer = |queries: &[u8]| {
+            let fails = queries.contains(&9);
+            let answers = queries.iter().map(|&query| vec![query; 2]).collect();
+            if fails {
+                Err(malformed("nine".to_owned()))
+            } else {
+                Ok(answers)
+            }
+        };
+        let replies = in_one_pass(&[&[1], &[], &[9], &[2]], read, answer);
+        let found: Vec<Option<Vec<u8>>> = replies.into_iter().map(Result::ok).collect();
+        assert_eq!(found, [Some(vec![1, 1]), None, None, Some(vec![2, 2])]);
+    }
+}

@@ -45,3 +45,28 @@ impl Prepared {
         std::iter::once(&self.head[..]).chain(self.pieces.iter().map(|piece| &piece[..]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_piece_of_a_reply_is_that_of_the_whole() {
+        let pieces: Vec<Bytes> = [&b"some"[..], b"", b" of a", b" reply"]
+            .map(|piece| piece.to_vec().into())
+            .into();
+        let reply = Prepared::new(Message::Parts, pieces);
+        let whole = Message::Parts.with(b"some of a reply");
+        assert_eq!((reply.len(), reply.to_vec()), (whole.len(), whole.clone()));
+        for at in 0..whole.len() + 2 {
+            for len in 0..whole.len() + 2 {
+                let end = whole.len().min(at + len);
+                assert_eq!(
+                    reply.range(at, len),
+                    whole[at.min(end)..end],
+                    "{len} bytes from {at}"
+                );
+            }
+        }
+    }
+}
