@@ -89,14 +89,14 @@ impl<'a> SegmentWriter<'a> {
         );
         let row = |position: u32| &codes[order.row(position) as usize * width..][..width];
         let checks = self.reader.checks(&id, width);
-        let checks = checks.rows(n as usize, width, |position| row(number(position)));
+        let checks = checks.rows(n as usize, width, |position| row(u32_of(position)));
         let records = (0..n).into_par_iter().map(row);
         let masked = records
             .chain(checks.par_chunks_exact(width))
             .enumerate()
             .flat_map_iter(|(position, codes)| {
                 let mut codes = codes.to_vec();
-                pad.mask(number(position), &mut codes);
+                pad.mask(u32_of(position), &mut codes);
                 columns::masked_rows(&codes)
             })
             .collect();

@@ -246,9 +246,11 @@ mod tests {
             segments: vec![Positions {
                 segment,
                 first: 0,
+                stored: N as usize,
                 place: 10,
                 dead,
             }],
+            rows: Rows::Open,
         }
     }
 
