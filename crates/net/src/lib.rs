@@ -26,4 +26,4 @@ pub use refusal::Refusal;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::Identity;
 #[cfg(feature = "server")]
-pub use server::{Access, Limits, Listen, Running, Service};
+pub use server::{Access, Exporter, Limits, Listen, Running, Service};
