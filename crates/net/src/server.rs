@@ -32,6 +32,7 @@ mod changes;
 mod metrics;
 mod refused;
 
+pub use exporter::Exporter;
 #[cfg(feature = "tls")]
 pub use identity::Identity;
 pub use limits::Limits;
