@@ -1,6 +1,6 @@
 //! SimplePIR, DoublePIR and retrieval without a hint: scans, hints, clients, and the reference's table.
 //!
-//! `SORDINO_BENCH_GIB=1` adds the scans of 1 GiB. For figures of one thread, pin the process to one
+//! `SORDINO_BENCH_GIB=1` adds the scans of 1 GiB, and records of 1 GiB without a hint. For figures of one thread, pin the process to one
 //! core: the thread pool follows.
 
 use std::hint::black_box;

@@ -12,7 +12,15 @@ use sordino_pir::hintless::{Client, Database, Evaluation, Keys, Params, Server, 
 use crate::{SEED, group};
 
 /// Records, bytes of a record, records at once.
-const SIZES: [(usize, usize, usize); 3] = [(406, 32_768, 1), (1000, 13_000, 24), (3000, 700, 10)];
+const SIZES: [(usize, usize, usize); 4] = [
+    (406, 32_768, 1),
+    (1000, 13_000, 24),
+    (3000, 700, 10),
+    (102_400, 1024, 10),
+];
+
+/// A gigabyte, with `SORDINO_BENCH_GIB`: 8 GB in the server's memory.
+const LARGE: [(usize, usize, usize); 2] = [(1 << 20, 1024, 10), (1 << 15, 32_768, 1)];
 
 pub(crate) fn hintless(c: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(11);
@@ -21,7 +29,9 @@ pub(crate) fn hintless(c: &mut Criterion) {
     let evaluation = Evaluation::from(&keys);
     group.bench_function("session", |b| b.iter(|| Session::new(&mut rng)));
     group.bench_function("keys", |b| b.iter(|| Evaluation::from(black_box(&keys))));
-    for (records, len, batch) in SIZES {
+    let large = std::env::var_os("SORDINO_BENCH_GIB").is_some();
+    let large = large.then_some(LARGE).into_iter().flatten();
+    for (records, len, batch) in SIZES.into_iter().chain(large) {
         let params = Params::new(records, len, batch).expect("a size that is served");
         let name = format!("{records}x{len}/{batch}");
         println!(
@@ -32,12 +42,16 @@ pub(crate) fn hintless(c: &mut Criterion) {
             params.server_bytes() / 1_000_000,
             params.log2_failure()
         );
-        let all = vec![vec![0x5a; len]; records];
+        let record = vec![0x5a; len];
+        let encode = || {
+            let all = std::iter::repeat_n(&record, records);
+            Database::from_records(&params, &SEED, all).expect("as declared")
+        };
         group.throughput(Throughput::Bytes((records * len) as u64));
-        group.bench_function(BenchmarkId::new("encode", &name), |b| {
-            b.iter(|| Database::from_records(&params, &SEED, &all));
-        });
-        let database = Database::from_records(&params, &SEED, &all).expect("as declared");
+        if records * len < 1 << 28 {
+            group.bench_function(BenchmarkId::new("encode", &name), |b| b.iter(encode));
+        }
+        let database = encode();
         let server = Server::from(database);
         let client = Client::new(&params, &SEED);
         let wanted: Vec<usize> = (0..batch).map(|i| (i * 7919 + 3) % records).collect();

@@ -24,8 +24,10 @@ struct Deployed {
 fn deployed() -> &'static Deployed {
     static DEPLOYED: OnceLock<Deployed> = OnceLock::new();
     DEPLOYED.get_or_init(|| {
-        let params = Params::new(20, 300, 2).expect("served");
-        let database = Database::from_records(&params, &SEED, [[7; 300]; 20]).expect("20 records");
+        // Slots of several rows.
+        let params = Params::new(150, 1792, 2).expect("served");
+        let all = vec![[7; 1792]; 150];
+        let database = Database::from_records(&params, &SEED, all).expect("150 records");
         let (session, keys) = Session::new(&mut ChaCha20Rng::from_seed([1; 32]));
         Deployed {
             params,

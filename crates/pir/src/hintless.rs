@@ -32,7 +32,9 @@
 mod client;
 mod database;
 mod deal;
+mod digits;
 mod expand;
+mod fold;
 mod keys;
 mod message;
 #[cfg(test)]
@@ -40,6 +42,7 @@ mod noise;
 mod params;
 mod place;
 mod ring;
+mod selectors;
 mod server;
 mod session;
 mod sessions;

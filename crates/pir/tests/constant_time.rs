@@ -104,8 +104,8 @@ fn hintless_clients_do_not_branch_on_index_or_secret() {
     // The name of the keys, which the session has hashed already.
     public(session.digest());
     let keys = hintless::Evaluation::from(&hintless::Keys::from_bytes(&keys).unwrap());
-    // Alone in a unit, and several to one; one slot, and several.
-    for (records, len, batch) in [(5, 2000, 1), (30, 150, 1), (30, 150, 3)] {
+    // Alone in a unit, and several to one; one slot, and several; of one row, and several.
+    for (records, len, batch) in [(5, 2000, 1), (30, 150, 1), (30, 150, 3), (150, 1792, 2)] {
         let params = hintless::Params::new(records, len, batch).unwrap();
         let of = |i: usize| vec![i.to_le_bytes()[0]; len];
         let database = hintless::Database::from_records(&params, &seed, (0..records).map(of));

@@ -39,6 +39,7 @@ fn one_record_comes_back() {
         (40, 5000),
         (406, 32_768),
         (300, 2304),
+        (2000, 2048),
     ] {
         let (server, client) = deploy(records, len, 1);
         let params = client.params();
@@ -65,6 +66,7 @@ fn several_records_come_back_in_order_and_repeated_ones_too() {
         (1000, 13_000, 24),
         (3000, 700, 10),
         (200, 3000, 64),
+        (3000, 1024, 10),
     ] {
         let (server, client) = deploy(records, len, batch);
         let params = client.params();
@@ -90,6 +92,32 @@ fn several_records_come_back_in_order_and_repeated_ones_too() {
         let found = client.recover(&session, asked, &answer).unwrap();
         assert_eq!(found, [Some(record(wanted[0], len))]);
     }
+}
+
+#[test]
+fn answers_are_the_same_on_any_number_of_threads_and_in_used_memory() {
+    let (session, keys) = Session::new(&mut rng(3));
+    let keys = Evaluation::from(&keys);
+    let (server, client) = deploy(3000, 700, 10);
+    let wanted: Vec<usize> = (0..10).map(|i| 299 * i).collect();
+    let query = |seed| client.query(&mut rng(seed), &session, &wanted).unwrap().1;
+    let (one, other) = (query(4), query(5));
+    let expected = server.answer(&keys, &one).unwrap();
+    assert!(server.answer(&keys, &other).unwrap() != expected);
+    for threads in [1, 3, 8] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().unwrap();
+        let found = pool.install(|| server.answer(&keys, &one)).unwrap();
+        assert!(found == expected, "{threads} threads");
+    }
+    // Answers at the same time have memory of their own.
+    std::thread::scope(|scope| {
+        let answer = || server.answer(&keys, &one).unwrap();
+        let both = [scope.spawn(answer), scope.spawn(answer)];
+        for found in both {
+            assert!(found.join().unwrap() == expected);
+        }
+    });
 }
 
 #[test]
@@ -120,4 +148,14 @@ fn records_are_replaced_and_added() {
     let answer = server.answer(&keys, &query).unwrap();
     let found = client.recover(&session, asked, &answer).unwrap();
     assert_eq!(found, [0, 60, 61].map(|i| Some(record(i, 900))));
+
+    // From one row to several, and what stood there is where it was.
+    let more: Vec<_> = (62..1500).map(|i| record(i, 900)).collect();
+    server.database_mut().append(&more).unwrap();
+    let client = Client::new(server.database().params(), &SEED);
+    let wanted = [1, 61, 1499];
+    let (asked, query) = client.query(&mut rng(9), &session, &wanted).unwrap();
+    let answer = server.answer(&keys, &query).unwrap();
+    let found = client.recover(&session, asked, &answer).unwrap();
+    assert_eq!(found, wanted.map(|i| Some(record(i, 900))));
 }

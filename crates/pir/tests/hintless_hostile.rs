@@ -17,10 +17,22 @@ fn rng(seed: u8) -> ChaCha20Rng {
 }
 
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-fn deploy(records: usize, seed: Seed) -> (Server, Client) {
-    let params = Params::new(records, 300, 2).unwrap();
-    let database = Database::from_records(&params, &seed, vec![[7; 300]; records]).unwrap();
+fn deploy_of(records: usize, len: usize, seed: Seed) -> (Server, Client) {
+    let params = Params::new(records, len, 2).unwrap();
+    let all = vec![vec![7; len]; records];
+    let database = Database::from_records(&params, &seed, all).unwrap();
     (Server::from(database), Client::new(&params, &seed))
+}
+
+fn deploy(records: usize, seed: Seed) -> (Server, Client) {
+    deploy_of(records, 300, seed)
+}
+
+/// One whose slots have several rows.
+fn deploy_rows() -> (Server, Client) {
+    let (server, client) = deploy_of(150, 1792, SEED);
+    assert!(client.params().query_len() > 2 * 9216);
+    (server, client)
 }
 
 #[test]
@@ -84,7 +96,7 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
     numbers[8] = 1;
     assert!(matches!(Keys::from_bytes(&numbers), Err(Error::Header(_))));
     // All ones are above q, wherever they stand.
-    for at in [0, 1000, 43 * 12_800 - 8] {
+    for at in [0, 1000, 46 * 12_800 - 8] {
         let mut large = bytes.clone();
         large[HEADER + 32 + at..][..8].fill(0xff);
         assert!(matches!(
@@ -93,8 +105,8 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
         ));
     }
     // Half as many polynomials, as a ring of half the degree would have.
-    let mut half = bytes[..HEADER + 32 + 43 * 6400].to_vec();
-    half[40..HEADER].copy_from_slice(&(32 + 43 * 6400u64).to_le_bytes());
+    let mut half = bytes[..HEADER + 32 + 46 * 6400].to_vec();
+    half[40..HEADER].copy_from_slice(&(32 + 46 * 6400u64).to_le_bytes());
     assert!(matches!(Keys::from_bytes(&half), Err(Error::Length { .. })));
 }
 
@@ -156,16 +168,17 @@ fn what_is_out_of_range_or_too_much_is_refused() {
 fn answers_and_queries_of_noise_are_used_without_a_panic() {
     let (session, keys) = Session::new(&mut rng(1));
     let keys = Evaluation::from(&keys);
-    let (server, client) = deploy(20, SEED);
-    for fill in [0, 0x5a, 0xff] {
-        let (asked, query) = client.query(&mut rng(2), &session, &[3, 19]).unwrap();
-        let mut bytes = query.to_bytes();
-        bytes[HEADER + 32..].fill(fill);
-        let query = Query::from_bytes(client.params(), &bytes).unwrap();
-        let mut bytes = server.answer(&keys, &query).unwrap().to_bytes();
-        bytes[HEADER..].fill(fill);
-        let answer = Answer::from_bytes(client.params(), &bytes).unwrap();
-        assert_eq!(client.recover(&session, asked, &answer).unwrap().len(), 2);
+    for (server, client) in [deploy(20, SEED), deploy_rows()] {
+        for fill in [0, 0x5a, 0xff] {
+            let (asked, query) = client.query(&mut rng(2), &session, &[3, 19]).unwrap();
+            let mut bytes = query.to_bytes();
+            bytes[HEADER + 32..].fill(fill);
+            let query = Query::from_bytes(client.params(), &bytes).unwrap();
+            let mut bytes = server.answer(&keys, &query).unwrap().to_bytes();
+            bytes[HEADER..].fill(fill);
+            let answer = Answer::from_bytes(client.params(), &bytes).unwrap();
+            assert_eq!(client.recover(&session, asked, &answer).unwrap().len(), 2);
+        }
     }
 }
 
@@ -178,7 +191,7 @@ fn the_fuzz_target_starts_from_messages_of_today() {
         return;
     }
     let (session, keys) = Session::new(&mut rng(1));
-    let (server, client) = deploy(20, SEED);
+    let (server, client) = deploy_rows();
     let (_, query) = client.query(&mut rng(2), &session, &[3, 4]).unwrap();
     let answer = server.answer(&Evaluation::from(&keys), &query).unwrap();
     // Keys are longer than what a fuzzer changes with profit: their head alone.

@@ -1,22 +1,18 @@
 //! The client: requests that hide what they are for.
 
+mod encrypt;
 mod recover;
 
 use rand_core::CryptoRng;
-use sordino_lattice::aligned::Aligned;
-use sordino_lattice::ring::add_signed;
-use sordino_lattice::rounding::shift;
 use sordino_lattice::sample::hedge::Hedge;
-use sordino_lattice::sample::stream::Stream;
-use sordino_lattice::sample::{cbd, residue};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use self::encrypt::Target;
 use super::deal::Deal;
 use super::keys::Digest;
 use super::message::{Query, epoch};
 use super::params::Params;
 use super::place::{Assignment, Candidate, mask, select};
-use super::ring::{DROPPED, N, modulus, plan};
 use super::session::Session;
 use crate::{Error, Seed};
 
@@ -109,21 +105,23 @@ impl Client {
             });
         }
         indices.iter().try_for_each(|index| self.check(*index))?;
-        let (wanted, columns) = self.assign(indices);
+        let (wanted, targets) = self.assign(indices);
         let epoch = epoch(&self.seed);
         let fields = self.params.fields().map(u64::to_le_bytes);
         let seeds = Hedge::new(rng, "sordino-pir hintless query")
             .field(session.tag())
             .field(fields.as_flattened())
             .field(&self.seed.0)
-            .words(&columns, |column| (*column as u64).to_le_bytes())
+            .words(&targets, |target| {
+                (((target.row as u64) << 32) | target.column as u64).to_le_bytes()
+            })
             .seeds::<2>();
         let query = Query {
             params: self.params,
             epoch,
             session: *session.digest(),
             seed: seeds[0],
-            b: self.encrypt(session, &columns, &seeds),
+            b: self.encrypt(session, &targets, &seeds),
         };
         let asked = Asked {
             wanted,
@@ -142,8 +140,8 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    /// The wanted records, and for each slot the column that it asks for, or `C` for none.
-    fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Zeroizing<Vec<usize>>) {
+    /// The wanted records, and what each slot asks for.
+    fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Zeroizing<Vec<Target>>) {
         let (slots, per_unit) = (self.params.slots(), self.params.per_unit());
         // Exact: the reciprocal is too large by less than 1, and indices are below 2^32.
         let reciprocal = (1u128 << 64).div_ceil(per_unit as u128);
@@ -164,7 +162,11 @@ impl Client {
             let slot = 0;
             wanted.push(Wanted { unit, within, slot });
         }
-        let mut columns = Zeroizing::new(vec![self.params.columns(); slots]);
+        let nothing = Target {
+            column: self.params.columns(),
+            row: 0,
+        };
+        let mut targets = Zeroizing::new(vec![nothing; slots]);
         let assignment = Assignment::new(slots, &candidates);
         for (i, candidate) in candidates.iter().enumerate() {
             let slot = assignment.slot_of(i);
@@ -173,40 +175,13 @@ impl Client {
                 other.slot |= slot & mask(other.unit, unit);
             }
             for place in candidate.places {
-                for (number, column) in columns.iter_mut().enumerate() {
+                for (number, target) in targets.iter_mut().enumerate() {
                     let here = mask(number + 1, slot) & mask(number, place.slot);
-                    *column = select(here, place.column, *column);
+                    target.column = select(here, place.column, target.column);
+                    target.row = select(here, place.row, target.row);
                 }
             }
         }
-        (wanted, columns)
-    }
-
-    /// `b` of all ciphertexts: selectors of the `columns`, without their lowest bits.
-    fn encrypt(&self, session: &Session, columns: &[usize], seeds: &[[u8; 32]; 2]) -> Vec<u64> {
-        let (q, params) = (modulus(), &self.params);
-        let mut errors = Stream::new(&seeds[1], 0);
-        let mut e = Zeroizing::new(Aligned::new(N));
-        let mut b = Zeroizing::new(Aligned::new(N));
-        let mut a = Aligned::new(N);
-        let mut out = Vec::with_capacity(params.ciphertexts() * N);
-        let one = params.unexpanded();
-        let mut selected = columns
-            .iter()
-            .flat_map(|column| (0..params.columns()).map(move |j| one & mask(j, *column) as u64));
-        for v in 0..params.ciphertexts() {
-            residue::fill_vartime(&seeds[0], v as u64, q, &mut a);
-            plan().inverse_product(&a, session.secret(), &mut b, 0);
-            for residue in b.iter_mut() {
-                *residue = q.sub(0, *residue);
-            }
-            cbd::fill(&mut errors, &mut e);
-            add_signed(q, &mut b, &e);
-            for (residue, message) in b.iter_mut().zip(selected.by_ref().take(1 << params.depth)) {
-                *residue = q.add(*residue, message);
-            }
-            out.extend(b.iter().map(|residue| shift(*residue, DROPPED)));
-        }
-        out
+        (wanted, targets)
     }
 }

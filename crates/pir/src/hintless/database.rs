@@ -2,6 +2,7 @@
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::pages::Pages;
+use sordino_lattice::products::LANES;
 use sordino_lattice::sample::stream::{CHUNK, Stream};
 use sordino_lattice::threads;
 
@@ -13,15 +14,17 @@ use crate::{Error, Seed};
 
 /// The records in NTT form, 8 bytes a coefficient, and what stands in which slot.
 ///
-/// Values lie in tiles of `W`: tile after tile, unit after unit within one, polynomial after polynomial within that.
-/// Row 0 is zero, and stands where a slot has no unit; unit `u` is row `u + 1`.
+/// Values lie in tiles of eight: tile after tile, up to four polynomials of all units after the next four within one, and
+/// unit after unit within these. So products read memory from one end to the other: units that follow each other stand
+/// at neighbouring places of their slots, whatever the group. Row 0 is zero, and stands where a slot has no unit; unit `u`
+/// is row `u + 1`.
 pub struct Database {
     params: Params,
     seed: Seed,
     values: Pages,
     /// Rows that there is room for.
     room: usize,
-    /// The rows of every slot, one for each column.
+    /// The rows of every slot, one for each place.
     slots: Vec<Vec<u32>>,
 }
 
@@ -33,18 +36,12 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// Polynomials of a unit from which on tiles are as narrow as a vector: then four of them share the loads of
-/// selectors. Fewer have wide tiles, so that no less than four vectors of a unit lie together.
-const MANY: usize = 4;
+/// Polynomials of a unit that share the loads of selectors.
+pub(crate) const SHARED: usize = 4;
 
 /// Polynomials that are encoded together: so that what is written in one place is long, and half a megabyte of them is
 /// still in the cache then.
 const TOGETHER: usize = 32;
-
-/// Values of a tile.
-pub(crate) const fn width(params: &Params) -> usize {
-    if params.unit_polys() < MANY { 32 } else { 8 }
-}
 
 /// The stream that a unit's bytes are added to, which makes them uniform.
 pub(crate) fn add_pad(seed: &Seed, unit: usize, bytes: &mut [u8]) {
@@ -117,20 +114,20 @@ impl Database {
         &self.seed
     }
 
-    /// The rows of the slots, one for each column.
+    /// The rows of the slots, one for each place.
     pub(crate) fn slots(&self) -> &[Vec<u32>] {
         &self.slots
     }
 
-    /// All rows of tile `i`.
-    pub(crate) fn tile(&self, i: usize) -> &[u64] {
-        let len = self.room * self.row_len();
-        &self.values.words()[i * len..][..len]
-    }
-
-    /// Values of a row within a tile.
-    pub(crate) const fn row_len(&self) -> usize {
-        self.params.unit_polys() * width(&self.params)
+    /// Tile `tile` of all rows of as many polynomials of units as share loads, from number `first` on; and how many
+    /// they are.
+    pub(crate) fn shared(&self, tile: usize, first: usize) -> (&[u64], usize) {
+        let (polys, held) = (self.params.unit_polys(), held(&self.params, first));
+        let start = (tile * polys + first) * self.room * LANES;
+        (
+            &self.values.words()[start..][..held * self.room * LANES],
+            held,
+        )
     }
 
     /// Record `index` becomes `record`, followed by zeros: its unit is encoded again, and nothing else changes.
@@ -194,11 +191,17 @@ impl Database {
 
     /// Makes room for `room` rows.
     fn grow(&mut self, room: usize) {
-        let row = self.row_len();
-        let mut values = Pages::zeroed_words(room * self.params.unit_polys() * N);
-        let old = self.values.words().chunks_exact(self.room * row);
-        for (new, old) in values.words_mut().chunks_exact_mut(room * row).zip(old) {
-            new[..old.len()].copy_from_slice(old);
+        let polys = self.params.unit_polys();
+        let mut values = Pages::zeroed_words(room * polys * N);
+        let (mut from, mut to) = (self.values.words(), values.words_mut());
+        for _ in 0..N / LANES {
+            for first in (0..polys).step_by(SHARED) {
+                let held = held(&self.params, first) * LANES;
+                let (old, old_rest) = from.split_at(self.room * held);
+                let (new, new_rest) = to.split_at_mut(room * held);
+                new[..old.len()].copy_from_slice(old);
+                (from, to) = (old_rest, new_rest);
+            }
         }
         (self.values, self.room) = (values, room);
     }
@@ -215,20 +218,20 @@ impl Database {
                 match params.log_p {
                     7 => cut::<7>(bytes, poly),
                     8 => cut::<8>(bytes, poly),
-                    _ => cut::<9>(bytes, poly),
+                    9 => cut::<9>(bytes, poly),
+                    _ => cut::<10>(bytes, poly),
                 }
                 plan().forward(poly);
             }
             polys
         };
         let units: Vec<Aligned<u64>> = threads::map(units, || (), transform);
-        let width = width(&params);
-        for tile in 0..N / width {
+        for tile in 0..N / LANES {
             for (i, unit) in units.iter().enumerate() {
-                let at = self.at(tile, first + i, 0);
-                let row = &mut self.values.words_mut()[at..at + params.unit_polys() * width];
-                for (row, poly) in row.chunks_exact_mut(width).zip(unit.chunks_exact(N)) {
-                    row.copy_from_slice(&poly[tile * width..][..width]);
+                for (t, poly) in unit.chunks_exact(N).enumerate() {
+                    let at = self.at(tile, first + i, t);
+                    let place = &mut self.values.words_mut()[at..at + LANES];
+                    place.copy_from_slice(&poly[tile * LANES..][..LANES]);
                 }
             }
         }
@@ -242,21 +245,19 @@ impl Database {
         let mut bytes = Vec::new();
         let values = self.values.words();
         let polys = self.params.unit_polys();
-        // A row that was never written is zero, with no pad.
-        let written = (0..N / width(&self.params)).any(|tile| {
-            values[self.at(tile, unit, 0)..][..self.row_len()] != vec![0; self.row_len()]
-        });
-        if !written {
-            return vec![0; polys * self.params.poly_bytes()];
-        }
+        let mut written = false;
         for t in 0..polys {
-            let width = width(&self.params);
-            for (tile, to) in poly.chunks_exact_mut(width).enumerate() {
-                to.copy_from_slice(&values[self.at(tile, unit, t)..][..width]);
+            for (tile, to) in poly.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                to.copy_from_slice(&values[self.at(tile, unit, t)..][..LANES]);
             }
+            written |= poly.iter().any(|value| *value != 0);
             plan().inverse(&mut poly);
             let words = poly.iter().map(|value| word(q.centred(*value) + half));
             pack(words, log_p, &mut bytes);
+        }
+        if !written {
+            // Zero, with no pad.
+            return vec![0; polys * self.params.poly_bytes()];
         }
         add_pad(&self.seed, unit, &mut bytes);
         bytes
@@ -264,8 +265,16 @@ impl Database {
 
     /// Where tile `tile` of polynomial `t` of a unit begins.
     const fn at(&self, tile: usize, unit: usize, t: usize) -> usize {
-        (tile * self.room + unit + 1) * self.row_len() + t * width(&self.params)
+        let (first, polys) = (t - t % SHARED, self.params.unit_polys());
+        let row = (unit + 1) * held(&self.params, first) + t - first;
+        ((tile * polys + first) * self.room + row) * LANES
     }
+}
+
+/// Polynomials of a unit that lie together, from number `first` on.
+const fn held(params: &Params, first: usize) -> usize {
+    let left = params.unit_polys() - first;
+    if left < SHARED { left } else { SHARED }
 }
 
 /// Bytes as centred coefficients of `P` bits, eight from `P` bytes at a time.
@@ -319,11 +328,11 @@ fn put(index: usize, place: &mut [u8], record: &[u8]) -> Result<(), Error> {
 /// The rows of the slots: the inverse of the places of units.
 fn slots(params: &Params, seed: &Seed) -> Vec<Vec<u32>> {
     let deal = Deal::new(params, seed);
-    let mut slots = vec![vec![0; params.columns()]; params.slots()];
+    let mut slots = vec![vec![0; params.places()]; params.slots()];
     for h in 0..deal.groups() {
-        for (row, unit) in (1..).zip(0..params.units()) {
-            let Place { slot, column } = deal.place(h, unit);
-            slots[slot][column] = row;
+        for (row_of_unit, unit) in (1..).zip(0..params.units()) {
+            let Place { slot, row, column } = deal.place(h, unit);
+            slots[slot][row * params.columns() + column] = row_of_unit;
         }
     }
     slots
@@ -336,7 +345,7 @@ mod tests {
 
     #[test]
     fn coefficients_are_the_bits_of_the_bytes() {
-        let bytes: Vec<u8> = (0..9 * 256)
+        let bytes: Vec<u8> = (0..10 * 256)
             .map(|i: u32| i.wrapping_mul(2_654_435_761).to_le_bytes()[3])
             .collect();
         let check = |p: u32, cut: fn(&[u8], &mut [u64])| {
@@ -350,11 +359,18 @@ mod tests {
         check(7, cut::<7>);
         check(8, cut::<8>);
         check(9, cut::<9>);
+        check(10, cut::<10>);
     }
 
     #[test]
     fn units_are_written_and_read_back() {
-        for (records, len, batch) in [(7, 1, 1), (5, 700, 2), (9, 5000, 1), (3, 32_768, 1)] {
+        for (records, len, batch) in [
+            (7, 1, 1),
+            (5, 700, 2),
+            (9, 5000, 1),
+            (3, 32_768, 1),
+            (300, 9000, 2),
+        ] {
             let params = Params::new(records, len, batch).unwrap();
             let of = |i: usize| vec![i.to_le_bytes()[0].wrapping_mul(91); len - i % len.min(2)];
             let seed = Seed([5; 32]);

@@ -18,13 +18,13 @@ const SEED_LEN: usize = 32;
 /// Bytes of one polynomial of a key.
 const POLY_LEN: usize = N / 8 * LOG_Q as usize;
 
-/// The keys of a session: for every step of an expansion, encryptions of the session's secret. Public; a server
-/// may keep them for all queries of the session.
+/// The keys of a session: for every step of an expansion, encryptions of the session's secret, and those of its
+/// square. Public; a server may keep them for all queries of the session.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The seed of the halves `a`.
     seed: [u8; 32],
-    /// The halves `b`, in NTT form, step after step.
+    /// The halves `b`, in NTT form, key after key.
     b: Aligned<u64>,
 }
 
@@ -117,9 +117,9 @@ pub(crate) fn join(bytes: &[u8], width: u32, out: &mut [u64]) {
     }
 }
 
-/// Keys as a server uses them: both halves, 1.4 MB.
+/// Keys as a server uses them: both halves, 1.5 MB.
 pub struct Evaluation {
-    /// For each digit of each step, `b` and `a`, in NTT form.
+    /// For each digit of each key, `b` and `a`, in NTT form.
     pairs: Aligned<u64>,
     digest: Digest,
 }
@@ -155,8 +155,8 @@ impl Evaluation {
         &self.digest
     }
 
-    /// The pairs of a step's digits.
-    pub(crate) fn step(&self, i: usize) -> &[u64] {
+    /// The pairs of the digits of key `i`.
+    pub(crate) fn key(&self, i: usize) -> &[u64] {
         let before: usize = GADGETS[..i].iter().map(|gadget| gadget.digits()).sum();
         &self.pairs[2 * N * before..][..2 * N * GADGETS[i].digits()]
     }

@@ -1,10 +1,11 @@
 //! Layouts: what the numbers of records, of their bytes and of records asked for at once decide.
 
+mod choice;
 pub(crate) mod failure;
 
 use sordino_lattice::switch::Switch;
 
-use super::ring::{DROPPED, LOG_Q, N, modulus};
+use super::ring::{DROPPED, LOG_Q, N, OF_C1, modulus};
 use crate::Error;
 use crate::wire::HEADER_LEN;
 
@@ -17,15 +18,6 @@ pub(crate) const QUERY_HEAD: usize = 64;
 /// Records of a database, and bytes of one, at most.
 const MOST_RECORDS: usize = 1 << 24;
 const MOST_BYTES: usize = 1 << 24;
-
-/// Selectors of a request at most: each is a key switch, so that as many take seconds.
-const MOST_SELECTORS: usize = 1 << 18;
-
-/// Bytes of the units of a request at most.
-const MOST_ANSWERED: usize = 1 << 27;
-
-/// The failure bound, as a logarithm.
-const BOUND: f64 = -40.0;
 
 /// A named set of ring parameters: degree, modulus, secret, error, and the gadgets of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +56,19 @@ pub struct Params {
     batch: usize,
     /// `p`.
     pub(crate) log_p: u32,
-    /// `d`.
+    /// Bits of a row's number.
+    pub(crate) fold: u32,
+    /// `d`, of selectors and of encrypted bits.
     pub(crate) depth: u32,
+    pub(crate) fold_depth: u32,
     /// `k0` and `k1`.
     pub(crate) answer_bits: [u32; 2],
 }
 
 impl Params {
     /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64: of those
-    /// that keep the failure bound, the one with the fewest bytes of query and answer.
+    /// that keep the failure bound, the one with the fewest bytes of query and answer, among which the server's work
+    /// counts.
     ///
     /// # Errors
     /// [`Error::Empty`]; [`Error::Batch`]; [`Error::TooLarge`] if no layout keeps the failure bound.
@@ -80,17 +76,16 @@ impl Params {
     /// ```
     /// use sordino_pir::hintless::Params;
     /// let params = Params::new(400, 32_768, 1)?;
-    /// assert!(params.query_len() < 10_000 && params.answer_len() < 130_000);
+    /// assert!(params.query_len() < 20_000 && params.answer_len() < 130_000);
     /// assert!(params.log2_failure() <= -40.0);
     /// # Ok::<(), sordino_pir::Error>(())
     /// ```
     pub fn new(records: usize, record_len: usize, batch: usize) -> Result<Self, Error> {
-        let empty = Error::Empty {
-            records,
-            record_len,
-        };
         if records == 0 || record_len == 0 {
-            return Err(empty);
+            return Err(Error::Empty {
+                records,
+                record_len,
+            });
         }
         if !(1..=MAX_BATCH).contains(&batch) {
             return Err(Error::Batch {
@@ -98,15 +93,6 @@ impl Params {
                 most: MAX_BATCH,
             });
         }
-        let candidate = |log_p, depth, answer_bits| Self {
-            set: Set::N2048Q50,
-            records,
-            record_len,
-            batch,
-            log_p,
-            depth,
-            answer_bits,
-        };
         let too_large = Error::TooLarge {
             rows: record_len,
             columns: records,
@@ -115,28 +101,7 @@ impl Params {
         if records > MOST_RECORDS || record_len > MOST_BYTES {
             return Err(too_large);
         }
-        [9, 8, 7]
-            .into_iter()
-            .filter(|log_p| {
-                let layout = candidate(*log_p, 0, [0; 2]);
-                let answered = layout.slots() * layout.unit_polys() * layout.poly_bytes();
-                layout.selectors() <= MOST_SELECTORS && answered <= MOST_ANSWERED
-            })
-            .flat_map(|log_p| {
-                let deepest = candidate(log_p, 0, [0; 2]).deepest();
-                (deepest.saturating_sub(2)..=deepest).map(move |depth| (log_p, depth))
-            })
-            .filter_map(|(log_p, depth)| {
-                // Fewer bits of the half that meets no secret cost less.
-                let bits = (7..=11).flat_map(|above| [5, 6].map(|gap| log_p + above - gap));
-                let bits = bits.zip((7..=11).flat_map(|above| [log_p + above; 2]));
-                let layouts = bits.map(|(k0, k1)| candidate(log_p, depth, [k0, k1]));
-                layouts
-                    .filter(|params| params.log2_failure() <= BOUND)
-                    .min_by_key(Self::request_len)
-            })
-            .min_by_key(Self::request_len)
-            .ok_or(too_large)
+        Self::choose(records, record_len, batch).ok_or(too_large)
     }
 
     /// The set.
@@ -173,10 +138,6 @@ impl Params {
     #[must_use]
     pub fn answer_len(&self) -> usize {
         HEADER_LEN + self.slots() * self.unit_polys() * self.reply_len()
-    }
-
-    fn request_len(&self) -> usize {
-        self.query_len() + self.answer_len()
     }
 
     /// Bytes of the database in the server's memory, which it reads for a query: 7 to 9 times those of the records,
@@ -219,13 +180,19 @@ impl Params {
         if self.batch == 1 { 1 } else { 3 * self.group() }
     }
 
+    /// Units of a slot.
+    pub(crate) const fn places(&self) -> usize {
+        self.units().div_ceil(self.group())
+    }
+
     /// `C`.
     pub(crate) const fn columns(&self) -> usize {
-        if self.batch == 1 {
-            self.units()
-        } else {
-            self.units().div_ceil(self.group())
-        }
+        self.places().div_ceil(1 << self.fold)
+    }
+
+    /// `F`.
+    pub(crate) const fn rows(&self) -> usize {
+        self.places().div_ceil(self.columns())
     }
 
     /// `S`.
@@ -233,15 +200,19 @@ impl Params {
         self.slots() * self.columns()
     }
 
-    /// The depth at which one ciphertext holds all selectors, or the largest.
-    fn deepest(&self) -> u32 {
-        let selectors = self.selectors().min(N);
-        selectors.next_power_of_two().ilog2()
+    /// Encryptions of all slots' bits: one for each factor.
+    pub(crate) const fn bits(&self) -> usize {
+        self.slots() * self.fold as usize * OF_C1.digits()
+    }
+
+    /// Ciphertexts of a query that hold selectors, before those that hold bits.
+    pub(crate) const fn of_selectors(&self) -> usize {
+        self.selectors().div_ceil(1 << self.depth)
     }
 
     /// Ciphertexts of a query.
     pub(crate) const fn ciphertexts(&self) -> usize {
-        self.selectors().div_ceil(1 << self.depth)
+        self.of_selectors() + self.bits().div_ceil(1 << self.fold_depth)
     }
 
     /// Bits of an uploaded coefficient.
@@ -269,12 +240,6 @@ impl Params {
         (modulus().q() + (1 << (self.log_p - 1))) >> self.log_p
     }
 
-    /// A selector as a client encrypts it: the scale over `2^d`, since expansion multiplies by `2^d`.
-    pub(crate) fn unexpanded(&self) -> u64 {
-        let q = modulus();
-        q.mul(self.scale(), q.inverse_vartime(1 << self.depth))
-    }
-
     /// The header's fields: records, bytes, batch.
     pub(crate) const fn fields(&self) -> [u64; 3] {
         [
@@ -291,18 +256,23 @@ mod tests {
 
     #[test]
     fn layouts_keep_the_bound_and_hold_their_records() {
-        for records in [1, 2, 7, 400, 1000, 3000] {
+        for records in [1, 2, 7, 400, 3000, 100_000] {
             for record_len in [1, 1000, 1792, 1793, 13_000, 32_768] {
                 for batch in [1, 2, 10, 24, 64] {
                     let Ok(params) = Params::new(records, record_len, batch) else {
                         continue;
                     };
-                    assert!(params.log2_failure() <= BOUND);
+                    assert!(params.log2_failure() <= choice::BOUND);
                     let unit = params.poly_bytes() * params.unit_polys();
                     assert!(params.per_unit() * record_len <= unit, "{params:?}");
                     assert!(params.units() * params.per_unit() >= records);
-                    assert!(params.columns() * params.group() >= params.units() || batch == 1);
-                    assert!(params.ciphertexts() << params.depth >= params.selectors());
+                    assert!(params.places() * params.group() >= params.units());
+                    assert!(params.columns() * params.rows() >= params.places());
+                    assert!(params.columns() * (params.rows() - 1) < params.places());
+                    assert!(params.rows() <= 1 << params.fold);
+                    assert!(params.of_selectors() << params.depth >= params.selectors());
+                    let of_bits = params.ciphertexts() - params.of_selectors();
+                    assert!(of_bits << params.fold_depth >= params.bits());
                 }
             }
         }
@@ -317,13 +287,13 @@ mod tests {
             let number = |i: usize| fields[i].parse::<usize>().unwrap();
             let params = Params::new(number(0), number(1), number(2)).unwrap();
             let [k0, k1] = params.answer_bits;
-            let found = [params.log_p, params.depth, k0, k1].map(|bits| bits as usize);
-            assert_eq!(found, [3, 4, 5, 6].map(number), "{row}");
-            assert_eq!(
-                [params.query_len(), params.answer_len()],
-                [7, 8].map(number)
-            );
-            let expected: f64 = fields[9].parse().unwrap();
+            let depths = [params.depth, params.fold_depth];
+            let found = [params.log_p, params.fold, depths[0], depths[1], k0, k1];
+            let found = found.map(|bits| bits as usize);
+            assert_eq!(found, [3, 4, 5, 6, 7, 8].map(number), "{row}");
+            let lengths = [params.query_len(), params.answer_len()];
+            assert_eq!(lengths, [9, 10].map(number), "{row}");
+            let expected: f64 = fields[11].parse().unwrap();
             assert!((params.log2_failure() - expected).abs() < 1e-3, "{row}");
             rows += 1;
         }
@@ -342,7 +312,7 @@ mod tests {
             (usize::MAX, 1, 1),
             (1, usize::MAX, 1),
             (1 << 24, 32_768, 1),
-            (1 << 18, 2000, 64),
+            (1 << 24, 2000, 64),
             (2, 1 << 24, 64),
         ];
         for (records, len, batch) in large {

@@ -22,19 +22,43 @@ pub(crate) const LOG_Q: u32 = 50;
 /// `r`: low bits of a query's coefficients that stay behind.
 pub(crate) const DROPPED: u32 = 14;
 
-/// The gadget of each step of expansion.
-pub(crate) const GADGETS: [Gadget; DEPTH] = [
-    FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE,
+/// The gadget of each step of expansion, and behind them that of the key for `s^2`.
+pub(crate) const GADGETS: [Gadget; KEYS] = [
+    FINE, FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE, COARSE, OF_SQUARE,
 ];
+
+/// Keys of a session: one for each step, and the one for `s^2`.
+pub(crate) const KEYS: usize = DEPTH + 1;
+
+/// The key for `s^2`, from 0.
+pub(crate) const SQUARE: usize = DEPTH;
 
 const FINE: Gadget = Gadget::new(5, 8, 10);
 const MIDDLE: Gadget = Gadget::new(4, 10, 10);
 const COARSE: Gadget = Gadget::new(3, 12, 14);
+/// Fewer bits rounded away than elsewhere, since they meet `s^2`, whose coefficients are larger.
+const OF_SQUARE: Gadget = Gadget::new(3, 14, 8);
+
+/// Gadgets of an external product: for `c_0`, whose digits meet encryptions of a bit, and for `c_1`, whose digits
+/// meet those of the bit times `s`, which have a thousand times the noise.
+pub(crate) const OF_C0: Gadget = Gadget::new(4, 10, 10);
+pub(crate) const OF_C1: Gadget = Gadget::new(9, 5, 5);
+
+/// Every second factor of the one gadget is a factor of the other: the query has those of `c_1` alone.
+pub(crate) const EVERY: usize = 2;
+
+const _: () = {
+    let mut i = 0;
+    while i < OF_C0.digits() {
+        assert!(OF_C0.factor(i) == OF_C1.factor(EVERY * i + 1));
+        i += 1;
+    }
+};
 
 /// Polynomials of all keys.
 pub(crate) const KEY_POLYS: usize = {
     let (mut sum, mut i) = (0, 0);
-    while i < DEPTH {
+    while i < KEYS {
         sum += GADGETS[i].digits();
         i += 1;
     }

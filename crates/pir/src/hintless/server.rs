@@ -1,30 +1,59 @@
-//! The server: expands a query and multiplies it with the records.
+//! The server: expands a query, multiplies it with the records, and folds the rows.
+
+use std::sync::Mutex;
 
 use sordino_lattice::aligned::Aligned;
-use sordino_lattice::products::Operands;
+use sordino_lattice::pages::Pages;
+use sordino_lattice::products::{LANES, Operands};
 use sordino_lattice::sample::residue;
 use sordino_lattice::threads;
 
-use super::database::{Database, width};
-use super::expand::{Expansion, Selectors};
+use super::database::{Database, SHARED};
+use super::digits::Digits;
+use super::fold::{Bits, fold};
 use super::keys::Evaluation;
 use super::message::{Answer, Query, check, epoch};
+use super::params::Params;
 use super::ring::{N, modulus, plan};
+use super::selectors::Selectors;
 use crate::Error;
 use crate::bits::pack;
-
-/// Polynomials of a unit that share the loads of selectors.
-const SHARED: usize = 4;
 
 /// Answers queries for the records of a database.
 #[derive(Debug)]
 pub struct Server {
     database: Database,
+    /// Left by the answer before: new memory costs about as much as the products.
+    room: Mutex<Option<Room>>,
+}
+
+/// The memory of an answer.
+#[derive(Debug)]
+pub(crate) struct Room {
+    params: Params,
+    pub(crate) selectors: Selectors,
+    pub(crate) bits: Bits,
+    /// The sums of all rows, in NTT form, tile after tile. Within one: slot after slot, polynomial after polynomial of
+    /// a unit, row after row, eight values of `A_0`, then eight of `A_1`.
+    sums: Pages,
+}
+
+impl Room {
+    fn new(params: &Params) -> Self {
+        let sums = params.slots() * params.unit_polys() * params.rows();
+        Self {
+            params: *params,
+            selectors: Selectors::new(params),
+            bits: Bits::new(params.slots() * params.fold as usize),
+            sums: Pages::zeroed_words(2 * N * sums),
+        }
+    }
 }
 
 impl From<Database> for Server {
     fn from(database: Database) -> Self {
-        Self { database }
+        let room = Mutex::new(None);
+        Self { database, room }
     }
 }
 
@@ -51,90 +80,123 @@ impl Server {
         if query.session != *keys.digest() {
             return Err(Error::SessionMismatch);
         }
-        let selectors = self.expand(keys, query);
-        let sums = self.multiply(&selectors);
+        // A lock that a panic left behind guards memory that is written before it is read.
+        let lock = || {
+            self.room
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        let held = lock().take().filter(|room| room.params == *params);
+        let mut room = held.unwrap_or_else(|| Room::new(params));
+        self.expand(keys, query, &mut room);
+        self.multiply(&mut room);
+        let body = self.round(self.fold(&room));
+        *lock() = Some(room);
         Ok(Answer {
             params: *params,
             epoch,
-            body: self.round(sums),
+            body,
         })
     }
 
-    /// The selectors of all slots.
-    pub(crate) fn expand(&self, keys: &Evaluation, query: &Query) -> Selectors {
-        let params = self.database.params();
-        let mut selectors = Selectors::new(params.selectors(), width(params));
-        let mut expansion = Expansion::new(keys, params.depth);
-        let mut ciphertext = Aligned::new(2 * N);
-        for v in 0..params.ciphertexts() {
-            let (b, a) = ciphertext.split_at_mut(N);
-            query.coefficients(v, b);
-            plan().forward(b);
-            residue::fill_vartime(&query.seed, v as u64, modulus(), a);
-            expansion.expand(&ciphertext, v << params.depth, &mut selectors);
-        }
-        selectors
+    /// The memory of one answer.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> Room {
+        Room::new(self.database.params())
     }
 
-    /// `A_0` and `A_1` of every polynomial of every slot, in NTT form.
-    pub(crate) fn multiply(&self, selectors: &Selectors) -> Vec<Aligned<u64>> {
+    /// The selectors of all slots, and the bits of their rows.
+    pub(crate) fn expand(&self, keys: &Evaluation, query: &Query, room: &mut Room) {
         let params = self.database.params();
-        let (polys, width) = (params.unit_polys(), width(params));
-        let count = params.slots() * polys;
-        let tiles = threads::map(
-            vec![(); N / width],
+        let ciphertexts = threads::map(
+            vec![(); params.ciphertexts()],
             || (),
-            |(), tile, ()| self.multiply_tile(tile, selectors.tile(tile)),
+            |(), v, ()| {
+                let mut ciphertext = Aligned::new(2 * N);
+                let (b, a) = ciphertext.split_at_mut(N);
+                query.coefficients(v, b);
+                plan().forward(b);
+                residue::fill_vartime(&query.seed, v as u64, modulus(), a);
+                ciphertext
+            },
         );
-        let mut sums: Vec<_> = (0..count).map(|_| Aligned::new(2 * N)).collect();
-        for (tile, values) in tiles.iter().enumerate() {
-            let (first, second) = values.split_at(count * width);
-            let parts = first.chunks_exact(width).zip(second.chunks_exact(width));
-            for (sum, (first, second)) in sums.iter_mut().zip(parts) {
-                sum[tile * width..][..width].copy_from_slice(first);
-                sum[N + tile * width..][..width].copy_from_slice(second);
-            }
-        }
-        sums
+        let (of_selectors, of_bits) = ciphertexts.split_at(params.of_selectors());
+        room.selectors.fill(keys, params.depth, of_selectors);
+        room.bits.fill(keys, params.fold_depth, of_bits);
     }
 
-    /// One tile of all sums: first all of `A_0`, then all of `A_1`.
-    fn multiply_tile(&self, tile: usize, selectors: &[u64]) -> Vec<u64> {
-        let params = self.database.params();
-        let (polys, width) = (params.unit_polys(), width(params));
-        let together = if width == sordino_lattice::products::LANES {
-            SHARED
-        } else {
-            1
-        };
-        let row_len = self.database.row_len();
-        let rows = self.database.tile(tile);
-        let mut sums = vec![0; 2 * params.slots() * row_len];
-        let (first, second) = sums.split_at_mut(params.slots() * row_len);
-        let pair = 2 * width;
-        let slots = self.database.slots().iter().zip(
-            selectors.chunks_exact(params.columns() * pair).zip(
-                first
-                    .chunks_exact_mut(row_len)
-                    .zip(second.chunks_exact_mut(row_len)),
-            ),
+    /// The sums of all rows.
+    pub(crate) fn multiply(&self, room: &mut Room) {
+        let tile_len = room.sums.words().len() / (N / LANES);
+        let tiles = room.sums.words_mut().chunks_exact_mut(tile_len);
+        let selectors = &room.selectors;
+        threads::for_each(
+            tiles.collect(),
+            || (),
+            |(), tile, sums| self.multiply_tile(tile, selectors, sums),
         );
-        for (columns, (selectors, (first, second))) in slots {
-            for t in (0..polys).step_by(together) {
-                let values = t * width..(t + together).min(polys) * width;
-                let operands = Operands {
-                    x: &rows[values.start..],
-                    x_step: row_len,
-                    rows: columns,
-                    y: selectors,
-                    y_step: pair,
-                    second: width,
-                    shared: together > 1,
-                };
-                operands.add_to(modulus(), &mut first[values.clone()], &mut second[values]);
+    }
+
+    fn multiply_tile(&self, tile: usize, selectors: &Selectors, sums: &mut [u64]) {
+        let params = self.database.params();
+        let (polys, columns, rows) = (params.unit_polys(), params.columns(), params.rows());
+        let (mut first, mut second) = ([0; SHARED * LANES], [0; SHARED * LANES]);
+        for row in 0..rows {
+            for t in (0..polys).step_by(SHARED) {
+                let (values, held) = self.database.shared(tile, t);
+                let (first, second) = (&mut first[..held * LANES], &mut second[..held * LANES]);
+                for (slot, units) in self.database.slots().iter().enumerate() {
+                    let mut units = &units[row * columns..units.len().min((row + 1) * columns)];
+                    first.fill(0);
+                    second.fill(0);
+                    let of_slot = slot * columns..slot * columns + units.len();
+                    for selectors in selectors.tile(tile, of_slot) {
+                        let (these, rest) = units.split_at(selectors.len() / (2 * LANES));
+                        units = rest;
+                        let operands = Operands {
+                            x: values,
+                            x_step: held * LANES,
+                            rows: these,
+                            y: selectors,
+                            y_step: 2 * LANES,
+                            second: LANES,
+                            shared: true,
+                        };
+                        operands.add_to(modulus(), first, second);
+                    }
+                    let halves = first.chunks_exact(LANES).zip(second.chunks_exact(LANES));
+                    for ((first, second), t) in halves.zip(t..) {
+                        let at = ((slot * polys + t) * rows + row) * 2 * LANES;
+                        sums[at..at + LANES].copy_from_slice(first);
+                        sums[at + LANES..at + 2 * LANES].copy_from_slice(second);
+                    }
+                }
             }
         }
-        sums
+    }
+
+    /// The sums of the rows that the bits tell, one for each slot and each polynomial of a unit.
+    pub(crate) fn fold(&self, room: &Room) -> Vec<Aligned<u64>> {
+        let params = self.database.params();
+        let (polys, held) = (params.unit_polys(), params.fold as usize);
+        let (sums, len) = (room.sums.words(), 2 * LANES * params.rows());
+        let tile_len = sums.len() / (N / LANES);
+        threads::map(
+            vec![(); params.slots() * polys],
+            || (Digits::new(), Aligned::new(2 * N * params.rows())),
+            |(digits, rows): &mut (Digits, Aligned<u64>), i, ()| {
+                for (tile, sums) in sums.chunks_exact(tile_len).enumerate() {
+                    let sums = sums[i * len..][..len].chunks_exact(2 * LANES);
+                    for (row, sums) in rows.chunks_exact_mut(2 * N).zip(sums) {
+                        let (first, second) = row.split_at_mut(N);
+                        first[tile * LANES..][..LANES].copy_from_slice(&sums[..LANES]);
+                        second[tile * LANES..][..LANES].copy_from_slice(&sums[LANES..]);
+                    }
+                }
+                fold(digits, room.bits.of(i / polys * held, held), rows);
+                Aligned::from(&rows[..2 * N])
+            },
+        )
     }
 
     /// The sums as coefficients, rounded.
@@ -150,7 +212,7 @@ impl Server {
                 for ((half, switch), bits) in halves.zip(params.answer_bits) {
                     plan().inverse(half);
                     switch.apply(half);
-                    #[expect(clippy::cast_possible_truncation, reason = "at most 20 bits")]
+                    #[expect(clippy::cast_possible_truncation, reason = "at most 21 bits")]
                     pack(half.iter().map(|word| *word as u32), bits, &mut out);
                 }
                 out

@@ -9,7 +9,7 @@ use sordino_lattice::sample::{cbd, residue, ternary};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::keys::{Digest, Keys};
-use super::ring::{GADGETS, N, modulus, plan, steps};
+use super::ring::{GADGETS, N, SQUARE, modulus, plan, steps};
 
 /// The secret under which a client's queries of one session stand. Erased when dropped.
 ///
@@ -75,19 +75,29 @@ impl Session {
     }
 }
 
-/// `b = -a s' + e + g_t s` for every digit of every step, in NTT form.
+/// `b = -a s' + e + g_t s` for every digit of every step, and `b = -a s + e + g_t s^2` for the key behind them, in
+/// NTT form.
 fn generate(s: &Poly<Ntt>, seed: [u8; 32], errors: &[u8; 32]) -> Keys {
     let q = modulus();
     let mut errors = Stream::new(errors, 0);
     let mut e = Zeroizing::new(Aligned::new(N));
     let mut image = Zeroizing::new(Aligned::new(N));
+    let mut square = Zeroizing::new(Aligned::from(&**s));
+    plan().multiply(&mut square, s);
     let mut keys = Keys::zero(seed);
     let mut polys = keys.polys_mut().enumerate();
-    for (gadget, step) in GADGETS.iter().zip(steps()) {
-        // s' = tau^-1(s): value k of tau(a) is value permutation[k] of a.
-        for (&from, &value) in step.permutation().iter().zip(s.iter()) {
-            image[from as usize] = value;
-        }
+    for (i, gadget) in GADGETS.iter().enumerate() {
+        // The key stands under `image`, and hides `hidden`.
+        let hidden: &[u64] = if i == SQUARE {
+            image.copy_from_slice(s);
+            &square
+        } else {
+            // s' = tau^-1(s): value k of tau(a) is value permutation[k] of a.
+            for (&from, &value) in steps()[i].permutation().iter().zip(s.iter()) {
+                image[from as usize] = value;
+            }
+            s
+        };
         for t in 0..gadget.digits() {
             let Some((number, b)) = polys.next() else {
                 unreachable!("a polynomial for every digit");
@@ -100,8 +110,8 @@ fn generate(s: &Poly<Ntt>, seed: [u8; 32], errors: &[u8; 32]) -> Keys {
             add_signed(q, b, &e);
             plan().forward(b);
             let factor = q.reduce(gadget.factor(t));
-            for ((b, &product), &s) in b.iter_mut().zip(product.iter()).zip(s.iter()) {
-                *b = q.add(q.sub(*b, product), q.mul(s, factor));
+            for ((b, &product), &hidden) in b.iter_mut().zip(product.iter()).zip(hidden) {
+                *b = q.add(q.sub(*b, product), q.mul(hidden, factor));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::keys::{Digest, Evaluation, Keys};
 use crate::Error;
 
-/// Keys of sessions, at most a fixed number of them: 1.4 MB each. When there is no room, those go that were asked
+/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, those go that were asked
 /// for longest ago; a client whose keys are gone sends them again.
 ///
 /// Whoever may fill it may drive out the keys of others: a server admits clients before it takes their keys.

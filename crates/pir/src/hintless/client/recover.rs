@@ -66,7 +66,7 @@ impl Client {
         let [k0, k1] = params.answer_bits;
         let q = modulus();
         let [first, second] = answer.ciphertext(i);
-        // A_1, centred: its product with s is below 2^19 N as an integer, so it is exact mod q.
+        // A_1, centred: its product with s is below 2^20 N as an integer, so it is exact mod q.
         let mut product = Zeroizing::new(Aligned::new(N));
         let half = 1i64 << (k1 - 1);
         for (residue, word) in product.iter_mut().zip(second) {

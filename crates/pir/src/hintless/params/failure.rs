@@ -1,11 +1,13 @@
 //! The bound on wrong records. Its terms are derived in the module's documentation.
 
+use std::sync::OnceLock;
+
 use sordino_lattice::gadget::Gadget;
 use sordino_lattice::noise;
 use sordino_lattice::sample::cbd;
 
 use super::Params;
-use crate::hintless::ring::{DROPPED, GADGETS, N, modulus};
+use crate::hintless::ring::{DEPTH, DROPPED, GADGETS, N, OF_C0, OF_C1, SQUARE, modulus};
 
 /// For sums of squares that exceed their mean.
 const SLACK: f64 = 1.125;
@@ -13,29 +15,75 @@ const SLACK: f64 = 1.125;
 /// The variance of a coefficient of a ternary secret.
 const OF_SECRET: f64 = 2.0 / 3.0;
 
-/// The variance that a switch with this gadget adds to a coefficient.
-pub(crate) fn of_switch(gadget: Gadget) -> f64 {
-    let squared = |log: u32| f64::from(2 * log).exp2();
-    let digits = gadget.digits() as f64 * cbd::VARIANCE * (squared(gadget.log_z()) + 2.0) / 12.0;
-    N as f64 * (digits + OF_SECRET * squared(gadget.dropped()) / 12.0)
+/// The same of its square, each a sum of `N / 2` products twice.
+const OF_SQUARE: f64 = 2.0 * N as f64 * OF_SECRET * OF_SECRET;
+
+const fn squared(log: u32) -> f64 {
+    (1u64 << (2 * log)) as f64
 }
 
-/// `E`: the energy of a selector's noise, the sum of its coefficients' variances.
-pub(crate) fn of_selector(depth: u32) -> f64 {
+/// Digits' mean square, for all digits of a gadget.
+fn of_digits(gadget: Gadget) -> f64 {
+    gadget.digits() as f64 * (squared(gadget.log_z()) + 2.0) / 12.0
+}
+
+/// The variance that a switch with this gadget adds to a coefficient, where what was rounded away meets a polynomial
+/// with coefficients of this variance.
+pub(crate) fn of_switch(gadget: Gadget, met: f64) -> f64 {
+    N as f64 * (cbd::VARIANCE * of_digits(gadget) + met * squared(gadget.dropped()) / 12.0)
+}
+
+/// `E`: the energy of a selector's noise, the sum of its coefficients' variances; what was rounded away counts
+/// `times`.
+fn energy(depth: u32, times: f64) -> f64 {
     let switches: f64 = GADGETS[..depth as usize]
         .iter()
         .zip((0..depth).rev())
-        .map(|(gadget, later)| f64::from(later).exp2() * of_switch(*gadget))
+        .map(|(gadget, later)| f64::from(later).exp2() * of_switch(*gadget, times * OF_SECRET))
         .sum();
-    let fresh = cbd::VARIANCE + f64::from(2 * DROPPED).exp2() / 12.0 + 1.0 / 6.0;
+    let fresh = cbd::VARIANCE + squared(DROPPED) / 12.0 + 1.0 / 6.0;
     N as f64 * switches + f64::from(2 * depth).exp2() * fresh
+}
+
+/// `E`.
+pub(crate) fn of_selector(depth: u32) -> f64 {
+    energy(depth, 1.0)
+}
+
+/// `E'`: the same of an encryption of a bit times `s`.
+pub(crate) fn of_bit(depth: u32) -> f64 {
+    let switch = of_switch(GADGETS[SQUARE], OF_SQUARE);
+    N as f64 * (OF_SECRET * energy(depth, 2.0) + switch)
+}
+
+/// `X`: the variance that an external product adds to a coefficient.
+pub(crate) fn of_external(depth: u32) -> f64 {
+    static FOUND: OnceLock<[f64; DEPTH + 1]> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let mut depths = 0..;
+        std::array::from_fn(|_| {
+            let depth = depths.next().unwrap_or_default();
+            let rounded =
+                squared(OF_C0.dropped()) + OF_SECRET * N as f64 * squared(OF_C1.dropped());
+            of_digits(OF_C0) * of_selector(depth)
+                + of_digits(OF_C1) * of_bit(depth)
+                + rounded / 12.0
+        })
+    });
+    found[depth as usize]
 }
 
 impl Params {
     /// The variance of a coefficient of an answer before it is rounded.
     pub(crate) fn of_sum(&self) -> f64 {
-        let plaintext = (f64::from(2 * self.log_p).exp2() + 2.0) / 12.0;
-        self.columns() as f64 * of_selector(self.depth) * plaintext
+        let plaintext = (squared(self.log_p) + 2.0) / 12.0;
+        let columns = self.columns() as f64 * of_selector(self.depth) * plaintext;
+        columns + self.of_fold()
+    }
+
+    /// The part of it that the second dimension adds.
+    pub(crate) fn of_fold(&self) -> f64 {
+        f64::from(self.fold) * of_external(self.fold_depth)
     }
 
     /// The variance that rounding adds, in the units of `q`.

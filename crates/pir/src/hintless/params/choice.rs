@@ -1,0 +1,114 @@
+//! The choice among layouts.
+
+use super::{Params, Set};
+use crate::hintless::ring::N;
+
+/// The failure bound, as a logarithm.
+pub(super) const BOUND: f64 = -40.0;
+
+/// Selectors of a request at most, and encryptions of bits: each is a key switch and 32 KB.
+const MOST_SELECTORS: usize = 1 << 14;
+
+/// Bits of a row's number at most.
+const MOST_FOLD: u32 = 9;
+
+/// Bytes of the units of a request at most.
+const MOST_ANSWERED: usize = 1 << 27;
+
+/// The server's work, in the bytes that a line of 16 Mbit/s transfers in the same time on a Zen 4 core: a key switch
+/// and the split behind it (24 us), an external product, the products of a polynomial.
+const SWITCH: usize = 48;
+const EXTERNAL: usize = 160;
+const PRODUCTS: usize = 4;
+
+/// Nanoseconds of such a byte, and of a client for a ciphertext of a query and of an answer.
+const PER_BYTE: f64 = 500.0;
+const ENCRYPTED: f64 = 60_000.0;
+const DECRYPTED: f64 = 30_000.0;
+
+impl Params {
+    /// The first of the layouts within the bound that costs the least.
+    pub(super) fn choose(records: usize, record_len: usize, batch: usize) -> Option<Self> {
+        let with_bits = |log_p| Self {
+            set: Set::N2048Q50,
+            records,
+            record_len,
+            batch,
+            log_p,
+            fold: 0,
+            depth: 0,
+            fold_depth: 0,
+            answer_bits: [0; 2],
+        };
+        [10, 9, 8, 7]
+            .into_iter()
+            .map(with_bits)
+            .filter(|params| {
+                params.slots() * params.unit_polys() * params.poly_bytes() <= MOST_ANSWERED
+            })
+            .flat_map(|params| {
+                let folds = 0..=MOST_FOLD.min(params.places().ilog2());
+                folds.map(move |fold| Self { fold, ..params })
+            })
+            .filter(|params| params.selectors().max(params.bits()) <= MOST_SELECTORS)
+            .flat_map(Self::with_depths)
+            .filter_map(|params| params.with_answers().min_by_key(Self::cost))
+            .min_by_key(Self::cost)
+    }
+
+    fn with_depths(self) -> impl Iterator<Item = Self> {
+        depths(self.selectors()).flat_map(move |depth| {
+            let folds = if self.fold == 0 {
+                0..=0
+            } else {
+                depths(self.bits())
+            };
+            folds.map(move |fold_depth| Self {
+                depth,
+                fold_depth,
+                ..self
+            })
+        })
+    }
+
+    /// Those with as many bits of an answer as the bound asks for.
+    fn with_answers(self) -> impl Iterator<Item = Self> {
+        // Fewer bits of the half that meets no secret cost less.
+        let bits = (7..=11).flat_map(move |above| {
+            let k1 = self.log_p + above;
+            [[k1 - 5, k1], [k1 - 6, k1]]
+        });
+        bits.map(move |answer_bits| Self {
+            answer_bits,
+            ..self
+        })
+        .filter(|params| params.log2_failure() <= BOUND)
+    }
+
+    fn cost(&self) -> usize {
+        self.query_len() + self.answer_len() + self.work()
+    }
+
+    /// The server's work, in bytes.
+    fn work(&self) -> usize {
+        let (slots, polys) = (self.slots(), self.unit_polys());
+        // An encryption of a bit is switched twice.
+        SWITCH * (self.selectors() + 2 * self.bits())
+            + EXTERNAL * slots * polys * (self.rows() - 1)
+            + PRODUCTS * self.units() * polys
+    }
+
+    /// Nanoseconds of one thread of a Zen 4 that the server and the client are expected to spend on a request.
+    #[must_use]
+    pub fn nanoseconds(&self) -> (f64, f64) {
+        let answered = self.slots() * self.unit_polys();
+        let client = ENCRYPTED * self.ciphertexts() as f64 + DECRYPTED * answered as f64;
+        (PER_BYTE * self.work() as f64, client)
+    }
+}
+
+/// The depth at which one ciphertext holds as many, or the largest, and up to two less.
+fn depths(count: usize) -> std::ops::RangeInclusive<u32> {
+    let deepest = count.min(N).next_power_of_two().ilog2();
+    deepest.saturating_sub(2)..=deepest
+}

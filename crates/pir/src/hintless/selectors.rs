@@ -1,0 +1,75 @@
+//! The selectors of all columns, as products read them.
+
+use std::ops::Range;
+
+use sordino_lattice::aligned::Aligned;
+use sordino_lattice::pages::Pages;
+use sordino_lattice::products::LANES;
+
+use super::expand::{TOGETHER, expand};
+use super::keys::Evaluation;
+use super::params::Params;
+use super::ring::N;
+
+/// Values of a selector that lie together: the halves of one vector.
+const PAIR: usize = 2 * LANES;
+
+/// Selectors in tiles of eight values, 16 words for each: those of `c_0`, then those of `c_1`.
+///
+/// Those that are expanded together lie in one piece, tile after tile, and selector after selector within one: a tile
+/// of all selectors stays in the cache while the records stream by.
+#[derive(Debug)]
+pub(crate) struct Selectors {
+    pages: Pages,
+    count: usize,
+    /// The logarithm of the selectors of a piece; the last one may have fewer.
+    log_held: u32,
+}
+
+impl Selectors {
+    /// Room for those of a request.
+    pub(crate) fn new(params: &Params) -> Self {
+        let count = params.selectors();
+        Self {
+            pages: Pages::zeroed_words(2 * N * count),
+            count,
+            log_held: params.depth.min(TOGETHER),
+        }
+    }
+
+    /// Takes the selectors in the ciphertexts of a query, expanded to this depth.
+    pub(crate) fn fill(&mut self, keys: &Evaluation, depth: u32, ciphertexts: &[Aligned<u64>]) {
+        let pieces = self.pages.words_mut().chunks_mut((2 * N) << self.log_held);
+        let put = |piece: &mut &mut [u64], n: usize, ciphertext: &[u64]| {
+            let (first, second) = ciphertext.split_at(N);
+            let (first, second) = (first.as_chunks::<LANES>().0, second.as_chunks::<LANES>().0);
+            let tiles = piece.chunks_exact_mut(piece.len() / (N / LANES));
+            for (tile, (first, second)) in tiles.zip(first.iter().zip(second)) {
+                let to = &mut tile[PAIR * n..][..PAIR];
+                to[..LANES].copy_from_slice(first);
+                to[LANES..].copy_from_slice(second);
+            }
+        };
+        expand(
+            (keys, depth),
+            ciphertexts,
+            self.count,
+            pieces.collect(),
+            put,
+        );
+    }
+
+    /// Tile `i` of these selectors, in as many pieces as they lie in.
+    pub(crate) fn tile(&self, i: usize, numbers: Range<usize>) -> impl Iterator<Item = &[u64]> {
+        let words = self.pages.words();
+        let pieces = (numbers.start >> self.log_held)..numbers.end.div_ceil(1 << self.log_held);
+        pieces.map(move |piece| {
+            let before = piece << self.log_held;
+            let held = (self.count - before).min(1 << self.log_held);
+            let from = numbers.start.saturating_sub(before);
+            let to = (numbers.end - before).min(held);
+            let tile = &words[2 * N * before + PAIR * held * i..][..PAIR * held];
+            &tile[PAIR * from..PAIR * to]
+        })
+    }
+}
