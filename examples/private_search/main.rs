@@ -4,6 +4,7 @@
 //! Without arguments it searches two built-in sets of 100,000 vectors of 128 dimensions: one
 //! uniform on the sphere, one clustered as real data is. `--help` lists what else it can do.
 
+mod payloads;
 mod report;
 mod run;
 
@@ -43,6 +44,9 @@ struct Args {
     /// Searches that a client makes before the index changes: what the plan minimises bytes for.
     #[arg(long, default_value_t = 100)]
     session: u64,
+    /// Show payloads of so many bytes each, too, fetched by a client that comes once.
+    #[arg(long, value_name = "BYTES")]
+    payloads: Option<usize>,
     /// Index only the first N vectors (built-in sets: generate N).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     n: Option<u32>,
@@ -202,6 +206,9 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
             .for_each(|measured| println!("{}", report::json(set, measured)));
     } else {
         report::print(set, &measured);
+        if let Some(len) = args.payloads {
+            payloads::show(set, wish.k, len)?;
+        }
     }
     Ok(())
 }

@@ -161,11 +161,11 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
     })
 }
 
-fn keys() -> OwnerKeys {
+pub(crate) fn keys() -> OwnerKeys {
     OwnerKeys::generate(&mut rng())
 }
 
-fn rng() -> StdRng {
+pub(crate) fn rng() -> StdRng {
     StdRng::try_from_rng(&mut SysRng).expect("the system has a source of randomness")
 }
 

@@ -102,6 +102,7 @@ impl Settings {
             ids: ids::kind(py, &self.id_kind)?,
             metric: metric(py, &self.metric)?,
             norm: self.norm,
+            searches: self.queries,
             form,
         })
     }

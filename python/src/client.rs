@@ -97,7 +97,7 @@ fn rng() -> Result<StdRng, Failed> {
 type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyArray2<f32>>,
-    Option<Vec<Vec<Bound<'py, PyBytes>>>>,
+    Option<Vec<Vec<Option<Bound<'py, PyBytes>>>>>,
     u64,
     u64,
     f64,
@@ -422,7 +422,8 @@ fn answer<'py>(
         }
         if payloads {
             let payloads = found.payloads.iter().take(k);
-            carried.push(payloads.map(|bytes| PyBytes::new(py, bytes)).collect());
+            let bytes = payloads.map(|it| it.as_ref().map(|it| PyBytes::new(py, it)));
+            carried.push(bytes.collect());
         }
     }
     Ok((

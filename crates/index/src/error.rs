@@ -314,6 +314,10 @@ pub enum Error {
     /// same, and a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]
     Search,
+    /// There was no room for a payload in its request: which ones that happens to follows from their places alone. Ask
+    /// with the next request that would be made anyway, since one made for this would be seen.
+    #[error("a payload found no room in its request: ask for it with the next one")]
+    LeftOut,
     /// PIR parameters, query or answer.
     #[error(transparent)]
     Pir(#[from] sordino_pir::Error),

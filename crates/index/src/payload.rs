@@ -4,11 +4,12 @@
 //! secret order of the records that are there, and are written anew with every version that changes
 //! them. A client that has ranked its hits asks for exactly as many slots as the manifest's `k`, in
 //! one message, by private information retrieval; slots that it needs not are asked for as well.
-//! Where everything is no more to download than a hint and a session's queries, it is downloaded
-//! once, and nothing is asked.
+//! Retrieval needs a hint, which is downloaded once, or keys, which go up with every message: a client
+//! that comes once has nothing to download then. Where everything is no more to download than these and a
+//! session's queries, it is downloaded once, and nothing is asked.
 
 use serde::{Deserialize, Serialize};
-use sordino_pir::Params;
+use sordino_pir::{Params, hintless};
 
 use crate::digest::{Coded, Digest};
 use crate::{Error, TAG_LEN};
@@ -105,6 +106,11 @@ pub enum Fetch {
         /// The digest of the hint.
         hint: Digest,
     },
+    /// By private information retrieval without a hint: as many slots as a search has results, in one query.
+    Hintless {
+        /// The seed of the pads and of the slots of requests.
+        seed: [u8; 32],
+    },
 }
 
 /// The payloads of one version.
@@ -154,13 +160,25 @@ impl Payloads {
     pub fn has(&self, part: &Digest) -> bool {
         let hint = match &self.fetch {
             Fetch::Pir { hint, .. } => Some(hint),
-            Fetch::Download => None,
+            Fetch::Download | Fetch::Hintless { .. } => None,
         };
         let all = [Some(&self.records), Some(&self.places.digest), hint];
         all.contains(&Some(part))
     }
 
-    /// The PIR parameters, if slots are fetched.
+    /// The layout of retrieval without a hint, `k` slots at once, if they are fetched so.
+    ///
+    /// # Errors
+    /// If no layout serves so many or so long slots.
+    pub fn hintless_params(&self, k: usize) -> Result<Option<hintless::Params>, Error> {
+        let Fetch::Hintless { .. } = self.fetch else {
+            return Ok(None);
+        };
+        let (slots, len) = (self.slots as usize, self.class.sealed_len());
+        Ok(Some(hintless::Params::new(slots, len, k)?))
+    }
+
+    /// The PIR parameters, if slots are fetched with a hint.
     ///
     /// # Errors
     /// If no parameter set serves so many or so long slots in this layout.

@@ -11,7 +11,7 @@ use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
-use crate::plan;
+use crate::plan::Way;
 use crate::segment::SegmentWriter;
 
 /// Payloads as they are stored, with their hint and their records' places.
@@ -24,7 +24,7 @@ pub(crate) struct WrittenPayloads {
 
 impl SegmentWriter<'_> {
     /// Writes payloads, one for each of `places` and in their order, in the cheapest way to fetch `k` at a
-    /// time.
+    /// time in so many searches.
     ///
     /// # Errors
     /// [`Error::Payload`] if one is longer than the class, or the PIR's own.
@@ -34,7 +34,7 @@ impl SegmentWriter<'_> {
         places: &Numbers,
         payloads: &[&[u8]],
         class: Class,
-        k: usize,
+        (k, searches): (usize, u64),
     ) -> Result<WrittenPayloads, Error> {
         assert_eq!(places.len(), payloads.len(), "a payload for each record");
         let most = class.capacity();
@@ -69,17 +69,25 @@ impl SegmentWriter<'_> {
         written.places = Coded::of(&sealed_places);
 
         let mut hint = None;
-        if let Some(params) = plan::cheapest_fetch(places.len(), class, k)? {
-            let seed = Seed::random(rng);
-            let database = Database::from_slice(&params, &records)?;
-            let (_, made) = simple::Server::setup(database, &params, &seed)?;
-            let made = made.to_bytes();
-            written.fetch = Fetch::Pir {
-                per_column: u32_of(params.per_column()),
-                seed: seed.0,
-                hint: digest::of(&made),
-            };
-            hint = Some(made);
+        match Way::cheapest(places.len(), class, k, searches)? {
+            Way::Download => {}
+            // Drawn behind the records, which are sealed: nobody can fit them to it.
+            Way::Hintless(_) => {
+                let seed = Seed::random(rng).0;
+                written.fetch = Fetch::Hintless { seed };
+            }
+            Way::Simple(params) => {
+                let seed = Seed::random(rng);
+                let database = Database::from_slice(&params, &records)?;
+                let (_, made) = simple::Server::setup(database, &params, &seed)?;
+                let made = made.to_bytes();
+                written.fetch = Fetch::Pir {
+                    per_column: u32_of(params.per_column()),
+                    seed: seed.0,
+                    hint: digest::of(&made),
+                };
+                hint = Some(made);
+            }
         }
         Ok(WrittenPayloads {
             payloads: written,

@@ -26,8 +26,7 @@ pub use beside::Beside;
 pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
-pub use retrieval::Retrieval;
-pub(crate) use retrieval::cheapest_fetch;
+pub use retrieval::{Retrieval, Way};
 pub use scoring::Scoring;
 pub use speed::Speed;
 pub use table::{Refusal, Row, Table, Terms};
@@ -121,7 +120,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Payload`] if that is too long.
     pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
-        let payloads = Retrieval::new(self.n, self.wish.k, longest)?;
+        let payloads = Retrieval::new(self.n, self.wish.k, longest, self.wish.queries)?;
         Ok(Self {
             payloads: Some(payloads),
             ..self

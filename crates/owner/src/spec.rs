@@ -21,6 +21,9 @@ pub struct Spec {
     ///
     /// The bound is public, rounded up to a power of two.
     pub norm: Option<f32>,
+    /// Searches that a typical client makes in one version of the index, by which payloads are fetched in the way with
+    /// the fewest bytes: for one that comes once, nothing is downloaded beforehand.
+    pub searches: u64,
     /// The mode.
     pub form: Form,
 }
@@ -46,13 +49,14 @@ pub enum Form {
 }
 
 impl Default for Spec {
-    /// Masked mode, the cosine, ten results, ids that are numbers.
+    /// Masked mode, the cosine, ten results, ids that are numbers, a hundred searches.
     fn default() -> Self {
         Self {
             k: 10,
             ids: IdKind::Number,
             metric: Metric::Cosine,
             norm: None,
+            searches: 100,
             form: Form::Masked(Packing::T4),
         }
     }

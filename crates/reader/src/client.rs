@@ -15,6 +15,7 @@ use crate::checked::Wrong;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
+use crate::payload::Payload;
 use crate::question::{Found, Hit, Question, Truths, Wanted};
 use crate::records::{Fresh, Records};
 use crate::stages::{Stages, time};
@@ -307,6 +308,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Stale`], and [`Error::Search`] if what the server sent does not belong to this index.
+    /// [`Error::LeftOut`], about once in a thousand requests for payloads that are fetched without a hint.
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -321,7 +323,13 @@ impl Client {
         let mut payloads = Vec::with_capacity(ids.len());
         for places in places.chunks(k) {
             let read = client.read(rng, transport, edition, places, k)?;
-            payloads.extend(read.map_err(|Wrong| Error::Search)?);
+            let read = read.map_err(|Wrong| Error::Search)?;
+            let named = read.into_iter().map(|payload| match payload {
+                Payload::Here(payload) => Ok(Some(payload)),
+                Payload::Nowhere => Ok(None),
+                Payload::LeftOut => Err(Error::LeftOut),
+            });
+            payloads.extend(named.collect::<Result<Vec<_>, _>>()?);
         }
         Ok(payloads)
     }

@@ -7,15 +7,21 @@ use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
 use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::{Edition, Message, message_len};
-use sordino_pir::{Seed, simple};
+use sordino_pir::{Seed, hintless, simple};
 use sordino_vectors::recall::Scored;
 
 use crate::checked::{Checked, Wrong};
 use crate::download::Download;
 use crate::transport::Transport;
 
-/// The payload of each record asked for, if it is there.
-type Named = Vec<Option<Vec<u8>>>;
+/// The payload of a record that was asked for.
+pub(crate) enum Payload {
+    Here(Vec<u8>),
+    /// There is no such record.
+    Nowhere,
+    /// There was no room for it in its request.
+    LeftOut,
+}
 
 /// The payloads of one version, or the way to them.
 pub(crate) struct Client {
@@ -26,8 +32,10 @@ pub(crate) struct Client {
 enum Source {
     /// All sealed slots.
     Here { records: Vec<u8>, slot_len: usize },
-    /// The server.
+    /// The server, by queries for a hint.
     Pir(Box<simple::Client>),
+    /// The server, by a query without one.
+    Hintless(Box<hintless::Client>),
 }
 
 impl Client {
@@ -42,7 +50,7 @@ impl Client {
         };
         let places = download.take(&payloads.places.digest)?;
         let opener = Opener::new(payloads, keys, &places)?;
-        let source = Source::new(payloads, download)?;
+        let source = Source::new(payloads, manifest.k as usize, download)?;
         Ok(Some(Self { opener, source }))
     }
 
@@ -58,16 +66,20 @@ impl Client {
         edition: Edition,
         hits: &[Scored],
         k: usize,
-    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+    ) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
         let read = self.read(rng, transport, edition, &places, k)?;
         Ok(read.and_then(|read| {
-            let found = read.into_iter().map(|payload| payload.ok_or(Wrong));
+            let found = read.into_iter().map(|payload| match payload {
+                Payload::Here(payload) => Ok(Some(payload)),
+                Payload::Nowhere => Err(Wrong),
+                Payload::LeftOut => Ok(None),
+            });
             found.collect()
         }))
     }
 
-    /// The payloads of the records in at most `k` places, `None` for one that is not there. The server sees `k` queries.
+    /// The payloads of the records in at most `k` places. The server sees what a search for `k` sends.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -78,7 +90,7 @@ impl Client {
         edition: Edition,
         places: &[Option<u32>],
         k: usize,
-    ) -> Result<Checked<Named>, Error> {
+    ) -> Result<Checked<Vec<Payload>>, Error> {
         let slots = self.opener.slots(places);
         // A slot is asked for in the place of every one that is not needed.
         let mut asked: Vec<u32> = slots.iter().map(|slot| slot.unwrap_or(0)).collect();
@@ -87,16 +99,22 @@ impl Client {
             Source::Here { records, slot_len } => {
                 let slots = asked.iter().map(|&slot| {
                     let sealed = records.chunks_exact(*slot_len).nth(slot as usize);
-                    sealed.unwrap_or_default().to_vec()
+                    Some(sealed.unwrap_or_default().to_vec())
                 });
                 Ok(slots.collect())
             }
             Source::Pir(pir) => fetched(pir, rng, transport, edition, &asked)?,
+            Source::Hintless(pir) => without_hint(pir, rng, transport, edition, &asked)?,
         };
-        Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
+        Ok(sealed.and_then(|sealed: Vec<Option<Vec<u8>>>| {
             let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
-                let open = |slot| self.opener.open(slot, sealed).ok_or(Wrong);
-                slot.map(open).transpose()
+                Ok(match (slot, sealed) {
+                    (None, _) => Payload::Nowhere,
+                    (Some(_), None) => Payload::LeftOut,
+                    (Some(slot), Some(sealed)) => {
+                        Payload::Here(self.opener.open(*slot, sealed).ok_or(Wrong)?)
+                    }
+                })
             });
             opened.collect()
         }))
@@ -104,7 +122,13 @@ impl Client {
 }
 
 impl Source {
-    fn new(payloads: &Payloads, download: &mut Download) -> Result<Self, Error> {
+    fn new(payloads: &Payloads, k: usize, download: &mut Download) -> Result<Self, Error> {
+        if let (Fetch::Hintless { seed }, Some(params)) =
+            (&payloads.fetch, payloads.hintless_params(k)?)
+        {
+            let pir = hintless::Client::new(&params, &Seed(*seed));
+            return Ok(Self::Hintless(Box::new(pir)));
+        }
         let params = payloads.pir_params()?;
         let (Fetch::Pir { seed, hint, .. }, Some(params)) = (&payloads.fetch, params) else {
             return Ok(Self::Here {
@@ -125,7 +149,7 @@ fn fetched<R: CryptoRng + ?Sized>(
     transport: &mut impl Transport,
     edition: Edition,
     slots: &[u32],
-) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
     let (secrets, queries) = pir.query_batch(rng, &slots)?;
     let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
@@ -141,7 +165,33 @@ fn fetched<R: CryptoRng + ?Sized>(
             let answers: Result<Vec<_>, _> = answers
                 .map(|bytes| simple::Answer::from_bytes(params, bytes))
                 .collect();
-            Ok(pir.recover_batch(secrets, &answers?)?)
+            let records = pir.recover_batch(secrets, &answers?)?;
+            Ok(records.into_iter().map(Some).collect())
         });
     Ok(answers.map_err(|_| Wrong))
+}
+
+/// The sealed slots by one query, but for those that found no room in it. Each has a session of its own: two requests
+/// name nothing in common.
+fn without_hint<R: CryptoRng + ?Sized>(
+    pir: &hintless::Client,
+    rng: &mut R,
+    transport: &mut impl Transport,
+    edition: Edition,
+    slots: &[u32],
+) -> Result<Result<Vec<Option<Vec<u8>>>, Wrong>, Error> {
+    let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
+    let (session, keys) = hintless::Session::new(rng);
+    let (asked, query) = pir.query(rng, &session, &slots)?;
+    let body = [keys.to_bytes(), query.to_bytes()].concat();
+    let len = pir.params().answer_len();
+    let request = Message::FetchPayloads.about(edition, &body);
+    let reply = transport.call(&request, message_len(len))?;
+    let records = Message::Payloads
+        .expect(&reply, Some(len))
+        .and_then(|body| {
+            let answer = hintless::Answer::from_bytes(pir.params(), body)?;
+            Ok(pir.recover(&session, asked, &answer)?)
+        });
+    Ok(records.map_err(|_| Wrong))
 }

@@ -67,7 +67,8 @@ fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
     let found = client.search(rng, &mut transport, query.row(0));
     let found = found.expect("a search");
     let ids = found.hits.into_iter().map(|hit| hit.id);
-    ids.zip(found.payloads).collect()
+    let payloads = found.payloads.into_iter().flatten();
+    ids.zip(payloads).collect()
 }
 
 fn assert_alike(followed: &Server, dir: &Path) {

@@ -58,6 +58,19 @@ fn forms() -> [Form; 6] {
 }
 
 fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usize) -> Store {
+    let searches = Spec::default().searches;
+    store_for(searches, dir, base, k, form, most)
+}
+
+/// A store for clients that make so many searches.
+fn store_for(
+    searches: u64,
+    dir: &std::path::Path,
+    base: &Vectors,
+    k: usize,
+    form: Form,
+    most: usize,
+) -> Store {
     let payloads = (0..base.len()).map(|id| payload(id, most)).collect();
     let batch = Batch::from(base.clone())
         .with_payloads(payloads)
@@ -65,6 +78,7 @@ fn store(dir: &std::path::Path, base: &Vectors, k: usize, form: Form, most: usiz
     let spec = Spec {
         k,
         form,
+        searches,
         ..Spec::default()
     };
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).expect("a store")
@@ -97,7 +111,7 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
             let found = client.search(&mut rng(2), &mut transport, query).unwrap();
             assert_eq!((found.hits.len(), found.payloads.len()), (K, K));
             for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                assert_eq!(*found, payload(row(hit), LONGEST), "{form:?}");
+                assert_eq!(*found, Some(payload(row(hit), LONGEST)), "{form:?}");
             }
             transcripts.push(transport.take_exchanges());
         }
@@ -107,6 +121,58 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
             transcripts.iter().all(|other| *other == transcripts[0]),
             "{form:?}"
         );
+    }
+}
+
+#[test]
+fn clients_that_come_once_download_no_payloads_and_no_hint() {
+    let (base, queries) = synthetic::clustered(N, 4, DIM, 3);
+    for form in [
+        Form::Masked(Packing::T4),
+        sealed(Routing::Hashed),
+        Form::Local,
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = store_for(1, dir.path(), &base, K, form, LONGEST);
+        let check = |store: &Store, client: &mut Client| {
+            let payloads = store.manifest().payloads.clone().unwrap();
+            assert!(matches!(payloads.fetch, Fetch::Hintless { .. }), "{form:?}");
+            let parts = store.manifest().parts().unwrap();
+            let mut given = parts.iter().filter(|part| part.holder.is_given());
+            let of_payloads = [PartKind::Payloads, PartKind::PayloadHint];
+            assert!(given.all(|part| !of_payloads.contains(&part.kind)));
+            let server = serve(dir.path());
+            let mut transport = InProcess::new(&server);
+            client.refresh(&mut transport).unwrap();
+            transport.take_exchanges();
+            let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
+            for query in queries.rows().chain(base.rows().take(2)) {
+                let seed = transcripts.len() as u64;
+                let found = client.search(&mut rng(seed), &mut transport, query);
+                let found = found.unwrap();
+                assert_eq!((found.hits.len(), found.payloads.len()), (K, K));
+                for (hit, found) in found.hits.iter().zip(&found.payloads) {
+                    assert_eq!(*found, Some(payload(row(hit), LONGEST)), "{form:?}");
+                }
+                transcripts.push(transport.take_exchanges());
+            }
+            let last = transcripts[0].last().unwrap();
+            assert_eq!(last.kind, FETCH_PAYLOADS);
+            assert!(transcripts.iter().all(|other| *other == transcripts[0]));
+            let ids = [7, 4999, 5001].map(Id::Number);
+            let found = client.payloads(&mut rng(9), &mut transport, &ids).unwrap();
+            let expected = [7, 4999].map(|row| Some(payload(row, LONGEST)));
+            assert_eq!(found, [&expected[..], &[None]].concat());
+            assert_eq!(transport.take_exchanges(), vec![*last; 2]);
+        };
+        let server = serve(dir.path());
+        let mut transport = InProcess::new(&server);
+        let mut client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
+        check(&store, &mut client);
+        let more = synthetic::uniform(1, DIM, 10);
+        let new = carrying(&[number(N)], &more, &[payload(N, LONGEST)]);
+        store.add(&mut rng(3), new, &mut |_| ()).unwrap();
+        check(&store, &mut client);
     }
 }
 
@@ -146,7 +212,7 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
         );
         assert_eq!(found.payloads.len(), found.hits.len());
         for (hit, found) in found.hits.iter().zip(&found.payloads) {
-            assert_eq!(*found, payload(row(hit), 20), "{form:?}");
+            assert_eq!(*found, Some(payload(row(hit), 20)), "{form:?}");
         }
         let exchanges = transport.take_exchanges();
         assert!(
@@ -200,7 +266,8 @@ fn payloads_follow_their_records_through_changes() {
         ] {
             let found = client.search(&mut rng(4), &mut transport, query).unwrap();
             let id = Id::Number(id);
-            assert_eq!((&found.hits[0].id, &found.payloads[0]), (&id, &expected));
+            assert_eq!(found.hits[0].id, id);
+            assert_eq!(found.payloads[0].as_ref(), Some(&expected));
             assert_eq!(all[&id], expected);
             let ids = [Id::Number(17), id, Id::Number(901)];
             let named = client.payloads(&mut rng(5), &mut transport, &ids);
@@ -256,10 +323,15 @@ const HEAD: usize = 16;
 /// The cost of payloads is the difference between an index with them and one without.
 #[test]
 fn a_plan_says_what_payloads_will_move() {
-    for (n, most, form) in [(N, LONGEST, "PIR"), (60, 20, "downloaded")] {
+    for (n, most, form, searches) in [
+        (N, LONGEST, "PIR", 100),
+        (60, 20, "downloaded", 100),
+        (N, LONGEST, "no hint", 1),
+    ] {
         let (base, queries) = synthetic::clustered(n, 1, DIM, 3);
         let wish = Wish {
             k: K,
+            queries: searches,
             ..Wish::default()
         };
         let plain = Plan::new(n, DIM, wish).unwrap();
@@ -267,7 +339,8 @@ fn a_plan_says_what_payloads_will_move() {
         let planned = *plan.payloads().unwrap();
         assert_eq!(planned.form(), form);
         let dir = tempfile::tempdir().unwrap();
-        drop(store(dir.path(), &base, K, Form::Masked(Packing::T4), most));
+        let form = Form::Masked(Packing::T4);
+        drop(store_for(searches, dir.path(), &base, K, form, most));
         let moved = |server: &Server| {
             let mut transport = InProcess::new(server);
             let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
@@ -362,7 +435,8 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             let found = client.search(&mut rng(4), &mut transport, base.row(9));
             let found = found.unwrap();
             for (hit, payload) in found.hits.iter().zip(&found.payloads) {
-                assert_eq!(store.payloads().unwrap().unwrap()[&hit.id], *payload);
+                let all = store.payloads().unwrap().unwrap();
+                assert_eq!(all.get(&hit.id), payload.as_ref());
             }
             (down as u64, sum(true), sum(false))
         };
@@ -432,13 +506,14 @@ impl Transport for Tampering<'_> {
 #[test]
 fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);
-    for (form, kinds) in [
-        (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..]),
-        (sealed(Routing::Hashed), &[107, FETCH_PAYLOADS]),
-        (Form::Local, &[FETCH_PAYLOADS]),
+    for (form, kinds, searches) in [
+        (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], 100),
+        (sealed(Routing::Hashed), &[107, FETCH_PAYLOADS], 100),
+        (Form::Local, &[FETCH_PAYLOADS], 100),
+        (Form::Local, &[FETCH_PAYLOADS], 1),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        drop(store(dir.path(), &base, K, form, LONGEST));
+        drop(store_for(searches, dir.path(), &base, K, form, LONGEST));
         let server = serve(dir.path());
         let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
         let search = |kind, at| {
@@ -466,7 +541,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                     }
                     Ok(found) => {
                         for (hit, found) in found.hits.iter().zip(&found.payloads) {
-                            assert_eq!(*found, payload(row(hit), LONGEST));
+                            assert_eq!(*found, Some(payload(row(hit), LONGEST)));
                         }
                     }
                 }

@@ -6,7 +6,6 @@ use sordino_ckks::{column, dot};
 use sordino_index::digest::Digest;
 use sordino_index::wire::{EDITION_LEN, Edition, Message, message_len};
 use sordino_index::{Bytes, Error, SignedManifest};
-use sordino_pir::simple;
 
 use crate::history::History;
 
@@ -41,7 +40,7 @@ pub struct Server {
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
     /// Payloads that are fetched.
-    payloads: Option<Arc<simple::Server>>,
+    payloads: Option<Arc<payloads::Served>>,
 }
 
 /// The data that queries are answered from.
@@ -80,8 +79,7 @@ impl Server {
             }
         };
         let payloads = self.payloads.as_ref();
-        let payloads =
-            payloads.map_or(0, |pir| self.manifest.k as usize * pir.params().query_len());
+        let payloads = payloads.map_or(0, |pir| pir.request_len(self.manifest.k as usize));
         let longest = query.max(payloads).max(parts).max(EDITION_LEN);
         Ok(message_len(EDITION_LEN + longest))
     }
@@ -225,13 +223,12 @@ impl Server {
         }
     }
 
-    /// Answers as many PIR queries for payloads of each request as a search has results.
+    /// Answers each request for as many payloads as a search has results.
     fn fetch_payloads(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         let Some(pir) = &self.payloads else {
             return self.refuse(bodies.len(), "one with payloads to fetch");
         };
-        let kinds = [Message::FetchPayloads, Message::Payloads];
-        pass::fetch_all(pir, self.manifest.k as usize, kinds, bodies)
+        pir.fetch(self.manifest.k as usize, bodies)
     }
 
     /// Refuses requests that the index's mode does not have.

@@ -213,6 +213,7 @@ impl Args {
             ids: records.kind(),
             metric,
             norm,
+            searches: self.queries,
             form,
         })
     }

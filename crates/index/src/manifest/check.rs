@@ -119,8 +119,9 @@ impl Manifest {
         require(payloads.class.exists(), "payloads of no class")?;
         let most = u64::from(payloads.slots);
         check_coded(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
-        let params = payloads.pir_params();
-        require(params.is_ok(), "payloads that cannot be fetched")
+        let fetched = payloads.pir_params().is_ok();
+        let hintless = payloads.hintless_params(self.k as usize).is_ok();
+        require(fetched && hintless, "payloads that cannot be fetched")
     }
 
     fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {

@@ -127,7 +127,7 @@ fn coded(kind: PartKind, coded: &Coded, holder: Holder) -> Part {
     }
 }
 
-/// The parts of payloads: all of them are downloaded, or the hint to fetch some.
+/// The parts of payloads: all of them are downloaded, or the hint to fetch some, or neither.
 fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
     let records = |holder| {
         let len = payloads.records_len();
@@ -144,6 +144,7 @@ fn payload_parts(payloads: &Payloads) -> Result<Vec<Part>, Error> {
             );
             vec![records(Holder::Server), places, hint]
         }
+        (Fetch::Hintless { .. }, _) => vec![records(Holder::Server), places],
         _ => vec![records(Holder::Everyone), places],
     })
 }

@@ -320,6 +320,7 @@ mod tests {
         assert!(!with(&|p| p.slots = 0));
         assert!(!with(&|p| p.slots = 100_001));
         assert!(!with(&|p| p.places.len = 0));
+        assert!(with(&|p| p.fetch = Fetch::Hintless { seed: [4; 32] }));
         assert!(!with(&|p| p.fetch = fetch(0)));
         assert!(!with(&|p| p.fetch = fetch(u32::MAX)));
         for class in [0, 3, 21, 255] {

@@ -6,32 +6,62 @@ use sordino_index::numbers::{self, Numbers};
 use sordino_index::payload::Class;
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
-use sordino_pir::Params;
 use sordino_pir::plan::Candidate;
+use sordino_pir::{Params, hintless};
 use sordino_vectors::u32_of;
 
 use super::{Cost, Speed, check};
 
-/// Searches of a client in one version, where the owner says nothing else.
-const QUERIES: u64 = 100;
+/// The most memory of a server for slots that are fetched without a hint, in bytes.
+const MOST_MEMORY: usize = 16 << 30;
 
-/// The cheapest way to fetch `k` of so many slots at a time: a layout of the PIR, or `None` to
-/// download them all.
-pub(crate) fn cheapest_fetch(
-    slots: usize,
-    class: Class,
-    k: usize,
-) -> Result<Option<Params>, Error> {
-    let fetched = QUERIES * k as u64;
-    let plan = sordino_pir::plan::Plan::new(slots, class.sealed_len(), fetched)?;
-    let costs = plan.costs().iter();
-    let single = costs.filter(|cost| !matches!(cost.candidate, Candidate::Double(_)));
-    let cheapest = single.min_by_key(|cost| cost.total);
-    Ok(match cheapest.map(|cost| cost.candidate) {
-        Some(Candidate::Simple(params)) => Some(params),
-        _ => None,
-    })
+/// A way to fetch payloads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    /// All payloads are downloaded once.
+    Download,
+    /// SimplePIR, with this layout: a hint is downloaded once.
+    Simple(Params),
+    /// Retrieval without a hint, all of a search in one request, which brings its keys.
+    Hintless(hintless::Params),
 }
+
+impl Way {
+    /// The one with the fewest bytes for a client that fetches `k` of so many slots at a time in `searches` searches of
+    /// one version.
+    pub(crate) fn cheapest(
+        slots: usize,
+        class: Class,
+        k: usize,
+        searches: u64,
+    ) -> Result<Self, Error> {
+        let (len, fetched) = (class.sealed_len(), searches.saturating_mul(k as u64));
+        let plan = sordino_pir::plan::Plan::new(slots, len, fetched)?;
+        let costs = plan.costs().iter();
+        let known = costs.filter_map(|cost| match cost.candidate {
+            Candidate::Download => Some((cost.total, Self::Download)),
+            Candidate::Simple(params) => Some((cost.total, Self::Simple(params))),
+            _ => None,
+        });
+        let hintless = hintless::Params::new(slots, len, k).ok();
+        let hintless = hintless.filter(|params| params.server_bytes() <= MOST_MEMORY);
+        let hintless = hintless.map(|params| {
+            let request = request_of(&params) + params.answer_len();
+            let total = searches.saturating_mul(request as u64);
+            (total, Self::Hintless(params))
+        });
+        let cheapest = known.chain(hintless).min_by_key(|(total, _)| *total);
+        Ok(cheapest.map_or(Self::Download, |(_, way)| way))
+    }
+}
+
+/// Bytes of a request without a hint.
+fn request_of(params: &hintless::Params) -> usize {
+    hintless::Keys::LEN + params.query_len()
+}
+
+/// Nanoseconds that a new session's secret and keys take, on one thread of a Zen 4.
+const NEW_SESSION: f64 = 2e6;
 
 /// The way in which the payloads of an index are fetched, and what a client transfers for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,30 +72,36 @@ pub struct Retrieval {
     pub class: Class,
     /// Payloads of a search: the number of its results.
     pub fetched: usize,
-    /// The layout of the PIR; `None`: all payloads are downloaded once.
-    pub params: Option<Params>,
+    /// The way in which they are fetched.
+    pub way: Way,
     /// The bytes that a client transfers. The list of whose payload is where is counted as it is for records
     /// that are numbered from 0.
     pub cost: Cost,
 }
 
 impl Retrieval {
-    /// Plans payloads of at most `longest` bytes for `n` records, of which a search fetches `k`.
-    pub(super) fn new(n: usize, k: usize, longest: usize) -> Result<Self, Error> {
+    /// Plans payloads of at most `longest` bytes for `n` records, of which a search fetches `k`, and a client makes so
+    /// many searches.
+    pub(super) fn new(n: usize, k: usize, longest: usize, searches: u64) -> Result<Self, Error> {
         check(n, 1, k)?;
         let class = Class::of(longest)?;
-        let params = cheapest_fetch(n, class, k)?;
+        let way = Way::cheapest(n, class, k, searches)?;
         let mut list = Vec::new();
         Numbers::range(u32_of(n)).write(&mut list);
         numbers::fill(&mut list);
         let list = (list.len() + TAG_LEN) as u64;
-        let cost = match &params {
-            None => Cost {
+        let cost = match &way {
+            Way::Download => Cost {
                 once: n as u64 * class.sealed_len() as u64 + list,
                 up: 0,
                 down: 0,
             },
-            Some(params) => Cost {
+            Way::Hintless(params) => Cost {
+                once: list,
+                up: request_len(request_of(params)) as u64,
+                down: message_len(params.answer_len()) as u64,
+            },
+            Way::Simple(params) => Cost {
                 once: params.hint_len() as u64 + list,
                 up: request_len(k * params.query_len()) as u64,
                 down: message_len(k * params.answer_len()) as u64,
@@ -75,7 +111,7 @@ impl Retrieval {
             slots: n,
             class,
             fetched: k,
-            params,
+            way,
             cost,
         })
     }
@@ -97,15 +133,21 @@ impl Retrieval {
     /// The word for how they are fetched, in reports.
     #[must_use]
     pub fn form(&self) -> &'static str {
-        match self.params {
-            Some(_) => "PIR",
-            None => "downloaded",
+        match self.way {
+            Way::Download => "downloaded",
+            Way::Simple(_) => "PIR",
+            Way::Hintless(_) => "no hint",
         }
     }
 
     fn nanoseconds(&self, speed: &Speed) -> (f64, f64) {
-        let Some(params) = &self.params else {
-            return (0.0, 0.0);
+        let params = match &self.way {
+            Way::Download => return (0.0, 0.0),
+            Way::Hintless(params) => {
+                let (server, client) = params.nanoseconds();
+                return (server, client + NEW_SESSION);
+            }
+            Way::Simple(params) => params,
         };
         let fetched = self.fetched as f64;
         let bytes = params.rows() as f64 * params.columns() as f64;

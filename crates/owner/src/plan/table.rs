@@ -6,7 +6,7 @@ use sordino_ckks::column;
 use sordino_index::manifest::Routing;
 
 use super::speed::{Speed, blocks};
-use super::{Candidate, Cost, Plan, Retrieval, Scoring, break_even, candidates};
+use super::{Candidate, Cost, Plan, Retrieval, Scoring, Way, break_even, candidates};
 
 /// The terms by which modes are weighed beside a plan's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

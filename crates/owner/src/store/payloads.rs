@@ -7,12 +7,13 @@ use sordino_index::folder::Folder;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Manifest, PartKind};
 use sordino_index::opener::Opener;
-use sordino_index::payload::Class;
+use sordino_index::payload::{Class, Fetch};
 use sordino_index::{Disk, Error, Id};
 
 use super::Store;
 use super::draft::Draft;
 use crate::segment::SegmentWriter;
+use crate::spec::Spec;
 
 /// Payloads by record id.
 pub(super) type Changes = BTreeMap<Id, Vec<u8>>;
@@ -36,13 +37,15 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes these payloads of the records that are there, an empty one for every other record.
+    /// Writes these payloads of the records that are there, an empty one for every other record, for clients that make
+    /// so many searches.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
         payloads: Option<Changes>,
+        searches: u64,
     ) -> Result<(), Error> {
         let Some(payloads) = payloads else {
             return Ok(());
@@ -52,7 +55,7 @@ impl Draft {
         let longest = records.iter().map(|payload| payload.len()).max();
         let class = Class::of(longest.unwrap_or(0))?;
         let places = self.records.places();
-        let written = writer.payloads(rng, &places, &records, class, self.k)?;
+        let written = writer.payloads(rng, &places, &records, class, (self.k, searches))?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
@@ -102,6 +105,11 @@ impl<D: Disk> Store<D> {
         }
         let mut all = before.unwrap_or_default();
         all.extend(changes);
-        draft.write_payloads(rng, &self.folder, writer, Some(all))
+        // An index whose payloads are fetched without a hint is for clients that come once.
+        let searches = match self.manifest.payloads.as_ref().map(|it| &it.fetch) {
+            Some(Fetch::Hintless { .. }) => 1,
+            _ => Spec::default().searches,
+        };
+        draft.write_payloads(rng, &self.folder, writer, Some(all), searches)
     }
 }

@@ -82,7 +82,7 @@ impl Stream {
                 let how = (wish, self.as_query());
                 let made = Draft::sealed(rng, folder, writer, rows, how, progress)?;
                 let (mut draft, measured) = made;
-                draft.write_payloads(rng, folder, writer, self.payloads)?;
+                draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
                 return Ok((draft, Some(measured)));
             }
             Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.space.metric))),
@@ -97,7 +97,7 @@ impl Stream {
             as_query: self.as_query(),
         };
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
-        draft.write_payloads(rng, folder, writer, self.payloads)?;
+        draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
         Ok((draft, None))
     }
 

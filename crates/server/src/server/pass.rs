@@ -126,7 +126,7 @@ fn in_one_pass<Q: Send>(
 }
 
 /// Refuses a request of another length than the manifest fixes.
-fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
+pub(super) fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(), Error> {
     if body.len() == expected {
         return Ok(());
     }
