@@ -67,6 +67,8 @@ enum Mode {
     Open,
     /// Encrypted scores of all vectors, which the server holds under pads.
     Masked,
+    /// Encrypted scores of one cluster in each of some groups, under pads.
+    Routed,
 }
 
 /// A set to search.
@@ -173,6 +175,9 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
         let planned = plan.masked().map(|scoring| scoring.packing);
         let packing = args.t.or(planned).unwrap_or(Packing::T4);
         measured.push(run::masked(set, wish.k, packing)?);
+    }
+    if wanted(Mode::Routed) {
+        measured.push(run::routed(set, wish)?);
     }
     if wanted(Mode::Open) {
         let planned = plan.open().map(|scoring| scoring.packing);

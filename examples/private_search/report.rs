@@ -122,11 +122,12 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
     }
     for measured in all.iter().filter(|measured| !measured.reached) {
         println!(
-            "\n  sealed ({} centroids) stays below the recall asked for. A cluster holds what is \
+            "\n  {} ({} centroids) stays below the recall asked for. A cluster holds what is \
              near its centre; where vectors are\n  spread evenly in {} dimensions nothing is, and \
              a query's nearest lie in nearly all clusters: {} of {} hold {:.0} %\n  of them. No \
              search that reads a part of such a set finds most of them; masked, open and local mode, which \
              score\n  everything, do.",
+            measured.mode,
             measured.centroids,
             set.base.dim(),
             measured.probes,
@@ -158,6 +159,10 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
                 "that a search happened, and when; all vectors (it holds them)",
                 "the query, any score, what was found",
             ),
+            ("routed", _) => (
+                "that a search happened, and when; how large clusters and groups are",
+                "the query, any vector, any score, which clusters, what was found",
+            ),
             ("masked", _) => (
                 "that a search happened, and when; versions of rows",
                 "the query, any vector, any score, what was found",
@@ -165,7 +170,7 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             _ => ("one download", "that any search happened; any vector"),
         };
         let routing = match measured.centroids {
-            "none" => String::new(),
+            "none" | "groups" => String::new(),
             "hashed" => " (buckets by hash)".to_owned(),
             centroids => format!(" ({centroids} centroids)"),
         };

@@ -57,6 +57,17 @@ pub(crate) fn sealed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     Ok(measured)
 }
 
+/// Builds, serves and searches a routed index.
+pub(crate) fn routed(set: &Set, wish: Wish) -> Result<Measured, Error> {
+    let (keys, mut rng) = (keys(), rng());
+    let start = Instant::now();
+    let built = build::routed(&mut rng, &keys, &set.base, wish, &mut |_| ())?;
+    let mut measured = search(set, &keys, built.index, start.elapsed())?;
+    measured.expected_recall = Some(built.expected_recall);
+    measured.reached = built.reached;
+    Ok(measured)
+}
+
 /// Builds, serves and searches a local index.
 pub(crate) fn local(set: &Set, k: usize) -> Result<Measured, Error> {
     let keys = keys();
@@ -117,6 +128,10 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
             (mode.clusters, mode.probes, mode.routing.name(), code)
         }
         Mode::Local(_) => (0, 0, "none", "Int8".to_owned()),
+        Mode::Routed(mode) => {
+            let (grid, code) = (mode.grid, mode.grid.packing.name().to_owned());
+            (grid.groups * grid.clusters, grid.groups, "groups", code)
+        }
         Mode::Open(mode) | Mode::Masked(mode) => (0, 0, "none", mode.packing.name().to_owned()),
     };
     Ok(Measured {

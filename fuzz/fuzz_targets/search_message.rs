@@ -28,6 +28,13 @@ fn servers() -> Vec<Server> {
     let packing = Packing::T8;
     indexes.push(build::open(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
     indexes.push(build::masked(rng, &keys, &base, 3, packing, &mut |_| ()).expect("an index"));
+    let wish = Wish {
+        k: 3,
+        queries: 1,
+        ..Wish::default()
+    };
+    let routed = build::routed(rng, &keys, &base, wish, &mut |_| ());
+    indexes.push(routed.expect("an index").index);
     indexes
         .into_iter()
         .map(|index| Server::new(index).expect("a server"))

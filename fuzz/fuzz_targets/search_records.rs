@@ -1,12 +1,23 @@
 #![no_main]
-//! What clients open about records: sets of numbers, ids of each kind, attributes. What is read is written back
-//! as the same.
+//! What clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
+//! clusters and the way to them. What is read is written back as the same.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_index::IdKind;
 use sordino_index::attributes::Attributes;
 use sordino_index::ids::Ids;
+use sordino_index::manifest::{Grid, SecretPacking};
+use sordino_index::members::Members;
 use sordino_index::numbers::Numbers;
+use sordino_index::route::Route;
+
+/// Six clusters of four places.
+const GRID: Grid = Grid {
+    groups: 2,
+    clusters: 3,
+    slots: 4,
+    packing: SecretPacking::T64,
+};
 
 fuzz_target!(|data: &[u8]| {
     let mut code = Vec::new();
@@ -31,5 +42,14 @@ fuzz_target!(|data: &[u8]| {
         let again = Attributes::read(count.into(), &code).expect("what was written");
         // Not by their values: some numbers are none.
         assert_eq!(again.columns().count(), attributes.columns().count());
+    }
+    if let Ok(members) = Members::from_bytes(&GRID, count.into(), rest) {
+        let again = Members::from_bytes(&GRID, count.into(), &members.to_bytes());
+        assert_eq!(again.ok(), Some(members));
+    }
+    let width = usize::from(count.max(1));
+    if let Ok(route) = Route::from_bytes(&GRID, width, rest) {
+        let nearest = route.nearest(&GRID, &vec![1.0; width]);
+        assert!(nearest.len() == 2 && nearest.iter().all(|cluster| *cluster < 3));
     }
 });

@@ -85,6 +85,10 @@ impl Settings {
             "masked" => Form::Masked(self.packed(py, true)?),
             "open" => Form::Open(self.packed(py, false)?),
             "local" => Form::Local,
+            "routed" => Form::Routed {
+                recall: self.recall,
+                queries: self.queries,
+            },
             "sealed" => Form::Sealed {
                 recall: self.recall,
                 queries: self.queries,
@@ -92,7 +96,7 @@ impl Settings {
             },
             mode => {
                 let text = format!(
-                    "mode {mode:?}: expected \"masked\", \"open\", \"local\" or \"sealed\""
+                    "mode {mode:?}: expected \"masked\", \"routed\", \"open\", \"local\" or \"sealed\""
                 );
                 return Err(errors::raise(py, "InputError", text));
             }

@@ -36,14 +36,14 @@ def test_no_queries_give_no_rows(client):
     assert result.ids.shape == (0, 4) and result.bytes_up == 0
 
 
-@pytest.mark.parametrize("mode", ["masked", "open", "local", "sealed"])
+@pytest.mark.parametrize("mode", ["masked", "routed", "open", "local", "sealed"])
 @pytest.mark.parametrize("metric", ["cosine", "inner-product", "euclidean"])
 def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
     index = sordino.build(
         tmp_path / "index", vectors, key=key, mode=mode, metric=metric, k=5, recall=0.5, queries=10
     )
     assert index.info()["mode"] == mode and index.info()["metric"] == metric
-    if mode == "sealed":
+    if mode in ("sealed", "routed"):
         assert 0 < index.expected_recall <= 1
     with sordino.Client(index, key=key) as client:
         ids = client.search(vectors[:50], k=1).ids[:, 0]
@@ -178,6 +178,6 @@ def test_a_pin_keeps_a_server_from_going_back(tmp_path, key, vectors):
 def test_a_plan_is_a_dict_and_a_table():
     plan = sordino.plan(100_000, 128, queries=20, payload_bytes=100)
     assert plan["n"] == 100_000 and plan["recommended"] in {mode["mode"] for mode in plan["modes"]}
-    assert {mode["mode"] for mode in plan["modes"]} == {"masked", "open", "sealed", "local"}
+    assert {mode["mode"] for mode in plan["modes"]} == {"masked", "routed", "open", "sealed", "local"}
     assert plan["payloads"]["fetched"] == 10
     assert "100000 x 128" in str(plan) and "masked" in str(plan)

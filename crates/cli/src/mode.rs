@@ -7,6 +7,8 @@ use clap::ValueEnum;
 pub(crate) enum Mode {
     /// The server sees neither vectors nor queries, and scores all vectors.
     Masked,
+    /// The server sees neither vectors nor queries, and scores some clusters without knowing which.
+    Routed,
     /// The server holds the vectors and does not see the queries.
     Open,
     /// The server sees neither; clients fetch sealed buckets.
@@ -17,13 +19,20 @@ pub(crate) enum Mode {
 
 impl Mode {
     /// All modes.
-    pub(crate) const ALL: [Self; 4] = [Self::Masked, Self::Open, Self::Sealed, Self::Local];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Masked,
+        Self::Routed,
+        Self::Open,
+        Self::Sealed,
+        Self::Local,
+    ];
 
     /// The word for it.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Masked => "masked",
+            Self::Routed => "routed",
             Self::Open => "open",
             Self::Sealed => "sealed",
             Self::Local => "local",

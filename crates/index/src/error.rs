@@ -324,6 +324,9 @@ pub enum Error {
     /// Homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
+    /// Encrypted queries for clusters.
+    #[error(transparent)]
+    Lwe(#[from] sordino_lwe::Error),
 }
 
 /// The most results that a search of so many vectors can have, and why.

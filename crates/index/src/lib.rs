@@ -23,6 +23,8 @@ pub mod manifest;
 pub mod payload;
 /// Local mode's first stage.
 pub mod sketch;
+/// Routed mode's clusters, to be scored under encryption.
+pub mod table;
 /// Messages, and the heads of files.
 pub mod wire;
 
@@ -36,6 +38,9 @@ pub mod ids;
 /// The owner's and the readers' keys.
 #[cfg(feature = "secret")]
 pub mod keys;
+/// Who is where in routed mode's clusters.
+#[cfg(feature = "secret")]
+pub mod members;
 /// Sets of numbers: rows, and ids that are numbers.
 #[cfg(feature = "secret")]
 pub mod numbers;
@@ -54,9 +59,15 @@ pub mod pad;
 /// The uses of derived keys.
 #[cfg(feature = "secret")]
 pub mod purpose;
+/// Vectors as 16-bit integers: routed mode's arithmetic.
+#[cfg(feature = "secret")]
+pub mod residual;
 /// Integers mod P: masked mode's arithmetic.
 #[cfg(feature = "secret")]
 pub mod residue;
+/// The way to routed mode's clusters.
+#[cfg(feature = "secret")]
+pub mod route;
 /// Buckets by a keyed hash.
 #[cfg(feature = "secret")]
 pub mod router;

@@ -23,12 +23,16 @@ use crate::sketch::Sketch;
 mod check;
 mod columns;
 mod part;
+mod routed;
 mod sealed;
 mod signed;
 mod size;
 
 pub use columns::{ColumnSegment, Columns, Packing};
 pub use part::{Holder, Part, PartKind};
+pub use routed::{Grid, Routed, SecretPacking};
+#[cfg(feature = "secret")]
+pub(crate) use routed::{PARTS_LEN, row_bits};
 pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
 pub(crate) use size::{COORDINATE_LEN, rows_len};
@@ -142,6 +146,7 @@ impl Manifest {
     pub fn chunk_codec(&self) -> Codec {
         match &self.mode {
             Mode::Local(mode) => mode.codec,
+            Mode::Routed(_) => Codec::Int12,
             _ => Codec::Int8,
         }
     }
@@ -155,13 +160,17 @@ impl Manifest {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.iter().map(|column| &column.segment).collect()
             }
+            Mode::Routed(mode) => {
+                let tail = mode.tail.segments.iter();
+                let tail = tail.map(|column| &column.segment);
+                std::iter::once(&mode.base).chain(tail).collect()
+            }
         }
     }
 }
 
 /// A way to search an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "there is one in a manifest")]
 pub enum Mode {
     /// A fixed number of sealed buckets by private information retrieval.
     Sealed(Sealed),
@@ -171,6 +180,9 @@ pub enum Mode {
     Open(Columns),
     /// The server holds the vectors under pads and scores all of them under encryption.
     Masked(Columns),
+    /// The server holds the vectors under pads, in clusters, and scores some clusters under encryption without
+    /// knowing which.
+    Routed(Routed),
 }
 
 impl Mode {
@@ -182,6 +194,7 @@ impl Mode {
             Self::Local(_) => "local",
             Self::Open(_) => "open",
             Self::Masked(_) => "masked",
+            Self::Routed(_) => "routed",
         }
     }
 }

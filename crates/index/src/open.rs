@@ -3,12 +3,14 @@
 use crate::attributes::Attributes;
 use crate::ids::Ids;
 use crate::keys::ReaderKeys;
-use crate::manifest::{Deleted, Segment};
+use crate::manifest::{Deleted, Routed, Segment};
+use crate::members::Members;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::payload::Payloads;
 use crate::purpose::Purpose;
+use crate::route::Route;
 use crate::{Error, IdKind};
 
 impl ReaderKeys {
@@ -44,6 +46,26 @@ impl ReaderKeys {
             what: "payload places",
             why: format!("{} of {} payloads", places.len(), payloads.slots),
         })
+    }
+
+    /// The way to routed mode's clusters, from its sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or of another shape than the mode's.
+    pub fn open_route(&self, mode: &Routed, width: usize, sealed: &[u8]) -> Result<Route, Error> {
+        let base = (&mode.base.id, mode.base.version);
+        let code = self.open_part(Purpose::Centroids, base, sealed)?;
+        Route::from_bytes(&mode.grid, width, &code)
+    }
+
+    /// Who is where in routed mode's clusters, from the sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or of another shape than the mode's.
+    pub fn open_members(&self, mode: &Routed, sealed: &[u8]) -> Result<Members, Error> {
+        let base = (&mode.base.id, mode.base.version);
+        let code = self.open_part(Purpose::Members, base, sealed)?;
+        Members::from_bytes(&mode.grid, mode.base.n, &code)
     }
 
     /// The code in a part that was sealed under this id, for this version.

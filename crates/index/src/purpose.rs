@@ -15,6 +15,8 @@ pub enum Purpose {
     Centroids,
     /// Sealing the mean of hashed routing.
     Mean,
+    /// Sealing the list of who is where in routed mode.
+    Members,
     /// Sealing payloads.
     Payload,
     /// Sealing attributes.
@@ -27,7 +29,7 @@ pub enum Purpose {
     Sketch,
     /// The hash of hashed routing.
     Router,
-    /// The pads of masked rows.
+    /// The pads of masked rows, and of places.
     Pad,
     /// The signs and bits of check rows.
     Checks,
@@ -44,6 +46,7 @@ impl Purpose {
             Self::Deleted => "deleted",
             Self::Centroids => "centroids",
             Self::Mean => "mean",
+            Self::Members => "members",
             Self::Payload => "payload",
             Self::Attributes => "attributes",
             Self::RowOrder => "row order",

@@ -39,7 +39,7 @@ pub fn codes(unit: &[f32]) -> impl Iterator<Item = i32> {
     clippy::cast_possible_truncation,
     reason = "the low bits are what is wanted"
 )]
-fn nearest(x: f64) -> i32 {
+pub(crate) fn nearest(x: f64) -> i32 {
     let bits = (x + INTEGER).to_bits().wrapping_sub(INTEGER.to_bits());
     bits as i32
 }

@@ -35,6 +35,12 @@ impl Mean {
         Self(mean.collect())
     }
 
+    /// The coordinates.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.0
+    }
+
     /// Coordinates in single precision, little-endian.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -18,19 +18,11 @@ use sordino_vectors::u32_of;
 
 use crate::cluster;
 use crate::plan::Plan;
-use crate::probe::Sample;
+use crate::probe::{MARGIN, SAMPLE, Sample};
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
-
-/// Vectors that serve as queries to measure how many probes are needed.
-const SAMPLE: usize = 500;
-
-/// Added to the wanted recall when the number of probes is chosen. The standard error of
-/// a sample of 500 is about .004, and vectors of the set itself are answered up to .007 better
-/// than new ones (measured on image descriptors).
-const MARGIN: f64 = 0.0075;
 
 /// A sealed index without a tail, and its parts.
 pub(crate) struct Base {
@@ -45,16 +37,6 @@ pub(crate) struct Base {
     pub(crate) expected_recall: f64,
     /// True if that reaches the recall wished for.
     pub(crate) reached: bool,
-}
-
-/// The recall wished for, as the manifest keeps it.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share in millionths"
-)]
-fn millionths(recall: f64) -> u32 {
-    ((recall * 1e6).round() as u32).clamp(1, 999_999)
 }
 
 impl Base {
@@ -189,7 +171,7 @@ impl Buckets {
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
         mode.clusters = u32_of(chosen.clusters);
         mode.probes = u32_of(probes.count);
-        mode.recall = millionths(wish.recall);
+        mode.recall = wish.millionths();
         mode.queries = wish.queries;
         mode.pir_seed = pir_seed;
         mode.buckets = digest::of(&self.sealed);

@@ -5,13 +5,13 @@
 
 use sordino_index::IdKind;
 use sordino_index::code::Codec;
-use sordino_index::manifest::{Mode, Packing, Routing};
+use sordino_index::manifest::{Grid, Mode, Packing, Routing, SecretPacking};
 use sordino_index::payload::Class;
 use sordino_vectors::Metric;
 use sordino_vectors::metric::Space;
 
 use crate::plan::Candidate;
-use crate::spec::Form;
+use crate::spec::{Form, TAIL};
 
 /// An encoding that grows field by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,7 @@ impl Binding {
             Content::Base(candidate) => binding.word(3).candidate(candidate),
             Content::Payloads(class) => binding.word(4).word(class.log2().into()),
             Content::Deleted => binding.word(5),
+            Content::Routed(grid) => binding.word(6).grid(grid),
         }
     }
 
@@ -76,6 +77,24 @@ impl Binding {
             .word(layout.slots.into())
             .word(codec_bits(layout.codec))
             .word(routing)
+    }
+
+    fn grid(self, grid: &Grid) -> Self {
+        let Grid {
+            groups,
+            clusters,
+            slots,
+            packing,
+        } = *grid;
+        let packing = match packing {
+            SecretPacking::T64 => 0,
+            SecretPacking::T128 => 1,
+        };
+        let sizes = [groups, clusters, slots];
+        let sized = sizes
+            .into_iter()
+            .fold(self, |it, size| it.word(size.into()));
+        sized.word(packing)
     }
 
     fn word(mut self, word: u64) -> Self {
@@ -103,6 +122,7 @@ pub(crate) enum Content<'a> {
     Base(&'a Candidate),
     Payloads(Class),
     Deleted,
+    Routed(&'a Grid),
 }
 
 /// A mode and, where rows are scored whole, their packing.
@@ -112,6 +132,8 @@ pub(crate) enum Variant {
     Local,
     Open(Packing),
     Masked(Packing),
+    /// With the packing of its tail.
+    Routed(Packing),
 }
 
 impl Variant {
@@ -123,6 +145,8 @@ impl Variant {
             Self::Open(Packing::T8) => 3,
             Self::Masked(Packing::T4) => 4,
             Self::Masked(Packing::T8) => 5,
+            Self::Routed(Packing::T4) => 6,
+            Self::Routed(Packing::T8) => 7,
         }
     }
 }
@@ -134,6 +158,7 @@ impl From<&Form> for Variant {
             Form::Local => Self::Local,
             Form::Open(packing) => Self::Open(packing),
             Form::Masked(packing) => Self::Masked(packing),
+            Form::Routed { .. } => Self::Routed(TAIL),
         }
     }
 }
@@ -145,6 +170,7 @@ impl From<&Mode> for Variant {
             Mode::Local(_) => Self::Local,
             Mode::Open(columns) => Self::Open(columns.packing),
             Mode::Masked(columns) => Self::Masked(columns.packing),
+            Mode::Routed(mode) => Self::Routed(mode.tail.packing),
         }
     }
 }
@@ -161,13 +187,30 @@ mod tests {
         let variants = [Variant::Sealed, Variant::Local]
             .into_iter()
             .chain(Packing::ALL.map(Variant::Open))
-            .chain(Packing::ALL.map(Variant::Masked));
+            .chain(Packing::ALL.map(Variant::Masked))
+            .chain(Packing::ALL.map(Variant::Routed));
         let metrics = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
+        let grid = Grid {
+            groups: 2,
+            clusters: 3,
+            slots: 64,
+            packing: SecretPacking::T64,
+        };
+        let packing = SecretPacking::T128;
+        let (groups, clusters, slots) = (3, 2, 128);
+        let grids = [
+            grid,
+            Grid { groups, ..grid },
+            Grid { clusters, ..grid },
+            Grid { slots, ..grid },
+            Grid { packing, ..grid },
+        ];
         let contents = || {
             let codecs = [Codec::Int8, Codec::Int12].map(Content::Chunks);
             let classes = [Class::MIN, Class::MAX].map(Content::Payloads);
             let rest = [Content::Open, Content::Masked, Content::Deleted];
-            codecs.into_iter().chain(classes).chain(rest)
+            let grids = grids.iter().map(Content::Routed);
+            codecs.into_iter().chain(classes).chain(rest).chain(grids)
         };
         for variant in variants {
             for metric in metrics {

@@ -5,7 +5,7 @@ use sordino_index::manifest::Packing;
 use sordino_index::{Error, Index, Memory, OwnerKeys};
 use sordino_vectors::Vectors;
 
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Wish};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::store::{Measured, Store};
@@ -53,9 +53,40 @@ pub fn sealed<R: CryptoRng + ?Sized>(
         queries: wish.queries,
         routing: wish.routing,
     };
-    let spec = spec(form, wish.k);
-    let (index, measured) = measured(rng, keys, &spec, [Ok(vectors.clone().into())], progress)?;
-    // A store that has just built buckets has measured them.
+    built(rng, keys, &spec(form, wish.k), vectors, progress)
+}
+
+/// Builds a routed index: the server holds clusters of vectors under pads, and learns nothing of the vectors, the
+/// queries, or which clusters a search scores. For the cosine.
+///
+/// # Errors
+/// If `k` is 0 or above the number of vectors, the recall is no share, there are too many vectors, or one of them is
+/// zero.
+pub fn routed<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    vectors: &Vectors,
+    wish: Wish,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Built, Error> {
+    plan::check(vectors.len(), vectors.dim(), wish.k)?;
+    let form = Form::Routed {
+        recall: wish.recall,
+        queries: wish.queries,
+    };
+    built(rng, keys, &spec(form, wish.k), vectors, progress)
+}
+
+fn built<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    spec: &Spec,
+    vectors: &Vectors,
+    progress: &mut dyn FnMut(Step),
+) -> Result<Built, Error> {
+    let batches = [Ok(vectors.clone().into())];
+    let (index, measured) = measured(rng, keys, spec, batches, progress)?;
+    // A store that has just built buckets or clusters has measured them.
     let measured = measured.unwrap_or(Measured {
         expected_recall: 1.0,
         reached: true,

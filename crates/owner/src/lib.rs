@@ -15,7 +15,9 @@ mod step;
 mod base;
 mod binding;
 mod column;
+mod groups;
 mod payload;
+mod routed;
 mod rows;
 mod segment;
 

@@ -18,6 +18,7 @@ mod candidates;
 mod cost;
 mod report;
 mod retrieval;
+mod routed;
 mod scoring;
 mod speed;
 mod table;
@@ -27,6 +28,8 @@ pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
 pub use retrieval::{Retrieval, Way};
+pub use routed::Grouping;
+pub(crate) use routed::divisors;
 pub use scoring::Scoring;
 pub use speed::Speed;
 pub use table::{Refusal, Row, Table, Terms};
@@ -42,6 +45,26 @@ pub struct Wish {
     pub queries: u64,
     /// The way in which clients find their buckets; `None` lets the planner choose.
     pub routing: Option<Routing>,
+}
+
+impl Wish {
+    /// Refuses a recall that is no share.
+    pub(crate) fn check_recall(&self) -> Result<(), Error> {
+        if self.recall > 0.0 && self.recall < 1.0 {
+            return Ok(());
+        }
+        Err(Error::Recall(self.recall))
+    }
+
+    /// The recall wished for, as the manifest keeps it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share in millionths"
+    )]
+    pub(crate) fn millionths(&self) -> u32 {
+        ((self.recall * 1e6).round() as u32).clamp(1, 999_999)
+    }
 }
 
 impl Default for Wish {
@@ -66,6 +89,7 @@ pub struct Plan {
     candidates: Vec<Candidate>,
     open: Option<Scoring>,
     masked: Option<Scoring>,
+    routed: Option<Grouping>,
     payloads: Option<Retrieval>,
     beside: Beside,
     download: Cost,
@@ -91,9 +115,7 @@ impl Plan {
     /// Those of [`new`](Self::new).
     pub fn for_metric(n: usize, dim: usize, metric: Metric, wish: Wish) -> Result<Self, Error> {
         check(n, dim, wish.k)?;
-        if !(wish.recall > 0.0 && wish.recall < 1.0) {
-            return Err(Error::Recall(wish.recall));
-        }
+        wish.check_recall()?;
         let download = download_cost(n, dim, Codec::of_downloads(metric));
         let candidates = candidates::all(n, dim, metric, &wish);
         let cheapest = candidates
@@ -108,6 +130,7 @@ impl Plan {
             candidates,
             open: scoring::cheapest(n, dim, wish.queries, Rows::Open),
             masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked),
+            routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
             beside: Beside::default(),
             download,
@@ -180,6 +203,12 @@ impl Plan {
     #[must_use]
     pub fn masked(&self) -> Option<&Scoring> {
         self.masked.as_ref()
+    }
+
+    /// The cheapest cut of routed mode; `None` if there are too many vectors, or too long ones, for any.
+    #[must_use]
+    pub fn routed(&self) -> Option<&Grouping> {
+        self.routed.as_ref()
     }
 
     /// The cost of downloading everything and searching locally.

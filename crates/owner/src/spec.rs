@@ -6,6 +6,9 @@ use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 
+/// The packing of what is added to a routed index: it is little, and each search sends a query for it too.
+pub(crate) const TAIL: Packing = Packing::T8;
+
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {
@@ -37,6 +40,13 @@ pub enum Form {
     Open(Packing),
     /// Clients download everything.
     Local,
+    /// The server scores some clusters, under pads, and does not know which.
+    Routed {
+        /// Part of the true nearest that a search should find, above 0 and below 1.
+        recall: f64,
+        /// Searches that a typical client makes in one version of the index.
+        queries: u64,
+    },
     /// Clients fetch buckets.
     Sealed {
         /// Part of the true nearest that a search should find, above 0 and below 1.

@@ -249,6 +249,9 @@ impl Client {
             Kind::Masked(client) => {
                 client.search(rng, transport, edition, &query, wanted, &mut stages)?
             }
+            Kind::Routed(client) => {
+                client.search(rng, transport, edition, &query, wanted, &mut stages)?
+            }
         };
         // Where an answer was wrong nothing was found, and payloads are asked for all the same.
         let mut hits = found.as_ref().cloned().unwrap_or_default();

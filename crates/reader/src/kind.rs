@@ -5,7 +5,7 @@ use sordino_index::numbers::Numbers;
 use sordino_index::{Error, ReaderKeys, SignedManifest};
 
 use crate::download::Download;
-use crate::{local, masked, open, sealed};
+use crate::{local, masked, open, routed, sealed};
 
 /// The client of the index's mode.
 pub(crate) enum Kind {
@@ -13,10 +13,11 @@ pub(crate) enum Kind {
     Local(local::Client),
     Open(Box<open::Client>),
     Masked(Box<masked::Client>),
+    Routed(Box<routed::Client>),
 }
 
 impl Kind {
-    /// A client without segments, or with sealed mode's base alone.
+    /// A client without segments, or with sealed or routed mode's base alone.
     pub(crate) fn new(
         manifest: &SignedManifest,
         keys: &ReaderKeys,
@@ -31,6 +32,10 @@ impl Kind {
             Mode::Local(_) => Self::Local(local::Client::default()),
             Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
             Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
+            Mode::Routed(mode) => {
+                let client = routed::Client::new(mode, width, keys, download)?;
+                Self::Routed(Box::new(client))
+            }
         })
     }
 
@@ -64,6 +69,9 @@ impl Kind {
             (Self::Masked(client), Mode::Masked(mode)) => {
                 client.update(mode, keys, kept, dead, download)
             }
+            (Self::Routed(client), Mode::Routed(mode)) => {
+                client.update(mode, keys, kept, dead, download)
+            }
             (_, mode) => Err(Error::Mode {
                 found: mode.name(),
                 expected: "the client's",
@@ -75,6 +83,7 @@ impl Kind {
     pub(crate) fn arranged(&self, rows: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
         match self {
             Self::Masked(client) => client.arranged(&rows),
+            Self::Routed(client) => client.arranged(rows),
             Self::Sealed(_) | Self::Local(_) | Self::Open(_) => rows,
         }
     }

@@ -12,6 +12,7 @@ mod transport;
 mod local;
 mod masked;
 mod open;
+mod routed;
 mod sealed;
 
 mod chunks;

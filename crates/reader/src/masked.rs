@@ -2,7 +2,7 @@
 //! client takes the pads' part off the scores, and holds them against those of check rows.
 
 use rand_core::CryptoRng;
-use sordino_ckks::column::{Reply, SecretKey};
+use sordino_ckks::column::{Query, Reply, SecretKey};
 use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
 use sordino_index::keys::ReaderKeys;
@@ -26,6 +26,12 @@ pub(crate) struct Client {
     view: View,
     /// One for each segment.
     masks: Vec<Mask>,
+}
+
+/// A query on its way: what reads the reply.
+pub(crate) struct Asked {
+    codes: Zeroizing<Vec<i32>>,
+    secret: SecretKey,
 }
 
 struct Mask {
@@ -96,20 +102,48 @@ impl Client {
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
+        let (asked, query) = self.encrypted(rng, query, stages)?;
+        let reply = score(transport, edition, &self.view.column, &query, stages)?;
+        Ok(reply.and_then(|reply| self.best(asked, &reply, wanted, stages)))
+    }
+
+    /// True if there are no segments.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.masks.is_empty()
+    }
+
+    /// Bytes of the encrypted scores of all segments, if there are any.
+    pub(crate) fn reply_len(&self) -> Result<usize, Error> {
+        if self.is_empty() {
+            return Ok(0);
+        }
+        let column = &self.view.column;
+        Ok(Reply::encoded_len(
+            column.params(),
+            column.dim(),
+            column.len(),
+        )?)
+    }
+
+    /// The encrypted query, and what reads the reply.
+    pub(crate) fn encrypted<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        query: &[f32],
+        stages: &mut Stages,
+    ) -> Result<(Asked, Query), Error> {
         let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
         let (secret, query) = time(&mut stages.encrypt, || {
             self.view.column.encrypt_modular(rng, &codes)
         })?;
-        let reply = score(transport, edition, &self.view.column, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(secret, &reply, &codes, wanted, stages)))
+        Ok((Asked { codes, secret }, query))
     }
 
     /// The best of these scores, from which the pads' products are taken.
-    fn best(
+    pub(crate) fn best(
         &self,
-        secret: SecretKey,
+        Asked { codes, secret }: Asked,
         reply: &Reply,
-        codes: &[i32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Checked<Vec<Scored>> {
@@ -123,7 +157,7 @@ impl Client {
             for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
                 let range = positions.first..positions.first + positions.stored;
                 let bare = &mut bare[range.clone()];
-                mask.bare(codes, &products[range], bare);
+                mask.bare(&codes, &products[range], bare);
                 let n = positions.segment.n as usize;
                 off = mask.checks.off(n, bare).max(off);
             }
@@ -148,6 +182,6 @@ impl Client {
     clippy::cast_possible_truncation,
     reason = "only the residue mod 2^32 counts"
 )]
-fn low(product: i64) -> i32 {
+pub(crate) fn low(product: i64) -> i32 {
     product as i32
 }

@@ -58,6 +58,16 @@ fn sealed(set: &Set, routing: Routing) -> Index {
     built.index
 }
 
+fn routed(set: &Set) -> Index {
+    let wish = Wish {
+        k: K,
+        queries: 10,
+        ..Wish::default()
+    };
+    let built = build::routed(&mut rng(1), &keys(), &set.base, wish, &mut |_| ());
+    built.expect("an index").index
+}
+
 fn local(set: &Set) -> Index {
     build::local(&mut rng(1), &keys(), &set.base, K, &mut |_| ()).expect("an index")
 }
@@ -71,7 +81,7 @@ fn masked(set: &Set, packing: Packing) -> Index {
 }
 
 /// An index of each mode and, where a mode has two forms, of each form.
-fn all(set: &Set) -> [Index; 8] {
+fn all(set: &Set) -> [Index; 9] {
     [
         sealed(set, Routing::Downloaded),
         sealed(set, Routing::Encrypted),
@@ -81,6 +91,7 @@ fn all(set: &Set) -> [Index; 8] {
         open(set, Packing::T8),
         masked(set, Packing::T4),
         masked(set, Packing::T8),
+        routed(set),
     ]
 }
 
@@ -92,6 +103,8 @@ fn every_mode_finds_what_exact_search_finds() {
         // Recall, and how far a score may be from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
+            // A score is off by 2e-3, times the length of a difference to a base.
+            Mode::Routed(_) => (0.85, 0.01),
             Mode::Local(_) => (0.97, 0.06),
             _ => (0.99, 0.001),
         };
@@ -383,17 +396,13 @@ fn callers_mistakes_are_named_and_send_nothing() {
 fn a_tiny_set_works_too() {
     for n in [1usize, 2, 5] {
         let base = synthetic::uniform(n, 3, 1);
-        let plan = Plan::new(
-            n,
-            3,
-            Wish {
-                k: n,
-                recall: 0.9,
-                queries: 1,
-                routing: None,
-            },
-        )
-        .unwrap();
+        let wish = Wish {
+            k: n,
+            recall: 0.9,
+            queries: 1,
+            routing: None,
+        };
+        let plan = Plan::new(n, 3, wish).unwrap();
         let (rng, keys) = (&mut rng(1), keys());
         let packing = Packing::T8;
         for index in [
@@ -401,6 +410,7 @@ fn a_tiny_set_works_too() {
             build::local(rng, &keys, &base, n, &mut |_| ()),
             build::open(rng, &keys, &base, n, packing, &mut |_| ()),
             build::masked(rng, &keys, &base, n, packing, &mut |_| ()),
+            build::routed(rng, &keys, &base, wish, &mut |_| ()).map(|built| built.index),
         ] {
             let server = Server::new(index.unwrap()).unwrap();
             let mut transport = InProcess::new(&server);

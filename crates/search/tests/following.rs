@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const DIM: usize = 16;
 const N: usize = 600;
 
-fn forms() -> [Form; 5] {
+fn forms() -> [Form; 6] {
     let sealed = |routing| Form::Sealed {
         recall: 0.9,
         queries: 20,
@@ -23,6 +23,10 @@ fn forms() -> [Form; 5] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T8),
+        Form::Routed {
+            recall: 0.9,
+            queries: 20,
+        },
         Form::Local,
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),

@@ -57,7 +57,13 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
     let mut stream = vec![0; 1 << 14];
     rng().fill_bytes(&mut stream);
     let indexes = Routing::ALL.map(sealed);
-    for index in indexes.into_iter().chain([masked.unwrap()]) {
+    let wish = Wish {
+        k: 5,
+        ..Wish::default()
+    };
+    let routed = build::routed(&mut rng(), &keys, &base, wish, &mut |_| ());
+    let scored = [masked.unwrap(), routed.unwrap().index];
+    for index in indexes.into_iter().chain(scored) {
         let server = Server::new(index).unwrap();
         let mut wire = Wire {
             inner: InProcess::new(&server),

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_index::wire::Message;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, Hit, InProcess, Index, OwnerKeys, Pin, Plan, Routing, Server, Transport,
-    Vectors, Wish, build, synthetic,
+    Client, Error, Form, Hit, InProcess, Index, Memory, OwnerKeys, Pin, Plan, Routing, Server,
+    Spec, Store, Transport, Vectors, Wish, build, synthetic,
 };
 
 const DIM: usize = 16;
@@ -49,13 +50,26 @@ fn masked() -> Index {
     build::masked(&mut rng(1), &keys(), &base(), 5, Packing::T4, &mut |_| ()).expect("an index")
 }
 
-fn all() -> [Index; 5] {
+fn routed() -> Index {
+    let wish = Wish {
+        k: 5,
+        recall: 0.9,
+        queries: 10,
+        routing: None,
+    };
+    build::routed(&mut rng(1), &keys(), &base(), wish, &mut |_| ())
+        .expect("an index")
+        .index
+}
+
+fn all() -> [Index; 6] {
     [
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),
         local(),
         open(),
         masked(),
+        routed(),
     ]
 }
 
@@ -235,6 +249,105 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
     }
 }
 
+/// The same of routed mode, with records that were added since: the reply has two parts.
+#[test]
+fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
+    let disk = Memory::default();
+    let form = Form::Routed {
+        recall: 0.9,
+        queries: 10,
+    };
+    let spec = Spec {
+        k: 5,
+        form,
+        ..Spec::default()
+    };
+    let batches = [Ok(base().into())];
+    let made = Store::create_on(
+        disk.clone(),
+        "",
+        &mut rng(1),
+        &keys(),
+        &spec,
+        batches,
+        &mut |_| (),
+    );
+    let mut store = made.unwrap();
+    for tail in [false, true] {
+        if tail {
+            let more = synthetic::uniform(7, DIM, 3);
+            let ids: Vec<u32> = (600..607).collect();
+            store.upsert(&mut rng(2), &ids, &more).unwrap();
+        }
+        let index = Index::open_on(disk.clone(), "", &keys().public()).unwrap();
+        let server = Server::new(index).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let (honest, messages) = tampered(&server, &client, 0, |_| ());
+        assert_eq!(messages.len(), 1);
+        assert_eq!(honest.unwrap()[0].id, 17u32);
+        let refused: [(&str, Tamper); 8] = [
+            ("empty", |reply| reply.clear()),
+            ("short", |reply| reply.truncate(reply.len() - 1)),
+            ("long", |reply| reply.push(0)),
+            ("another version", |reply| reply[4] = 9),
+            ("another kind", |reply| reply[6] ^= 1),
+            ("another set", |reply| reply[22] ^= 3),
+            ("garbage", |reply| *reply = vec![0xa5; 1 << 16]),
+            ("all zero", |reply| reply[16..].fill(0)),
+        ];
+        for (case, change) in refused {
+            let (found, seen) = tampered(&server, &client, SCORE, change);
+            assert_eq!(seen, messages, "{case}");
+            assert!(matches!(found, Err(Error::Search)), "{case}: {found:?}");
+        }
+        for at in (0..3000usize).step_by(37) {
+            let change = |reply: &mut Vec<u8>| {
+                let at = at % reply.len();
+                reply[at] ^= 0x80;
+            };
+            let (found, seen) = tampered(&server, &client, SCORE, change);
+            assert_eq!(seen, messages, "byte {at}");
+            match found {
+                Err(Error::Search) => {}
+                Err(other) => panic!("byte {at}: {other}"),
+                Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(607))),
+            }
+        }
+        // A query of another shape, and one cut short, are refused by the server.
+        let mut wire = Recorded {
+            inner: InProcess::new(&server),
+            last: Vec::new(),
+        };
+        client
+            .search(&mut rng(3), &mut wire, base().row(1))
+            .unwrap();
+        for (what, at) in [("groups", 48), ("columns", 52), ("seed", 56), ("set", 45)] {
+            let mut bad = wire.last.clone();
+            bad[at] ^= 1;
+            assert!(server.handle(&bad).is_err(), "{what}");
+        }
+        let whole = &wire.last[16..];
+        for len in [24, 30, whole.len() - 1] {
+            let cut = Message::Score.with(&whole[..len]);
+            assert!(server.handle(&cut).is_err(), "{len} bytes");
+        }
+        assert!(server.handle(&wire.last).is_ok());
+    }
+}
+
+/// Keeps the last request.
+struct Recorded<'a> {
+    inner: InProcess<'a>,
+    last: Vec<u8>,
+}
+
+impl Transport for Recorded<'_> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        self.last = request.to_vec();
+        self.inner.call(request, limit)
+    }
+}
+
 #[test]
 fn a_changed_manifest_or_setup_is_refused_before_any_query() {
     for index in all() {
@@ -303,7 +416,7 @@ proptest! {
         raw in any::<bool>(),
     ) {
         thread_local! {
-            static SERVERS: [Server; 5] = all().map(|index| Server::new(index).unwrap());
+            static SERVERS: [Server; 6] = all().map(|index| Server::new(index).unwrap());
         }
         let len = if honest_len { body.len() as u64 } else { u64::MAX };
         let message = if raw {

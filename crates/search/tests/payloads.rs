@@ -38,6 +38,11 @@ fn payload(id: usize, most: usize) -> Vec<u8> {
     (0..len).map(|at| (id * 31 + at).to_le_bytes()[0]).collect()
 }
 
+const ROUTED: Form = Form::Routed {
+    recall: 0.9,
+    queries: 20,
+};
+
 fn sealed(routing: Routing) -> Form {
     Form::Sealed {
         recall: 0.9,
@@ -46,10 +51,11 @@ fn sealed(routing: Routing) -> Form {
     }
 }
 
-fn forms() -> [Form; 6] {
+fn forms() -> [Form; 7] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T8),
+        ROUTED,
         Form::Local,
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),
@@ -509,6 +515,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
     for (form, kinds, searches) in [
         (Form::Masked(Packing::T4), &[105, FETCH_PAYLOADS][..], 100),
         (sealed(Routing::Hashed), &[107, FETCH_PAYLOADS], 100),
+        (ROUTED, &[105, FETCH_PAYLOADS], 100),
         (Form::Local, &[FETCH_PAYLOADS], 100),
         (Form::Local, &[FETCH_PAYLOADS], 1),
     ] {

@@ -21,7 +21,7 @@ fn rng() -> StdRng {
     StdRng::seed_from_u64(1)
 }
 
-fn forms() -> [Form; 4] {
+fn forms() -> [Form; 5] {
     let sealed = Form::Sealed {
         recall: 0.9,
         queries: 20,
@@ -30,6 +30,10 @@ fn forms() -> [Form; 4] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T8),
+        Form::Routed {
+            recall: 0.9,
+            queries: 20,
+        },
         Form::Local,
         sealed,
     ]
@@ -220,7 +224,7 @@ fn questions_are_answered_by_the_client_alone() {
             let rows: Vec<usize> = chosen.hits.iter().map(|hit| number(&hit.id)).collect();
             assert!(rows.iter().all(|&at| passes(at)), "{form:?}: {rows:?}");
             transcripts.push(transport.take_exchanges());
-            if !matches!(form, Form::Sealed { .. }) {
+            if !matches!(form, Form::Sealed { .. } | Form::Routed { .. }) {
                 let truth = nearest(metric, &base, query, passes);
                 let right = rows.iter().filter(|at| truth.contains(at)).count();
                 assert!(

@@ -24,7 +24,7 @@ fn rng(seed: usize) -> StdRng {
     StdRng::seed_from_u64(seed as u64)
 }
 
-fn forms() -> [Form; 4] {
+fn forms() -> [Form; 5] {
     let sealed = Form::Sealed {
         recall: 0.8,
         queries: 10,
@@ -33,6 +33,10 @@ fn forms() -> [Form; 4] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T8),
+        Form::Routed {
+            recall: 0.9,
+            queries: 20,
+        },
         Form::Local,
         sealed,
     ]

@@ -14,11 +14,13 @@ mod open;
 mod pass;
 mod payloads;
 mod prepared;
+mod routed;
 mod sealed;
 
 use columns::Columns;
 use pass::Pass;
 pub use prepared::Prepared;
+use routed::Routed;
 use sealed::Sealed;
 
 /// One version of an index that is ready to answer.
@@ -51,6 +53,8 @@ enum Kind {
     Local,
     /// Open and masked mode: all vectors, encoded for scoring.
     Columns(Box<Columns>),
+    /// Routed mode: some clusters, encoded for scoring.
+    Routed(Box<Routed>),
 }
 
 impl Server {
@@ -77,6 +81,7 @@ impl Server {
                 let segments = &columns.segments;
                 column::Query::encoded_len(segments.params(), segments.dim())?
             }
+            Kind::Routed(routed) => routed.query_len()?,
         };
         let payloads = self.payloads.as_ref();
         let payloads = payloads.map_or(0, |pir| pir.request_len(self.manifest.k as usize));
@@ -203,6 +208,7 @@ impl Server {
     fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         let centroids = match &self.kind {
             Kind::Columns(columns) => return pass::score_all(&columns.segments, bodies),
+            Kind::Routed(routed) => return routed.score(bodies),
             Kind::Sealed(sealed) => sealed.centroids.as_ref(),
             Kind::Local => None,
         };

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Payloads = Iterable[bytes | str]
     Ids = ArrayLike | list[str] | list[UUID]
 
-Mode = Literal["masked", "open", "sealed", "local"]
+Mode = Literal["masked", "routed", "open", "sealed", "local"]
 Metric = Literal["cosine", "inner-product", "euclidean"]
 
 
@@ -138,10 +138,11 @@ def build(
         number. Ids are of one kind for good, and sealed from the server.
     payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
         it found, by private information retrieval.
-    mode: "masked" (the server sees neither query nor vectors), "open" (it sees the vectors), "sealed" (a
-        search reads some of the buckets) or "local" (clients download everything). `sordino.plan` compares.
+    mode: "masked" (the server sees neither query nor vectors), "routed" (nor which clusters a search
+        scores), "open" (it sees the vectors), "sealed" (a search reads some of the buckets) or "local"
+        (clients download everything). `sordino.plan` compares.
     metric: "cosine", "inner-product" or "euclidean".
-    recall: the share of true neighbours that sealed mode looks for; the others find what their precision
+    recall: the share of true neighbours that sealed and routed mode look for; the others find what their precision
         allows.
     k: results of a search, 1 to 1024. It is part of the index: `Client.search` returns up to so many.
     progress: called as `progress(step, vectors_read)` with the name of each step. What it raises stops the

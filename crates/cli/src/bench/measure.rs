@@ -3,6 +3,7 @@
 use super::Args;
 use super::set::Set;
 use crate::{Error, Output, mode::Mode, random};
+use rand::CryptoRng;
 use rayon::ThreadPool;
 use serde::Serialize;
 use sordino_search::Exchange;
@@ -36,9 +37,9 @@ pub(super) struct Measured {
     pub(super) connect_ms: f64,
     /// Time that building took, if it was built here.
     pub(super) build_s: Option<f64>,
-    /// The builder's measurement on held-out vectors; sealed mode only.
+    /// The builder's measurement on held-out vectors; sealed and routed mode only.
     pub(super) expected_recall: Option<f64>,
-    /// True if the builder found a number of probes for the recall wished for.
+    /// True if the builder found a number of probes or groups for the recall wished for.
     pub(super) reached: bool,
     /// True if all searches sent messages of the same number, order and sizes.
     pub(super) identical_messages: bool,
@@ -48,7 +49,7 @@ pub(super) struct Measured {
 struct Built {
     index: Index,
     time: Duration,
-    /// The recall that sealed mode's builder expects, and whether that is enough.
+    /// The recall that the builder expects, where it measures it, and whether that is enough.
     recall: Option<(f64, bool)>,
 }
 
@@ -67,6 +68,29 @@ pub(super) fn mode(
         let done = Step::SEALED.iter().position(|one| *one == step);
         bar.set_position(done.map_or(0, |at| at as u64 + 1));
     };
+    let built = indexes(set, mode, args, (&mut rng, &keys), &mut progress)?;
+    bar.finish_and_clear();
+    let measured = built.into_iter().map(|built| {
+        let recall = built.recall;
+        let measured = pool.install(|| search(set, &keys.reader(), built.index, output))?;
+        Ok(Measured {
+            build_s: Some(built.time.as_secs_f64()),
+            expected_recall: recall.map(|(recall, _)| recall),
+            reached: recall.is_none_or(|(_, reached)| reached),
+            ..measured
+        })
+    });
+    measured.collect()
+}
+
+/// The indexes of a mode: one for each of its forms.
+fn indexes(
+    set: &Set,
+    mode: Mode,
+    args: &Args,
+    (rng, keys): (&mut impl CryptoRng, &OwnerKeys),
+    progress: &mut dyn FnMut(Step),
+) -> Result<Vec<Built>, Error> {
     let k = args.k;
     let base = set
         .base
@@ -83,7 +107,21 @@ pub(super) fn mode(
                 ..Wish::default()
             };
             let plan = Plan::new(base.len(), base.dim(), wish)?;
-            let made = build::sealed(&mut rng, &keys, base, &plan, &mut progress)?;
+            let made = build::sealed(rng, keys, base, &plan, progress)?;
+            built.push(Built {
+                index: made.index,
+                time: start.elapsed(),
+                recall: Some((made.expected_recall, made.reached)),
+            });
+        }
+        Mode::Routed => {
+            let wish = Wish {
+                k,
+                recall: args.recall,
+                queries: args.session,
+                ..Wish::default()
+            };
+            let made = build::routed(rng, keys, base, wish, progress)?;
             built.push(Built {
                 index: made.index,
                 time: start.elapsed(),
@@ -91,7 +129,7 @@ pub(super) fn mode(
             });
         }
         Mode::Local => {
-            let index = build::local(&mut rng, &keys, base, k, &mut progress)?;
+            let index = build::local(rng, keys, base, k, progress)?;
             built.push(Built {
                 index,
                 time: start.elapsed(),
@@ -105,7 +143,7 @@ pub(super) fn mode(
             };
             for packing in Packing::ALL {
                 let start = Instant::now();
-                let index = build(&mut rng, &keys, base, k, packing, &mut progress)?;
+                let index = build(rng, keys, base, k, packing, progress)?;
                 built.push(Built {
                     index,
                     time: start.elapsed(),
@@ -114,18 +152,7 @@ pub(super) fn mode(
             }
         }
     }
-    bar.finish_and_clear();
-    let measured = built.into_iter().map(|built| {
-        let recall = built.recall;
-        let measured = pool.install(|| search(set, &keys.reader(), built.index, output))?;
-        Ok(Measured {
-            build_s: Some(built.time.as_secs_f64()),
-            expected_recall: recall.map(|(recall, _)| recall),
-            reached: recall.is_none_or(|(_, reached)| reached),
-            ..measured
-        })
-    });
-    measured.collect()
+    Ok(built)
 }
 
 /// The measurements of an index as it is.
@@ -217,6 +244,7 @@ fn form(manifest: &Manifest) -> &'static str {
     match &manifest.mode {
         manifest::Mode::Sealed(mode) => mode.routing.name(),
         manifest::Mode::Local(_) => "",
+        manifest::Mode::Routed(mode) => mode.grid.packing.name(),
         manifest::Mode::Open(mode) | manifest::Mode::Masked(mode) => mode.packing.name(),
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// The most results of a search: messages have room for as many.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
-    /// Part of the true nearest that a search should find; sealed mode only, the others find all that
+    /// Part of the true nearest that a search should find; sealed and routed mode only, the others find all that
     /// their precision allows.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
@@ -109,7 +109,7 @@ struct Report {
     segments: usize,
     bytes: u64,
     seconds: f64,
-    /// The recall that sealed mode's builder measured on held-out vectors.
+    /// The recall that sealed and routed mode's builders measured on held-out vectors.
     expected_recall: Option<f64>,
     /// True if that reaches the recall asked for.
     reached: Option<bool>,
@@ -191,6 +191,10 @@ impl Args {
             Mode::Masked => Form::Masked(self.packed(records, |plan| plan.masked().copied())?),
             Mode::Open => Form::Open(self.packed(records, |plan| plan.open().copied())?),
             Mode::Local => Form::Local,
+            Mode::Routed => Form::Routed {
+                recall: self.recall,
+                queries: self.queries,
+            },
             Mode::Sealed => Form::Sealed {
                 recall: self.recall,
                 queries: self.queries,

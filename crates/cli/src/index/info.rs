@@ -110,6 +110,7 @@ pub(super) fn stored(manifest: &Manifest) -> Result<u64, Error> {
 fn sees(mode: &Mode) -> &'static str {
     match mode {
         Mode::Masked(_) => "sizes, versions, times; no vector, no query",
+        Mode::Routed(_) => "sizes, versions, times; no vector, no query, no cluster",
         Mode::Open(_) => "the vectors, sizes, versions, times; no query",
         Mode::Sealed(_) => "sizes, versions, times; no vector, no query, no bucket's number",
         Mode::Local(_) => "sizes, versions, who downloads when; no vector, no query",

@@ -26,7 +26,7 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_backup_is_made_and_brought_up_to_date_and_restored() {
     let place = Place::new();
-    for mode in ["masked", "open", "sealed", "local"] {
+    for mode in ["masked", "routed", "open", "sealed", "local"] {
         place.build_mode(mode);
         let copy = format!("{mode}.backup");
         let first = backup(&place, mode, &copy);

@@ -10,7 +10,7 @@ fn the_plan_weighs_all_modes() {
     let sizes = "plan --n 100000 --dim 128";
     let plan = json(&place.line(&format!("{sizes} --queries 10")));
     assert_eq!(plan["recommended"].as_str(), Some("masked"));
-    assert_eq!(plan["modes"].as_array().unwrap().len(), 4);
+    assert_eq!(plan["modes"].as_array().unwrap().len(), 5);
     let of_file = json(&place.line("plan --data @base.npy"));
     assert_eq!(
         (of_file["n"].as_u64(), of_file["dim"].as_u64()),

@@ -21,7 +21,7 @@ fn copy(place: &Place, from: &str, to: &str) {
 #[test]
 fn a_servers_index_is_changed_from_afar() {
     let place = Place::new();
-    for mode in ["masked", "sealed"] {
+    for mode in ["masked", "routed", "sealed"] {
         let served = served(&place, mode, "");
         let push = place.line(&format!(
             "index push @{mode} {} --key @owner.key",

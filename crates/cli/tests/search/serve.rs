@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-const MODES: [&str; 4] = ["masked", "open", "sealed", "local"];
+const MODES: [&str; 5] = ["masked", "routed", "open", "sealed", "local"];
 
 #[test]
 fn every_mode_is_served_to_another_process() {

@@ -1,7 +1,7 @@
 //! The conditions on a manifest: every size that is computed from it later is bounded here.
 
 use super::{
-    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Sealed, Segment,
+    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Routed, Sealed, Segment,
 };
 use sordino_vectors::id::{IdKind, MAX_TEXT};
 
@@ -58,6 +58,7 @@ impl Manifest {
                 self.check_sketch(sketch.as_ref())
             }
             Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
+            Mode::Routed(routed) => self.check_routed(routed),
         }
     }
 
@@ -167,6 +168,35 @@ impl Manifest {
         )?;
         let places = u64::from(sealed.clusters) * u64::from(sealed.layout.slots);
         require(places >= u64::from(n), "fewer places than vectors")
+    }
+}
+
+impl Manifest {
+    fn check_routed(&self, routed: &Routed) -> Result<(), String> {
+        let grid = &routed.grid;
+        let width = self.width() as usize;
+        // The shape bounds groups, places and columns each, so that their products fit.
+        require(
+            grid.shape(width).is_ok(),
+            "clusters of a shape that no table has",
+        )?;
+        require(
+            u32::try_from(grid.places()).is_ok_and(|places| places >= routed.base.n),
+            "fewer places than vectors, or too many",
+        )?;
+        let block = grid.packing.params().block_vectors();
+        require(
+            (grid.slots as usize).is_multiple_of(block),
+            "clusters that are not whole blocks",
+        )?;
+        require(
+            grid.group_hint_len().is_ok(),
+            "more places than a hint can be of",
+        )?;
+        require(
+            (1..1_000_000).contains(&routed.recall),
+            "a recall that is no share",
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! The parts of an index: what its manifest's digests name, and who holds each.
 
-use super::{Columns, Manifest, Mode, Routing, Sealed, Segment};
+use super::{Columns, Manifest, Mode, Routed, Routing, Sealed, Segment};
 use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
 use crate::{Error, checks};
@@ -66,8 +66,12 @@ pub enum PartKind {
     BucketHint,
     /// A segment's rows in open and masked mode.
     Rows,
-    /// The hint of a segment's rows.
+    /// The hint of a segment's rows, or of routed mode's table.
     RowsHint,
+    /// Routed mode's clusters.
+    Table,
+    /// The records at the places of routed mode's clusters.
+    Members,
 }
 
 impl PartKind {
@@ -88,6 +92,8 @@ impl PartKind {
             Self::BucketHint => "PIR hint",
             Self::Rows => "rows",
             Self::RowsHint => "hint",
+            Self::Table => "table",
+            Self::Members => "members",
         }
     }
 }
@@ -204,11 +210,10 @@ impl Manifest {
                 }
             }
             Mode::Open(mode) => {
-                self.column_parts(mode, &mode.packing.open(), |n, _| n, &mut parts)?;
+                self.column_parts((0, mode), &mode.packing.open(), |n, _| n, &mut parts)?;
             }
-            Mode::Masked(mode) => {
-                self.column_parts(mode, &mode.packing.masked(), checks::stored, &mut parts)?;
-            }
+            Mode::Masked(mode) => self.masked_parts(0, mode, &mut parts)?,
+            Mode::Routed(mode) => self.routed_parts(mode, &mut parts)?,
         }
         Ok(parts)
     }
@@ -248,15 +253,47 @@ impl Manifest {
         Ok(())
     }
 
+    fn routed_parts(&self, mode: &Routed, parts: &mut Vec<Part>) -> Result<(), Error> {
+        let (grid, width) = (&mode.grid, self.width() as usize);
+        let hint = grid.groups as usize * grid.group_hint_len()?;
+        let places = grid.members_len(mode.base.n);
+        let (table, route) = (grid.table_len(width), grid.route_len(width));
+        let base = [
+            part(PartKind::Table, table, &mode.table, Holder::Server),
+            part(PartKind::RowsHint, hint, &mode.hint, Holder::Clients),
+            part(
+                PartKind::Centroids,
+                route,
+                &mode.centroids,
+                Holder::Everyone,
+            ),
+            part(PartKind::Members, places, &mode.members, Holder::Everyone),
+        ];
+        parts.extend(base.map(|part| part.of(0)));
+        parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
+        self.masked_parts(1, &mode.tail, parts)
+    }
+
+    fn masked_parts(
+        &self,
+        first: usize,
+        mode: &Columns,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Error> {
+        let params = mode.packing.masked();
+        self.column_parts((first, mode), &params, checks::stored, parts)
+    }
+
+    /// The parts of segments that are scored whole, the first of which is number `first`.
     fn column_parts(
         &self,
-        mode: &Columns,
+        (first, mode): (usize, &Columns),
         params: &sordino_ckks::column::Params,
         stored: impl Fn(usize, usize) -> usize,
         parts: &mut Vec<Part>,
     ) -> Result<(), Error> {
         let width = self.width() as usize;
-        for (at, column) in mode.segments.iter().enumerate() {
+        for (at, column) in (first..).zip(&mode.segments) {
             let segment = &column.segment;
             let stored = stored(segment.n as usize, width);
             let hint = sordino_ckks::column::Hint::encoded_len(params, width, stored)?;

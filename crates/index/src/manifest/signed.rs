@@ -112,7 +112,8 @@ mod tests {
     use crate::bucket::Layout;
     use crate::code::Codec;
     use crate::manifest::{
-        Coded, ColumnSegment, Columns, Deleted, Local, Mode, Packing, Routing, Sealed, Segment,
+        Coded, ColumnSegment, Columns, Deleted, Grid, Local, Mode, Packing, Routed, Routing,
+        Sealed, SecretPacking, Segment,
     };
     use crate::metric::Metric;
     use crate::payload::{Class, Fetch, Payloads};
@@ -370,6 +371,60 @@ mod tests {
         for codec in [Codec::Residual6, Codec::Residual4] {
             assert!(with(codec).is_err());
         }
+    }
+
+    fn routed() -> Routed {
+        let grid = Grid {
+            groups: 32,
+            clusters: 8,
+            slots: 512,
+            packing: SecretPacking::T128,
+        };
+        let mut tail = Columns::new(Packing::T8, [4; 32]);
+        tail.segments
+            .push(ColumnSegment::new(segment(2, 1000), [6; 32]));
+        let mut mode = Routed::new(segment(1, 99_000), grid, tail);
+        (mode.recall, mode.queries) = (950_000, 100);
+        mode
+    }
+
+    #[test]
+    fn clusters_are_ones_that_can_be_scored() {
+        let with = |change: &dyn Fn(&mut Manifest, &mut Routed)| {
+            let (mut manifest, mut mode) = (sealed(), routed());
+            change(&mut manifest, &mut mode);
+            manifest.mode = Mode::Routed(mode);
+            let signed = SignedManifest::sign(manifest, &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            // Every length that follows from a manifest that was accepted is one.
+            read.map(|read| read.parts().map(|parts| parts.len()))
+                .is_ok_and(|parts| parts.is_ok())
+        };
+        assert!(with(&|_, _| ()));
+        assert!(with(&|_, m| m.grid.packing = SecretPacking::T64));
+        for (groups, clusters, slots) in [
+            (0, 8, 512),
+            (32, 0, 512),
+            (32, 8, 0),
+            (32, 8, 384),
+            (32, 8, 513),
+            (1025, 1, 512),
+            (4, 65, 512),
+            (u32::MAX, 8, 512),
+            (32, u32::MAX, 512),
+            (32, 8, u32::MAX - 15),
+            (1024, 64, 1 << 17),
+        ] {
+            let changed = |_: &mut Manifest, m: &mut Routed| {
+                (m.grid.groups, m.grid.clusters, m.grid.slots) = (groups, clusters, slots);
+            };
+            assert!(!with(&changed), "{groups} x {clusters} x {slots}");
+        }
+        assert!(!with(&|_, m| m.recall = 0));
+        assert!(!with(&|_, m| m.recall = 1_000_000));
+        assert!(!with(&|_, m| m.base.n = 98_999));
+        assert!(!with(&|_, m| m.tail.segments[0].segment.id = [1; 16]));
+        assert!(!with(&|m, _| m.dim = 2048));
     }
 
     #[test]

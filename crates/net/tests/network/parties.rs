@@ -47,12 +47,13 @@ pub(crate) fn client_key() -> ClientKey {
 }
 
 /// The names of the forms, and what each finds at least.
-pub(crate) const FORMS: [(&str, f64); 5] = [
+pub(crate) const FORMS: [(&str, f64); 6] = [
     ("sealed, centroids downloaded", 0.85),
     ("sealed, centroids scored", 0.85),
     ("local", 0.97),
     ("open", 0.99),
     ("masked", 0.99),
+    ("routed", 0.85),
 ];
 
 pub(crate) fn index(form: usize, set: &Set) -> Index {
@@ -72,7 +73,16 @@ pub(crate) fn index(form: usize, set: &Set) -> Index {
         1 => sealed(rng, Routing::Encrypted),
         2 => build::local(rng, &keys, &set.base, K, &mut |_| ()),
         3 => build::open(rng, &keys, &set.base, K, Packing::T4, &mut |_| ()),
-        _ => build::masked(rng, &keys, &set.base, K, Packing::T4, &mut |_| ()),
+        4 => build::masked(rng, &keys, &set.base, K, Packing::T4, &mut |_| ()),
+        _ => {
+            let wish = Wish {
+                k: K,
+                recall: 0.9,
+                queries: 10,
+                routing: None,
+            };
+            build::routed(rng, &keys, &set.base, wish, &mut |_| ()).map(|built| built.index)
+        }
     };
     built.expect("an index")
 }

@@ -10,6 +10,8 @@
 //! | column scores | server | vectors x dimension |
 //! | column query, column scores | client | dimension / t polynomials, vectors x t / 2048 blocks |
 //! | pads | client | vectors x dimension |
+//! | table scan | server | bytes of the table |
+//! | table query | client | clusters x dimension words |
 //! | plain scores | client | vectors x dimension |
 //! | opening buckets | client | vectors x dimension |
 //! | centroid scores | client, or both | clusters x dimension, clusters |
@@ -27,6 +29,7 @@ use sordino_index::pad::Pad;
 use sordino_index::purpose::Purpose;
 use sordino_index::seal::Seal;
 use sordino_index::{Error, residue};
+use sordino_lwe as lwe;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::synthetic;
 use sordino_vectors::u32_of;
@@ -47,6 +50,10 @@ pub struct Speed {
     pub column_block: f64,
     /// Masked mode, client: a pad's coordinate.
     pub pad: f64,
+    /// Routed mode, server: a byte of the table.
+    pub table_scan: f64,
+    /// Routed mode, client: a word of a query.
+    pub table_word: f64,
     /// Client: a coordinate of a plain score, and its part in ranking the vectors.
     pub product: f64,
     /// Client: a coordinate of a bucket that is opened and decoded.
@@ -69,6 +76,8 @@ impl Speed {
         column_query: 3_760.0,
         column_block: 3_450.0,
         pad: 0.131,
+        table_scan: 0.0280,
+        table_word: 40.0,
         product: 0.0686,
         open: 0.83,
         centroid: 0.0723,
@@ -90,6 +99,7 @@ impl Speed {
         let (product, open, centroid) = local();
         let codes: Vec<i32> = residue::codes(synthetic::uniform(1, DIM, 1).row(0)).collect();
         let pads = Pad::new(Zeroizing::new([1; 32]), 1);
+        let (table_scan, table_word) = table(&mut rng)?;
         let mut products = vec![0; N];
         let pad = shortest(|| pads.products(&codes, &mut products)).each(N * DIM);
         Ok(Self {
@@ -99,6 +109,8 @@ impl Speed {
             column_query,
             column_block,
             pad,
+            table_scan,
+            table_word,
             product,
             open,
             centroid,
@@ -184,6 +196,21 @@ fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
     ))
 }
 
+fn table(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
+    let (params, seed) = (lwe::Params::module_1536(), Seed([1; 32]));
+    // 16 MB: more than a processor keeps near.
+    let shape = lwe::Shape::new(8, 512, 2048)?;
+    let table = lwe::Table::zeroed(&params, shape, &seed);
+    let client = lwe::Client::new(&params, shape, &seed);
+    let message = vec![1; shape.words()];
+    let [mut asks, mut scans] = [(); 2].map(|()| Shortest::new());
+    for _ in 0..RUNS {
+        let (_, query) = asks.time(|| client.query(rng, &message))?;
+        black_box(scans.time(|| table.answer(&query))?);
+    }
+    Ok((scans.each(shape.scanned_len()), asks.each(shape.words())))
+}
+
 fn centroids(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
     const CENTROIDS: usize = 2048;
     let params = dot::Params::rlwe_2048_50();
@@ -256,6 +283,8 @@ mod tests {
             column_query,
             column_block,
             pad,
+            table_scan,
+            table_word,
             product,
             open,
             centroid,
@@ -269,6 +298,8 @@ mod tests {
             column_query,
             column_block,
             pad,
+            table_scan,
+            table_word,
             product,
             open,
             centroid,

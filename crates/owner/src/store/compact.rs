@@ -1,7 +1,7 @@
 //! Compaction: fewer segments, and deleted records gone.
 
 use rand_core::CryptoRng;
-use sordino_index::manifest::{Mode, Sealed};
+use sordino_index::manifest::{Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 
 use super::Store;
@@ -20,7 +20,7 @@ impl<D: Disk> Store<D> {
     /// Segments at the front that are full and have lost nothing stay as they are, so clients keep
     /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
-    /// kept exactly too.
+    /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once.
     ///
     /// The files of the version before stay until the next change or opening.
     ///
@@ -54,7 +54,7 @@ impl<D: Disk> Store<D> {
         self.highest = writer.version();
         let mut draft = self.draft();
         draft.records.truncate(kept);
-        let sealed = match &mut draft.mode {
+        let whole = match &mut draft.mode {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
@@ -68,7 +68,7 @@ impl<D: Disk> Store<D> {
                 mode.segments.truncate(kept);
                 None
             }
-            Mode::Sealed(mode) => Some(mode.clone()),
+            whole @ (Mode::Sealed(_) | Mode::Routed(_)) => Some(whole.clone()),
         };
         let width = self.manifest.width() as usize;
         let mut waiting = Waiting::new(self.manifest.ids, width);
@@ -82,16 +82,19 @@ impl<D: Disk> Store<D> {
             let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
             waiting.push(ids, &coordinates, attributes.select(&live))?;
             drop(units);
-            while sealed.is_none() && waiting.len() > draft.capacity() {
+            while whole.is_none() && waiting.len() > draft.capacity() {
                 let rows = waiting.take(draft.capacity())?;
                 draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
             }
         }
-        if let Some(mode) = sealed {
+        if let Some(mode) = whole {
             let rows = waiting.take(usize::MAX)?;
-            let wish = wish(&mode, self.manifest.k as usize, rows.ids.len());
-            let how = (wish, draft.as_query);
-            let made = Draft::sealed(rng, &self.folder, &writer, rows, how, progress)?;
+            let (k, n) = (self.manifest.k as usize, rows.ids.len());
+            let how = (wish(&mode, k, n), draft.as_query);
+            let made = match mode {
+                Mode::Routed(_) => Draft::routed(rng, &self.folder, &writer, rows, how, progress)?,
+                _ => Draft::sealed(rng, &self.folder, &writer, rows, how, progress)?,
+            };
             let version = self.commit(rng, &writer, made.0, None)?;
             self.measured = Some(made.1);
             return Ok(version);
@@ -105,7 +108,7 @@ impl<D: Disk> Store<D> {
 
     /// The number of segments, from the first on, that are full and have lost nothing.
     pub(super) fn settled(&self) -> usize {
-        if matches!(self.manifest.mode, Mode::Sealed(_)) {
+        if matches!(self.manifest.mode, Mode::Sealed(_) | Mode::Routed(_)) {
             return 0;
         }
         let segments = self.records.sets.iter().zip(&self.records.dead);
@@ -116,12 +119,24 @@ impl<D: Disk> Store<D> {
 }
 
 /// The wish that an index was planned for, of as many records as there are now.
-fn wish(mode: &Sealed, k: usize, n: usize) -> Wish {
+fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
+    let (k, recall, queries, routing) = match mode {
+        Mode::Sealed(Sealed {
+            recall,
+            queries,
+            routing,
+            ..
+        }) => (k.min(n), *recall, *queries, Some(*routing)),
+        Mode::Routed(Routed {
+            recall, queries, ..
+        }) => (k, *recall, *queries, None),
+        Mode::Open(_) | Mode::Masked(_) | Mode::Local(_) => return Wish::default(),
+    };
     Wish {
-        k: k.min(n),
-        recall: f64::from(mode.recall) / 1e6,
-        queries: mode.queries,
-        routing: Some(mode.routing),
+        k,
+        recall: f64::from(recall) / 1e6,
+        queries,
+        routing,
     }
 }
 

@@ -14,7 +14,8 @@ use super::Measured;
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
-use crate::plan::{Plan, SEGMENT, Wish};
+use crate::plan::{Grouping, Plan, SEGMENT, Wish};
+use crate::routed;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
@@ -139,6 +140,7 @@ impl Draft {
         match &mut self.mode {
             Mode::Open(mode) => scored(rng, columns::Rows::Open, mode)?,
             Mode::Masked(mode) => scored(rng, columns::Rows::Masked, mode)?,
+            Mode::Routed(mode) => scored(rng, columns::Rows::Masked, &mut mode.tail)?,
             Mode::Local(Local {
                 codec,
                 segments,
@@ -209,6 +211,44 @@ impl Draft {
         let measured = Measured {
             expected_recall,
             reached,
+        };
+        Ok((draft, measured))
+    }
+}
+
+impl Draft {
+    /// A routed index of these records; its clusters are written.
+    pub(super) fn routed<D: Disk, R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        rows: Rows,
+        (wish, as_query): (Wish, AsQuery),
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(Self, Measured), Error> {
+        let (n, dim) = (rows.vectors.len(), rows.vectors.dim());
+        wish.check_recall()?;
+        let planned = Grouping::cheapest(n, dim, &wish).ok_or(Error::TooLarge { n, dim })?;
+        let how = (&planned, &wish);
+        let base = routed::Base::new(rng, writer, &rows, how, &as_query, progress)?;
+        for part in [&base.table, &base.centroids, &base.members] {
+            folder.put(part)?;
+        }
+        for part in base.base.parts() {
+            folder.put(part)?;
+        }
+        let mut records = Records::default();
+        records.push(rows.ids);
+        let draft = Self {
+            k: wish.k,
+            mode: Mode::Routed(base.mode),
+            records,
+            payloads: None,
+            as_query,
+        };
+        let measured = Measured {
+            expected_recall: base.expected_recall,
+            reached: base.reached,
         };
         Ok((draft, measured))
     }

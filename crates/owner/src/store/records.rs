@@ -162,17 +162,27 @@ pub(super) fn units<D: Disk>(
     let width = manifest.width() as usize;
     let units = match &manifest.mode {
         Mode::Open(_) => columns::open_vectors(&part(folder, manifest, PartKind::Rows, at)?),
-        Mode::Masked(_) => {
-            let rows = part(folder, manifest, PartKind::Rows, at)?;
-            let codes = reader.unmask(segment, width, &rows);
-            codes.into_iter().map(residue::coordinate).collect()
-        }
-        Mode::Local(_) | Mode::Sealed(_) => {
+        Mode::Masked(_) => unmasked(folder, manifest, reader, at)?,
+        Mode::Routed(_) if at > 0 => unmasked(folder, manifest, reader, at)?,
+        Mode::Local(_) | Mode::Sealed(_) | Mode::Routed(_) => {
             let chunks = part(folder, manifest, PartKind::Chunks, at)?;
             decode(segment, (width, manifest.chunk_codec()), reader, &chunks)?
         }
     };
     Ok(Vectors::new(width, units)?)
+}
+
+/// The vectors of a segment under pads.
+fn unmasked<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    reader: &ReaderKeys,
+    at: usize,
+) -> Result<Vec<f32>, Error> {
+    let rows = part(folder, manifest, PartKind::Rows, at)?;
+    let width = manifest.width() as usize;
+    let codes = reader.unmask(manifest.segments()[at], width, &rows);
+    Ok(codes.into_iter().map(residue::coordinate).collect())
 }
 
 fn decode(

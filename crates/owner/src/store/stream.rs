@@ -64,26 +64,8 @@ impl Stream {
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Draft, Option<Measured>), Error> {
         let mode = match spec.form {
-            Form::Sealed {
-                recall,
-                queries,
-                routing,
-            } => {
-                let wish = Wish {
-                    k: spec.k,
-                    recall,
-                    queries,
-                    routing,
-                };
-                for batch in batches {
-                    self.take_in(batch?)?;
-                }
-                let rows = self.rows(usize::MAX, progress)?;
-                let how = (wish, self.as_query());
-                let made = Draft::sealed(rng, folder, writer, rows, how, progress)?;
-                let (mut draft, measured) = made;
-                draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
-                return Ok((draft, Some(measured)));
+            Form::Sealed { .. } | Form::Routed { .. } => {
+                return self.whole(rng, folder, writer, spec, batches, progress);
             }
             Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.space.metric))),
             Form::Open(packing) => Mode::Open(Columns::new(packing, random(rng))),
@@ -99,6 +81,48 @@ impl Stream {
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
         draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
         Ok((draft, None))
+    }
+
+    /// Writes all records of a new index that is made of them together.
+    fn whole<D: Disk, R: CryptoRng + ?Sized>(
+        mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        spec: &Spec,
+        batches: impl Iterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(Draft, Option<Measured>), Error> {
+        for batch in batches {
+            self.take_in(batch?)?;
+        }
+        let rows = self.rows(usize::MAX, progress)?;
+        let as_query = self.as_query();
+        let mut wish = Wish {
+            k: spec.k,
+            ..Wish::default()
+        };
+        let (mut draft, measured) = match spec.form {
+            Form::Routed { recall, queries } => {
+                (wish.recall, wish.queries) = (recall, queries);
+                let how = (wish, as_query);
+                Draft::routed(rng, folder, writer, rows, how, progress)?
+            }
+            Form::Sealed {
+                recall,
+                queries,
+                routing,
+            } => {
+                (wish.recall, wish.queries, wish.routing) = (recall, queries, routing);
+                let how = (wish, as_query);
+                Draft::sealed(rng, folder, writer, rows, how, progress)?
+            }
+            Form::Masked(_) | Form::Open(_) | Form::Local => {
+                unreachable!("these are written segment by segment")
+            }
+        };
+        draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
+        Ok((draft, Some(measured)))
     }
 
     /// Writes a segment whenever there are records for one, and one of the rest; how many records came.

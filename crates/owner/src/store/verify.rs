@@ -5,10 +5,10 @@ use std::path::Path;
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::keys::ReaderKeys;
-use sordino_index::manifest::{Columns, Mode, PartKind, Sealed, SignedManifest};
+use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, Files, Id, digest};
+use sordino_index::{Disk, Error, Files, Id, digest, table};
 use sordino_vectors::u32_of;
 
 use super::records::{self, Records};
@@ -136,8 +136,9 @@ impl<'a, D: Disk> Check<'a, D> {
         }
         self.check_payloads(&records)?;
         match &manifest.mode {
-            Mode::Open(mode) => self.check_hints(Rows::Open, mode)?,
-            Mode::Masked(mode) => self.check_hints(Rows::Masked, mode)?,
+            Mode::Open(mode) => self.check_hints(0, Rows::Open, mode)?,
+            Mode::Masked(mode) => self.check_hints(0, Rows::Masked, mode)?,
+            Mode::Routed(mode) => self.check_table(mode)?,
             Mode::Sealed(mode) => self.check_buckets(mode)?,
             Mode::Local(_) => {}
         }
@@ -165,9 +166,22 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    fn check_hints(&self, kind: Rows, mode: &Columns) -> Result<(), Error> {
+    fn check_table(&self, mode: &Routed) -> Result<(), Error> {
         let width = self.manifest.width() as usize;
-        for (at, column) in mode.segments.iter().enumerate() {
+        let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
+        let table = part(PartKind::Table)?;
+        let (_, hint) = table::encode(mode, width, &table, |_| Ok(()))?;
+        digest::check("hint", &hint, &mode.hint)?;
+        self.keys
+            .open_route(mode, width, &part(PartKind::Centroids)?)?;
+        self.keys.open_members(mode, &part(PartKind::Members)?)?;
+        self.check_hints(1, Rows::Masked, &mode.tail)
+    }
+
+    /// Checks the hints of segments from number `first` on.
+    fn check_hints(&self, first: usize, kind: Rows, mode: &Columns) -> Result<(), Error> {
+        let width = self.manifest.width() as usize;
+        for (at, column) in (first..).zip(&mode.segments) {
             let rows = self
                 .folder
                 .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;

@@ -7,13 +7,13 @@ use sordino_search::{
 };
 
 use crate::bed::bed;
-use crate::owner::{DIM, K, N, connect, forms, keys, rng, sealed, spec};
+use crate::owner::{DIM, K, N, ROUTED, connect, forms, keys, rng, sealed, spec};
 
 #[test]
 fn searches_follow_every_change_in_every_mode() {
     for form in forms() {
         let least = match form {
-            Form::Sealed { .. } => 0.85,
+            Form::Sealed { .. } | Form::Routed { .. } => 0.85,
             Form::Local => 0.93,
             _ => 0.97,
         };
@@ -103,6 +103,7 @@ fn every_metric_finds_its_own_nearest() {
                 // And as many buckets as may be read of so few vectors before the download is cheaper,
                 // which is fewer than the recall needs.
                 Form::Sealed { .. } => 0.6,
+                Form::Routed { .. } => 0.7,
             };
             assert!(recall > least, "{metric:?} {form:?}: {recall}");
             let long = Vectors::new(DIM, vec![60.0; DIM]).unwrap();
@@ -183,6 +184,7 @@ fn an_index_may_begin_with_fewer_records_than_results() {
     for form in [
         Form::Masked(Packing::T8),
         Form::Open(Packing::T4),
+        ROUTED,
         Form::Local,
     ] {
         let dir = tempfile::tempdir().unwrap();

@@ -18,6 +18,11 @@ pub(crate) fn rng(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
 
+pub(crate) const ROUTED: Form = Form::Routed {
+    recall: 0.9,
+    queries: 20,
+};
+
 pub(crate) fn sealed(routing: Routing) -> Form {
     Form::Sealed {
         recall: 0.9,
@@ -27,11 +32,12 @@ pub(crate) fn sealed(routing: Routing) -> Form {
 }
 
 /// Every mode, and every form of it that differs in messages.
-pub(crate) fn forms() -> [Form; 6] {
+pub(crate) fn forms() -> [Form; 7] {
     [
         Form::Masked(Packing::T4),
         Form::Masked(Packing::T8),
         Form::Open(Packing::T4),
+        ROUTED,
         Form::Local,
         sealed(Routing::Downloaded),
         sealed(Routing::Encrypted),

@@ -19,10 +19,14 @@ pub(crate) fn rng(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
 
-pub(crate) fn forms() -> [Form; 4] {
+pub(crate) fn forms() -> [Form; 5] {
     [
         Form::Masked(Packing::T4),
         Form::Open(Packing::T4),
+        Form::Routed {
+            recall: 0.5,
+            queries: 1,
+        },
         Form::Local,
         Form::Sealed {
             recall: 0.5,

@@ -35,11 +35,11 @@ struct Held {
 }
 
 impl Columns {
-    /// Encodes the segments that `before` does not hold. The bytes of each are let go before the next is read.
+    /// Encodes the segments that `before` does not hold, the first of which is the manifest's number `first`. The bytes of each are let go before the next is read.
     pub(super) fn new(
         rows: Rows,
+        (first, mode): (usize, &manifest::Columns),
         manifest: &Manifest,
-        mode: &manifest::Columns,
         before: Option<&Self>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
@@ -56,7 +56,7 @@ impl Columns {
         )?;
         let before = before.filter(|before| before.encoding == encoding);
         let mut held = Vec::with_capacity(mode.segments.len());
-        for (at, column) in mode.segments.iter().enumerate() {
+        for (at, column) in (first..).zip(&mode.segments) {
             let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
             let segment = match same {
                 Some(segment) => segment.clone(),

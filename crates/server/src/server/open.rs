@@ -10,6 +10,7 @@ use sordino_index::manifest::{Holder, Mode, Part, PartKind};
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
+use super::routed::Routed;
 use super::sealed::{self, Sealed};
 use super::{Kind, Server, payloads};
 use crate::history::History;
@@ -37,12 +38,15 @@ impl Kind {
             }
             Mode::Local(_) => Self::Local,
             Mode::Open(mode) => {
-                let columns = Columns::new(Rows::Open, manifest, mode, columns, read)?;
+                let columns = Columns::new(Rows::Open, (0, mode), manifest, columns, read)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Masked(mode) => {
-                let columns = Columns::new(Rows::Masked, manifest, mode, columns, read)?;
+                let columns = Columns::new(Rows::Masked, (0, mode), manifest, columns, read)?;
                 Self::Columns(Box::new(columns))
+            }
+            Mode::Routed(mode) => {
+                Self::Routed(Box::new(Routed::new(manifest, mode, before, read)?))
             }
         })
     }
@@ -51,6 +55,7 @@ impl Kind {
     fn computed(&self, part: &Part) -> Option<Bytes> {
         match (self, part.kind) {
             (Self::Columns(columns), PartKind::RowsHint) => columns.hint(part.segment?),
+            (Self::Routed(routed), PartKind::RowsHint) => routed.hint(part.segment?),
             _ => None,
         }
     }

@@ -91,7 +91,7 @@ pub(super) fn fetch_all(
 }
 
 /// Reads every query, and answers those that are well formed together.
-fn in_one_pass<Q: Send>(
+pub(super) fn in_one_pass<Q: Send>(
     bodies: &[&[u8]],
     read: impl Fn(&[u8]) -> Result<Q, Error> + Sync,
     answer: impl Fn(&[Q]) -> Result<Vec<Vec<u8>>, Error>,
@@ -137,7 +137,7 @@ pub(super) fn check_len(kind: Message, body: &[u8], expected: usize) -> Result<(
 }
 
 /// Refuses a query that was made for another form of the index.
-fn check_packing(same: bool) -> Result<(), Error> {
+pub(super) fn check_packing(same: bool) -> Result<(), Error> {
     let why = || malformed("a query for another packing or version of the index".to_owned());
     same.then_some(()).ok_or_else(why)
 }

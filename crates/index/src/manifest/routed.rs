@@ -1,0 +1,203 @@
+//! The constants of routed mode.
+
+use serde::{Deserialize, Serialize};
+use sordino_ckks::column;
+use sordino_lwe as lwe;
+
+use super::{Columns, Segment};
+use crate::digest::Digest;
+use crate::{Error, TAG_LEN};
+
+/// Routed mode's constants.
+///
+/// The records lie in clusters of one size, these in groups of one size: group `g` is a matrix with a row for each
+/// place of a cluster and the clusters side by side. A search scores one cluster of each group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Routed {
+    /// The records in the clusters. Its chunks are the owner's, to cluster anew from; a server has them not.
+    pub base: Segment,
+    /// Records added since, which every search scores whole, as in masked mode.
+    pub tail: Columns,
+    /// The cut of the base.
+    pub grid: Grid,
+    /// The recall that was wished for, in millionths: compaction plans with it.
+    pub recall: u32,
+    /// The searches of a typical client: compaction plans with it.
+    pub queries: u64,
+    /// The seed of the public matrix of a query's words.
+    pub seed: [u8; 32],
+    /// The seed of the public polynomials of a query's secret, and of the hint.
+    pub hint_seed: [u8; 32],
+    /// The digest of the table, the clusters' codes under pads.
+    pub table: Digest,
+    /// The digest of the hint.
+    pub hint: Digest,
+    /// The digest of the sealed centroids.
+    pub centroids: Digest,
+    /// The digest of the sealed list of who is where.
+    pub members: Digest,
+}
+
+/// The cut of records into clusters, and of clusters into groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Grid {
+    /// Groups: as many clusters as a search scores.
+    pub groups: u32,
+    /// Clusters of a group.
+    pub clusters: u32,
+    /// Places of a cluster, whole blocks of the packing.
+    pub slots: u32,
+    /// The entries of a query's secret that share a polynomial.
+    pub packing: SecretPacking,
+}
+
+/// A number of entries of a secret in a polynomial: more of them mean shorter queries and a longer hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SecretPacking {
+    /// 64 entries share a polynomial.
+    T64,
+    /// 128 entries share a polynomial.
+    T128,
+}
+
+impl SecretPacking {
+    /// All packings.
+    pub const ALL: [Self; 2] = [Self::T64, Self::T128];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::T64 => "t = 64",
+            Self::T128 => "t = 128",
+        }
+    }
+
+    /// The parameter set of the product of hint and secret.
+    #[must_use]
+    pub fn params(self) -> column::Params {
+        match self {
+            Self::T64 => column::Params::modular_26_t64(),
+            Self::T128 => column::Params::modular_26_t128(),
+        }
+    }
+}
+
+impl Routed {
+    /// Clusters cut in this way, of the records of `base`: the other numbers and the digests are zeros, to be
+    /// filled in.
+    #[must_use]
+    pub fn new(base: Segment, grid: Grid, tail: Columns) -> Self {
+        Self {
+            base,
+            tail,
+            grid,
+            recall: 0,
+            queries: 0,
+            seed: [0; 32],
+            hint_seed: [0; 32],
+            table: [0; 32],
+            hint: [0; 32],
+            centroids: [0; 32],
+            members: [0; 32],
+        }
+    }
+}
+
+impl Grid {
+    /// The parameter set of a query's words.
+    #[must_use]
+    pub fn params() -> lwe::Params {
+        lwe::Params::module_1536()
+    }
+
+    /// All clusters.
+    #[must_use]
+    pub fn all_clusters(&self) -> usize {
+        self.groups as usize * self.clusters as usize
+    }
+
+    /// All places.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.all_clusters() * self.slots as usize
+    }
+
+    /// Scores of a search.
+    #[must_use]
+    pub fn scores(&self) -> usize {
+        self.groups as usize * self.slots as usize
+    }
+
+    /// The shape of the table of vectors of `width` coordinates.
+    ///
+    /// # Errors
+    /// If no table has it.
+    pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
+        let (groups, rows) = (self.groups as usize, self.slots as usize);
+        let columns = (self.clusters as usize).saturating_mul(width);
+        Ok(lwe::Shape::new(groups, rows, columns)?)
+    }
+
+    /// Bytes of the table.
+    #[must_use]
+    pub(crate) fn table_len(&self, width: usize) -> usize {
+        self.places() * width * size_of::<i16>()
+    }
+
+    /// Bytes of the hint of one group.
+    ///
+    /// # Errors
+    /// If there are more places than a hint can be of.
+    pub fn group_hint_len(&self) -> Result<usize, Error> {
+        let n = Self::params().n();
+        let params = self.packing.params();
+        let len = column::Hint::encoded_len(&params, n, self.slots as usize)?;
+        // All groups together are scored as one.
+        column::Reply::encoded_len(&params, n, self.scores())?;
+        Ok(len)
+    }
+
+    /// Bytes of an encrypted query for the clusters.
+    ///
+    /// # Errors
+    /// If no table has this shape.
+    pub fn query_len(&self, width: usize) -> Result<usize, Error> {
+        let words = lwe::Query::encoded_len(self.shape(width)?);
+        let params = self.packing.params();
+        Ok(words + column::Query::encoded_len(&params, Self::params().n())?)
+    }
+
+    /// Bytes of the encrypted scores of the clusters.
+    ///
+    /// # Errors
+    /// If there are more than one reply holds.
+    pub fn reply_len(&self) -> Result<usize, Error> {
+        let params = self.packing.params();
+        let n = Self::params().n();
+        Ok(column::Reply::encoded_len(&params, n, self.scores())?)
+    }
+
+    /// Bytes of the sealed centroids.
+    #[must_use]
+    pub fn route_len(&self, width: usize) -> usize {
+        let (coordinate, share) = (size_of::<f32>(), size_of::<f32>());
+        width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
+    }
+
+    /// Bytes of the sealed list of who is where, of `n` records.
+    #[must_use]
+    pub fn members_len(&self, n: u32) -> usize {
+        let bits = row_bits(n) as usize;
+        (self.places() * bits).div_ceil(8) + self.places() * PARTS_LEN + TAG_LEN
+    }
+}
+
+/// Bytes of the parts of a vector.
+pub(crate) const PARTS_LEN: usize = 2;
+
+/// Bits of the number of one of `n` records, or of none.
+pub(crate) fn row_bits(n: u32) -> u32 {
+    u32::BITS - n.leading_zeros()
+}

@@ -1,0 +1,283 @@
+//! Vectors as 16-bit integers, relative to the base of their cluster: the arithmetic of routed mode.
+//!
+//! A table's entry has 16 bits, which is few for a vector: its own rounding would move a cosine by 2e-3. But a
+//! client knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along
+//! the base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are then
+//! `along along' + length length' <rest, rest'>`, codes are `round(R rest)`, and near a base the rounding counts by
+//! as much less as both rests are shorter.
+//!
+//! `R` is the largest for which no product wraps: codes have norm `R + sqrt(d) / 2` at most, so with that the product
+//! and the noise of its encryption stay within half of `P = 2^16`.
+
+use crate::manifest::PARTS_LEN;
+use crate::residue;
+use crate::vectors::{dot, to_f32};
+use zeroize::Zeroizing;
+
+/// Half of `P`.
+const HALF: f64 = 32_768.0;
+
+/// Room for the noise of an encrypted score, in steps: it is above 121 steps, for the worst vectors and most columns,
+/// but once in 2^40 replies, and the packing of secrets adds less than 20.
+const NOISE: f64 = 160.0;
+
+/// Units of 1 mod `P` that encrypted scores come in: `P = 2^16` stands in the upper bits of 2^26.
+const STEP: i32 = 1 << 10;
+
+/// The norm that codes of unit vectors have.
+fn norm(dim: usize) -> f64 {
+    (HALF - NOISE).sqrt() - (dim as f64).sqrt() / 2.0
+}
+
+/// The integer form of a vector of at most unit length.
+///
+/// # Security
+/// Without a branch on a coordinate.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most 181 in absolute value"
+)]
+pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
+    let norm = norm(vector.len());
+    vector
+        .iter()
+        .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
+}
+
+/// The meaning of products of codes in `dim` dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Scores {
+    /// The score of one step.
+    step: f32,
+    /// The most that rounding and noise move a score of rests of length 1.
+    error: f32,
+}
+
+impl Scores {
+    /// Products of codes of `dim` coordinates.
+    #[must_use]
+    pub fn new(dim: usize) -> Self {
+        let norm = norm(dim);
+        Self {
+            step: to_f32(1.0 / (norm * norm)),
+            error: to_f32((dim as f64).sqrt() / norm + (dim as f64 / 4.0 + NOISE) / (norm * norm)),
+        }
+    }
+
+    /// The score of two rests whose codes have this product, in steps of `P`.
+    #[must_use]
+    pub fn of(self, product: i32) -> f32 {
+        product as f32 * self.step
+    }
+
+    /// The score of two rests from what was decrypted and the product of a pad, both mod `P` and the first in
+    /// 1024ths of a step.
+    #[must_use]
+    pub fn of_padded(self, decrypted: i32, pad: u32) -> f32 {
+        let product = decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP));
+        residue::centred(product) as f32 * (self.step / STEP as f32)
+    }
+
+    /// True if two unit vectors with rests of these lengths may have this score.
+    #[must_use]
+    pub fn possible(self, score: f32, lengths: f32) -> bool {
+        score.abs() <= 1.001 + lengths * self.error
+    }
+}
+
+/// A unit vector's part along a base, in 1023rds, and a bound on the length of its rest, in 31sts: together two bytes.
+///
+/// The part is off by 2.8e-4, the rounding of codes grows by a thirtieth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    along: i16,
+    length: u8,
+}
+
+/// The largest part, and the largest bound.
+const ALONG: f32 = 1023.0;
+const LENGTH: f32 = 31.0;
+/// Bits of the bound.
+const LENGTH_BITS: u32 = 5;
+
+impl Parts {
+    /// Bytes of the encoding.
+    pub const LEN: usize = PARTS_LEN;
+
+    /// Splits a unit vector along a base, a unit vector too: what is left becomes the rest, of at most unit length.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    pub fn split(base: &[f32], vector: &mut [f32]) -> Self {
+        let (along, length) = apart(base, vector);
+        let along = (along * ALONG).round().clamp(-ALONG, ALONG) as i16;
+        let bound = (length * LENGTH).ceil().clamp(0.0, LENGTH) as u8;
+        // A rest is shorter than 1, but for rounding.
+        let scale = 1.0
+            / (f32::from(bound) / LENGTH)
+                .max(length)
+                .max(f32::MIN_POSITIVE);
+        vector.iter_mut().for_each(|x| *x *= scale);
+        Self {
+            along,
+            length: bound,
+        }
+    }
+
+    /// The part along the base.
+    #[must_use]
+    pub fn along(self) -> f32 {
+        f32::from(self.along) / ALONG
+    }
+
+    /// The bound on the length of the rest.
+    #[must_use]
+    pub fn length(self) -> f32 {
+        f32::from(self.length) / LENGTH
+    }
+
+    /// The encoding: the bound in the low bits.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let along = self.along.cast_unsigned() << LENGTH_BITS;
+        (along | u16::from(self.length)).to_le_bytes()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self {
+            along: i16::from_le_bytes(bytes) >> LENGTH_BITS,
+            length: bytes[0] & ((1 << LENGTH_BITS) - 1),
+        }
+    }
+}
+
+/// A query as it is asked of one cluster: its part along the base, and its rest.
+pub struct Asked {
+    along: f32,
+    length: f32,
+    /// A unit vector, or zeros.
+    rest: Zeroizing<Vec<f32>>,
+}
+
+impl Asked {
+    /// A unit vector asked of the cluster with this base.
+    #[must_use]
+    pub fn new(base: &[f32], query: &[f32]) -> Self {
+        let mut rest = Zeroizing::new(query.to_vec());
+        let (along, length) = apart(base, &mut rest);
+        let length = length.min(1.0);
+        let scale = 1.0 / length.max(f32::MIN_POSITIVE);
+        // Rounding alone leaves no direction.
+        let scale = scale * f32::from(u8::from(length > 1e-6));
+        rest.iter_mut().for_each(|x| *x *= scale);
+        Self {
+            along,
+            length,
+            rest,
+        }
+    }
+
+    /// The codes of the rest.
+    pub fn codes(&self) -> impl Iterator<Item = i16> {
+        codes(&self.rest)
+    }
+
+    /// The score of a stored vector of these parts, whose rest has this score with the query's.
+    #[must_use]
+    pub fn score(&self, parts: Parts, rests: f32) -> f32 {
+        self.along * parts.along() + self.lengths(parts) * rests
+    }
+
+    /// The lengths of both rests, multiplied.
+    #[must_use]
+    pub fn lengths(&self, parts: Parts) -> f32 {
+        self.length * parts.length()
+    }
+}
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asked").finish_non_exhaustive()
+    }
+}
+
+/// Takes a vector's part along a base off it: that part, and the length of the rest.
+fn apart(base: &[f32], vector: &mut [f32]) -> (f32, f32) {
+    let along = dot(base, vector);
+    for (x, base) in vector.iter_mut().zip(base) {
+        *x -= along * base;
+    }
+    (along, dot(vector, vector).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_product_of_codes_wraps_with_its_noise() {
+        for dim in [1u16, 2, 3, 128, 384, 1536, 4096, 8194] {
+            let x = 1.0 / f32::from(dim).sqrt();
+            // The worst rounding: every coordinate just above a half.
+            let up = (norm(dim.into()) * f64::from(x)).floor() + 0.501;
+            let worst = vec![to_f32(up / norm(dim.into())); dim.into()];
+            for vector in [vec![x; dim.into()], worst] {
+                let length: f64 = vector.iter().map(|x| f64::from(*x).powi(2)).sum();
+                let codes: Vec<i64> = codes(&vector).map(i64::from).collect();
+                let product: i64 = codes.iter().map(|x| x * x).sum();
+                let product = product as f64;
+                if length.sqrt() <= 1.0 {
+                    assert!(product + NOISE < HALF, "dim {dim}: {product}");
+                }
+                let score = Scores::new(dim.into()).step * to_f32(product);
+                let error = Scores::new(dim.into()).error;
+                assert!(
+                    (score - to_f32(length)).abs() <= error,
+                    "dim {dim}: {score}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_vector_is_its_parts() {
+        let base = [0.6, 0.8, 0.0];
+        for vector in [
+            [0.6, 0.8, 0.0],
+            [-0.8, 0.6, 0.0],
+            [0.0, 0.0, -1.0],
+            [0.36, 0.48, 0.8],
+            [-0.6, -0.8, 1e-9],
+            [0.0, 0.0, 0.0],
+        ] {
+            let mut rest = vector;
+            let parts = Parts::split(&base, &mut rest);
+            assert_eq!(Parts::from_bytes(parts.to_bytes()), parts);
+            assert!(dot(&rest, &rest) <= 1.0 + 1e-6);
+            let back = base.iter().zip(rest);
+            let back = back.map(|(base, rest)| parts.along() * base + parts.length() * rest);
+            for (x, back) in vector.iter().zip(back) {
+                assert!((x - back).abs() < 1e-3, "{vector:?}: {back} for {x}");
+            }
+        }
+        // A vector that is no unit vector keeps its rest within bounds.
+        let mut long = [3.0, 0.0, 4.0];
+        let parts = Parts::split(&[0.0, 1.0, 0.0], &mut long);
+        assert_eq!((parts.length(), long), (1.0, [0.6, 0.0, 0.8]));
+    }
+
+    #[test]
+    fn a_pad_comes_off_its_product() {
+        let scores = Scores::new(128);
+        for (product, pad) in [(0, 0), (30_000, 7), (-30_000, 0x1_ffff), (12, u32::MAX)] {
+            let sum = (product + pad.cast_signed().wrapping_mul(1)).wrapping_mul(STEP);
+            let found = scores.of_padded(residue::centred(sum), pad);
+            assert!((found - scores.of(product)).abs() < 1e-6);
+        }
+    }
+}

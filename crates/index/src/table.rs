@@ -1,0 +1,63 @@
+//! Routed mode's table: codes under pads, a cluster beside the other, and the hint of it.
+//!
+//! The table is stored group after group and row after row, two bytes an entry: row `i` of a group holds the
+//! vectors at place `i` of each of its clusters. The hint, the product of the table with the public matrix, stays
+//! with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that, computed
+//! from the table as in masked mode.
+
+use sordino_ckks::column::{Database, Segments};
+use sordino_lwe::{Seed, Table};
+
+use crate::Error;
+use crate::manifest::{Grid, Routed};
+
+/// No segments yet of the hint of a table.
+///
+/// # Errors
+/// Never for a manifest that was checked.
+pub fn segments(mode: &Routed) -> Result<Segments, Error> {
+    let params = mode.grid.packing.params();
+    Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
+}
+
+/// The table of these rows, and the hint that clients download. `each` gets the encoded hint of each group, in
+/// their order: they are [`segments`].
+///
+/// # Errors
+/// If the rows do not fit the mode, and those of `each`.
+pub fn encode(
+    mode: &Routed,
+    width: usize,
+    rows: &[u8],
+    mut each: impl FnMut(Database) -> Result<(), Error>,
+) -> Result<(Table, Vec<u8>), Error> {
+    let shape = mode.grid.shape(width)?;
+    let mut table = Table::zeroed(&Grid::params(), shape, &Seed(mode.seed));
+    let (entries, rest) = rows.as_chunks();
+    if !rest.is_empty() || entries.len() != shape.answers() * shape.columns() {
+        return Err(Error::Malformed {
+            what: "table",
+            why: format!(
+                "{} bytes, expected {}",
+                rows.len(),
+                mode.grid.table_len(width)
+            ),
+        });
+    }
+    let mut row = Vec::with_capacity(shape.columns());
+    for (at, entries) in entries.chunks_exact(shape.columns()).enumerate() {
+        row.clear();
+        row.extend(entries.iter().copied().map(i16::from_le_bytes));
+        table.set(at, &row)?;
+    }
+    let segments = segments(mode)?;
+    let mut downloaded = Vec::with_capacity(shape.groups() * mode.grid.group_hint_len()?);
+    for group in 0..shape.groups() {
+        let first = group * shape.rows();
+        let hint = table.hint(first..first + shape.rows());
+        let (database, hint) = segments.encode_modular(&hint)?;
+        downloaded.extend(hint.to_bytes());
+        each(database)?;
+    }
+    Ok((table, downloaded))
+}

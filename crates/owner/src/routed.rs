@@ -1,0 +1,308 @@
+//! The base of a routed index: clusters in groups, as a table of codes under pads.
+#![expect(clippy::integer_division_remainder_used, reason = "public shapes")]
+
+mod measure;
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use sordino_index::manifest::{Columns, Grid, Routed};
+use sordino_index::members::Members;
+use sordino_index::purpose::Purpose;
+use sordino_index::residual::{self, Parts as Split};
+use sordino_index::route::Route;
+use sordino_index::router::Mean;
+use sordino_index::{Error, code, digest, table};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+use sordino_vectors::recall::number;
+
+use crate::binding::Content;
+use crate::cluster;
+use crate::plan::{Grouping, Wish};
+use crate::random::random;
+use crate::rows::Rows;
+use crate::segment::{SegmentWriter, Written};
+use crate::spec::TAIL;
+use crate::step::Step;
+use measure::Chosen;
+
+/// A routed index without a tail, and its parts.
+pub(crate) struct Base {
+    pub(crate) mode: Routed,
+    pub(crate) table: Vec<u8>,
+    pub(crate) centroids: Vec<u8>,
+    pub(crate) members: Vec<u8>,
+    /// Its chunks, ids and attributes.
+    pub(crate) base: Written,
+    /// Recall of held-out vectors with the groups chosen.
+    pub(crate) expected_recall: f64,
+    /// True if that reaches the recall wished for.
+    pub(crate) reached: bool,
+}
+
+impl Base {
+    /// Clusters and masks rotated unit vectors as planned, and measures how many groups are needed with some of
+    /// them as queries.
+    pub(crate) fn new<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        rows: &Rows,
+        (planned, wish): (&Grouping, &Wish),
+        as_query: &AsQuery,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        let units = &rows.vectors;
+        let clusters = Clusters::trained(rng, units, &planned.grid, progress)?;
+        let chosen = Chosen::measured(&clusters, units, (planned, wish), as_query, progress)?;
+        progress(Step::Mask);
+        let dealt = clusters.dealt(&chosen.order, units.dim());
+        let base = dealt.written(rng, writer, rows, &chosen.grid);
+        let mut mode = Routed::new(
+            base.base.segment.clone(),
+            chosen.grid,
+            Columns::new(TAIL, random(rng)),
+        );
+        mode.recall = wish.millionths();
+        mode.queries = wish.queries;
+        (mode.seed, mode.hint_seed) = (random(rng), random(rng));
+        mode.table = digest::of(&base.table);
+        mode.centroids = digest::of(&base.centroids);
+        mode.members = digest::of(&base.members);
+        progress(Step::Hint);
+        let pulse = |_| {
+            progress(Step::Hint);
+            Ok(())
+        };
+        let (_, hint) = table::encode(&mode, units.dim(), &base.table, pulse)?;
+        mode.hint = digest::of(&hint);
+        let Parts {
+            table,
+            centroids,
+            members,
+            base,
+        } = base;
+        Ok(Self {
+            mode,
+            table,
+            centroids,
+            members,
+            base,
+            expected_recall: chosen.recall,
+            reached: chosen.reached,
+        })
+    }
+}
+
+/// Clusters of one size with their vectors' codes, in the order in which they were trained.
+struct Clusters {
+    slots: usize,
+    mean: Mean,
+    /// All clusters, as one group.
+    route: Route,
+    /// For each cluster its share and its direction's codes.
+    encoding: Vec<(f32, Vec<u8>)>,
+    /// The directions, decoded.
+    directions: Vectors,
+    /// The rows of each cluster.
+    members: Vec<Vec<u32>>,
+    /// The parts of each cluster's vectors.
+    parts: Vec<Vec<Split>>,
+    /// The codes of all places of each cluster.
+    codes: Vec<Vec<i16>>,
+}
+
+impl Clusters {
+    fn trained<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        units: &Vectors,
+        grid: &Grid,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        progress(Step::Cluster);
+        let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
+        let mean = Mean::of(units);
+        let centred = mean.centred_all(units)?;
+        let mut pulse = || progress(Step::Cluster);
+        let trained = cluster::centroids(&centred, count, random(rng), &mut pulse);
+        let codes = trained.rows().map(|row| {
+            let mut codes = Vec::with_capacity(dim);
+            code::int8(row, &mut codes);
+            codes
+        });
+        let codes: Vec<Vec<u8>> = codes.collect();
+        let decoded = codes.iter().flat_map(|codes| code::unit_from_int8(codes));
+        let directions = Vectors::new(dim, decoded.collect())?;
+        progress(Step::Assign);
+        let mut pulse = || progress(Step::Assign);
+        let members = cluster::buckets(&centred, &directions, slots, &mut pulse);
+        drop(centred);
+        let shares = members
+            .par_iter()
+            .zip(0..count)
+            .map(|(members, cluster)| share(units, members, &mean, directions.row(cluster)));
+        let shares: Vec<f32> = shares.collect();
+        let encoding: Vec<(f32, Vec<u8>)> = shares.into_iter().zip(codes).collect();
+        let one = encode(&mean, encoding.iter());
+        let route = Route::from_bytes(&as_one(grid), dim, &one)?;
+        let each = members.par_iter().zip(0..count);
+        let each = each.map(|(members, cluster)| coded(units, members, &route, (cluster, slots)));
+        let (parts, codes) = each.collect::<Vec<_>>().into_iter().unzip();
+        Ok(Self {
+            slots,
+            mean,
+            route,
+            encoding,
+            directions,
+            members,
+            parts,
+            codes,
+        })
+    }
+
+    /// The clusters in this order.
+    fn dealt(self, order: &[u32], dim: usize) -> Dealt {
+        let mut clusters: Vec<_> = (self.members.into_iter())
+            .zip(self.parts)
+            .zip(self.codes)
+            .map(Some)
+            .collect();
+        let encoding = order
+            .iter()
+            .map(|&cluster| &self.encoding[cluster as usize]);
+        let centroids = encode(&self.mean, encoding);
+        let (mut rows, mut codes) = (Vec::new(), Vec::new());
+        for &cluster in order {
+            let taken = clusters[cluster as usize].take();
+            let ((members, parts), coded) = taken.expect("an order names each cluster once");
+            let taken = members.into_iter().zip(parts).map(Some);
+            rows.extend(taken.chain(std::iter::repeat(None)).take(self.slots));
+            codes.push(coded);
+        }
+        Dealt {
+            centroids,
+            rows,
+            codes,
+            dim,
+        }
+    }
+}
+
+/// All clusters as one group.
+fn as_one(grid: &Grid) -> Grid {
+    Grid {
+        groups: 1,
+        clusters: number(grid.all_clusters()),
+        ..*grid
+    }
+}
+
+fn encode<'a>(mean: &Mean, clusters: impl Iterator<Item = &'a (f32, Vec<u8>)>) -> Vec<u8> {
+    let clusters = clusters.map(|(share, codes)| (*share, &codes[..]));
+    Route::encode(mean, clusters)
+}
+
+/// The way from the mean in this direction to the point nearest to all of these vectors.
+fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f32 {
+    let along = |row: &u32| {
+        let unit = units.row(*row as usize).iter().zip(mean.as_slice());
+        let along = unit.zip(direction).map(|((x, mean), d)| (x - mean) * d);
+        along.sum::<f32>()
+    };
+    let sum: f32 = members.iter().map(along).sum();
+    let share = sum / members.len().max(1) as f32;
+    // No two unit vectors differ by more.
+    share.clamp(-2.0, 2.0)
+}
+
+/// The parts and codes of a cluster's vectors; empty places have zeros.
+fn coded(
+    units: &Vectors,
+    members: &[u32],
+    route: &Route,
+    (cluster, slots): (usize, usize),
+) -> (Vec<Split>, Vec<i16>) {
+    let mut codes = Vec::with_capacity(slots * units.dim());
+    let parts = members.iter().map(|&row| {
+        let mut rest = units.row(row as usize).to_vec();
+        let parts = Split::split(route.base(cluster), &mut rest);
+        codes.extend(residual::codes(&rest));
+        parts
+    });
+    let parts = parts.collect();
+    codes.resize(slots * units.dim(), 0);
+    (parts, codes)
+}
+
+/// Clusters in the order in which they are stored.
+struct Dealt {
+    centroids: Vec<u8>,
+    /// The record at each place.
+    rows: Vec<Option<(u32, Split)>>,
+    codes: Vec<Vec<i16>>,
+    dim: usize,
+}
+
+/// The parts of a base but for the hint.
+struct Parts {
+    table: Vec<u8>,
+    centroids: Vec<u8>,
+    members: Vec<u8>,
+    base: Written,
+}
+
+impl Dealt {
+    /// Masks and seals everything under one new id.
+    fn written<R: CryptoRng + ?Sized>(
+        self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        rows: &Rows,
+        grid: &Grid,
+    ) -> Parts {
+        let n = number(rows.ids.len());
+        let mut members = Members::new(n, self.rows.len());
+        self.rows.iter().for_each(|place| members.push(*place));
+        let members = members.to_bytes();
+        // Which cluster a vector is in follows from the randomness only up to the rounding of sums, which may
+        // differ between processors, so everything that is sealed or masked is bound.
+        let drawn = rows.vectors.as_slice().iter().map(|x| x.to_bits());
+        let bytes = self
+            .centroids
+            .iter()
+            .chain(&members)
+            .copied()
+            .map(u32::from);
+        let codes = self.codes.iter().flatten();
+        let codes = codes.map(|code| u32::from(code.cast_unsigned()));
+        let content = Content::Routed(grid);
+        let words = drawn.chain(bytes).chain(codes);
+        let id = writer.id(rng, &content, &rows.code(), words);
+        let (reader, version) = (writer.reader(), writer.version());
+        let sealed = |purpose, plain: &[u8]| reader.seal(purpose, &id, version).seal(0, &[], plain);
+        let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
+        Parts {
+            table: self.masked(writer, &id, grid),
+            centroids: sealed(Purpose::Centroids, &self.centroids),
+            members: sealed(Purpose::Members, &members),
+            base: writer.written(id, rows, chunks),
+        }
+    }
+
+    /// The table: for each group and place the codes of its clusters side by side, each under its place's pad.
+    fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
+        let pad = writer.reader().pad(id, writer.version());
+        let (clusters, slots) = (grid.clusters as usize, grid.slots as usize);
+        let row = |row: usize| {
+            let (group, slot) = (row / slots, row % slots);
+            let mut bytes = Vec::with_capacity(clusters * self.dim * size_of::<i16>());
+            for cluster in group * clusters..(group + 1) * clusters {
+                let mut codes = self.codes[cluster][slot * self.dim..][..self.dim].to_vec();
+                pad.mask_short(number(cluster * slots + slot), &mut codes);
+                bytes.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
+            }
+            bytes
+        };
+        let rows = (0..grid.scores()).into_par_iter();
+        rows.flat_map_iter(row).collect()
+    }
+}

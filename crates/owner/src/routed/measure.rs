@@ -1,0 +1,164 @@
+//! The number of clusters that a search must score, measured with some of the vectors as queries.
+
+use sordino_index::Error;
+use sordino_index::manifest::Grid;
+use sordino_index::residual::{Asked, Scores};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::AsQuery;
+use sordino_vectors::recall::{Scored, number};
+
+use super::Clusters;
+use crate::cluster;
+use crate::groups::Wanted;
+use crate::plan::{Grouping, Wish, divisors};
+use crate::probe::{MARGIN, SAMPLE, Sample};
+use crate::step::Step;
+
+/// Vectors whose orders of clusters say which clusters are wanted together.
+const ORDERS: usize = 8192;
+
+/// The clusters of an order that count.
+const RANKS: usize = 96;
+
+/// The next number of groups finds at least so much more, or none will do: what is missing then is the precision of
+/// codes.
+const GAIN: f64 = 0.002;
+
+/// The groups of clusters, and the recall that they reach.
+pub(super) struct Chosen {
+    pub(super) grid: Grid,
+    /// The clusters, group after group.
+    pub(super) order: Vec<u32>,
+    pub(super) recall: f64,
+    pub(super) reached: bool,
+}
+
+impl Chosen {
+    /// The fewest groups that reach the recall wished for.
+    pub(super) fn measured(
+        clusters: &Clusters,
+        units: &Vectors,
+        (planned, wish): (&Grouping, &Wish),
+        as_query: &AsQuery,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        progress(Step::Probe);
+        let sample = Sample::new(units, as_query, SAMPLE, wish.k);
+        let wanted = clusters.wanted(&sample, units, as_query)?;
+        let target = wish.recall + MARGIN;
+        let mut best: Option<Self> = None;
+        for grid in planned.regrouped(units.dim()) {
+            progress(Step::Probe);
+            let order = wanted.dealt(grid.groups as usize);
+            let recall = clusters.recall(&sample, &order, &grid);
+            let before = best.as_ref().map(|best| best.recall);
+            if before.is_some_and(|before| recall < before + GAIN) {
+                break;
+            }
+            let reached = recall >= target;
+            best = Some(Self {
+                grid,
+                order,
+                recall,
+                reached,
+            });
+            if reached {
+                break;
+            }
+        }
+        best.ok_or(Error::Recall(wish.recall))
+    }
+}
+
+impl Clusters {
+    /// The clusters that queries want together.
+    fn wanted(
+        &self,
+        sample: &Sample,
+        units: &Vectors,
+        as_query: &AsQuery,
+    ) -> Result<Wanted, Error> {
+        let count = self.members.len();
+        let most = RANKS.min(count);
+        let mut homes = vec![Vec::new(); units.len()];
+        for (cluster, members) in (0..).zip(&self.members) {
+            members
+                .iter()
+                .for_each(|&row| homes[row as usize].push(cluster));
+        }
+        let queries = self.mean.centred_all(sample.queries())?;
+        let orders = cluster::nearest(&queries, &self.directions, most, &mut || ());
+        let mut gains = vec![0.0f32; most];
+        for (at, order) in orders.iter().enumerate() {
+            let mut ranks = vec![usize::MAX; count];
+            for (rank, (cluster, _)) in order.iter().enumerate() {
+                ranks[*cluster as usize] = rank;
+            }
+            for row in sample.truth(at) {
+                let homes: &[u32] = &homes[row as usize];
+                let first = homes.iter().map(|&home| ranks[home as usize]).min();
+                if let Some(gain) = first.and_then(|rank| gains.get_mut(rank)) {
+                    *gain += 1.0;
+                }
+            }
+        }
+        // Gains fall: one rank above the one before it is chance.
+        for rank in (1..most).rev() {
+            gains[rank - 1] = gains[rank - 1].max(gains[rank]);
+        }
+        let step = units.len().div_ceil(ORDERS);
+        let rows = (0..units.len()).step_by(step);
+        let rows = rows.flat_map(|row| self.mean.centred(&as_query.of(units.row(row))));
+        let rows = Vectors::new(units.dim(), rows.collect())?;
+        let orders = cluster::nearest(&rows, &self.directions, most, &mut || ());
+        Ok(Wanted::new(count, &orders, &gains))
+    }
+
+    /// Mean recall of the sample where its queries are answered from the best cluster of each group.
+    fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
+        let scores = Scores::new(self.directions.dim());
+        sample.recall(|query| {
+            let near: Vec<f32> = {
+                let centred = self.mean.centred(query);
+                let rows = self.directions.rows();
+                rows.map(|row| sordino_vectors::dot(row, &centred))
+                    .collect()
+            };
+            let groups = order.chunks_exact(grid.clusters as usize);
+            let chosen = groups.filter_map(|group| {
+                let score = |cluster: &&u32| near[**cluster as usize];
+                group.iter().max_by(|a, b| score(a).total_cmp(&score(b)))
+            });
+            let mut found = Vec::with_capacity(grid.scores());
+            for &cluster in chosen {
+                let cluster = cluster as usize;
+                let asked = Asked::new(self.route.base(cluster), query);
+                let codes: Vec<i16> = asked.codes().collect();
+                let members = self.members[cluster].iter().zip(&self.parts[cluster]);
+                let stored = self.codes[cluster].chunks_exact(codes.len());
+                found.extend(members.zip(stored).map(|((&id, parts), stored)| {
+                    let product = stored.iter().zip(&codes);
+                    let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+                    let score = asked.score(*parts, scores.of(product));
+                    Scored { id, score }
+                }));
+            }
+            found
+        })
+    }
+}
+
+impl Grouping {
+    /// The grids of as many clusters in more and more groups.
+    fn regrouped(&self, dim: usize) -> impl Iterator<Item = Grid> {
+        let all = self.grid.all_clusters();
+        let grids = divisors(all).map(move |groups| Grid {
+            groups: number(groups),
+            clusters: number(all.div_ceil(groups)),
+            ..self.grid
+        });
+        // Far fewer than predicted are not tried.
+        let least = self.grid.groups / 8;
+        grids.filter(move |grid| grid.groups >= least && grid.shape(dim).is_ok())
+    }
+}

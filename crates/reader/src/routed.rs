@@ -1,0 +1,315 @@
+//! Routed mode: the server holds clusters of vectors under pads, and scores one cluster of each group without knowing
+//! which; beside them, all that was added since, as in masked mode.
+
+use rand_core::CryptoRng;
+use sordino_ckks::column::{self, Hint, Reply, SecretKey};
+use sordino_index::manifest::{Grid, Routed};
+use sordino_index::members::Members;
+use sordino_index::numbers::Numbers;
+use sordino_index::pad::Pad;
+use sordino_index::residual::{Asked, Scores};
+use sordino_index::route::Route;
+use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::{Error, ReaderKeys};
+use sordino_lwe as lwe;
+use sordino_vectors::recall::{Scored, TopK, number};
+use zeroize::Zeroizing;
+
+use crate::download::Download;
+use crate::masked;
+use crate::question::Wanted;
+use crate::stages::{Stages, Wrong};
+use crate::transport::Transport;
+
+pub(crate) struct Client {
+    mode: Routed,
+    width: usize,
+    route: Route,
+    members: Members,
+    pad: Pad,
+    words: lwe::Client,
+    hint: column::Client,
+    /// For each row of the clusters true if its record is deleted; empty if none is.
+    dead: Vec<bool>,
+    tail: masked::Client,
+}
+
+/// A query on its way: what reads the reply.
+struct Sent {
+    /// For each group the cluster that was chosen, of all, and what it was asked.
+    asked: Vec<(usize, Asked)>,
+    secret: SecretKey,
+    tail: Option<masked::Asked>,
+}
+
+impl Client {
+    /// A client of the clusters; [`update`](Self::update) adds the rest.
+    pub(crate) fn new(
+        mode: &Routed,
+        width: usize,
+        keys: &ReaderKeys,
+        download: &mut Download,
+    ) -> Result<Self, Error> {
+        let params = mode.grid.packing.params();
+        let mut hint = column::Client::empty(&params, mode.hint_seed, Grid::params().n())?;
+        let downloaded = download.take(&mode.hint)?;
+        for group in downloaded.chunks_exact(mode.grid.group_hint_len()?) {
+            hint.extend(&Hint::from_bytes(group)?)?;
+        }
+        if hint.len() != mode.grid.scores() {
+            return Err(Error::Search);
+        }
+        let shape = mode.grid.shape(width)?;
+        Ok(Self {
+            mode: mode.clone(),
+            width,
+            route: keys.open_route(mode, width, &download.take(&mode.centroids)?)?,
+            members: keys.open_members(mode, &download.take(&mode.members)?)?,
+            pad: keys.pad(&mode.base.id, mode.base.version),
+            words: lwe::Client::new(&Grid::params(), shape, &lwe::Seed(mode.seed)),
+            hint,
+            dead: Vec::new(),
+            tail: masked::Client::new(&mode.tail, width)?,
+        })
+    }
+
+    /// Keeps the clusters and as many more segments as make up `kept`.
+    pub(crate) fn update(
+        &mut self,
+        mode: &Routed,
+        keys: &ReaderKeys,
+        kept: usize,
+        dead: &[Numbers],
+        download: &mut Download,
+    ) -> Result<(), Error> {
+        let (base, tail) = dead.split_first().ok_or(Error::Search)?;
+        let kept = kept.saturating_sub(1);
+        self.tail.update(&mode.tail, keys, kept, tail, download)?;
+        self.dead = match base.is_empty() {
+            true => Vec::new(),
+            false => (0..mode.base.n).map(|row| base.contains(row)).collect(),
+        };
+        self.mode = mode.clone();
+        Ok(())
+    }
+
+    /// A truth about each row: of the clusters by row, of what was added since by position.
+    pub(crate) fn arranged(&self, mut rows: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+        let tail = self.tail.arranged(&rows[1..]);
+        rows.truncate(1);
+        rows.extend(tail);
+        rows
+    }
+
+    pub(crate) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        edition: Edition,
+        query: &[f32],
+        wanted: Wanted<'_>,
+        stages: &mut Stages,
+    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+        let (sent, body) = self.encrypted(rng, query, stages)?;
+        let own = self.mode.grid.reply_len()?;
+        let len = own + self.tail.reply_len()?;
+        let request = Message::Score.about(edition, &body);
+        let reply = stages.time(
+            |stages| &mut stages.scores,
+            || transport.call(&request, message_len(len)),
+        )?;
+        let Ok(body) = Message::Scored.expect(&reply, Some(len)) else {
+            return Ok(Err(Wrong));
+        };
+        let (own, tail) = body.split_at(own);
+        Ok(self.best(sent, (own, tail), wanted, stages))
+    }
+
+    /// The encrypted query, and what reads the reply.
+    fn encrypted<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        query: &[f32],
+        stages: &mut Stages,
+    ) -> Result<(Sent, Vec<u8>), Error> {
+        let (asked, secret, mut body) = stages.time(
+            |stages| &mut stages.encrypt,
+            || {
+                let asked = self.asked(query);
+                let message = self.message(&asked);
+                let (secret, words) = self.words.query(rng, &message)?;
+                let negated = secret.into_negated();
+                let (secret, encrypted) = self.hint.encrypt_modular(rng, &negated)?;
+                let body = [words.to_bytes(), encrypted.to_bytes()].concat();
+                Ok::<_, Error>((asked, secret, body))
+            },
+        )?;
+        let mut sent = Sent {
+            asked,
+            secret,
+            tail: None,
+        };
+        if !self.tail.is_empty() {
+            let (tail, query) = self.tail.encrypted(rng, query, stages)?;
+            sent.tail = Some(tail);
+            body.extend(query.to_bytes());
+        }
+        Ok((sent, body))
+    }
+
+    /// The best cluster of each group, and what it is asked.
+    fn asked(&self, query: &[f32]) -> Vec<(usize, Asked)> {
+        let grid = &self.mode.grid;
+        let chosen = self.route.nearest(grid, query).into_iter().enumerate();
+        let chosen = chosen.map(|(group, cluster)| {
+            let cluster = group * grid.clusters as usize + cluster;
+            (cluster, Asked::new(self.route.base(cluster), query))
+        });
+        chosen.collect()
+    }
+
+    /// The codes of what each chosen cluster is asked in its columns, zeros elsewhere. Which they are decides no
+    /// branch and no address here.
+    fn message(&self, asked: &[(usize, Asked)]) -> Zeroizing<Vec<i16>> {
+        let clusters = self.mode.grid.clusters as usize;
+        let mut message = Zeroizing::new(vec![0; asked.len() * clusters * self.width]);
+        let groups = message.chunks_exact_mut(clusters * self.width);
+        for (at, (group, (chosen, asked))) in groups.zip(asked).enumerate() {
+            let codes = Zeroizing::new(asked.codes().collect::<Vec<i16>>());
+            let all = (at * clusters..).zip(group.chunks_exact_mut(self.width));
+            for (cluster, block) in all {
+                let equal = i16::from(std::hint::black_box(cluster ^ chosen) == 0);
+                let mask = equal.wrapping_neg();
+                for (word, &code) in block.iter_mut().zip(codes.iter()) {
+                    *word = code & mask;
+                }
+            }
+        }
+        message
+    }
+
+    /// The best of these scores.
+    fn best(
+        &self,
+        sent: Sent,
+        (own, tail): (&[u8], &[u8]),
+        wanted: Wanted<'_>,
+        stages: &mut Stages,
+    ) -> Result<Vec<Scored>, Wrong> {
+        let Sent {
+            asked,
+            secret,
+            tail: tail_asked,
+        } = sent;
+        let read = |bytes: &[u8]| Reply::from_bytes(bytes).map_err(|_| Wrong);
+        let products = stages.time(
+            |stages| &mut stages.decrypt,
+            || {
+                let products = self.hint.decrypt_modular(secret, &read(own)?);
+                products.map(Zeroizing::new).map_err(|_| Wrong)
+            },
+        )?;
+        let slots = self.mode.grid.slots as usize;
+        let mut pads = Zeroizing::new(vec![0; products.len()]);
+        stages.time(
+            |stages| &mut stages.open,
+            || {
+                for ((cluster, asked), pads) in asked.iter().zip(pads.chunks_exact_mut(slots)) {
+                    let codes: Vec<i32> = asked.codes().map(i32::from).collect();
+                    let (codes, first) = (Zeroizing::new(codes), number(cluster * slots));
+                    self.pad.products_from(first, &codes, pads);
+                }
+            },
+        );
+        let found = stages.time(
+            |stages| &mut stages.rank,
+            || self.scored(&asked, &products, &pads, wanted),
+        )?;
+        let mut best = TopK::new(wanted.k);
+        found.into_iter().for_each(|hit| best.offer(hit));
+        if let Some(asked) = tail_asked {
+            let wanted = Wanted {
+                chosen: wanted.chosen.map(|chosen| &chosen[1..]),
+                ..wanted
+            };
+            for Scored { id, score } in self.tail.best(asked, &read(tail)?, wanted, stages)? {
+                let id = self.mode.base.n + id;
+                best.offer(Scored { id, score });
+            }
+        }
+        Ok(best.into_ranked())
+    }
+
+    /// The best different records of the chosen clusters, of which copies may be in several.
+    ///
+    /// A score that no two unit vectors have refutes the whole reply.
+    fn scored(
+        &self,
+        asked: &[(usize, Asked)],
+        products: &[i64],
+        pads: &[u32],
+        Wanted { k, chosen }: Wanted<'_>,
+    ) -> Result<Vec<Scored>, Wrong> {
+        let slots = self.mode.grid.slots as usize;
+        let chosen = chosen.and_then(<[_]>::first);
+        let scores = Scores::new(self.width);
+        let mut found = Vec::with_capacity(products.len());
+        let mut possible = true;
+        let parts = products.chunks_exact(slots).zip(pads.chunks_exact(slots));
+        for ((cluster, asked), (products, pads)) in asked.iter().zip(parts) {
+            let places = self.members.of(*cluster, slots);
+            for ((place, &product), &pad) in places.zip(products).zip(pads) {
+                let Some((id, parts)) = place else { continue };
+                let rests = scores.of_padded(masked::low(product), pad);
+                let score = asked.score(parts, rests);
+                possible &= scores.possible(score, asked.lengths(parts));
+                let row = id as usize;
+                let counts = self.dead.get(row) != Some(&true);
+                if counts && chosen.is_none_or(|chosen| chosen[row]) {
+                    found.push(Scored { id, score });
+                }
+            }
+        }
+        if !possible {
+            return Err(Wrong);
+        }
+        Ok(distinct(&found, k))
+    }
+}
+
+/// The best `k` different records.
+fn distinct(found: &[Scored], k: usize) -> Vec<Scored> {
+    let mut room = 4 * k;
+    loop {
+        let mut best = TopK::new(room);
+        found.iter().for_each(|hit| best.offer(*hit));
+        let mut unique: Vec<Scored> = Vec::with_capacity(k);
+        for hit in best.into_ranked() {
+            if unique.len() < k && unique.iter().all(|kept| kept.id != hit.id) {
+                unique.push(hit);
+            }
+        }
+        if unique.len() == k || room >= found.len() {
+            return unique;
+        }
+        room *= 4;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_take_no_room_however_many() {
+        let hit = |id, score| Scored { id, score };
+        let copies = (0..100).map(|_| hit(7, 0.9));
+        let rest = [hit(1, 0.8), hit(2, 0.7), hit(3, 0.6)];
+        let all: Vec<Scored> = copies.chain(rest).collect();
+        let ids = |k| -> Vec<u32> { distinct(&all, k).iter().map(|hit| hit.id).collect() };
+        assert_eq!(ids(1), [7]);
+        assert_eq!(ids(3), [7, 1, 2]);
+        assert_eq!(ids(9), [7, 1, 2, 3]);
+        assert!(distinct(&[], 3).is_empty());
+    }
+}

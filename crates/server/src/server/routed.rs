@@ -1,0 +1,173 @@
+//! Routed mode: clusters that are scored under encryption, and what was added since.
+
+use std::sync::Arc;
+
+use sordino_ckks::column::{self, Segments};
+use sordino_index::columns::Rows;
+use sordino_index::manifest::{self, Manifest, Mode, PartKind};
+use sordino_index::wire::Message;
+use sordino_index::{Bytes, Error, digest, table};
+use sordino_lwe::{self as lwe, Table};
+
+use super::columns::Columns;
+use super::open::Read;
+use super::pass::{check_len, check_packing, in_one_pass};
+use super::{Kind, Server};
+
+/// The clusters, and the segments that were added since.
+#[derive(Debug)]
+pub(super) struct Routed {
+    pub(super) base: Arc<Base>,
+    pub(super) tail: Columns,
+}
+
+/// The clusters: shared by the servers of all versions that have them.
+#[derive(Debug)]
+pub(super) struct Base {
+    table: Table,
+    /// The table's hint, encoded to be multiplied with encrypted secrets.
+    hint: Segments,
+    /// The hint of that.
+    given: Bytes,
+}
+
+impl Base {
+    fn new(
+        manifest: &Manifest,
+        mode: &manifest::Routed,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
+        let rows = read(&manifest.part(PartKind::Table, Some(0))?)?;
+        let mut hint = table::segments(mode)?;
+        let width = manifest.width() as usize;
+        let (table, given) = table::encode(mode, width, &rows, |database| {
+            Ok(hint.push(Arc::new(database))?)
+        })?;
+        digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
+        Ok(Self {
+            table,
+            hint,
+            given: Bytes::from(given),
+        })
+    }
+}
+
+impl Routed {
+    /// The clusters and segments of a version. Those that `before` holds are shared with it.
+    pub(super) fn new(
+        manifest: &Manifest,
+        mode: &manifest::Routed,
+        before: Option<&Server>,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
+        let same = before.and_then(|before| shared(before, manifest, mode));
+        let base = match same {
+            Some(base) => base,
+            None => Arc::new(Base::new(manifest, mode, read)?),
+        };
+        let columns = before.and_then(|before| match &before.kind {
+            Kind::Routed(routed) => Some(&routed.tail),
+            _ => None,
+        });
+        Ok(Self {
+            base,
+            tail: Columns::new(Rows::Masked, (1, &mode.tail), manifest, columns, read)?,
+        })
+    }
+
+    /// The hint that clients download of a segment: the clusters are the first.
+    pub(super) fn hint(&self, segment: usize) -> Option<Bytes> {
+        match segment.checked_sub(1) {
+            None => Some(self.base.given.clone()),
+            Some(at) => self.tail.hint(at),
+        }
+    }
+
+    /// Bytes of a query.
+    pub(super) fn query_len(&self) -> Result<usize, Error> {
+        let [words, secret, tail] = self.lens()?;
+        Ok(words + secret + tail)
+    }
+
+    /// Bytes of the words of a query, of its encrypted secret, and of the query for what was added since, if there is
+    /// such.
+    fn lens(&self) -> Result<[usize; 3], Error> {
+        let (hint, tail) = (&self.base.hint, &self.tail.segments);
+        let words = lwe::Query::encoded_len(self.base.table.shape());
+        let secret = column::Query::encoded_len(hint.params(), hint.dim())?;
+        let tail = match tail.is_empty() {
+            true => 0,
+            false => column::Query::encoded_len(tail.params(), tail.dim())?,
+        };
+        Ok([words, secret, tail])
+    }
+
+    /// Scores the chosen clusters and all that was added since: one scan of the clusters, one product with their hint
+    /// and one pass over the rest for all queries.
+    pub(super) fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        in_one_pass(
+            bodies,
+            |body| self.read(body),
+            |queries| {
+                let words: Vec<lwe::Query> = queries.iter().map(|it| it.words.clone()).collect();
+                let scanned = self.base.table.answer_batch(&words)?;
+                let onto: Vec<&[u32]> = scanned.iter().map(Vec::as_slice).collect();
+                let secrets: Vec<_> = queries.iter().map(|it| it.secret.clone()).collect();
+                let replies = self.base.hint.score_onto(&secrets, &onto)?;
+                let tail: Vec<_> = queries.iter().filter_map(|it| it.tail.clone()).collect();
+                let tail = self.tail.segments.score_batch(&tail)?;
+                let mut bodies: Vec<_> = replies.iter().map(column::Reply::to_bytes).collect();
+                for (body, tail) in bodies.iter_mut().zip(&tail) {
+                    body.extend(tail.to_bytes());
+                }
+                Ok(bodies
+                    .iter()
+                    .map(|body| Message::Scored.with(body))
+                    .collect())
+            },
+        )
+    }
+
+    fn read(&self, body: &[u8]) -> Result<Query, Error> {
+        let [words, secret, tail] = self.lens()?;
+        check_len(Message::Score, body, words + secret + tail)?;
+        let (words, rest) = body.split_at(words);
+        let (secret, tail) = rest.split_at(secret);
+        let packed = |segments: &Segments, bytes: &[u8]| {
+            let query = column::Query::from_bytes(bytes)?;
+            let own = (segments.params(), segments.dim());
+            check_packing((query.params(), query.dim()) == own)?;
+            Ok::<_, Error>(query)
+        };
+        let tail = match tail {
+            [] => None,
+            tail => Some(packed(&self.tail.segments, tail)?),
+        };
+        Ok(Query {
+            words: lwe::Query::from_bytes(words)?,
+            secret: packed(&self.base.hint, secret)?,
+            tail,
+        })
+    }
+}
+
+/// A query for the clusters, and one for what was added since, if anything was.
+struct Query {
+    words: lwe::Query,
+    secret: column::Query,
+    tail: Option<column::Query>,
+}
+
+/// The clusters of the server before, if this version has the same.
+fn shared(before: &Server, manifest: &Manifest, mode: &manifest::Routed) -> Option<Arc<Base>> {
+    let Mode::Routed(old) = &before.manifest.mode else {
+        return None;
+    };
+    let of =
+        |mode: &manifest::Routed| (mode.grid, mode.table, mode.seed, mode.hint_seed, mode.hint);
+    let same = before.manifest.width() == manifest.width() && of(old) == of(mode);
+    match &before.kind {
+        Kind::Routed(routed) if same => Some(Arc::clone(&routed.base)),
+        _ => None,
+    }
+}
