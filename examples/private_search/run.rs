@@ -63,8 +63,8 @@ pub(crate) fn routed(set: &Set, wish: Wish) -> Result<Measured, Error> {
     let start = Instant::now();
     let built = build::routed(&mut rng, &keys, &set.base, wish, &mut |_| ())?;
     let mut measured = search(set, &keys, built.index, start.elapsed())?;
-    measured.expected_recall = Some(built.expected_recall);
-    measured.reached = built.reached;
+    measured.expected_recall = Some(built.measured.expected_recall);
+    measured.reached = built.measured.reached;
     Ok(measured)
 }
 

@@ -46,10 +46,7 @@ impl Wanted {
         }
         let mut order: Vec<usize> = (0..self.clusters).collect();
         order.sort_by_key(|&cluster| deal.group[cluster]);
-        order
-            .into_iter()
-            .map(sordino_vectors::recall::number)
-            .collect()
+        order.into_iter().map(sordino_vectors::u32_of).collect()
     }
 }
 

@@ -22,6 +22,7 @@ mod routed;
 mod scoring;
 mod speed;
 mod table;
+mod terms;
 
 pub use beside::Beside;
 pub(crate) use beside::SEGMENT;
@@ -32,7 +33,8 @@ pub use routed::Grouping;
 pub(crate) use routed::divisors;
 pub use scoring::Scoring;
 pub use speed::Speed;
-pub use table::{Refusal, Row, Table, Terms};
+pub use table::{Refusal, Row, Table};
+pub use terms::Terms;
 
 /// The owner's demands on an index.
 #[derive(Clone, Copy, Debug, PartialEq)]

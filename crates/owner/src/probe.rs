@@ -55,7 +55,7 @@ impl Sample {
 
     /// The nearest rows of query number `at`, itself left out.
     pub(crate) fn truth(&self, at: usize) -> Vec<u32> {
-        let itself = number(self.rows[at]);
+        let itself = u32_of(self.rows[at]);
         let others = self.truth.of(at).iter().copied();
         others.filter(|&id| id != itself).take(self.k).collect()
     }
@@ -63,7 +63,7 @@ impl Sample {
     /// Mean recall@k of the best of what is found for each query, in which copies may be.
     pub(crate) fn recall(&self, find: impl Fn(&[f32]) -> Vec<Scored> + Sync) -> f64 {
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let (itself, truth) = (number(self.rows[at]), self.truth(at));
+            let (itself, truth) = (u32_of(self.rows[at]), self.truth(at));
             let mut best = Best::new(self.k);
             let found = find(self.queries.row(at)).into_iter();
             found

@@ -14,14 +14,14 @@ use sordino_index::router::Mean;
 use sordino_index::{Error, code, digest, table};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use crate::binding::Content;
 use crate::cluster;
 use crate::plan::{Grouping, Wish};
 use crate::random::random;
 use crate::rows::Rows;
-use crate::segment::{SegmentWriter, Written};
+use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::spec::TAIL;
 use crate::step::Step;
 use measure::Chosen;
@@ -33,7 +33,7 @@ pub(crate) struct Base {
     pub(crate) centroids: Vec<u8>,
     pub(crate) members: Vec<u8>,
     /// Its chunks, ids and attributes.
-    pub(crate) base: Written,
+    pub(crate) base: WrittenSegment,
     /// Recall of held-out vectors with the groups chosen.
     pub(crate) expected_recall: f64,
     /// True if that reaches the recall wished for.
@@ -191,7 +191,7 @@ impl Clusters {
 fn as_one(grid: &Grid) -> Grid {
     Grid {
         groups: 1,
-        clusters: number(grid.all_clusters()),
+        clusters: u32_of(grid.all_clusters()),
         ..*grid
     }
 }
@@ -247,7 +247,7 @@ struct Parts {
     table: Vec<u8>,
     centroids: Vec<u8>,
     members: Vec<u8>,
-    base: Written,
+    base: WrittenSegment,
 }
 
 impl Dealt {
@@ -259,7 +259,7 @@ impl Dealt {
         rows: &Rows,
         grid: &Grid,
     ) -> Parts {
-        let n = number(rows.ids.len());
+        let n = u32_of(rows.ids.len());
         let mut members = Members::new(n, self.rows.len());
         self.rows.iter().for_each(|place| members.push(*place));
         let members = members.to_bytes();
@@ -297,7 +297,7 @@ impl Dealt {
             let mut bytes = Vec::with_capacity(clusters * self.dim * size_of::<i16>());
             for cluster in group * clusters..(group + 1) * clusters {
                 let mut codes = self.codes[cluster][slot * self.dim..][..self.dim].to_vec();
-                pad.mask_short(number(cluster * slots + slot), &mut codes);
+                pad.mask_short(u32_of(cluster * slots + slot), &mut codes);
                 bytes.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
             }
             bytes

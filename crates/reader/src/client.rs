@@ -238,21 +238,8 @@ impl Client {
         let query = Zeroizing::new(self.rotation.apply(&query));
         let edition = self.manifest.edition();
         let mut stages = Stages::default();
-        let found = match &self.kind {
-            Kind::Sealed(client) => {
-                client.search(rng, transport, edition, &query, wanted, &mut stages)?
-            }
-            Kind::Local(client) => Ok(client.search(&query, wanted, &mut stages)),
-            Kind::Open(client) => {
-                client.search(rng, transport, edition, &query, wanted, &mut stages)?
-            }
-            Kind::Masked(client) => {
-                client.search(rng, transport, edition, &query, wanted, &mut stages)?
-            }
-            Kind::Routed(client) => {
-                client.search(rng, transport, edition, &query, wanted, &mut stages)?
-            }
-        };
+        let how = (edition, wanted);
+        let found = self.kind.search(rng, transport, &query, how, &mut stages)?;
         // Where an answer was wrong nothing was found, and payloads are asked for all the same.
         let mut hits = found.as_ref().cloned().unwrap_or_default();
         self.records.order(&mut hits);

@@ -1,10 +1,17 @@
 //! The client of one mode.
 
+use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;
 use sordino_index::numbers::Numbers;
+use sordino_index::wire::Edition;
 use sordino_index::{Error, ReaderKeys, SignedManifest};
+use sordino_vectors::recall::Scored;
 
+use crate::checked::Checked;
 use crate::download::Download;
+use crate::question::Wanted;
+use crate::stages::Stages;
+use crate::transport::Transport;
 use crate::{local, masked, open, routed, sealed};
 
 /// The client of the index's mode.
@@ -76,6 +83,24 @@ impl Kind {
                 found: mode.name(),
                 expected: "the client's",
             }),
+        }
+    }
+
+    /// The best records for this query, as places.
+    pub(crate) fn search<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        transport: &mut impl Transport,
+        query: &[f32],
+        (edition, wanted): (Edition, Wanted<'_>),
+        stages: &mut Stages,
+    ) -> Result<Checked<Vec<Scored>>, Error> {
+        match self {
+            Self::Sealed(it) => it.search(rng, transport, edition, query, wanted, stages),
+            Self::Local(it) => Ok(Ok(it.search(query, wanted, stages))),
+            Self::Open(it) => it.search(rng, transport, edition, query, wanted, stages),
+            Self::Masked(it) => it.search(rng, transport, edition, query, wanted, stages),
+            Self::Routed(it) => it.search(rng, transport, edition, query, wanted, stages),
         }
     }
 

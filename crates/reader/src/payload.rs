@@ -179,7 +179,7 @@ fn without_hint<R: CryptoRng + ?Sized>(
     transport: &mut impl Transport,
     edition: Edition,
     slots: &[u32],
-) -> Result<Result<Vec<Option<Vec<u8>>>, Wrong>, Error> {
+) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
     let (session, keys) = hintless::Session::new(rng);
     let (asked, query) = pir.query(rng, &session, &slots)?;

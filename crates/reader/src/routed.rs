@@ -12,13 +12,15 @@ use sordino_index::route::Route;
 use sordino_index::wire::{Edition, Message, message_len};
 use sordino_index::{Error, ReaderKeys};
 use sordino_lwe as lwe;
-use sordino_vectors::recall::{Scored, TopK, number};
+use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
+use crate::checked::{Checked, Wrong};
 use crate::download::Download;
 use crate::masked;
 use crate::question::Wanted;
-use crate::stages::{Stages, Wrong};
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
 
 pub(crate) struct Client {
@@ -109,15 +111,14 @@ impl Client {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Result<Vec<Scored>, Wrong>, Error> {
+    ) -> Result<Checked<Vec<Scored>>, Error> {
         let (sent, body) = self.encrypted(rng, query, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
         let request = Message::Score.about(edition, &body);
-        let reply = stages.time(
-            |stages| &mut stages.scores,
-            || transport.call(&request, message_len(len)),
-        )?;
+        let reply = time(&mut stages.scores, || {
+            transport.call(&request, message_len(len))
+        })?;
         let Ok(body) = Message::Scored.expect(&reply, Some(len)) else {
             return Ok(Err(Wrong));
         };
@@ -132,18 +133,15 @@ impl Client {
         query: &[f32],
         stages: &mut Stages,
     ) -> Result<(Sent, Vec<u8>), Error> {
-        let (asked, secret, mut body) = stages.time(
-            |stages| &mut stages.encrypt,
-            || {
-                let asked = self.asked(query);
-                let message = self.message(&asked);
-                let (secret, words) = self.words.query(rng, &message)?;
-                let negated = secret.into_negated();
-                let (secret, encrypted) = self.hint.encrypt_modular(rng, &negated)?;
-                let body = [words.to_bytes(), encrypted.to_bytes()].concat();
-                Ok::<_, Error>((asked, secret, body))
-            },
-        )?;
+        let (asked, secret, mut body) = time(&mut stages.encrypt, || {
+            let asked = self.asked(query);
+            let message = self.message(&asked);
+            let (secret, words) = self.words.query(rng, &message)?;
+            let negated = secret.into_negated();
+            let (secret, encrypted) = self.hint.encrypt_modular(rng, &negated)?;
+            let body = [words.to_bytes(), encrypted.to_bytes()].concat();
+            Ok::<_, Error>((asked, secret, body))
+        })?;
         let mut sent = Sent {
             asked,
             secret,
@@ -195,37 +193,30 @@ impl Client {
         (own, tail): (&[u8], &[u8]),
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Vec<Scored>, Wrong> {
+    ) -> Checked<Vec<Scored>> {
         let Sent {
             asked,
             secret,
             tail: tail_asked,
         } = sent;
         let read = |bytes: &[u8]| Reply::from_bytes(bytes).map_err(|_| Wrong);
-        let products = stages.time(
-            |stages| &mut stages.decrypt,
-            || {
-                let products = self.hint.decrypt_modular(secret, &read(own)?);
-                products.map(Zeroizing::new).map_err(|_| Wrong)
-            },
-        )?;
+        let products = time(&mut stages.decrypt, || {
+            let products = self.hint.decrypt_modular(secret, &read(own)?);
+            products.map(Zeroizing::new).map_err(|_| Wrong)
+        })?;
         let slots = self.mode.grid.slots as usize;
         let mut pads = Zeroizing::new(vec![0; products.len()]);
-        stages.time(
-            |stages| &mut stages.open,
-            || {
-                for ((cluster, asked), pads) in asked.iter().zip(pads.chunks_exact_mut(slots)) {
-                    let codes: Vec<i32> = asked.codes().map(i32::from).collect();
-                    let (codes, first) = (Zeroizing::new(codes), number(cluster * slots));
-                    self.pad.products_from(first, &codes, pads);
-                }
-            },
-        );
-        let found = stages.time(
-            |stages| &mut stages.rank,
-            || self.scored(&asked, &products, &pads, wanted),
-        )?;
-        let mut best = TopK::new(wanted.k);
+        time(&mut stages.open, || {
+            for ((cluster, asked), pads) in asked.iter().zip(pads.chunks_exact_mut(slots)) {
+                let codes: Vec<i32> = asked.codes().map(i32::from).collect();
+                let (codes, first) = (Zeroizing::new(codes), u32_of(cluster * slots));
+                self.pad.products_from(first, &codes, pads);
+            }
+        });
+        let found = time(&mut stages.rank, || {
+            self.scored(&asked, &products, &pads, wanted)
+        })?;
+        let mut best = TopK::with_equal(wanted.k);
         found.into_iter().for_each(|hit| best.offer(hit));
         if let Some(asked) = tail_asked {
             let wanted = Wanted {
@@ -249,7 +240,7 @@ impl Client {
         products: &[i64],
         pads: &[u32],
         Wanted { k, chosen }: Wanted<'_>,
-    ) -> Result<Vec<Scored>, Wrong> {
+    ) -> Checked<Vec<Scored>> {
         let slots = self.mode.grid.slots as usize;
         let chosen = chosen.and_then(<[_]>::first);
         let scores = Scores::new(self.width);
@@ -281,7 +272,7 @@ impl Client {
 fn distinct(found: &[Scored], k: usize) -> Vec<Scored> {
     let mut room = 4 * k;
     loop {
-        let mut best = TopK::new(room);
+        let mut best = TopK::with_equal(room);
         found.iter().for_each(|hit| best.offer(*hit));
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
         for hit in best.into_ranked() {

@@ -7,8 +7,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Client, Error, Form, InProcess, Index, Metric, OwnerKeys, Routing, Server, Spec, Store,
-    Together, Transport, Vectors, synthetic,
+    Client, Error, Form, InProcess, Index, OwnerKeys, Routing, Server, Spec, Store, Together,
+    Transport, Vectors, synthetic,
 };
 
 const N: usize = 2500;
@@ -50,10 +50,8 @@ fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let batch = batch.expect("a payload for each");
     let spec = Spec {
         k: K,
-        metric: Metric::Cosine,
-        norm: None,
         form,
-        ids: sordino_search::IdKind::Number,
+        ..Spec::default()
     };
     let path = dir.path().join("index");
     let batches = std::iter::once(Ok(batch));

@@ -111,7 +111,7 @@ fn indexes(
             built.push(Built {
                 index: made.index,
                 time: start.elapsed(),
-                recall: Some((made.expected_recall, made.reached)),
+                recall: Some((made.measured.expected_recall, made.measured.reached)),
             });
         }
         Mode::Routed => {

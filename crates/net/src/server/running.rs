@@ -13,7 +13,6 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
-use super::exporter;
 use super::grpc::Gate;
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};

@@ -2,7 +2,7 @@
 
 use sordino_index::manifest::{Grid, SecretPacking};
 use sordino_index::wire::{message_len, request_len};
-use sordino_vectors::recall::number;
+use sordino_vectors::u32_of;
 
 use super::{Cost, Wish};
 use crate::probe::MARGIN;
@@ -76,8 +76,8 @@ fn grid(
     let slots = u32::try_from(slots).ok()?;
     let least = predicted_groups(clusters, recall);
     let grids = divisors(clusters).map(|groups| Grid {
-        groups: number(groups),
-        clusters: number(clusters.div_ceil(groups)),
+        groups: u32_of(groups),
+        clusters: u32_of(clusters.div_ceil(groups)),
         slots,
         packing,
     });
@@ -107,7 +107,7 @@ fn predicted_groups(clusters: usize, recall: f64) -> usize {
 pub(super) fn cost(grid: &Grid, n: usize, width: usize) -> Option<Cost> {
     let len = |body: usize| message_len(body) as u64;
     let hint = grid.groups as usize * grid.group_hint_len().ok()?;
-    let places = grid.members_len(number(n));
+    let places = grid.members_len(u32_of(n));
     Some(Cost {
         once: len(hint + grid.route_len(width) + places),
         up: request_len(grid.query_len(width).ok()?) as u64,

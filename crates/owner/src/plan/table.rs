@@ -6,35 +6,7 @@ use sordino_ckks::column;
 use sordino_index::manifest::{Grid, Routing};
 
 use super::speed::{Speed, blocks};
-use super::{
-    Candidate, Cost, Grouping, Plan, Retrieval, Scoring, Way, break_even, candidates,
-};
-
-/// The terms by which modes are weighed beside a plan's bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
-    /// The longest that a client may compute for one search, on one thread; `None`: as long as it
-    /// takes.
-    pub client: Option<Duration>,
-    /// True if the server may hold the vectors in the clear.
-    pub server_sees_vectors: bool,
-    /// The speed of server and clients.
-    pub speed: Speed,
-    /// Bits per second of the line between the two, each way: with it time decides, without it bytes.
-    pub line: Option<f64>,
-}
-
-impl Default for Terms {
-    /// Private vectors, and clients with time, on the machine of [`Speed::ZEN5`], weighed by bytes.
-    fn default() -> Self {
-        Self {
-            client: None,
-            server_sees_vectors: false,
-            speed: Speed::ZEN5,
-            line: None,
-        }
-    }
-}
+use super::{Candidate, Cost, Grouping, Plan, Retrieval, Scoring, Terms, break_even, candidates};
 
 /// Why terms rule a mode out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use sordino_index::manifest::Grid;
 use sordino_index::residual::{Asked, Scores};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
-use sordino_vectors::recall::{Scored, number};
+use sordino_vectors::recall::Scored;
+use sordino_vectors::u32_of;
 
 use super::Clusters;
 use crate::cluster;
@@ -153,8 +154,8 @@ impl Grouping {
     fn regrouped(&self, dim: usize) -> impl Iterator<Item = Grid> {
         let all = self.grid.all_clusters();
         let grids = divisors(all).map(move |groups| Grid {
-            groups: number(groups),
-            clusters: number(all.div_ceil(groups)),
+            groups: u32_of(groups),
+            clusters: u32_of(all.div_ceil(groups)),
             ..self.grid
         });
         // Far fewer than predicted are not tried.
