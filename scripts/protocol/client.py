@@ -21,8 +21,8 @@ import column
 import dot
 import metric
 import pir
-from keys import FF1, ReaderKeys, digest
-from manifest import DOWNLOADED, HASHED, LOCAL, MASKED, SEALED, Manifest, ids, numbers
+from keys import ReaderKeys, digest
+from manifest import DOWNLOADED, FORMAT, HASHED, LOCAL, MASKED, NUMBER, SEALED, Manifest, ids, numbers
 from transport import Connection
 
 GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
@@ -31,12 +31,12 @@ TOGETHER = 8 << 20
 LARGEST = np.float32(1.0125)
 
 
-def message(kind, body, version):
-    return b"SRDN" + struct.pack("<HHQ", version, kind, len(body)) + body
+def message(kind, body):
+    return b"SRDN" + struct.pack("<HHQ", FORMAT, kind, len(body)) + body
 
 
-def body_of(reply, kind, version, length=None):
-    expected = message(kind, b"", version)[:8]
+def body_of(reply, kind, length=None):
+    expected = message(kind, b"")[:8]
     if reply[:8] != expected or struct.unpack_from("<Q", reply, 8)[0] != len(reply) - 16:
         raise ValueError("a message of another kind or length")
     if length is not None and len(reply) != 16 + length:
@@ -51,10 +51,10 @@ class Wrong(Exception):
 class Client:
     """A client of one version of an index. `random` gives that many fresh random bytes."""
 
-    def __init__(self, call, keys, random=os.urandom, format=3):
-        self.call, self.keys, self.random, self.format = call, keys, random, format
-        reply = call(message(GET_MANIFEST, b"", format), 16 + MAX_MANIFEST)
-        self.manifest = m = Manifest(body_of(reply, 102, format), keys)
+    def __init__(self, call, keys, random=os.urandom):
+        self.call, self.keys, self.random = call, keys, random
+        reply = call(message(GET_MANIFEST, b""), 16 + MAX_MANIFEST)
+        self.manifest = m = Manifest(body_of(reply, 102), keys)
         self.rotation = metric.Rotation(m.width, m.rotation)
         self.parts = self._download(m.given())
         self._records()
@@ -68,7 +68,7 @@ class Client:
             self._open_payloads()
 
     def _request(self, kind, body):
-        return message(kind, self.manifest.edition + body, self.format)
+        return message(kind, self.manifest.edition + body)
 
     def _download(self, given):
         """All parts, several to a reply while they have no more than 8 MiB together, checked by digest."""
@@ -78,7 +78,7 @@ class Client:
             asked = b"".join(struct.pack("<H", number) for number, _, _ in batch)
             length = sum(part for _, _, part in batch)
             reply = self.call(self._request(GET_PARTS, asked), 16 + length)
-            body, at = body_of(reply, 104, self.format, length), 0
+            body, at = body_of(reply, 104, length), 0
             for _, name, part in batch:
                 parts[name], at = body[at : at + part], at + part
                 if digest(parts[name]) != name:
@@ -93,7 +93,7 @@ class Client:
         return parts
 
     def _records(self):
-        """Record ids and deleted rows of each segment, where the format gives them to clients."""
+        """Record ids and deleted rows of each segment, and the order of all ids, by which equal scores are ranked."""
         m = self.manifest
         d = m.deleted
         list_ = self.keys.open("deleted", d.id, d.version, 0, b"", self.parts[d.rows.digest])
@@ -103,9 +103,10 @@ class Client:
             self.dead.append(set(dead))
         self.ids = []
         for s in m.segments:
-            sealed = self.parts.get(s.ids.digest)
-            opened = sealed and self.keys.open("ids", s.id, s.version, 0, b"", sealed)
-            self.ids.append(ids(m.ids, s.n, opened) if sealed else None)
+            opened = self.keys.open("ids", s.id, s.version, 0, b"", self.parts[s.ids.digest])
+            self.ids.append(ids(m.ids, s.n, opened))
+        names = [(int if m.ids == NUMBER else str)(name) for some in self.ids for name in some]
+        self.rank = np.argsort(sorted(range(len(names)), key=names.__getitem__)).tolist()
         self.first = np.cumsum([0] + [s.n for s in m.segments])
 
     def _open_columns(self):
@@ -128,9 +129,6 @@ class Client:
             rows.append(here)
             vectors.append(units)
         rows = np.concatenate(rows).astype(np.int64)
-        if m.old:
-            hidden = FF1(self.keys.subkey("record ids", s.id), 32)
-            rows = np.array([hidden.decrypt(int(row)) for row in rows], np.int64)
         alive = np.array([row not in self.dead[at] for row in rows], bool)
         return rows[alive], chunks.fixed(np.concatenate(vectors)[alive])
 
@@ -180,26 +178,25 @@ class Client:
             wrong, hits = error, []
         hits = [(scale(s), place) for s, place in hits]
         sign = 1 if m.metric == metric.EUCLIDEAN else -1
-        hits.sort(key=lambda hit: (sign * float(hit[0]), hit[1]))
+        hits.sort(key=lambda hit: (sign * float(hit[0]), self.rank[hit[1]]))
         payloads = self._payloads([place for _, place in hits]) if m.payloads else []
         if wrong:
             raise wrong
-        name = lambda place: str(place) if m.old else self._id(place)
-        hits = [{"id": name(place), "score": score} for score, place in hits]
+        hits = [{"id": self._id(place), "score": score} for score, place in hits]
         for hit, payload in zip(hits, payloads):
             hit["payload"] = payload
         return hits
 
     def _place(self, segment, row):
-        """What a record is ranked by: its id in the old format, else its place among all."""
-        return int(row) if self.manifest.old else int(self.first[segment] + row)
+        """A record's row, after those of all segments before its own."""
+        return int(self.first[segment] + row)
 
     def _id(self, place):
         segment = int(np.searchsorted(self.first, place, side="right")) - 1
         return self.ids[segment][place - self.first[segment]]
 
     def _best(self, scored, k):
-        return sorted(scored, key=lambda hit: (-float(hit[0]), hit[1]))[:k]
+        return sorted(scored, key=lambda hit: (-float(hit[0]), self.rank[hit[1]]))[:k]
 
     def _search_columns(self, unit):
         m = self.manifest
@@ -210,7 +207,7 @@ class Client:
         length = 32 + -(-(self.column.count * m.params.answer_bits) // 8)
         reply = self.call(self._request(SCORE, sent), 16 + length)
         try:
-            scores = self.column.decrypt(secret, body_of(reply, 106, self.format, length))
+            scores = self.column.decrypt(secret, body_of(reply, 106, length))
         except ValueError as error:
             raise Wrong(error) from None
         scored, possible, off = [], True, 0
@@ -226,9 +223,7 @@ class Client:
                 mine = scores[first : first + s.n]
             possible &= bool((np.abs(mine) <= LARGEST).all())
             rows = self.orders[at]
-            names = np.array([int(x) for x in self.ids[at]], object)[rows] if m.old else self.first[at] + rows
-            dead = names if m.old else rows
-            scored += [(s_, int(name)) for s_, name, d in zip(mine, names, dead) if int(d) not in self.dead[at]]
+            scored += [(s_, self._place(at, row)) for s_, row in zip(mine, rows) if int(row) not in self.dead[at]]
         if not possible:
             raise Wrong("a score that no two unit vectors have")
         if m.mode == MASKED and off > checks.tolerance(m.params, m.width, [s.n for s in m.segments]):
@@ -256,7 +251,7 @@ class Client:
         here = [min(per, m.clusters - at) for at in range(0, m.clusters, per)]
         length = 16 + sum(3 * count + -(-count // 8) + 3 * 2048 + 256 for count in here)
         reply = self.call(self._request(SCORE, sent), 16 + length)
-        return dot.decrypt(secret, m.width, m.clusters, body_of(reply, 106, self.format, length))
+        return dot.decrypt(secret, m.width, m.clusters, body_of(reply, 106, length))
 
     def _search_sealed(self, unit):
         m, wrong = self.manifest, None
@@ -288,7 +283,7 @@ class Client:
         asked = [client.query(index, t, self.random(32)) for t, index in enumerate(indices)]
         length = len(indices) * client.params.answer_len
         reply = self.call(self._request(kind, b"".join(sent for _, sent in asked)), 16 + length)
-        answers = split(body_of(reply, kind + 1, self.format, length), client.params.answer_len)
+        answers = split(body_of(reply, kind + 1, length), client.params.answer_len)
         return [client.recover(secret, i, answer) for (secret, _), i, answer in zip(asked, indices, answers)]
 
     def _payloads(self, places):

@@ -9,7 +9,7 @@ import pir
 from column import SETS
 from keys import digest
 
-VERSIONS = (2, 3)
+FORMAT = 3
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
@@ -56,12 +56,10 @@ class Manifest:
     """A manifest whose signature is the owner's."""
 
     def __init__(self, signed, keys):
-        magic, self.format, kind = struct.unpack_from("<4sHH", signed)
-        if magic != b"SRDN" or self.format not in VERSIONS or kind != 1:
+        if signed[:8] != struct.pack("<4sHH", b"SRDN", FORMAT, 1):
             raise ValueError("not a manifest of this version")
         keys.verify(signed[:-SIGNATURE_LEN], signed[-SIGNATURE_LEN:])
         self.digest = digest(signed)
-        self.old = self.format == 2
         self._read(Reader(signed[8:-SIGNATURE_LEN]))
         self.width = self.dim + METRIC_ADDS[self.metric]
         self.edition = struct.pack("<Q", self.version) + self.digest[:16]
@@ -69,9 +67,9 @@ class Manifest:
     def _read(self, r):
         self.index, self.version, self.previous = r.bytes(16), r.u64(), r.bytes(32)
         self.n, self.dim, self.k = r.u32(), r.u32(), r.u32()
-        self.ids = NUMBER if self.old else r.tag(3)
+        self.ids = r.tag(3)
         self.metric, self.bound, self.rotation = r.tag(3), r.number("h"), r.bytes(32)
-        coded = lambda: SimpleNamespace(len=r.u32() if self.old else r.u64(), digest=r.bytes(32))
+        coded = lambda: SimpleNamespace(len=r.u64(), digest=r.bytes(32))
         self.deleted = SimpleNamespace(id=r.bytes(16), version=r.u64(), rows=coded())
 
         def payloads():
@@ -83,7 +81,7 @@ class Manifest:
 
         def segment():
             made = SimpleNamespace(id=r.bytes(16), version=r.u64(), n=r.u32(), rows=r.bytes(32), ids=coded())
-            made.attributes = None if self.old else r.option(coded)
+            made.attributes = r.option(coded)
             return made
 
         def column():
@@ -92,8 +90,7 @@ class Manifest:
             return made
 
         self.payloads = r.option(payloads)
-        mode = r.tag(5 if self.old else 4)
-        self.mode = (SEALED, LOCAL, OPEN, MASKED, LOCAL)[mode]
+        self.mode = (SEALED, LOCAL, OPEN, MASKED)[r.tag(4)]
         if self.mode == SEALED:
             base, tail = segment(), r.list(segment)
             self.segments = [base, *tail]
@@ -104,7 +101,7 @@ class Manifest:
             self.hint, self.centroids = r.bytes(32), r.bytes(32)
             self.codec = chunks.INT8
         elif self.mode == LOCAL:
-            self.codec = r.tag(4) if mode == 4 or not self.old else chunks.INT8
+            self.codec = r.tag(4)
             self.segments = r.list(segment)
             self.sketch = r.option(lambda: (r.u32(), r.u32()))
         else:
@@ -129,7 +126,7 @@ class Manifest:
             else:
                 parts += [slots, places]
         coded = lambda part: [(part.digest, part.len)] if part else []
-        about = lambda s: [] if self.old else coded(s.ids) + coded(s.attributes)
+        about = lambda s: coded(s.ids) + coded(s.attributes)
 
         def chunks_of(s):
             layout = self.chunk_layout(s)
@@ -152,7 +149,7 @@ class Manifest:
             for s in self.segments:
                 stored = checks.stored(s.n, self.width) if self.mode == MASKED else s.n
                 hint = (s.hint, 32 + self.params.blocks(stored) * -(-(2048 * self.params.hint_eighths // 8) // 8))
-                parts += [*coded(s.ids), hint] if self.old else [hint, *about(s)]
+                parts += [hint, *about(s)]
         return parts
 
     def bucket_params(self):

@@ -103,8 +103,7 @@ class Vectors(unittest.TestCase):
                     self.assertLessEqual(len(reply), limit)
                     return reply
 
-                format = int.from_bytes(exchanges[0][0][4:6], "little")
-                client = Client(call, self.keys, drawn(v["random"]), format)
+                client = Client(call, self.keys, drawn(v["random"]))
                 hits = client.search(floats(v["query"]))
                 self.assertEqual(exchanges, [])
                 found = [(h["id"], h["score"].tobytes().hex(), h["payload"].hex()) for h in hits]

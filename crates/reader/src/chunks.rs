@@ -66,9 +66,10 @@ impl Chunks {
         Ok(())
     }
 
-    /// The vectors nearest to the unit vector `query`, best first, as places from the first of these on.
+    /// The vectors nearest to the unit vector `query`, best first, as places from the first of these on. Of equal
+    /// scores there may be more than `k`: a segment's own have the order of its ids, those of several have not.
     pub(crate) fn nearest(&self, query: &[f32], Wanted { k, chosen }: Wanted<'_>) -> Vec<Scored> {
-        let mut best = TopK::new(k);
+        let mut best = TopK::with_equal(k);
         let mut first = 0;
         for (at, segment) in self.segments.iter().enumerate() {
             let vectors = &segment.vectors;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
+use sordino_index::attributes::Attributes;
 use sordino_index::manifest;
 use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, Id, Pin, ReaderKeys, SignedManifest};
@@ -249,7 +250,11 @@ impl Client {
         };
         // Where an answer was wrong nothing was found, and payloads are asked for all the same.
         let mut hits = found.as_ref().cloned().unwrap_or_default();
+        self.records.order(&mut hits);
+        hits.truncate(k);
         scale.rank(&mut hits);
+        // Different scores may be one in the index's metric.
+        self.records.order(&mut hits);
         hits.retain(|hit| question.reaches(self.manifest.metric, hit.score));
         let payloads = match &self.payloads {
             Some(client) => stages.time(
@@ -283,6 +288,13 @@ impl Client {
         let chosen = Arc::new(self.kind.arranged(self.records.passing(filter)?));
         *last = Some((filter.clone(), Arc::clone(&chosen)));
         Ok(chosen)
+    }
+
+    /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is
+    /// asked of the server.
+    #[must_use]
+    pub fn attributes(&self, id: &Id) -> Option<Attributes> {
+        self.records.attributes(id)
     }
 
     /// The payloads of these records, without a search: `None` for one that is not there, or for all where

@@ -122,7 +122,7 @@ impl View {
     }
 
     /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
-    /// as places.
+    /// as places, with those that are as good as the last.
     ///
     /// A score that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
@@ -131,7 +131,7 @@ impl View {
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<Vec<Scored>, Wrong> {
-        let mut best = TopK::new(k);
+        let mut best = TopK::with_equal(k);
         let mut possible = true;
         for (segment, positions) in self.segments.iter().enumerate() {
             let chosen = chosen.map(|chosen| &chosen[segment][..]);

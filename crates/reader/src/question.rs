@@ -66,8 +66,7 @@ pub struct Hit {
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The nearest records, best first, with their scores in the index's metric: where that is the
-    /// Euclidean distance, smaller is better. Equal scores are in the order in which records are stored: by
-    /// segment, and by id in each. As many as were asked for, or fewer if no more are left.
+    /// Euclidean distance, smaller is better. Equal scores are in the order of the ids. As many as were asked for, or fewer if no more are left.
     ///
     /// # Security
     /// The scores must not go back to the server, not even rounded: together with the messages

@@ -9,6 +9,7 @@ use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Manifest, Segment};
 use sordino_index::numbers::Numbers;
 use sordino_index::{Error, Id, IdKind};
+use sordino_vectors::recall::Scored;
 
 use crate::download::Download;
 use crate::filter::Filter;
@@ -97,12 +98,32 @@ impl Records {
         segment.ids.id(place - segment.first)
     }
 
+    /// Puts ranked hits with equal scores into the order of their ids.
+    pub(crate) fn order(&self, hits: &mut [Scored]) {
+        for equal in hits.chunk_by_mut(|a, b| a.score.total_cmp(&b.score).is_eq()) {
+            if equal.len() > 1 {
+                equal.sort_by_cached_key(|hit| self.id(hit.id));
+            }
+        }
+    }
+
     /// The place of the record with this id, if there is one that counts.
     pub(crate) fn place(&self, id: &Id) -> Option<u32> {
+        let (segment, row) = self.find(id)?;
+        Some(segment.first + row)
+    }
+
+    /// The attributes of the record with this id, if there is one that counts.
+    pub(crate) fn attributes(&self, id: &Id) -> Option<Attributes> {
+        let (segment, row) = self.find(id)?;
+        Some(segment.attributes.select(&[row as usize]))
+    }
+
+    fn find(&self, id: &Id) -> Option<(&Known, u32)> {
         let segments = self.segments.iter().zip(&self.dead).rev();
         let mut found = segments.filter_map(|(segment, dead)| {
             let row = segment.ids.row(id)?;
-            (!dead.contains(row)).then_some(segment.first + row)
+            (!dead.contains(row)).then_some((segment, row))
         });
         found.next()
     }

@@ -193,7 +193,7 @@ impl Client {
             let passes = |rows: &Vec<bool>| rows.get(row as usize) == Some(&true);
             row < self.mode.base.n && !self.dead.contains(row) && chosen_base.is_none_or(passes)
         });
-        let mut best = TopK::new(k);
+        let mut best = TopK::with_equal(k);
         let fetched = opened.nearest(query, k);
         fetched.into_iter().for_each(|hit| best.offer(hit));
         let chosen = chosen.map(|chosen| &chosen[1..]);

@@ -130,6 +130,8 @@ pub struct TopK {
     k: usize,
     /// Unordered until it is full; then the worst is first.
     kept: Vec<Scored>,
+    /// Those beyond `k` that are as good as the worst, if they are wanted.
+    equal: Option<Vec<Scored>>,
 }
 
 impl TopK {
@@ -139,6 +141,17 @@ impl TopK {
         Self {
             k,
             kept: Vec::with_capacity(k.min(4096)),
+            equal: None,
+        }
+    }
+
+    /// Nothing yet, of at most `k` and all that have the score of the last of these: for whoever orders equal
+    /// scores by something else than their numbers.
+    #[must_use]
+    pub fn with_equal(k: usize) -> Self {
+        Self {
+            equal: Some(Vec::new()),
+            ..Self::new(k)
         }
     }
 
@@ -174,21 +187,34 @@ impl TopK {
             if self.kept.len() == self.k {
                 self.kept.sort_by(|a, b| Scored::rank(b, a));
             }
-        } else if self
-            .kept
-            .first()
-            .is_some_and(|worst| Scored::rank(&new, worst).is_lt())
-        {
+            return;
+        }
+        let Some(&worst) = self.kept.first() else {
+            return;
+        };
+        let mut out = new;
+        if Scored::rank(&new, &worst).is_lt() {
             let better = self
                 .kept
                 .partition_point(|kept| Scored::rank(&new, kept).is_lt());
             self.kept.copy_within(1..better, 0);
             self.kept[better - 1] = new;
+            out = worst;
+        }
+        if let Some(equal) = &mut self.equal {
+            let alike = |a: &Scored, b: &Scored| a.score.total_cmp(&b.score).is_eq();
+            if !alike(&worst, &self.kept[0]) {
+                equal.clear();
+            }
+            if alike(&out, &self.kept[0]) {
+                equal.push(out);
+            }
         }
     }
 
-    /// The rows that were kept, best first.
+    /// The rows that were kept, best first, with those that are as good as the last if they are wanted.
     pub fn into_ranked(mut self) -> Vec<Scored> {
+        self.kept.extend(self.equal.unwrap_or_default());
         self.kept.sort_by(Scored::rank);
         self.kept
     }
@@ -221,6 +247,23 @@ mod tests {
             sorted.sort_by(Scored::rank);
             sorted.truncate(k);
             prop_assert_eq!(top.into_ranked(), sorted);
+        }
+
+        #[test]
+        fn all_that_are_as_good_as_the_last_are_kept_too(
+            scores in prop::collection::vec(-3i8..4, 0..60),
+            k in 1usize..20,
+        ) {
+            let mut all: Vec<Scored> = (0u32..)
+                .zip(&scores)
+                .map(|(id, &score)| Scored { id, score: f32::from(score) })
+                .collect();
+            let mut top = TopK::with_equal(k);
+            all.iter().rev().for_each(|&hit| top.offer(hit));
+            all.sort_by(Scored::rank);
+            let least = all.get(k - 1).map(|last| last.score);
+            all.retain(|hit| least.is_none_or(|least| hit.score >= least));
+            prop_assert_eq!(top.into_ranked(), all);
         }
     }
 

@@ -245,29 +245,27 @@ fn records_with_equal_vectors_are_all_found() {
     }
 }
 
-/// Where scores are equal exactly, records are in the order in which they are stored: by segment, by their ids in
-/// each; and there are more of them than a search returns.
+/// Where scores are equal exactly, records are in the order of their ids, in whatever segments they lie, and there
+/// are more of them than a search returns.
 #[test]
-fn equal_scores_are_in_the_order_of_storage() {
+fn equal_scores_are_in_the_order_of_ids() {
     let forms = [Form::Local, sealed(sordino_search::Routing::Downloaded)];
     for form in forms {
         let mut bed = bed(&spec(form), 1.0);
         let (one, _) = synthetic::clustered(1, 1, DIM, 77);
         let mut all: Vec<u32> = (0..40).map(|at| 90_000 + at * 7919 % 1000).collect();
-        for ids in all.chunks_mut(14) {
+        for ids in all.chunks(14) {
             let copies = Vectors::new(DIM, one.as_slice().repeat(ids.len())).unwrap();
             bed.store.upsert(&mut rng(3), ids, &copies).unwrap();
-            ids.sort_unstable();
         }
-        let stored = all.clone();
         all.sort_unstable();
-        for expected in [stored, all] {
+        for _ in 0..2 {
             let server = bed.server();
             let (client, _) = connect(&server);
             let transport = &mut InProcess::new(&server);
             let found = client.search(&mut rng(4), transport, one.row(0)).unwrap();
             let ids: Vec<u32> = found.hits.iter().map(number).collect();
-            assert_eq!(ids, expected[..K], "{form:?}");
+            assert_eq!(ids, all[..K], "{form:?}");
             bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
         }
     }
