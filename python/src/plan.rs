@@ -52,6 +52,7 @@ pub(crate) fn plan<'py>(
             client,
             server_sees_vectors: settings.server_sees_vectors,
             speed,
+            ..Terms::default()
         };
         Ok::<_, sordino_search::Error>((plan.table(terms), speed))
     })?;

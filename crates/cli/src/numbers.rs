@@ -23,6 +23,11 @@ pub(crate) fn results(text: &str) -> Result<usize, String> {
     within(text, 1..=MAX_K as usize)
 }
 
+/// Bytes that a record has beside its vector.
+pub(crate) fn beside(text: &str) -> Result<usize, String> {
+    within(text, 0..=1 << 20)
+}
+
 /// Things of which there must be one at least.
 pub(crate) fn some(text: &str) -> Result<usize, String> {
     within(text, 1..=u32::MAX as usize)

@@ -6,7 +6,7 @@ use crate::{Error, Output, numbers};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
-use sordino_search::plan::{Plan, Row, Speed, Table, Terms, Wish};
+use sordino_search::plan::{Beside, Plan, Row, Speed, Table, Terms, Wish};
 use sordino_search::vectors::Reader;
 use std::{path::PathBuf, time::Duration};
 
@@ -35,13 +35,22 @@ pub struct Args {
     /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
     #[arg(long, value_name = "LONGEST")]
     payload_bytes: Option<usize>,
+    /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps 2 to 10.
+    /// 0: numbers that follow one another.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
+    id_bytes: usize,
+    /// Bytes of a record's attributes, on average: 8 of a number, 1 of a truth, of a text its length and 4. Clients
+    /// download ids and attributes once, in every mode.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
+    attribute_bytes: usize,
     /// The longest that a client may compute for one search, in milliseconds.
     #[arg(long, value_name = "MS")]
     client_ms: Option<u64>,
     /// The server may hold the vectors in the clear.
     #[arg(long)]
     server_sees_vectors: bool,
-    /// Say how long the bytes take on a line of this rate between client and server, such as 20Mbit/s.
+    /// Say how long searches take on a line of this rate between client and server, such as 20Mbit/s, and
+    /// recommend the mode that takes the least time; without it, the one that moves the fewest bytes.
     #[arg(long, value_name = "RATE")]
     line: Option<Line>,
     /// Measure how fast this machine is, in about a second, instead of taking that of a Zen 5.
@@ -52,7 +61,7 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   sordino plan --n 1000000 --dim 384 --queries 20 --line 20Mbit/s
-  sordino plan --n 100000 --dim 128 --payload-bytes 1000
+  sordino plan --n 100000 --dim 128 --payload-bytes 1000 --id-bytes 16 --attribute-bytes 20
   sordino plan --data base.npy --recall 0.9 --client-ms 10 --json";
 
 #[derive(Serialize)]
@@ -111,7 +120,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         queries: args.queries,
         ..Wish::default()
     };
-    let mut plan = Plan::new(n, dim, wish)?;
+    let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
+        id: args.id_bytes,
+        attributes: args.attribute_bytes,
+    });
     if let Some(longest) = args.payload_bytes {
         plan = plan.with_payloads(longest)?;
     }
@@ -125,6 +137,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         client: args.client_ms.map(Duration::from_millis),
         server_sees_vectors: args.server_sees_vectors,
         speed,
+        line: args.line.map(Line::rate),
     });
     let recommended = table.recommended().map(|row| row.mode);
     let planned = Planned {
@@ -185,10 +198,14 @@ fn on_line(line: Option<Line>, modes: &[Mode]) -> String {
         return String::new();
     };
     let modes = modes.iter().filter_map(|mode| {
-        let Seconds { once, search } = mode.line_seconds?;
+        let Seconds {
+            once,
+            search,
+            in_all,
+        } = mode.line_seconds?;
         let name = mode.mode;
         Some(format!(
-            "\n  {name:<8} {once:>8.1} s before the first search, {search:>7.2} s each"
+            "\n  {name:<8} {once:>8.1} s before the first search, {search:>7.2} s each, {in_all:>8.1} s in all"
         ))
     });
     let modes: String = modes.collect();
@@ -224,7 +241,7 @@ fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
         bytes_in_all: row.cost.total(queries),
         server_ms: ms(row.server),
         client_ms: ms(row.client),
-        line_seconds: line.map(|line| line.seconds(&row.cost)),
+        line_seconds: line.map(|line| line.seconds(row, queries)),
         break_even_queries: row.break_even,
         server_does_not_see: row.hides,
         ruled_out: row.refusal.map(|refusal| refusal.name()),

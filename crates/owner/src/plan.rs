@@ -13,6 +13,7 @@ use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::recall::number;
 
+mod beside;
 mod candidates;
 mod cost;
 mod report;
@@ -21,6 +22,8 @@ mod scoring;
 mod speed;
 mod table;
 
+pub use beside::Beside;
+pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
 pub use retrieval::Retrieval;
@@ -65,6 +68,7 @@ pub struct Plan {
     open: Option<Scoring>,
     masked: Option<Scoring>,
     payloads: Option<Retrieval>,
+    beside: Beside,
     download: Cost,
 }
 
@@ -106,6 +110,7 @@ impl Plan {
             open: scoring::cheapest(n, dim, wish.queries, Rows::Open),
             masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked),
             payloads: None,
+            beside: Beside::default(),
             download,
         })
     }
@@ -121,6 +126,13 @@ impl Plan {
             payloads: Some(payloads),
             ..self
         })
+    }
+
+    /// The plan for records with such ids and attributes: without this, numbers that follow one another, and no
+    /// attributes. [`table`](Self::table) counts them in every mode.
+    #[must_use]
+    pub fn with_beside(self, beside: Beside) -> Self {
+        Self { beside, ..self }
     }
 
     /// The cost of payloads, if the records have any: [`table`](Self::table) counts it in every mode,

@@ -1,7 +1,7 @@
 //! A line between client and server, and the time that bytes take on it.
 
 use serde::Serialize;
-use sordino_search::plan::Cost;
+use sordino_search::plan::Row;
 use std::fmt;
 use std::str::FromStr;
 
@@ -32,22 +32,29 @@ impl fmt::Display for Line {
     }
 }
 
-/// Seconds that one mode's bytes take.
+/// Seconds that one mode takes on a line, bytes and computing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Seconds {
     /// Before the first search.
     pub(super) once: f64,
     /// Each search.
     pub(super) search: f64,
+    /// All searches of a client, one after the other.
+    pub(super) in_all: f64,
 }
 
 impl Line {
-    /// The time that these bytes take.
-    pub(super) fn seconds(self, cost: &Cost) -> Seconds {
-        let seconds = |bytes: u64| bytes as f64 * 8.0 / self.0;
+    /// Bits per second.
+    pub(super) fn rate(self) -> f64 {
+        self.0
+    }
+
+    /// The time that a mode takes for so many searches.
+    pub(super) fn seconds(self, row: &Row, queries: u64) -> Seconds {
         Seconds {
-            once: seconds(cost.once),
-            search: seconds(cost.up) + seconds(cost.down),
+            once: row.once_seconds(self.0),
+            search: row.search_seconds(self.0),
+            in_all: row.seconds(self.0, queries),
         }
     }
 }
@@ -57,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_read_and_bytes_take_their_time() {
+    fn a_rate_is_read() {
         let line: Line = "20Mbit/s".parse().unwrap();
         assert_eq!((line, line.to_string().as_str()), (Line(2e7), "20 Mbit/s"));
         assert_eq!("1.5 Gbit/s".parse(), Ok(Line(1.5e9)));
@@ -71,12 +78,5 @@ mod tests {
         ] {
             assert!(wrong.parse::<Line>().is_err(), "{wrong}");
         }
-        let cost = Cost {
-            once: 20_000_000,
-            up: 500_000,
-            down: 2_000_000,
-        };
-        let Seconds { once, search } = line.seconds(&cost);
-        assert_eq!((once, search), (8.0, 1.0));
     }
 }

@@ -27,4 +27,27 @@ fn the_plan_weighs_all_modes() {
     }
     assert!(fetched["server_ms"].as_f64().unwrap() > 0.0);
     assert!(done(&place.line(sizes)).contains("masked"));
+    let beside = format!("{sizes} --queries 10 --id-bytes 16 --attribute-bytes 9");
+    let (beside, all) = (json(&place.line(&beside)), |plan: &Value| {
+        let modes = plan["modes"].as_array().unwrap().clone();
+        let once = modes
+            .iter()
+            .map(|mode| mode["bytes_once"].as_u64().unwrap());
+        once.collect::<Vec<_>>()
+    });
+    for (beside, plan) in all(&beside).iter().zip(all(&plan)) {
+        assert!((2_500_000..5_000_000).contains(&(beside - plan)));
+    }
+    // A fast line makes computing what counts, a slow one bytes.
+    let line = |rate: &str| json(&place.line(&format!("{sizes} --line {rate}")));
+    for plan in [line("1Mbit/s"), line("100Gbit/s")] {
+        let modes = plan["modes"].as_array().unwrap();
+        let allowed = modes.iter().filter(|mode| mode["ruled_out"].is_null());
+        let seconds = |mode: &&Value| mode["line_seconds"]["in_all"].as_f64().unwrap();
+        let least = allowed.min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        assert_eq!(least.unwrap()["mode"], plan["recommended"]);
+    }
+    assert!(
+        done(&place.line(&format!("{sizes} --line 20Mbit/s"))).contains("the least time in all")
+    );
 }

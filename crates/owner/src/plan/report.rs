@@ -120,11 +120,13 @@ impl fmt::Display for Table {
             )?;
         }
         match recommended {
-            Some(row) => write!(
-                f,
-                "  recommended: {}, for the fewest bytes in all",
-                row.mode
-            ),
+            Some(row) => {
+                let least = match self.line {
+                    Some(_) => "the least time",
+                    None => "the fewest bytes",
+                };
+                write!(f, "  recommended: {}, for {least} in all", row.mode)
+            }
             None => write!(f, "  no mode keeps these terms"),
         }
     }

@@ -18,15 +18,18 @@ pub struct Terms {
     pub server_sees_vectors: bool,
     /// The speed of server and clients.
     pub speed: Speed,
+    /// Bits per second of the line between the two, each way: with it time decides, without it bytes.
+    pub line: Option<f64>,
 }
 
 impl Default for Terms {
-    /// Private vectors, and clients with time, on the machine of [`Speed::ZEN5`].
+    /// Private vectors, and clients with time, on the machine of [`Speed::ZEN5`], weighed by bytes.
     fn default() -> Self {
         Self {
             client: None,
             server_sees_vectors: false,
             speed: Speed::ZEN5,
+            line: None,
         }
     }
 }
@@ -75,11 +78,34 @@ pub struct Row {
     pub refusal: Option<Refusal>,
 }
 
+impl Row {
+    /// The seconds that this many searches of one client take in all, one after the other, on a line of so many
+    /// bits per second each way: the download, and for each search its bytes and its computing.
+    #[must_use]
+    pub fn seconds(&self, line: f64, queries: u64) -> f64 {
+        self.once_seconds(line) + queries as f64 * self.search_seconds(line)
+    }
+
+    /// The part of [`seconds`](Self::seconds) before the first search.
+    #[must_use]
+    pub fn once_seconds(&self, line: f64) -> f64 {
+        self.cost.once as f64 * 8.0 / line
+    }
+
+    /// The part of [`seconds`](Self::seconds) of one search.
+    #[must_use]
+    pub fn search_seconds(&self, line: f64) -> f64 {
+        let bytes = (self.cost.up + self.cost.down) as f64;
+        bytes * 8.0 / line + (self.server + self.client).as_secs_f64()
+    }
+}
+
 /// All modes that serve an index of this size, under given terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub(super) queries: u64,
     pub(super) speed: Speed,
+    pub(super) line: Option<f64>,
     payloads: Option<Retrieval>,
     rows: Vec<Row>,
 }
@@ -120,38 +146,44 @@ impl Plan {
             Some(local),
         ];
         let judged = |(row, recall): (Row, f64)| {
-            let mut row = self.with_payload_costs(row, speed);
+            let mut row = self.with_records(row, speed);
             row.refusal = self.refusal(&row, recall, &terms);
             row
         };
         Table {
             queries: self.wish.queries,
             speed: terms.speed,
+            line: terms.line,
             payloads: self.payloads,
             rows: rows.into_iter().flatten().map(judged).collect(),
         }
     }
 
-    /// The row with what payloads cost, against downloading them all too.
-    fn with_payload_costs(&self, row: Row, speed: &Speed) -> Row {
-        let Some(payloads) = &self.payloads else {
-            return row;
+    /// The row with what ids, attributes and payloads cost, against downloading them all too.
+    fn with_records(&self, row: Row, speed: &Speed) -> Row {
+        let beside = |one| Cost {
+            once: self.beside.bytes(self.n, one),
+            up: 0,
+            down: 0,
         };
-        let (server, client) = payloads.times(speed);
-        let cost = row.cost.and(&payloads.cost);
-        let download = Cost {
-            once: self.download.once + payloads.whole(),
-            ..self.download
-        };
-        let nothing_more = row.mode == LOCAL && payloads.params.is_none();
+        // A sealed index's base is one segment.
+        let mut cost = row.cost.and(&beside(row.mode == SEALED));
+        let mut download = self.download.and(&beside(false));
+        let (mut server, mut client) = (row.server, row.client);
+        if let Some(payloads) = &self.payloads {
+            let times = payloads.times(speed);
+            cost = cost.and(&payloads.cost);
+            download.once += payloads.whole();
+            (server, client) = (server + times.0, client + times.1);
+        }
+        let everything = row.mode == LOCAL && cost.up + cost.down == 0;
         Row {
             cost,
-            server: row.server + server,
-            client: row.client + client,
-            break_even: if nothing_more {
-                None
-            } else {
-                break_even(&cost, &download)
+            server,
+            client,
+            break_even: match everything {
+                true => None,
+                false => break_even(&cost, &download),
             },
             ..row
         }
@@ -171,7 +203,7 @@ impl Plan {
     fn masked_row(&self, planned: &Scoring, speed: &Speed) -> Row {
         let (server, client) = self.column_times(&planned.packing.masked(), speed);
         let pads = speed.pad * self.coordinates();
-        self.row(
+        Self::row(
             (MASKED, planned.packing.name(), "queries, vectors"),
             planned.cost,
             (server, client + pads),
@@ -180,7 +212,7 @@ impl Plan {
 
     fn open_row(&self, planned: &Scoring, speed: &Speed) -> Row {
         let hides = "queries; it holds the vectors";
-        self.row(
+        Self::row(
             (OPEN, planned.packing.name(), hides),
             planned.cost,
             self.column_times(&planned.packing.open(), speed),
@@ -219,35 +251,29 @@ impl Plan {
                 "queries, vectors; it holds the centroids"
             }
         };
-        self.row((SEALED, routing.name(), hides), cost, (server, client))
+        Self::row((SEALED, routing.name(), hides), cost, (server, client))
     }
 
     fn local_row(&self, speed: &Speed) -> Row {
         // Where vectors have structure clients compare codes first, which takes about half of it.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
-        self.row((LOCAL, "", hides), self.download, (0.0, client))
+        Self::row((LOCAL, "", hides), self.download, (0.0, client))
     }
 
     fn row(
-        &self,
         (mode, form, hides): (&'static str, &'static str, &'static str),
         cost: Cost,
         (server, client): (f64, f64),
     ) -> Row {
         let [server, client] = [server, client].map(|ns| Duration::from_secs_f64(ns * 1e-9));
-        let even = if mode == LOCAL {
-            None
-        } else {
-            break_even(&cost, &self.download)
-        };
         Row {
             mode,
             form,
             cost,
             server,
             client,
-            break_even: even,
+            break_even: None,
             hides,
             refusal: None,
         }
@@ -282,12 +308,20 @@ impl Table {
         self.payloads.as_ref()
     }
 
-    /// The one among the modes that the terms allow that moves the fewest bytes in all; among equals the
-    /// one whose clients compute less; `None` if the terms allow none.
+    /// The one among the modes that the terms allow that moves the fewest bytes in all or, where there is a
+    /// line, takes the least time in all; among equals the one whose clients compute less; `None` if the terms
+    /// allow none.
     #[must_use]
     pub fn recommended(&self) -> Option<&Row> {
         let allowed = self.rows.iter().filter(|row| row.refusal.is_none());
-        allowed.min_by_key(|row| (row.cost.total(self.queries), row.client))
+        let weight = |row: &Row| match self.line {
+            Some(line) => row.seconds(line, self.queries),
+            None => row.cost.total(self.queries) as f64,
+        };
+        allowed.min_by(|a, b| {
+            let order = weight(a).total_cmp(&weight(b));
+            order.then(a.client.cmp(&b.client))
+        })
     }
 }
 
@@ -295,6 +329,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::Wish;
+    use crate::plan::Beside;
 
     fn table(n: usize, dim: usize, wish: Wish, terms: Terms) -> Table {
         Plan::new(n, dim, wish).unwrap().table(terms)
@@ -321,6 +356,50 @@ mod tests {
         // Scoring costs bytes in proportion to n as the download does, at a hundredth of it.
         assert_eq!(of(1_000_000, 20), MASKED);
         assert_eq!(of(1_000_000, 1000), LOCAL);
+    }
+
+    #[test]
+    fn ids_and_attributes_are_downloaded_in_every_mode() {
+        let plan = Plan::new(1_000_000, 128, queries(10)).unwrap();
+        let beside = Beside {
+            id: 16,
+            attributes: 20,
+        };
+        let (with, without) = (plan.clone().with_beside(beside), plan);
+        let (with, without) = (
+            with.table(Terms::default()),
+            without.table(Terms::default()),
+        );
+        for (with, without) in with.rows().iter().zip(without.rows()) {
+            let more = with.cost.once - without.cost.once;
+            assert!((36_000_000..73_000_000).contains(&more), "{with:?}");
+        }
+        assert_eq!(recommended(&with), recommended(&without));
+    }
+
+    /// A slow line weighs bytes, a fast one computing.
+    #[test]
+    fn on_a_line_the_time_decides() {
+        let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();
+        let on = |line: Option<f64>| {
+            let terms = Terms {
+                line,
+                ..Terms::default()
+            };
+            plan.table(terms)
+        };
+        let (bytes, slow, fast) = (on(None), on(Some(1e6)), on(Some(1e11)));
+        assert_eq!(recommended(&bytes), recommended(&slow));
+        let least = |table: &Table, line| {
+            let allowed = table.rows().iter().filter(|row| row.refusal.is_none());
+            let seconds = allowed.map(|row| (row.seconds(line, 60), row.mode));
+            seconds.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1
+        };
+        assert_eq!(recommended(&fast), least(&fast, 1e11));
+        let row = fast.rows()[0];
+        let parts = row.once_seconds(2e7) + 60.0 * row.search_seconds(2e7);
+        assert!((row.seconds(2e7, 60) - parts).abs() < 1e-9);
+        assert!(row.search_seconds(1e15) >= row.client.as_secs_f64());
     }
 
     #[test]

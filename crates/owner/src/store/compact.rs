@@ -6,10 +6,9 @@ use sordino_index::{Disk, Error};
 
 use super::Store;
 use super::draft::Draft;
-use super::draft::SEGMENT;
 use super::records::{self, Records};
 use super::waiting::Waiting;
-use crate::plan::Wish;
+use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
 use crate::step::Step;
 

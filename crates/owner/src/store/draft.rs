@@ -14,14 +14,11 @@ use super::Measured;
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
-use crate::plan::{Plan, Wish};
+use crate::plan::{Plan, SEGMENT, Wish};
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
-
-/// Records of a segment, as long as there are few.
-pub(super) const SEGMENT: usize = 1 << 17;
 
 /// Segments of the first size; from there on eight of each size, each twice the one before.
 const FIRST: usize = 16;
