@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args as ClapArgs};
 use running::{Current, Serve};
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_net::{Access, Identity, Limits, Listen, Service};
+use sordino_net::{Access, Exporter, Identity, Limits, Listen, Service};
 use sordino_search::{OwnerPublicKey, Server};
 use std::{
     fs,
@@ -134,6 +134,10 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     }
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?;
+    // Open while the index is loaded, so that whoever asks is told that it is not ready.
+    let exporter = args.metrics.as_ref();
+    let exporter = exporter.map(|host| Exporter::open(host.first()));
+    let exporter = exporter.transpose()?;
     let current = Current::of(&args.index);
     let named = Error::index(&args.index);
     let server = Server::open_dir(&args.index, &owner).map_err(&named)?;
@@ -143,7 +147,11 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         let accepting = service.accept_changes(&args.index, &owner, most);
         accepting.map_err(&named)?;
     }
-    let listening = service.listen(&args.listening()?);
+    let mut listen = args.listening()?;
+    if let Some(exporter) = exporter {
+        listen = listen.exporter(exporter);
+    }
+    let listening = service.listen(&listen);
     let running = listening.map_err(Error::certificate(&args.certificate_files()))?;
     let mut serving = Serve {
         args,
@@ -223,9 +231,6 @@ impl Args {
         let mut listen = addresses.fold(Listen::on(first), Listen::also_on);
         if let Some(identity) = self.identity()? {
             listen = listen.tls(identity);
-        }
-        if let Some(host) = &self.metrics {
-            listen = listen.metrics(host.first());
         }
         Ok(listen)
     }

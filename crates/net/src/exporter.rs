@@ -1,8 +1,9 @@
 //! The metrics port: counts and health, over HTTP/1.1.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,8 +15,10 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
+use crate::Error;
 use crate::metrics::Metrics;
 
 /// Scrapers at a time.
@@ -24,12 +27,78 @@ const CONNECTIONS: usize = 8;
 /// A connection lasts no longer: a scraper comes again.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Gives the metrics out until it is dropped.
-pub(crate) async fn export(
-    listener: TcpListener,
+/// A port for the operator, open from now on: at `/healthz` it says that the process lives, at `/readyz` that
+/// it serves, which it does when a service [listens](crate::Listen::exporter) with it, and at `/metrics` counts.
+///
+/// Clones are handles to the same port, which is closed with the last of them.
+#[derive(Clone, Debug)]
+pub struct Exporter {
+    address: SocketAddr,
+    service: Arc<OnceLock<Exported>>,
+    _threads: Arc<Threads>,
+}
+
+/// The service that the port tells of.
+#[derive(Debug)]
+struct Exported {
     metrics: Arc<Metrics>,
     stopping: Arc<AtomicBool>,
-) {
+}
+
+/// The port's own threads, so that it answers whatever else is going on.
+#[derive(Debug)]
+struct Threads(Option<Runtime>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Exporter {
+    /// Opens the port, port 0 for one that is free.
+    ///
+    /// # Errors
+    /// [`Error::Listen`], [`Error::Start`].
+    pub fn open(address: SocketAddr) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("sordino-metrics")
+            .enable_all()
+            .build()
+            .map_err(Error::Start)?;
+        let failed = |source| Error::Listen { address, source };
+        let listener = runtime.block_on(TcpListener::bind(address));
+        let listener = listener.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let service = Arc::default();
+        runtime.spawn(export(listener, Arc::clone(&service)));
+        Ok(Self {
+            address,
+            service,
+            _threads: Arc::new(Threads(Some(runtime))),
+        })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Tells of this service from now on; of the first, if there are several.
+    pub(crate) fn serve(&self, metrics: &Arc<Metrics>, stopping: &Arc<AtomicBool>) {
+        let exported = Exported {
+            metrics: Arc::clone(metrics),
+            stopping: Arc::clone(stopping),
+        };
+        drop(self.service.set(exported));
+    }
+}
+
+async fn export(listener: TcpListener, service: Arc<OnceLock<Exported>>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = listener.accept().await;
@@ -38,18 +107,18 @@ pub(crate) async fn export(
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let (metrics, stopping) = (Arc::clone(&metrics), Arc::clone(&stopping));
+        let service = Arc::clone(&service);
         tokio::spawn(async move {
             // A scraper that is too slow is cut off.
-            let _ = tokio::time::timeout(TIME, serve(tcp, &metrics, &stopping)).await;
+            let _ = tokio::time::timeout(TIME, serve(tcp, &service)).await;
             drop(slot);
         });
     }
 }
 
-async fn serve(tcp: TcpStream, metrics: &Metrics, stopping: &AtomicBool) {
+async fn serve(tcp: TcpStream, service: &OnceLock<Exported>) {
     let answer = service_fn(|request: Request<Incoming>| {
-        let reply = reply(&request, metrics, stopping);
+        let reply = reply(&request, service.get());
         async move { Ok::<_, Infallible>(reply) }
     });
     // An error on such a connection is the scraper's.
@@ -61,29 +130,28 @@ async fn serve(tcp: TcpStream, metrics: &Metrics, stopping: &AtomicBool) {
         .await;
 }
 
-fn reply(
-    request: &Request<Incoming>,
-    metrics: &Metrics,
-    stopping: &AtomicBool,
-) -> Response<Full<Bytes>> {
+fn reply(request: &Request<Incoming>, service: Option<&Exported>) -> Response<Full<Bytes>> {
     // HTTP takes the body off the answer to HEAD.
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
     }
-    match request.uri().path() {
-        "/metrics" => {
-            let mut reply = Response::new(Full::new(Bytes::from(metrics.text())));
+    match (request.uri().path(), service) {
+        // It lives as long as it answers, also while it starts and stops.
+        ("/healthz", _) => said(StatusCode::OK, "alive\n"),
+        ("/metrics" | "/readyz" | "/health", None) => {
+            said(StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+        }
+        ("/metrics", Some(service)) => {
+            let mut reply = Response::new(Full::new(Bytes::from(service.metrics.text())));
             let form = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             let form = HeaderValue::from_static(form);
             reply.headers_mut().insert(CONTENT_TYPE, form);
             reply
         }
-        // It lives as long as it answers, also while it stops.
-        "/healthz" => said(StatusCode::OK, "alive\n"),
-        "/readyz" | "/health" if stopping.load(Ordering::Relaxed) => {
+        ("/readyz" | "/health", Some(service)) if service.stopping.load(Ordering::Relaxed) => {
             said(StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
         }
-        "/readyz" | "/health" => said(StatusCode::OK, "serving\n"),
+        ("/readyz" | "/health", Some(_)) => said(StatusCode::OK, "serving\n"),
         _ => said(
             StatusCode::NOT_FOUND,
             "only /metrics, /healthz, /readyz and /health are here\n",

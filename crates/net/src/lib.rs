@@ -46,6 +46,7 @@ mod refusal;
 pub use connection::{Connection, Traffic};
 pub use endpoint::{Deadlines, Endpoint};
 pub use error::Error;
+pub use exporter::Exporter;
 #[cfg(feature = "tls")]
 pub use identity::Identity;
 pub use key_file::{KeyFile, KeyKind};

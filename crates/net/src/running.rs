@@ -20,7 +20,7 @@ use crate::grpc::Gate;
 use crate::identity::{Acceptor, Identity};
 use crate::incoming::Incoming;
 use crate::opening::Tls;
-use crate::{Error, Limits, Service, exporter};
+use crate::{Error, Exporter, Limits, Service};
 
 /// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
 /// that is the window of a connection, which bounds what is buffered for it.
@@ -39,9 +39,17 @@ const PING: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug)]
 pub struct Listen {
     addresses: Vec<SocketAddr>,
-    metrics: Option<SocketAddr>,
+    metrics: Metrics,
     #[cfg(feature = "tls")]
     identity: Option<Identity>,
+}
+
+/// The port on which metrics are given out, if they are.
+#[derive(Clone, Debug)]
+enum Metrics {
+    None,
+    On(SocketAddr),
+    Open(Exporter),
 }
 
 impl Listen {
@@ -53,7 +61,7 @@ impl Listen {
     pub fn on(address: SocketAddr) -> Self {
         Self {
             addresses: vec![address],
-            metrics: None,
+            metrics: Metrics::None,
             #[cfg(feature = "tls")]
             identity: None,
         }
@@ -70,7 +78,14 @@ impl Listen {
     /// `/healthz` says that it lives and `/readyz` that it serves.
     #[must_use]
     pub fn metrics(mut self, address: SocketAddr) -> Self {
-        self.metrics = Some(address);
+        self.metrics = Metrics::On(address);
+        self
+    }
+
+    /// The same on a port that is open already, and has said until now that nothing is served yet.
+    #[must_use]
+    pub fn exporter(mut self, exporter: Exporter) -> Self {
+        self.metrics = Metrics::Open(exporter);
         self
     }
 
@@ -132,16 +147,14 @@ impl Service {
             listeners.push(listener);
             addresses.push(address);
         }
-        let metrics = listen.metrics.map(|address| bind(&runtime, address));
-        let metrics_address = match metrics.transpose()? {
-            Some((listener, address)) => {
-                let metrics = Arc::clone(&self.shared.metrics);
-                let stopping = Arc::clone(&self.shared.stopping);
-                runtime.spawn(exporter::export(listener, metrics, stopping));
-                Some(address)
-            }
-            None => None,
+        let exporter = match &listen.metrics {
+            Metrics::None => None,
+            Metrics::On(address) => Some(Exporter::open(*address)?),
+            Metrics::Open(exporter) => Some(exporter.clone()),
         };
+        if let Some(exporter) = &exporter {
+            exporter.serve(&shared.metrics, &shared.stopping);
+        }
 
         let (stop, stopped) = oneshot::channel::<()>();
         let shared = Arc::clone(&self.shared);
@@ -165,7 +178,7 @@ impl Service {
         Ok(Running {
             service: self.clone(),
             addresses,
-            metrics_address,
+            exporter,
             #[cfg(feature = "tls")]
             tls,
             health: health_reporter,
@@ -198,7 +211,7 @@ pub struct Running {
     service: Service,
     /// One at least.
     addresses: Vec<SocketAddr>,
-    metrics_address: Option<SocketAddr>,
+    exporter: Option<Exporter>,
     #[cfg(feature = "tls")]
     tls: Tls,
     health: HealthReporter,
@@ -251,7 +264,7 @@ impl Running {
     /// The address of its metrics.
     #[must_use]
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics_address
+        self.exporter.as_ref().map(Exporter::address)
     }
 
     /// The service.

@@ -4,13 +4,15 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Barrier;
 
-use sordino_net::{Connection, Endpoint, Error, Limits, Traffic};
+use sordino_net::{
+    Access, Connection, Endpoint, Error, Exporter, Limits, Listen, Service, Traffic,
+};
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, InProcess, Server, build};
 
 use crate::parties::{
-    DIM, FORMS, K, certificate, client_key, connect, connect_tls, endpoint, locked_door, open_door,
-    owner, rng, server, set,
+    DIM, FORMS, K, certificate, client_key, connect, connect_tls, endpoint, locked_door, loopback,
+    open_door, owner, rng, server, set,
 };
 
 #[test]
@@ -227,6 +229,27 @@ fn metrics_are_sums_and_nothing_else() {
         "{head}"
     );
     assert!(http(address, "POST", "/metrics").starts_with("HTTP/1.1 405"));
+}
+
+#[test]
+fn a_port_that_is_open_says_that_nothing_is_served_yet() {
+    let exporter = Exporter::open(loopback()).unwrap();
+    let address = exporter.address();
+    for path in ["/readyz", "/health", "/metrics"] {
+        let early = http_get(address, path);
+        assert!(
+            early.starts_with("HTTP/1.1 503") && early.ends_with("starting\n"),
+            "{early}"
+        );
+    }
+    assert!(http_get(address, "/healthz").starts_with("HTTP/1.1 200"));
+    let service = Service::new(server(2, &set()), &Access::Anyone, Limits::default()).unwrap();
+    let listen = Listen::on(loopback()).exporter(exporter);
+    let running = service.listen(&listen).unwrap();
+    assert_eq!(running.metrics_address(), Some(address));
+    for path in ["/readyz", "/health", "/metrics"] {
+        assert!(http_get(address, path).starts_with("HTTP/1.1 200"));
+    }
 }
 
 fn http_get(address: SocketAddr, path: &str) -> String {
