@@ -204,7 +204,7 @@ impl Error {
     }
 
     /// Names the files that an error of a certificate is about.
-    pub(crate) fn certificate(files: &[&Path]) -> impl Fn(Net) -> Self + use<> {
+    pub(crate) fn certificate(files: &[&Path]) -> impl Fn(Net) -> Self + Clone + use<> {
         let files = files.iter().map(|path| path.display().to_string());
         let files = files.collect::<Vec<_>>().join(" and ");
         move |source| match source {
@@ -219,6 +219,7 @@ impl Error {
     /// The same work, done anew, may well succeed a little later.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
+            Self::Changing { .. } => true,
             Self::Net(error) => error.is_passing(),
             Self::Search(Search::Transport(error)) => error
                 .downcast_ref()

@@ -5,6 +5,7 @@ mod backup;
 mod build;
 mod change;
 mod export;
+mod get;
 mod ids;
 mod info;
 mod input;
@@ -13,7 +14,7 @@ mod push;
 mod values;
 mod verify;
 
-pub(crate) use values::shown;
+pub(crate) use values::{known_attributes, shown};
 
 use crate::{Error, Output};
 use clap::{Args as ClapArgs, Subcommand};
@@ -37,8 +38,8 @@ enum Command {
     Add(add::Args),
     /// Delete records.
     Delete(change::Delete),
-    /// Show records by id: payload, attributes, vector.
-    Get(export::Get),
+    /// Show records by id: payload, attributes, vector; of an index on this disk, or of a server's.
+    Get(Box<get::Args>),
     /// Write all records as lines of JSON.
     Export(export::Export),
     /// Write the index anew without what was deleted and replaced.
@@ -63,7 +64,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         Command::Verify(args) => verify::run(&args, output),
         Command::Add(args) => add::run(&args, output),
         Command::Delete(args) => change::delete(&args, output),
-        Command::Get(args) => export::get(&args, output),
+        Command::Get(args) => get::run(&args),
         Command::Export(args) => export::export(&args, output),
         Command::Compact(args) => change::compact(&args, output),
         Command::Backup(args) => backup::backup(&args, output),

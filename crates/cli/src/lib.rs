@@ -14,14 +14,17 @@ pub mod proxy; // searches for programs of this machine
 pub mod query; // searches
 pub mod serve; // the server
 
+mod cache;
 mod endpoint;
 mod error;
+mod following;
 mod host;
 mod mode;
 mod notify;
 mod numbers;
 mod output;
 mod patience;
+mod pin;
 mod random;
 mod whole;
 

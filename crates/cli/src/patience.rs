@@ -12,8 +12,8 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Changes of the index during which connecting begins anew.
 const CHANGES: usize = 5;
 
-/// Tries work again while what it fails for may pass: the server cannot be reached, is busy, or
-/// refuses for a rate.
+/// Tries work again while what it fails for may pass: the server cannot be reached, is busy, refuses for a
+/// rate, or has an index that changes faster than it is read.
 ///
 /// # Security
 /// The work draws fresh secrets each time, so nothing links two attempts but the time; the pauses

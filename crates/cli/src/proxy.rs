@@ -6,16 +6,17 @@
 mod http;
 mod problem;
 mod request;
+mod results;
 mod searcher;
 mod token;
 
 pub use problem::Problem;
 pub use request::{Shape, Wanted};
 
+use crate::cache::CacheArgs;
 use crate::endpoint::endpoint;
 use crate::host::Host;
-use crate::query::cache::CacheArgs;
-use crate::query::pin::PinFile;
+use crate::pin::PinFile;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
 use http::Server;
@@ -78,8 +79,10 @@ Examples:
   sordino proxy --connect https://search.example:7700 --key reader.key --token-file token &
   curl http://127.0.0.1:7701/search -H \"Authorization: Bearer $(cat token)\" -d '{\"vector\": [0.1, 0.4]}'
 
-POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's. GET /health
-says whether it is there and which version it searches, GET /openapi.json describes all of it. Queries go
+POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's, \"min_score\" and
+\"where\", as `sordino query` has them. GET /health says which version it searches, or 503 while the index is not here
+yet, GET /openapi.json describes all of it. Requests that come at a time are searched for at a time, eight searches on
+eight connections. Queries go
 to the server encrypted, as `sordino query` sends them; programs of this machine and whoever is on the way to
 a --listen address of a network see them.";
 
@@ -103,23 +106,26 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let mut signals = Signals::new(TERM_SIGNALS)?;
     let token = token::Token::of_file(&args.token_file)?;
     let time = Duration::from_secs(args.timeout.into());
-    let start = Start {
-        keys: keys::reader(&args.key)?,
-        endpoint: endpoint(
-            &args.connect,
-            args.client_key.as_deref(),
-            args.roots.as_deref(),
-            args.server_name.as_deref(),
-        )?,
-        pin: args.pin.as_deref().map(PinFile::read).transpose()?,
+    let keys = keys::reader(&args.key)?;
+    let endpoint = endpoint(
+        &args.connect,
+        args.client_key.as_deref(),
+        args.roots.as_deref(),
+        args.server_name.as_deref(),
+    )?;
+    let pin = args.pin.as_deref().map(PinFile::read).transpose()?;
+    let server = Server::listen(args.listen.first(), token, time)?;
+    let roots = args.roots.as_deref();
+    let searcher = Searcher::start(Start {
+        keys,
+        endpoint,
+        pin,
         cache: args.cache.open(),
         time,
-    };
-    let roots = args.roots.as_deref();
-    let named = Error::certificate(roots.as_slice());
-    let searcher = Searcher::start(start, &named)?;
+        named: Error::certificate(roots.as_slice()),
+    })?;
     let version = searcher.version();
-    let server = Server::listen(args.listen.first(), token, searcher, time)?;
+    server.search_with(searcher);
     let address = server.address();
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "queries and results cross a network in the clear");

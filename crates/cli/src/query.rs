@@ -1,11 +1,10 @@
 //! `sordino query`: searches, on a server or in this process.
 
-pub(crate) mod cache;
 mod input;
-pub(crate) mod pin;
 mod report;
 mod work;
 
+use crate::cache::CacheArgs;
 use crate::endpoint::endpoint;
 use crate::patience::Patience;
 use crate::{Error, Output, keys, numbers};
@@ -53,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
     #[command(flatten)]
-    cache: cache::CacheArgs,
+    cache: CacheArgs,
     /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]

@@ -124,7 +124,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A new index was to be made where there is one.
-    #[error("{} holds an index already", path.display())]
+    #[error("{} holds an index already: choose another folder, or change that index", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
@@ -237,7 +237,9 @@ pub enum Error {
         what: &'static str,
     },
     /// The manifest's signature is not the owner's.
-    #[error("the manifest is not signed by the owner's key")]
+    #[error(
+        "the manifest is not signed by this owner's key: it was changed, or is another owner's"
+    )]
     Signature,
     /// The server offers an older version of the index than the client has seen.
     #[error("version {found} of the index: this client has already seen version {pinned}")]

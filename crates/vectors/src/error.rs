@@ -34,7 +34,8 @@ pub enum Error {
     },
     /// A `.npy` file holds another element type.
     #[error(
-        "unsupported .npy element type {descr}: expected <f8, <f4, <f2, |u1 or |i1 (<i4 for neighbours)"
+        "unsupported .npy element type {descr}: expected <f8, <f4, <f2, |u1 or |i1 (<i4 for neighbours): \
+         save array.astype('<f4')"
     )]
     NpyType {
         /// NumPy's name of the type.

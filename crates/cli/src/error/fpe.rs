@@ -29,7 +29,11 @@ pub enum Error {
         source: Box<Self>,
     },
     /// The key file is not what the documentation says.
-    #[error("{path}: not a key file of sordino-fpe-key-1", path = path.display())]
+    #[error(
+        "{path}: not a key of format-preserving encryption: expected a line \"sordino-fpe-key-1:\" and the key in \
+         hexadecimal, as `sordino fpe keygen` writes it",
+        path = path.display()
+    )]
     KeyFile {
         /// The file.
         path: PathBuf,

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
-use sordino_search::{Column, ColumnKind, Error as Search, vectors};
+use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
 use std::str::FromStr;
 
 /// A column to filter by, as an argument: its name, and the type that it is read as.
@@ -153,7 +153,7 @@ fn single(column: &Column, row: usize) -> Vec<u8> {
 }
 
 /// A value as JSON: bytes in base64.
-pub(super) fn json(column: &Column, row: usize) -> Value {
+fn json(column: &Column, row: usize) -> Value {
     match column {
         Column::Int(values) => values[row].into(),
         Column::Float(values) => values[row].into(),
@@ -181,6 +181,19 @@ pub(crate) fn shown(payload: &[u8]) -> (&'static str, Value) {
         },
         Err(_) => ("base64", BASE64_STANDARD.encode(payload).into()),
     }
+}
+
+/// The attributes in a row, as JSON.
+pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
+    let columns = all.columns();
+    let columns = columns.map(|(name, column)| (name.to_owned(), json(column, row)));
+    columns.collect()
+}
+
+/// The attributes of a record that a client knows; none where there are none.
+pub(crate) fn known_attributes(client: &Client, id: &Id) -> Map<String, Value> {
+    let known = client.attributes(id);
+    known.map_or_else(Map::new, |known| attributes(&known, 0))
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The proxy's port: HTTP/1.1, with bounds on connections, requests, bodies and times.
+//!
+//! It is open before the index is there, so that whoever asks for its health is told so.
 
 use super::request::Wanted;
-use super::searcher::{Answer, Refused, Searcher};
+use super::results::Results;
+use super::searcher::{Refused, Searcher};
 use super::{Problem, token::Token};
 use crate::Error;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -11,13 +14,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::Serialize;
 use serde_json::json;
-use sordino_search::{Found, Id};
 use std::{
     convert::Infallible,
     net::SocketAddr,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 use tokio::net::{TcpListener, TcpStream};
@@ -49,18 +50,14 @@ pub(super) struct Server {
 
 struct Shared {
     token: Token,
-    searcher: Searcher,
+    /// None until the client is connected.
+    searcher: OnceLock<Searcher>,
     time: Duration,
     requests: Semaphore,
 }
 
 impl Server {
-    pub(super) fn listen(
-        address: SocketAddr,
-        token: Token,
-        searcher: Searcher,
-        time: Duration,
-    ) -> Result<Self, Error> {
+    pub(super) fn listen(address: SocketAddr, token: Token, time: Duration) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("sordino-http")
@@ -72,7 +69,7 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
             token,
-            searcher,
+            searcher: OnceLock::new(),
             time,
             requests: Semaphore::new(REQUESTS as usize),
         });
@@ -86,6 +83,12 @@ impl Server {
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Answers searches from now on.
+    pub(super) fn search_with(&self, searcher: Searcher) {
+        // There is none before.
+        drop(self.shared.searcher.set(searcher));
     }
 
     /// Takes no more requests, and waits for those that there are.
@@ -140,24 +143,29 @@ impl Shared {
     async fn reply(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
-            "/health" if read => Ok(self.health()),
+            "/health" | "/readyz" if read => self.health(),
             "/openapi.json" if read => Ok(said(StatusCode::OK, OPENAPI.into())),
-            "/health" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
+            "/health" | "/readyz" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
             "/search" if request.method() == Method::POST => self.search(request, end).await,
             "/search" => Err(Problem::method("POST")),
             path => Err(Problem::path(path)),
         }
     }
 
-    fn health(&self) -> Reply {
-        let shape = self.searcher.shape();
+    fn searcher(&self) -> Result<&Searcher, Problem> {
+        self.searcher.get().ok_or_else(Problem::starting)
+    }
+
+    fn health(&self) -> Result<Reply, Problem> {
+        let searcher = self.searcher()?;
+        let shape = searcher.shape();
         let health = json!({
             "status": "ok",
-            "version": self.searcher.version(),
+            "version": searcher.version(),
             "dim": shape.dim,
             "k": shape.k,
         });
-        said(StatusCode::OK, health.to_string())
+        Ok(said(StatusCode::OK, health.to_string()))
     }
 
     async fn search(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
@@ -166,75 +174,23 @@ impl Shared {
         if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
             return Err(Problem::token());
         }
+        let searcher = self.searcher()?;
         let _place = self.requests.try_acquire().map_err(|_| Problem::busy())?;
         let body = Limited::new(request.into_body(), BODY).collect().await;
         let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
             Some(_) => Problem::long(BODY),
             None => Problem::request("the body ends before its length"),
         })?;
-        let wanted = Wanted::read(&body.to_bytes(), self.searcher.shape())?;
-        let k = wanted.k;
-        let asked = self.searcher.ask(wanted, end);
+        let wanted = Wanted::read(&body.to_bytes(), searcher.shape())?;
+        let asked = searcher.ask(wanted, end);
         let answer = asked.map_err(|refused| match refused {
             Refused::Busy => Problem::busy(),
             Refused::Ended => Problem::ended(),
         })?;
         let answer = answer.await.map_err(|_| Problem::ended())?;
         let answer = answer.map_err(|error| Problem::server(&error))?;
-        let text = serde_json::to_string(&Results::of(&answer, k));
+        let text = serde_json::to_string(&Results::of(&answer));
         Ok(said(StatusCode::OK, text.map_err(|_| Problem::ended())?))
-    }
-}
-
-#[derive(Serialize)]
-struct Results<'a> {
-    version: u64,
-    results: Vec<Hits<'a>>,
-}
-
-#[derive(Serialize)]
-struct Hits<'a> {
-    hits: Vec<Hit<'a>>,
-}
-
-#[derive(Serialize)]
-struct Hit<'a> {
-    id: &'a Id,
-    score: f32,
-    /// The payload, where the index has payloads and it is text; else its bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload_hex: Option<String>,
-}
-
-impl<'a> Results<'a> {
-    fn of(answer: &'a Answer, k: usize) -> Self {
-        let hits = |found: &'a Found| {
-            let hits = found.hits.iter().enumerate().take(k);
-            let hits = hits.map(|(at, hit)| {
-                let payload = found
-                    .payloads
-                    .get(at)
-                    .map(|payload| std::str::from_utf8(payload));
-                Hit {
-                    id: &hit.id,
-                    score: hit.score,
-                    payload: payload.and_then(Result::ok),
-                    payload_hex: match payload {
-                        Some(Err(_)) => found.payloads.get(at).map(hex::encode),
-                        _ => None,
-                    },
-                }
-            });
-            Hits {
-                hits: hits.collect(),
-            }
-        };
-        Self {
-            version: answer.version,
-            results: answer.found.iter().map(hits).collect(),
-        }
     }
 }
 

@@ -35,8 +35,9 @@ impl Problem {
 
     pub(super) fn path(path: &str) -> Self {
         let path: String = path.chars().take(100).collect();
-        let message =
-            format!("{path:?} is not here: POST /search, GET /health and GET /openapi.json are");
+        let message = format!(
+            "{path:?} is not here: POST /search, GET /health, GET /readyz and GET /openapi.json are"
+        );
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 
@@ -55,6 +56,11 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
     }
 
+    pub(super) fn starting() -> Self {
+        let message = "the index is not here yet: ask again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
+    }
+
     pub(super) fn slow(seconds: u64) -> Self {
         let message = format!("no answer after {seconds} s: ask again, or raise --timeout");
         Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
@@ -62,10 +68,19 @@ impl Problem {
 
     /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
     pub(super) fn server(error: &crate::Error) -> Self {
-        if let crate::Error::Search(Search::Vectors(_) | Search::Dimension { .. }) = error {
+        if let crate::Error::Search(
+            Search::Vectors(_)
+            | Search::Dimension { .. }
+            | Search::Results { .. }
+            | Search::FilterColumn { .. }
+            | Search::FilterValue { .. },
+        ) = error
+        {
             // It was noticed before anything was sent.
             return Self::request(error.to_string());
         }
+        // What a program has asked for wrongly is its own affair, and not for a log.
+        tracing::warn!(%error, "a search failed");
         let code = match error.exit_code() {
             crate::INTEGRITY => "untrusted",
             _ => "server",

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use serde::Deserialize;
+use sordino_search::Filter;
 
 /// The most vectors of one request.
 const VECTORS: usize = 256;
@@ -22,6 +23,10 @@ pub struct Wanted {
     pub vectors: Vec<Vec<f32>>,
     /// Results of each.
     pub k: usize,
+    /// Results further than this are left out.
+    pub min_score: Option<f32>,
+    /// The condition that the records' attributes must pass.
+    pub filter: Option<Filter>,
 }
 
 #[derive(Deserialize)]
@@ -30,6 +35,8 @@ struct Body {
     vector: Option<Vec<f32>>,
     vectors: Option<Vec<Vec<f32>>>,
     k: Option<u64>,
+    min_score: Option<f32>,
+    r#where: Option<String>,
 }
 
 impl Wanted {
@@ -40,9 +47,8 @@ impl Wanted {
     pub fn read(body: &[u8], shape: Shape) -> Result<Self, Problem> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             Problem::request(format!(
-                "{error}; expected {{\"vector\": [numbers]}} or {{\"vectors\": [[numbers], ...]}}, and \
-                 \"k\" if it is to be less than {}",
-                shape.k
+                "{error}; expected {{\"vector\": [numbers]}} or {{\"vectors\": [[numbers], ...]}}, and, \
+                 where they are wanted, \"k\", \"min_score\" and \"where\""
             ))
         })?;
         let (vectors, one) = match (body.vector, body.vectors) {
@@ -76,15 +82,21 @@ impl Wanted {
             }
         }
         let most = u64::try_from(shape.k).unwrap_or(u64::MAX);
-        match body.k.unwrap_or(most) {
-            k if (1..=most).contains(&k) => Ok(Self {
-                vectors,
-                k: usize::try_from(k).unwrap_or(shape.k),
-            }),
-            k => Err(Problem::request(format!(
-                "\"k\" is {k}: expected 1 to {most}, the most that the index gives"
-            ))),
+        let k = body.k.unwrap_or(most);
+        if !(1..=most).contains(&k) {
+            let why = format!("\"k\" is {k}: expected 1 to {most}, the most that the index gives");
+            return Err(Problem::request(why));
         }
+        if body.min_score.is_some_and(|score| !score.is_finite()) {
+            return Err(Problem::request("\"min_score\" is too large"));
+        }
+        let filter = body.r#where.as_deref().map(Filter::parse).transpose();
+        Ok(Self {
+            vectors,
+            k: usize::try_from(k).unwrap_or(shape.k),
+            min_score: body.min_score,
+            filter: filter.map_err(|error| Problem::request(format!("\"where\": {error}")))?,
+        })
     }
 }
 
@@ -101,6 +113,13 @@ mod tests {
         assert_eq!((one.vectors, one.k), (vec![vec![1.0, -0.0025]], 10));
         let two = read(r#"{"k": 3, "vectors": [[0, 1], [2, 3]]}"#);
         assert_eq!((two.vectors.len(), two.k), (2, 3));
+        assert_eq!((two.min_score, two.filter), (None, None));
+        let some = read(r#"{"vector": [1, 2], "min_score": 0.5, "where": "year > 2020"}"#);
+        let condition = some.filter.unwrap().to_string();
+        assert_eq!(
+            (some.min_score, condition.as_str()),
+            (Some(0.5), "year > 2020")
+        );
     }
 
     #[test]
@@ -126,6 +145,12 @@ mod tests {
             (r#"{"vector": [1, 2], "k": 0}"#, "expected 1 to 10"),
             (r#"{"vector": [1, 2], "k": 11}"#, "expected 1 to 10"),
             (r#"{"vector": [1, 2], "k": -1}"#, "invalid value"),
+            (r#"{"vector": [1, 2], "min_score": 1e39}"#, "too large"),
+            (
+                r#"{"vector": [1, 2], "where": "year >"}"#,
+                "\"where\": filter, character 7: expected a number",
+            ),
+            (r#"{"vector": [1, 2], "where": 7}"#, "invalid type"),
             (r#"{"vector": [1, 2], "top": 3}"#, "unknown field `top`"),
             (r#"{"vector": [1, 2], "vector": [1, 2]}"#, "duplicate"),
             (r#"{"vector": [1, 2]} x"#, "trailing"),

@@ -1,55 +1,100 @@
-//! The client of the index: one thread with one connection, which searches for one request after another.
+//! The searches: threads with a connection each, which take turns at the vectors of all requests.
+//!
+//! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so
+//! that requests of many vectors are searched for by all threads and do not keep others waiting.
 
 use super::request::{Shape, Wanted};
+use super::results::{self, Hit};
+use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
-use crate::query::pin::PinFile;
+use crate::pin::PinFile;
 use crate::{Error, random};
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Cache, Client, Error as Search, Found, ReaderKeys};
+use sordino_search::{Cache, Client, Question, ReaderKeys};
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    sync::mpsc::{self, SyncSender, TrySendError},
-    sync::{Arc, Mutex, PoisonError},
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
-/// Requests that wait for the one that is being searched for.
+/// Searches at a time, each on a connection of its own: the server answers them in one pass.
+const SEARCHES: usize = 8;
+
+/// Requests that wait.
 const WAITING: usize = 64;
 
-/// The most attempts at a search while the index changes under it.
-const ATTEMPTS: usize = 5;
-
 /// All that a client is made of.
-pub(super) struct Start {
+pub(super) struct Start<N> {
     pub(super) keys: ReaderKeys,
     pub(super) endpoint: Endpoint,
     pub(super) pin: Option<PinFile>,
     pub(super) cache: Option<Cache>,
     /// The time that a request may take.
     pub(super) time: Duration,
+    /// Names the files that an error of the connection is about.
+    pub(super) named: N,
 }
 
-/// The results for each vector of a request, and the version that was searched.
+/// The results for each vector of a request, and the version that was searched last.
 pub(super) struct Answer {
     pub(super) version: u64,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<Vec<Hit>>,
 }
 
 type Reply = Result<Answer, Error>;
 
-struct Job {
+/// A request, some of whose vectors may be searched for already.
+struct Asked {
     wanted: Wanted,
     end: Instant,
-    reply: oneshot::Sender<Reply>,
+    state: Mutex<State>,
 }
 
-/// The thread that searches.
+struct State {
+    /// The vector that is searched for next.
+    next: usize,
+    found: Vec<Option<Vec<Hit>>>,
+    /// None when it is answered.
+    reply: Option<oneshot::Sender<Reply>>,
+}
+
+impl Asked {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True if nobody waits for it any more.
+    fn is_over(&self) -> bool {
+        let state = self.state();
+        state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    /// Keeps what was found for a vector, and answers if it was the last, or failed.
+    fn put(&self, at: usize, found: Result<Vec<Hit>, Error>, version: u64) {
+        let mut state = self.state();
+        let answer = match found {
+            Ok(hits) => {
+                state.found[at] = Some(hits);
+                if !state.found.iter().all(Option::is_some) {
+                    return;
+                }
+                let found = state.found.drain(..).flatten().collect();
+                Ok(Answer { version, found })
+            }
+            Err(error) => Err(error),
+        };
+        if let Some(reply) = state.reply.take() {
+            // Whoever waited may be gone.
+            drop(reply.send(answer));
+        }
+    }
+}
+
+/// The threads that search.
 pub(super) struct Searcher {
-    jobs: SyncSender<Job>,
-    version: Arc<AtomicU64>,
-    shape: Arc<Mutex<Shape>>,
+    shared: Arc<Shared>,
 }
 
 /// There are too many requests, or no thread any more.
@@ -58,53 +103,79 @@ pub(super) enum Refused {
     Ended,
 }
 
+struct Shared {
+    client: Following,
+    waiting: Mutex<VecDeque<Arc<Asked>>>,
+    more: Condvar,
+    seen: Mutex<Seen>,
+}
+
+/// The version that the proxy is at, and what remembers it.
+struct Seen {
+    version: u64,
+    shape: Shape,
+    pin: Option<PinFile>,
+    cache: Option<Cache>,
+}
+
 impl Searcher {
-    /// Connects, and starts the thread.
-    pub(super) fn start(
-        start: Start,
-        named: impl Fn(sordino_net::Error) -> Error,
-    ) -> Result<Self, Error> {
+    /// Connects, and starts the threads.
+    pub(super) fn start<N>(start: Start<N>) -> Result<Self, Error>
+    where
+        N: Fn(sordino_net::Error) -> Error + Clone + Send + 'static,
+    {
+        let open = {
+            let (endpoint, named) = (start.endpoint, start.named);
+            move || Connection::open(endpoint.clone()).map_err(&named)
+        };
         let (connection, client) = Patience::new(start.time).with(|| {
-            let mut connection = Connection::open(start.endpoint.clone()).map_err(&named)?;
+            let mut connection = open()?;
             let seen = start.pin.as_ref().and_then(PinFile::seen);
             let client = while_it_changes(|| {
                 Client::connect_cached(&mut connection, &start.keys, seen, start.cache.as_ref())
             })?;
             Ok((connection, client))
         })?;
-        let mut worker = Worker {
-            connection,
-            client,
-            rng: random()?,
+        let seen = Seen {
+            version: 0,
+            shape: Shape { dim: 0, k: 0 },
             pin: start.pin,
             cache: start.cache,
-            version: Arc::default(),
-            shape: Arc::new(Mutex::new(Shape { dim: 0, k: 0 })),
         };
-        worker.followed()?;
-        let (jobs, queue) = mpsc::sync_channel::<Job>(WAITING);
-        let searcher = Self {
-            jobs,
-            version: Arc::clone(&worker.version),
-            shape: Arc::clone(&worker.shape),
-        };
-        let thread = std::thread::Builder::new().name("sordino-proxy".to_owned());
-        thread.spawn(move || {
-            for job in queue {
-                worker.answer(job);
-            }
-        })?;
-        Ok(searcher)
+        let shared = Arc::new(Shared {
+            client: Following::new(client),
+            waiting: Mutex::default(),
+            more: Condvar::new(),
+            seen: Mutex::new(seen),
+        });
+        shared.followed()?;
+        let mut connection = Some(connection);
+        for _ in 0..SEARCHES {
+            let mut worker = Worker {
+                shared: Arc::clone(&shared),
+                // The others connect when there is work for them.
+                connection: connection.take(),
+                open: open.clone(),
+                rng: random()?,
+            };
+            let thread = std::thread::Builder::new().name("sordino-proxy".to_owned());
+            thread.spawn(move || {
+                loop {
+                    worker.next();
+                }
+            })?;
+        }
+        Ok(Self { shared })
     }
 
     /// The newest version that it has seen.
     pub(super) fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+        self.shared.seen().version
     }
 
     /// The shape of what can be asked for.
     pub(super) fn shape(&self) -> Shape {
-        *self.shape.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.seen().shape
     }
 
     /// Has a request searched for until `end`.
@@ -113,100 +184,126 @@ impl Searcher {
         wanted: Wanted,
         end: Instant,
     ) -> Result<oneshot::Receiver<Reply>, Refused> {
+        // Each thread holds one, until it dies of a fault.
+        if Arc::strong_count(&self.shared) == 1 {
+            return Err(Refused::Ended);
+        }
+        let mut waiting = self.shared.waiting();
+        waiting.retain(|asked| !asked.is_over());
+        if waiting.len() == WAITING {
+            return Err(Refused::Busy);
+        }
         let (reply, answer) = oneshot::channel();
-        let sent = self.jobs.try_send(Job { wanted, end, reply });
-        sent.map_err(|error| match error {
-            TrySendError::Full(_) => Refused::Busy,
-            TrySendError::Disconnected(_) => Refused::Ended,
-        })?;
+        let state = State {
+            next: 0,
+            found: wanted.vectors.iter().map(|_| None).collect(),
+            reply: Some(reply),
+        };
+        waiting.push_back(Arc::new(Asked {
+            wanted,
+            end,
+            state: Mutex::new(state),
+        }));
+        self.shared.more.notify_one();
         Ok(answer)
     }
 }
 
-struct Worker {
-    connection: Connection,
-    client: Client,
-    rng: StdRng,
-    pin: Option<PinFile>,
-    cache: Option<Cache>,
-    version: Arc<AtomicU64>,
-    shape: Arc<Mutex<Shape>>,
-}
-
-impl Worker {
-    fn answer(&mut self, job: Job) {
-        let Job { wanted, end, reply } = job;
-        let mut found = Vec::new();
-        for vector in &wanted.vectors {
-            // Nobody waits any more for a request whose time is over.
-            if reply.is_closed() {
-                return;
-            }
-            let patience = Patience::new(end.saturating_duration_since(Instant::now()));
-            match patience.with(|| self.search(vector)) {
-                Ok(one) => found.push(one),
-                Err(error) => {
-                    tracing::warn!(%error, "a search failed");
-                    drop(reply.send(Err(error)));
-                    return;
-                }
-            }
-        }
-        let version = self.client.manifest().version;
-        drop(reply.send(Ok(Answer { version, found })));
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Asked>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One search, made anew with fresh secrets if the index has changed meanwhile.
-    ///
-    /// # Security
-    /// It is made anew for the index's version alone, never for the query.
-    fn search(&mut self, vector: &[f32]) -> Result<Found, Error> {
-        let mut attempt = 1;
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next vector to be searched for.
+    fn take(&self) -> (Arc<Asked>, usize) {
+        let mut waiting = self.waiting();
         loop {
-            let found = self
-                .client
-                .search(&mut self.rng, &mut self.connection, vector);
-            let error = match found {
-                Ok(found) => return Ok(found),
-                Err(error) => error,
+            let Some(asked) = waiting.pop_front() else {
+                let woken = self.more.wait(waiting);
+                waiting = woken.unwrap_or_else(PoisonError::into_inner);
+                continue;
             };
-            // A server may say that the version is another as it says that a message is wrong, so it is
-            // asked for its manifest.
-            let moved = matches!(error, Search::Stale { .. } | Search::Transport(_));
-            let error = Error::from(error);
-            if !moved || error.is_passing() || attempt == ATTEMPTS || !self.follow()? {
-                return Err(error);
+            if asked.is_over() {
+                continue;
             }
-            attempt += 1;
+            let at = {
+                let mut state = asked.state();
+                state.next += 1;
+                state.next - 1
+            };
+            if at + 1 < asked.wanted.vectors.len() {
+                waiting.push_back(Arc::clone(&asked));
+                self.more.notify_one();
+            }
+            return (asked, at);
         }
     }
 
-    /// Follows the index to its version now; true if that is another.
-    fn follow(&mut self) -> Result<bool, Error> {
-        let (client, connection) = (&mut self.client, &mut self.connection);
-        let newer = while_it_changes(|| client.refresh(connection))?;
-        if newer {
-            self.followed()?;
-            tracing::info!(version = self.client.manifest().version, "following");
-        }
-        Ok(newer)
-    }
-
-    /// The client has come to another version.
-    fn followed(&mut self) -> Result<(), Error> {
-        let manifest = self.client.manifest();
-        self.version.store(manifest.version, Ordering::Relaxed);
-        *self.shape.lock().unwrap_or_else(PoisonError::into_inner) = Shape {
+    /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest.
+    fn followed(&self) -> Result<u64, Error> {
+        let client = self.client.client();
+        let (manifest, pin) = (client.manifest(), client.pin());
+        let shape = Shape {
             dim: manifest.dim as usize,
             k: manifest.k as usize,
         };
-        if let Some(cache) = &self.cache {
+        // Whoever asks for the version must not wait for one that is being followed to.
+        drop(client);
+        let mut seen = self.seen();
+        if pin.version <= seen.version {
+            return Ok(seen.version);
+        }
+        if seen.version > 0 {
+            tracing::info!(version = pin.version, "following");
+        }
+        (seen.version, seen.shape) = (pin.version, shape);
+        if let Some(cache) = &seen.cache {
             // A folder that cannot be tidied up is no reason to stop.
             drop(cache.trim());
         }
-        match &mut self.pin {
-            Some(pin) => pin.remember(self.client.pin()),
-            None => Ok(()),
+        let version = seen.version;
+        match &mut seen.pin {
+            Some(file) => file.remember(pin).map(|()| version),
+            None => Ok(version),
         }
+    }
+}
+
+struct Worker<O> {
+    shared: Arc<Shared>,
+    connection: Option<Connection>,
+    open: O,
+    rng: StdRng,
+}
+
+impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
+    /// Searches for the next vector.
+    fn next(&mut self) {
+        let (asked, at) = Arc::clone(&self.shared).take();
+        let patience = Patience::new(asked.end.saturating_duration_since(Instant::now()));
+        let found = patience.with(|| self.search(&asked.wanted, at));
+        let followed = self.shared.followed();
+        let version = followed.as_ref().map_or(0, |&version| version);
+        let found = found.and_then(|found| followed.map(|_| found));
+        asked.put(at, found, version);
+    }
+
+    fn search(&mut self, wanted: &Wanted, at: usize) -> Result<Vec<Hit>, Error> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert((self.open)()?),
+        };
+        let mut question = Question::new(&wanted.vectors[at]);
+        question.k = Some(wanted.k);
+        question.threshold = wanted.min_score;
+        question.filter = wanted.filter.as_ref();
+        self.shared.client.ask(connection, |client, connection| {
+            let found = client.ask(&mut self.rng, connection, &question)?;
+            Ok(results::hits(client, found))
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! Results, printed as they come.
 
-use crate::index::shown;
+use crate::index::{known_attributes, shown};
 use crate::{Error, Output};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sordino_search::plan::Bytes;
 use sordino_search::{Client, Found, Id};
 use std::{
@@ -39,15 +39,20 @@ pub(super) struct Hit {
     payload: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_form: Option<&'static str>,
+    /// The attributes, where the index has some.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    attributes: Map<String, Value>,
 }
 
-pub(super) fn hits(found: Found) -> Vec<Hit> {
+/// The hits, with what the client knows of them beside.
+pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is one for each hit, or none at all.
     let mut payloads = found.payloads.iter();
     let hits = found.hits.into_iter().map(|hit| {
         let shown = payloads.next().map(|payload| shown(payload));
         let (payload_form, payload) = shown.unzip();
         Hit {
+            attributes: known_attributes(client, &hit.id),
             id: hit.id,
             score: hit.score,
             payload,

@@ -2,23 +2,21 @@
 //! meanwhile.
 
 use super::input::{Queries, Query};
-use super::pin::PinFile;
 use super::report::{Answer, Form, Printer, Summary};
+use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
+use crate::pin::PinFile;
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Cache, Client, Error as Search, Filter, Question, ReaderKeys, Transport};
+use sordino_search::{Cache, Client, Filter, Question, ReaderKeys, Transport};
 use std::{
     io,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
-
-/// The most attempts at a search while the index changes under it.
-const ATTEMPTS: usize = 3;
 
 /// The wishes of all searches of a command beside their vectors.
 #[derive(Clone, Copy)]
@@ -70,7 +68,7 @@ impl Work<'_> {
 
         let searches = Searches {
             work: self,
-            client: RwLock::new(client),
+            client: Following::new(client),
             failed: AtomicBool::new(false),
             printer: Mutex::new(Printer::new(self.form)),
             bar: self.output.progress(len.map(|len| len as u64), "searching"),
@@ -80,8 +78,7 @@ impl Work<'_> {
         let done = searches.all(transports);
         let elapsed = start.elapsed();
         searches.bar.finish_and_clear();
-        let client = searches.client.into_inner();
-        let client = client.unwrap_or_else(PoisonError::into_inner);
+        let client = searches.client.into_client();
         let printer = searches.printer.into_inner();
         let printer = printer.unwrap_or_else(PoisonError::into_inner);
         // The results of searches that came to an end are kept, whatever became of the others.
@@ -102,7 +99,7 @@ impl Work<'_> {
 /// Searches under way.
 struct Searches<'a> {
     work: &'a Work<'a>,
-    client: RwLock<Client>,
+    client: Following,
     /// A search failed: the others end after the one that they are at.
     failed: AtomicBool,
     printer: Mutex<Printer>,
@@ -164,8 +161,19 @@ impl Searches<'_> {
         rng: &mut StdRng,
         query: &Query,
     ) -> Result<(), Error> {
-        let patience = self.work.patience;
-        let found = patience.with(|| self.one(transport, rng, &query.vector));
+        let wanted = &self.work.wanted;
+        let mut question = Question::new(&query.vector);
+        question.k = wanted.k;
+        question.threshold = wanted.threshold;
+        question.filter = wanted.filter;
+        let found = self.work.patience.with(|| {
+            self.client.ask(transport, |client, transport| {
+                let start = Instant::now();
+                let found = client.ask(rng, transport, &question)?;
+                let time = start.elapsed();
+                Ok((super::report::hits(client, found), time))
+            })
+        });
         let (hits, time) = found.map_err(|error| query.named(error))?;
         let answer = Answer {
             query: query.number,
@@ -176,53 +184,6 @@ impl Searches<'_> {
 
     fn printer(&self) -> MutexGuard<'_, Printer> {
         self.printer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One search, made anew with fresh secrets if the index has changed meanwhile.
-    ///
-    /// # Security
-    /// It is made anew for the index's version alone, never for the query.
-    fn one<T: Transport>(
-        &self,
-        transport: &mut T,
-        rng: &mut StdRng,
-        query: &[f32],
-    ) -> Result<(Vec<super::report::Hit>, Duration), Error> {
-        let lock = || self.client.read().unwrap_or_else(PoisonError::into_inner);
-        let mut question = Question::new(query);
-        question.k = self.work.wanted.k;
-        question.threshold = self.work.wanted.threshold;
-        question.filter = self.work.wanted.filter;
-        let mut attempt = 1;
-        loop {
-            let (version, start) = (lock().manifest().version, Instant::now());
-            let error = match lock().ask(rng, transport, &question) {
-                Ok(found) => return Ok((super::report::hits(found), start.elapsed())),
-                Err(error) => error,
-            };
-            // A server on a network says that the version is another as it says that a message is
-            // wrong, so it is asked for its manifest.
-            let moved = matches!(error, Search::Stale { .. } | Search::Transport(_));
-            let error = Error::from(error);
-            if !moved || error.is_passing() || attempt == ATTEMPTS {
-                return Err(error);
-            }
-            if !self.follow(transport, version)? {
-                return Err(error);
-            }
-            attempt += 1;
-        }
-    }
-
-    /// Follows the index to its version now. True if that is another than `version`.
-    fn follow<T: Transport>(&self, transport: &mut T, version: u64) -> Result<bool, Error> {
-        let client = self.client.write();
-        let mut client = client.unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have followed the index already.
-        if client.manifest().version != version {
-            return Ok(true);
-        }
-        Ok(while_it_changes(|| client.refresh(transport))?)
     }
 }
 

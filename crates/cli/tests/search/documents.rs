@@ -2,6 +2,7 @@
 
 use crate::binary::{done, failed, json};
 use crate::place::{DIM, Place};
+use crate::served::Served;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -12,7 +13,7 @@ fn lang(at: usize) -> &'static str {
 }
 
 /// Documents as lines of JSON, with the vectors of the place.
-fn jsonl(place: &Place) -> String {
+pub(crate) fn jsonl(place: &Place) -> String {
     let lines = place.base.rows().take(N).enumerate().map(|(at, row)| {
         let document = json!({
             "name": format!("doc-{at}"),
@@ -43,7 +44,8 @@ fn csv(place: &Place) -> String {
     text
 }
 
-const COLUMNS: &str = "--id-column name --payload-column title,lang --attribute year:int,lang";
+pub(crate) const COLUMNS: &str =
+    "--id-column name --payload-column title,lang --attribute year:int,lang";
 
 #[test]
 fn documents_are_built_from_text_and_found_by_what_they_are() {
@@ -74,6 +76,10 @@ fn documents_are_built_from_text_and_found_by_what_they_are() {
                 let title = format!("Title {at}\tof \"many\"");
                 assert_eq!(hit["payload"], json!({ "title": title, "lang": "de" }));
                 assert_eq!(hit["payload_form"], "json");
+                assert_eq!(
+                    hit["attributes"],
+                    json!({ "year": 2000 + at % 30, "lang": "de" })
+                );
             }
             let itself = query % 2 == 1 && !query.is_multiple_of(5) && query % 30 >= 10;
             assert_eq!(
@@ -120,6 +126,19 @@ fn check_records(place: &Place, index: &str) {
     );
     assert_eq!(shown[1]["attributes"]["year"], Value::Null);
     assert_eq!(shown[1]["vector"].as_array().unwrap().len(), DIM);
+    // A server is asked for the same, but for the vectors.
+    let served = Served::plain(place, index);
+    let get = format!(
+        "index get --connect {} --key @reader.key --cache @cache",
+        served.url()
+    );
+    let fetched = done(&place.line(&format!("{get} --id doc-7,doc-5")));
+    for (line, mut shown) in fetched.lines().zip(shown) {
+        shown.as_object_mut().unwrap().remove("vector");
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap(), shown);
+    }
+    let missing = failed(&place.line(&format!("{get} --id doc-1,no")), 1);
+    assert!(missing.contains("there is no record no"), "{missing}");
     let missing = failed(
         &place.line(&format!("index get @{index} --id no --key @reader.key")),
         1,
@@ -211,6 +230,12 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "no column z",
         ),
         ("i.fbin", "", "--attribute t", "none, as it is no table"),
+        (
+            "j.csv",
+            "0.5,1\n1,2\n",
+            "",
+            "line 1: numbers, where the names of columns",
+        ),
     ] {
         fs::write(place.path(name), text).unwrap();
         let line = format!("index build @{name} @{name}.index --key @owner.key --k 1 {options}");

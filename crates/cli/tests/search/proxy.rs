@@ -1,92 +1,16 @@
 //! `sordino proxy`: programs of this machine, over HTTP.
 
-use crate::binary::{command, done, failed};
+use crate::binary::{done, failed, json};
+use crate::documents;
 use crate::place::{DIM, Place};
+use crate::proxied::{Proxy, Relay};
 use crate::served::Served;
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, Stdio},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
 };
-
-/// A proxy in a process of its own, killed when dropped.
-struct Proxy {
-    child: Child,
-    address: String,
-    token: String,
-}
-
-impl Proxy {
-    fn new(place: &Place, url: &str, more: &str) -> Self {
-        let line = format!(
-            "proxy --json --connect {url} --key @reader.key --token-file @token --listen 127.0.0.1:0 --cache \
-             @cache {more}"
-        );
-        let mut child = command(&place.line(&line))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut said).unwrap();
-        let said: Value = serde_json::from_str(&said).unwrap();
-        Self {
-            child,
-            address: said["address"].as_str().unwrap().to_owned(),
-            token: fs::read_to_string(place.path("token"))
-                .unwrap()
-                .trim()
-                .to_owned(),
-        }
-    }
-
-    /// The status and body of the reply to these bytes.
-    fn send(&self, request: &[u8]) -> (u16, String) {
-        let mut tcp = TcpStream::connect(&self.address).unwrap();
-        // It may be refused before all of it is written.
-        let _ = tcp.write_all(request);
-        let mut reply = String::new();
-        let _ = tcp.read_to_string(&mut reply);
-        let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
-        let status = head
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok());
-        (status.unwrap_or(0), body.to_owned())
-    }
-
-    fn request(&self, method: &str, path: &str, token: &str, body: &[u8]) -> (u16, String) {
-        let len = body.len();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Length: {len}\r\n\
-             Connection: close\r\n\r\n"
-        );
-        self.send(&[head.as_bytes(), body].concat())
-    }
-
-    fn search(&self, body: &[u8]) -> (u16, Value) {
-        let (status, body) =
-            self.request("POST", "/search", &format!("Bearer {}", self.token), body);
-        (
-            status,
-            serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")),
-        )
-    }
-
-    fn get(&self, path: &str) -> (u16, Value) {
-        let (status, body) = self.request("GET", path, "", b"");
-        (status, serde_json::from_str(&body).unwrap())
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn of_rows(place: &Place, rows: std::ops::Range<usize>, k: usize) -> Vec<u8> {
     let vectors: Vec<&[f32]> = rows.map(|row| place.base.row(row)).collect();
@@ -156,6 +80,115 @@ fn programs_search_through_it_and_it_follows_the_index() {
     let code = problem["error"]["code"].as_str().unwrap();
     assert!(code == "server" || code == "slow", "{problem}");
     assert_eq!(quick.get("/health").0, 200);
+}
+
+#[test]
+fn conditions_are_decided_by_the_proxy() {
+    let place = Place::new();
+    fs::write(place.path("docs.jsonl"), documents::jsonl(&place)).unwrap();
+    let line = format!(
+        "index build @docs.jsonl @docs --key @owner.key {}",
+        documents::COLUMNS
+    );
+    json(&place.line(&line));
+    let served = Served::plain(&place, "docs");
+    let proxy = Proxy::new(&place, &served.url(), "");
+    let ask = |more: Value| {
+        let mut body = json!({"vector": place.base.row(8)});
+        let more = more.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(more);
+        proxy.search(body.to_string().as_bytes())
+    };
+    let condition = json!({"where": "year >= 2010 and lang = 'de'", "k": 4});
+    let (status, found) = ask(condition);
+    assert_eq!(status, 200, "{found}");
+    let hits = found["results"][0]["hits"].as_array().unwrap();
+    assert_eq!(hits.len(), 4);
+    for hit in hits {
+        let attributes = &hit["attributes"];
+        assert!(attributes["year"].as_u64().unwrap() >= 2010, "{hit}");
+        assert_eq!(attributes["lang"], "de");
+        let payload: Value = serde_json::from_str(hit["payload"].as_str().unwrap()).unwrap();
+        assert_eq!(payload["lang"], "de");
+    }
+    let (_, found) = ask(json!({"min_score": 0.999}));
+    let hits = found["results"][0]["hits"].as_array().unwrap();
+    assert_eq!((hits.len(), &hits[0]["id"]), (1, &json!("doc-8")));
+    let (_, none) = ask(json!({"where": "year = 1"}));
+    assert_eq!(none["results"][0]["hits"], json!([]));
+    for (condition, words) in [
+        (
+            "color = 'red'",
+            "no attribute color: there are lang (text), year (int)",
+        ),
+        ("lang = 1", "attribute lang is text"),
+        ("lang", "character 5"),
+    ] {
+        let (status, problem) = ask(json!({ "where": condition }));
+        assert_eq!(
+            (status, &problem["error"]["code"]),
+            (400, &json!("request"))
+        );
+        let message = problem["error"]["message"].as_str().unwrap();
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+/// A search that the server does not answer keeps one connection busy; others are searched for meanwhile.
+#[test]
+fn requests_are_searched_for_at_a_time() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let relay = Relay::new(&served.address);
+    let proxy = Proxy::new(&place, &relay.url, "--timeout 60");
+    relay.hold(true);
+    const REQUESTS: usize = 16;
+    let (send, done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for row in 0..REQUESTS {
+            let (send, proxy) = (send.clone(), &proxy);
+            let body = of_rows(&place, row..row + 1, 1);
+            scope.spawn(move || {
+                let (status, found) = proxy.search(&body);
+                assert_eq!(status, 200, "{found}");
+                assert_eq!(nearest(&found), [row as u64]);
+                send.send(row).unwrap();
+            });
+        }
+        // One of them may be on the connection that is held up.
+        for _ in 1..REQUESTS {
+            done.recv().unwrap();
+        }
+        relay.hold(false);
+    });
+    // Vectors of one request too, in their order.
+    let (_, found) = proxy.search(&of_rows(&place, 0..20, 1));
+    assert_eq!(nearest(&found), (0..20).collect::<Vec<u64>>());
+}
+
+#[test]
+fn until_the_index_is_there_it_says_so() {
+    let place = Place::new();
+    let free = || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().to_string()
+    };
+    let nobody = format!("http://{}", free());
+    let proxy = Proxy::starting(&place, &nobody, &free());
+    for path in ["/health", "/readyz"] {
+        let (status, problem) = proxy.get(path);
+        assert_eq!(
+            (status, &problem["error"]["code"]),
+            (503, &json!("starting"))
+        );
+    }
+    let (status, problem) = proxy.search(b"{}");
+    assert_eq!(
+        (status, &problem["error"]["code"]),
+        (503, &json!("starting"))
+    );
+    assert_eq!(proxy.get("/openapi.json").0, 200);
 }
 
 #[test]
@@ -308,9 +341,13 @@ fn its_description_names_what_it_answers() {
         |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
         keys(&described["paths"]),
-        ["/health", "/openapi.json", "/search"]
+        ["/health", "/openapi.json", "/readyz", "/search"]
     );
     assert_eq!(keys(&schema("Health")), keys(&proxy.get("/health").1));
+    assert_eq!(
+        keys(&schema("Search")),
+        ["k", "min_score", "vector", "vectors", "where"]
+    );
     let (_, found) = proxy.search(&of_rows(&place, 0..1, 1));
     assert_eq!(keys(&schema("Results")), keys(&found));
     for key in keys(&found["results"][0]["hits"][0]) {

@@ -12,6 +12,11 @@ use crate::{ColumnNames, Error};
 pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Records, Error> {
     let mut rows = Reader::from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
+    if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
+                   name. An array of numbers alone is read from .npy";
+        return Err(fault(1, why.to_owned()));
+    }
     let mut rows = rows.into_records();
     let first = rows.next().ok_or(Error::NoVectors)?.map_err(wrong)?;
     let find = |name: &String| {

@@ -1,0 +1,166 @@
+//! `sordino index get`: records by id, from an index on this disk or from a server.
+
+use super::export::{object, record};
+use super::ids::{Ids, parsed};
+use super::values::attributes;
+use crate::cache::CacheArgs;
+use crate::endpoint::endpoint;
+use crate::following::Following;
+use crate::patience::{Patience, while_it_changes};
+use crate::pin::PinFile;
+use crate::{Error, keys, random};
+use serde_json::Value;
+use sordino_net::Connection;
+use sordino_search::{Client, Contents, Error as Search, Id, IdKind, ReaderKeys};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments of `sordino index get`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = NOTE)]
+pub(super) struct Args {
+    /// The index.
+    #[arg(value_name = "INDEX", required_unless_present = "connect")]
+    index: Option<PathBuf>,
+    /// Ask a server for the payloads, https://host:port, without its learning which are asked for.
+    #[arg(long, value_name = "URL", conflicts_with = "index")]
+    connect: Option<String>,
+    /// Record ids, separated by commas.
+    #[arg(long, value_delimiter = ',', required_unless_present = "ids_file")]
+    id: Vec<String>,
+    /// Record ids from a file: .npy of integers, or text with one a line.
+    #[arg(long, value_name = "FILE", conflicts_with = "id")]
+    ids_file: Option<PathBuf>,
+    /// A reader's key file, or the owner's.
+    #[arg(long, value_name = "READER_KEY")]
+    key: PathBuf,
+    /// Show the vectors too.
+    #[arg(long, conflicts_with = "connect")]
+    vectors: bool,
+    /// Sign requests with this client's key.
+    #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
+    client_key: Option<PathBuf>,
+    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
+    /// must have a certificate that this system trusts.
+    #[arg(long, value_name = "PEM", requires = "connect")]
+    roots: Option<PathBuf>,
+    /// The name that the server's certificate must have, if it is another than the URL's host.
+    #[arg(long, value_name = "NAME", requires = "connect")]
+    server_name: Option<String>,
+    /// Seconds to go on trying where the server cannot be reached or is busy; 0: not at all.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        requires = "connect"
+    )]
+    wait: u32,
+    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    pin: Option<PathBuf>,
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+const NOTE: &str = "\
+A record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes), attributes
+and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
+precision of the mode's codes.
+
+With --connect ids and attributes are downloaded once, as for a search, and kept in the cache; payloads are fetched
+as those of search results are. The server sees how many are asked for, rounded up to a multiple of the index's
+number of results, and not which. It has no vectors that it could give.";
+
+pub(super) fn run(args: &Args) -> Result<(), Error> {
+    let keys = keys::reader(&args.key)?;
+    match (&args.index, &args.connect) {
+        (Some(dir), _) => args.on_disk(dir, &keys),
+        (None, address) => args.on_server(address.as_deref().unwrap_or_default(), &keys),
+    }
+}
+
+impl Args {
+    fn ids(&self, kind: IdKind) -> Result<Vec<Id>, Error> {
+        match &self.ids_file {
+            Some(path) => Ok(Ids::open(path, kind)?.list),
+            None => parsed(&self.id, kind),
+        }
+    }
+
+    fn on_disk(&self, dir: &Path, keys: &ReaderKeys) -> Result<(), Error> {
+        let named = Error::index(dir);
+        let contents = Contents::open_dir(dir, keys).map_err(&named)?;
+        let ids = self.ids(contents.manifest().ids)?;
+        let mut found = HashMap::new();
+        for some in contents.get(&ids) {
+            let some = some.map_err(&named)?;
+            for (at, id) in some.ids.iter().enumerate() {
+                found.insert(id.clone(), object(&some, at, self.vectors));
+            }
+        }
+        print(&ids, |_, id| found.get(id).cloned(), named)
+    }
+
+    fn on_server(&self, address: &str, keys: &ReaderKeys) -> Result<(), Error> {
+        let roots = self.roots.as_deref();
+        let endpoint = endpoint(
+            address,
+            self.client_key.as_deref(),
+            roots,
+            self.server_name.as_deref(),
+        )?;
+        let named = Error::certificate(roots.as_slice());
+        let patience = Patience::new(Duration::from_secs(self.wait.into()));
+        let mut pin = self.pin.as_deref().map(PinFile::read).transpose()?;
+        let (seen, cache) = (pin.as_ref().and_then(PinFile::seen), self.cache.open());
+        let (mut connection, client) = patience.with(|| {
+            let mut connection = Connection::open(endpoint.clone()).map_err(&named)?;
+            let client = while_it_changes(|| {
+                Client::connect_cached(&mut connection, keys, seen, cache.as_ref())
+            })?;
+            Ok((connection, client))
+        })?;
+        let ids = self.ids(client.manifest().ids)?;
+        let client = Following::new(client);
+        let mut rng = random()?;
+        let records = patience.with(|| {
+            client.ask(&mut connection, |client, connection| {
+                let payloads = client.payloads(&mut rng, connection, &ids)?;
+                let records = ids.iter().zip(payloads).map(|(id, payload)| {
+                    let known = client.attributes(id)?;
+                    let record = record(id, payload.as_deref(), attributes(&known, 0));
+                    Some(Value::Object(record))
+                });
+                Ok(records.collect::<Vec<_>>())
+            })
+        })?;
+        if let Some(cache) = &cache {
+            // A folder that cannot be tidied up is no reason to lose results.
+            drop(cache.trim());
+        }
+        if let Some(pin) = &mut pin {
+            pin.remember(client.client().pin())?;
+        }
+        print(&ids, |at, _| records[at].clone(), Error::from)
+    }
+}
+
+/// Prints records in the order asked for, up to the first that is not there.
+fn print(
+    ids: &[Id],
+    record: impl Fn(usize, &Id) -> Option<Value>,
+    named: impl Fn(Search) -> Error,
+) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    for (at, id) in ids.iter().enumerate() {
+        let Some(record) = record(at, id) else {
+            let id = id.clone();
+            out.flush()?;
+            return Err(named(Search::UnknownId { id }));
+        };
+        writeln!(out, "{record}")?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,63 @@
+//! The body of an answer.
+
+use super::searcher::Answer;
+use crate::index::known_attributes;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sordino_search::{Client, Found, Id};
+
+#[derive(Serialize)]
+pub(super) struct Results<'a> {
+    version: u64,
+    results: Vec<Hits<'a>>,
+}
+
+#[derive(Serialize)]
+struct Hits<'a> {
+    hits: &'a [Hit],
+}
+
+/// A record that was found.
+#[derive(Serialize)]
+pub(super) struct Hit {
+    id: Id,
+    score: f32,
+    /// The payload, where the index has payloads and it is text; else its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_hex: Option<String>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    attributes: Map<String, Value>,
+}
+
+impl<'a> Results<'a> {
+    pub(super) fn of(answer: &'a Answer) -> Self {
+        let results = answer.found.iter().map(|hits| Hits { hits });
+        Self {
+            version: answer.version,
+            results: results.collect(),
+        }
+    }
+}
+
+/// The hits, with what the client knows of them beside.
+pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
+    // There is one for each hit, or none at all.
+    let mut payloads = found.payloads.into_iter();
+    let hits = found.hits.into_iter().map(|hit| {
+        let (payload, payload_hex) = match payloads.next().map(String::from_utf8) {
+            Some(Ok(text)) => (Some(text), None),
+            Some(Err(error)) => (None, Some(hex::encode(error.as_bytes()))),
+            None => (None, None),
+        };
+        Hit {
+            attributes: known_attributes(client, &hit.id),
+            id: hit.id,
+            score: hit.score,
+            payload,
+            payload_hex,
+        }
+    });
+    hits.collect()
+}

@@ -1,0 +1,158 @@
+//! A proxy in a process of its own, and what stands between it and its server.
+
+use crate::binary::command;
+use crate::place::Place;
+use serde_json::Value;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    process::{Child, Stdio},
+    sync::Arc,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+/// A proxy in a process of its own, killed when dropped.
+pub(crate) struct Proxy {
+    child: Child,
+    pub(crate) address: String,
+    pub(crate) token: String,
+}
+
+impl Proxy {
+    pub(crate) fn new(place: &Place, url: &str, more: &str) -> Self {
+        let mut child = start(place, url, &format!("--listen 127.0.0.1:0 {more}"));
+        let mut said = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut said).unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        Self {
+            child,
+            address: said["address"].as_str().unwrap().to_owned(),
+            token: token(place),
+        }
+    }
+
+    /// A proxy on this address, which may not have found its server yet.
+    pub(crate) fn starting(place: &Place, url: &str, address: &str) -> Self {
+        let child = start(place, url, &format!("--listen {address}"));
+        while TcpStream::connect(address).is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self {
+            child,
+            address: address.to_owned(),
+            token: token(place),
+        }
+    }
+
+    /// The status and body of the reply to these bytes.
+    pub(crate) fn send(&self, request: &[u8]) -> (u16, String) {
+        let mut tcp = TcpStream::connect(&self.address).unwrap();
+        // It may be refused before all of it is written.
+        let _ = tcp.write_all(request);
+        let mut reply = String::new();
+        let _ = tcp.read_to_string(&mut reply);
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        (status.unwrap_or(0), body.to_owned())
+    }
+
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &[u8],
+    ) -> (u16, String) {
+        let len = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Length: {len}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        self.send(&[head.as_bytes(), body].concat())
+    }
+
+    pub(crate) fn search(&self, body: &[u8]) -> (u16, Value) {
+        let (status, body) =
+            self.request("POST", "/search", &format!("Bearer {}", self.token), body);
+        (
+            status,
+            serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")),
+        )
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        let (status, body) = self.request("GET", path, "", b"");
+        (status, serde_json::from_str(&body).unwrap())
+    }
+}
+
+fn start(place: &Place, url: &str, more: &str) -> Child {
+    let line = format!(
+        "proxy --json --connect {url} --key @reader.key --token-file @token --cache @cache {more}"
+    );
+    let mut command = command(&place.line(&line));
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn token(place: &Place) -> String {
+    let text = fs::read_to_string(place.path("token")).unwrap();
+    text.trim().to_owned()
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A way to a server of which the first connection can be held up.
+pub(crate) struct Relay {
+    pub(crate) url: String,
+    held: Arc<AtomicBool>,
+}
+
+impl Relay {
+    pub(crate) fn new(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let held = Arc::new(AtomicBool::new(false));
+        let (server, first) = (server.to_owned(), Arc::clone(&held));
+        std::thread::spawn(move || {
+            for (at, client) in listener.incoming().enumerate() {
+                let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
+                let held = match at {
+                    0 => Arc::clone(&first),
+                    _ => Arc::default(),
+                };
+                let (back, forth) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || carry(client, forth, &held));
+                std::thread::spawn(move || carry(server, back, &AtomicBool::new(false)));
+            }
+        });
+        Self { url, held }
+    }
+
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Relaxed);
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, held: &AtomicBool) {
+    let mut bytes = [0; 1 << 16];
+    while let Ok(len @ 1..) = from.read(&mut bytes) {
+        while held.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if to.write_all(&bytes[..len]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
