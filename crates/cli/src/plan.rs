@@ -35,7 +35,7 @@ pub struct Args {
     /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
     #[arg(long, value_name = "LONGEST")]
     payload_bytes: Option<usize>,
-    /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps 2 to 10.
+    /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps up to 11.
     /// 0: numbers that follow one another.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
     id_bytes: usize,

@@ -11,7 +11,7 @@ const SHORTEST: usize = 128;
 /// Bytes that a record has beside its vector and its payload, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// The id's: 16 of a UUID, of a text its length and 1, of a number 2 to 10, by how far it is from the one
+    /// The id's: 16 of a UUID, of a text its length and 1, of a number up to 11, by how far it is from the one
     /// before; 0 where numbers follow one another.
     pub id: usize,
     /// The attributes': 8 of a number, 1 of a truth, of a text its length and 4.
