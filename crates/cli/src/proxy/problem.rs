@@ -79,7 +79,7 @@ impl Problem {
             // It was noticed before anything was sent.
             return Self::request(error.to_string());
         }
-        // What a program has asked for wrongly is its own affair, and not for a log.
+        // Questions that were wrong are the affair of whoever asked them, and not for a log.
         tracing::warn!(%error, "a search failed");
         let code = match error.exit_code() {
             crate::INTEGRITY => "untrusted",
