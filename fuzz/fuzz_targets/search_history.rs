@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
         let batches = [Ok(synthetic::uniform(20, 8, 1).into())];
         let store = Store::create(&dir, rng, &keys, &Spec::default(), batches, &mut |_| ());
         let mut store = store.expect("a store");
-        for id in 0..3 {
+        for id in 0..3u32 {
             store.delete(rng, &[id]).expect("a version");
         }
         let index = Index::open_dir(&dir, &keys.public()).expect("an index");
