@@ -223,17 +223,16 @@ mod tests {
     fn no_product_of_codes_wraps_with_its_noise() {
         for dim in [1u16, 2, 3, 128, 384, 1536, 4096, 8194] {
             let x = 1.0 / f32::from(dim).sqrt();
-            // The worst rounding: every coordinate just above a half.
-            let up = (norm(dim.into()) * f64::from(x)).floor() + 0.501;
+            // The worst rounding: every coordinate just above a half, and no longer than one.
+            let up = (norm(dim.into()) * f64::from(x) - 0.501).floor() + 0.501;
             let worst = vec![to_f32(up / norm(dim.into())); dim.into()];
             for vector in [vec![x; dim.into()], worst] {
                 let length: f64 = vector.iter().map(|x| f64::from(*x).powi(2)).sum();
                 let codes: Vec<i64> = codes(&vector).map(i64::from).collect();
                 let product: i64 = codes.iter().map(|x| x * x).sum();
                 let product = product as f64;
-                if length.sqrt() <= 1.0 {
-                    assert!(product + NOISE < HALF, "dim {dim}: {product}");
-                }
+                assert!(length < 1.0001, "dim {dim}: {length}");
+                assert!(product + NOISE < HALF, "dim {dim}: {product}");
                 let score = Scores::new(dim.into()).step * to_f32(product);
                 let error = Scores::new(dim.into()).error;
                 assert!(

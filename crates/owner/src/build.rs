@@ -191,6 +191,8 @@ mod tests {
 
     const N: usize = 300;
     const DIM: usize = 24;
+    /// With the check rows of one group.
+    const STORED: usize = N + 40;
 
     /// The pads that a build added, by position: what is stored minus the codes.
     fn pads(seed: u64, vectors: &Vectors, packing: Packing) -> Vec<Vec<i32>> {
@@ -201,11 +203,17 @@ mod tests {
         let data = Rotation::new(DIM, manifest.rotation).apply_all(vectors);
         let segment = manifest.segments()[0];
         let order = keys.reader().row_order(&segment.id, u32_of(N));
+        let codes: Vec<Vec<i32>> = (0..u32_of(N))
+            .map(|position| residue::codes(data.row(order.row(position) as usize)).collect())
+            .collect();
+        let checks = keys.reader().checks(&segment.id, DIM);
+        let checks = checks.rows(N, DIM, |position| &codes[position]);
+        let codes = codes.iter().map(Vec::as_slice).chain(checks.chunks(DIM));
         let rows = parts.iter().find(|(part, _)| part.kind == PartKind::Rows);
         let (_, rows) = rows.expect("a segment has rows");
         let stored = rows.as_chunks().0.chunks_exact(DIM);
-        let pads = (0..).zip(stored).map(|(position, stored)| {
-            let codes = residue::codes(data.row(order.row(position) as usize));
+        assert_eq!(stored.len(), STORED);
+        let pads = codes.zip(stored).map(|(codes, stored)| {
             let stored = stored.iter().copied().map(i32::from_le_bytes);
             stored
                 .zip(codes)
@@ -231,10 +239,10 @@ mod tests {
         }
         // And for the same vectors in another form.
         all.extend(pads(1, &vectors, Packing::T8));
-        assert_eq!(all.len(), 5 * N);
+        assert_eq!(all.len(), 5 * STORED);
         all.sort();
         all.dedup();
-        assert_eq!(all.len(), 5 * N);
+        assert_eq!(all.len(), 5 * STORED);
         // The same pads for the same content show nothing that was not shown before.
         let again = || pads(1, &vectors, Packing::T4);
         assert_eq!(again(), again());

@@ -358,7 +358,7 @@ mod tests {
         }
         let masked = few.masked().unwrap().cost;
         assert!(
-            masked.once <= 1_010_000 && masked.up + masked.down <= 600_000,
+            masked.once <= 1_040_000 && masked.up + masked.down <= 600_000,
             "{masked:?}"
         );
         let open = few.open().unwrap().cost;

@@ -125,7 +125,11 @@ impl fmt::Display for Table {
                     Some(_) => "the least time",
                     None => "the fewest bytes",
                 };
-                write!(f, "  recommended: {}, for {least} in all", row.mode)
+                write!(f, "  recommended: {}, for {least} in all", row.mode)?;
+                if row.finds_all() {
+                    write!(f, " (a mode that finds less has to save a fifth)")?;
+                }
+                Ok(())
             }
             None => write!(f, "  no mode keeps these terms"),
         }
