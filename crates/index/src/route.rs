@@ -8,6 +8,7 @@ use crate::manifest::Grid;
 use crate::router::Mean;
 use crate::vectors::{dot, normalise};
 use crate::{Error, TAG_LEN};
+use zeroize::Zeroizing;
 
 /// Bytes of a cluster's way from the mean to its base.
 const SHARE_LEN: usize = size_of::<f32>();
@@ -88,7 +89,7 @@ impl Route {
     /// The number, in its group, of the best cluster of each group.
     ///
     /// # Security
-    /// All clusters are compared. Which one is kept is a choice by a score: it shows in nothing that is sent.
+    /// All clusters are compared, and the number of the best is kept by masks.
     #[must_use]
     pub fn nearest(&self, grid: &Grid, query: &[f32]) -> Vec<usize> {
         let centred = self.mean.centred(query);
@@ -99,13 +100,14 @@ impl Route {
             .collect();
         let groups = scores.chunks_exact(grid.clusters as usize);
         let best = groups.map(|scores| {
-            let mut best = 0;
-            for (at, score) in scores.iter().enumerate() {
-                if *score > scores[best] {
-                    best = at;
-                }
+            let (mut best, mut highest) = (0, f32::NEG_INFINITY.to_bits());
+            for (at, score) in (0u32..).zip(scores) {
+                let better = std::hint::black_box(*score > f32::from_bits(highest));
+                let mask = u32::from(better).wrapping_neg();
+                best = (best & !mask) | (at & mask);
+                highest = (highest & !mask) | (score.to_bits() & mask);
             }
-            best
+            best as usize
         });
         best.collect()
     }
@@ -115,6 +117,26 @@ impl Route {
     pub fn base(&self, cluster: usize) -> &[f32] {
         let width = self.mean.as_slice().len();
         &self.bases[cluster * width..][..width]
+    }
+
+    /// The base of the cluster with number `chosen` in this group.
+    ///
+    /// # Security
+    /// Reads the bases of all clusters of the group.
+    #[must_use]
+    pub fn chosen_base(&self, grid: &Grid, group: usize, chosen: usize) -> Zeroizing<Vec<f32>> {
+        let width = self.mean.as_slice().len();
+        let clusters = grid.clusters as usize;
+        let mut base = Zeroizing::new(vec![0.0f32; width]);
+        let bases = self.bases[group * clusters * width..][..clusters * width].chunks_exact(width);
+        for (at, other) in bases.enumerate() {
+            let equal = u32::from(std::hint::black_box(at ^ chosen) == 0);
+            let mask = equal.wrapping_neg();
+            for (x, other) in base.iter_mut().zip(other) {
+                *x = f32::from_bits(x.to_bits() | other.to_bits() & mask);
+            }
+        }
+        base
     }
 }
 
@@ -143,6 +165,7 @@ mod tests {
         let route = Route::from_bytes(&grid, 24, &bytes).unwrap();
         for at in 0..12 {
             assert_eq!(route.nearest(&grid, data.row(at))[at / 4], at % 4);
+            assert_eq!(*route.chosen_base(&grid, at / 4, at % 4), route.base(at));
             assert!((dot(route.base(at), route.base(at)) - 1.0).abs() < 1e-5);
             assert!(dot(route.base(at), data.row(at)) > 0.5);
         }

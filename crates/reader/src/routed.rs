@@ -160,8 +160,9 @@ impl Client {
         let grid = &self.mode.grid;
         let chosen = self.route.nearest(grid, query).into_iter().enumerate();
         let chosen = chosen.map(|(group, cluster)| {
+            let base = self.route.chosen_base(grid, group, cluster);
             let cluster = group * grid.clusters as usize + cluster;
-            (cluster, Asked::new(self.route.base(cluster), query))
+            (cluster, Asked::new(&base, query))
         });
         chosen.collect()
     }
