@@ -9,14 +9,14 @@ use sordino_cpu::{Neon, NeonSha3};
 
 /// Permutes the lanes in `mask`; the others may change or not.
 pub(crate) fn permute_lanes(_: Neon, lanes: &mut Lanes, mask: Mask) {
-    pairs(lanes, mask, |lanes, pair| plain::permute(lanes, pair));
+    pairs(lanes, mask, plain::permute);
 }
 
 /// [`permute_lanes`] with `eor3`, `rax1`, `xar` and `bcax`.
 pub(crate) fn permute_lanes_sha3(_: NeonSha3, lanes: &mut Lanes, mask: Mask) {
     // SAFETY: the token is proof of the SHA-3 instructions.
     pairs(lanes, mask, |lanes, pair| unsafe {
-        sha3::permute(lanes, pair)
+        sha3::permute(lanes, pair);
     });
 }
 
