@@ -150,7 +150,7 @@ if [ "$extent" = long ]; then
     arm --workspace --lib --bins --tests
 else
     # Noise is the same on every processor whose kernels are equal, and takes minutes to measure here.
-    arm "${kernels[@]/#/-psordino-}" --lib --tests -- --skip hintless::noise \
+    arm "${kernels[@]/#/-psordino-}" --lib --tests -- --skip hintless::noise --skip simple::noise --skip on_any_number_of_threads \
         --skip column_packing_keeps_its_bound_for_all_vectors --skip errors_of_uploads_are_zero_on_average
     arm -p sordino-index --features secret --lib checks
     arm -p sordino-search --test end_to_end
