@@ -2,7 +2,40 @@
 
 use crate::{Error, keys};
 use sordino_net::Endpoint;
-use std::{fs, path::Path};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Arguments of the commands that connect to a server as a client: those beside `--connect`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct EndpointArgs {
+    /// Sign requests with this client's key.
+    #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
+    client_key: Option<PathBuf>,
+    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
+    /// must have a certificate that this system trusts.
+    #[arg(long, value_name = "PEM", requires = "connect")]
+    roots: Option<PathBuf>,
+    /// The name that the server's certificate must have, if it is another than the URL's host.
+    #[arg(long, value_name = "NAME", requires = "connect")]
+    server_name: Option<String>,
+}
+
+impl EndpointArgs {
+    /// The server at this address, as these arguments want it.
+    pub(crate) fn at(&self, address: &str) -> Result<Endpoint, Error> {
+        endpoint(
+            address,
+            self.client_key.as_deref(),
+            self.roots(),
+            self.server_name.as_deref(),
+        )
+    }
+
+    /// The file of root certificates.
+    pub(crate) fn roots(&self) -> Option<&Path> {
+        self.roots.as_deref()
+    }
+}
 
 /// A server at this address, asked with this client's key, known by these root certificates and this name.
 pub(crate) fn endpoint(

@@ -14,7 +14,7 @@ pub use problem::Problem;
 pub use request::{Shape, Wanted};
 
 use crate::cache::CacheArgs;
-use crate::endpoint::endpoint;
+use crate::endpoint::EndpointArgs;
 use crate::host::Host;
 use crate::pin::PinFile;
 use crate::{Error, Output, keys, log, notify};
@@ -40,16 +40,8 @@ pub struct Args {
     /// says comes first. Files are named from where the proxy is started.
     #[arg(long, value_name = "TOML")]
     config: Option<PathBuf>,
-    /// Sign requests with this client's key.
-    #[arg(long, value_name = "CLIENT_KEY")]
-    client_key: Option<PathBuf>,
-    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
-    /// must have a certificate that this system trusts.
-    #[arg(long, value_name = "PEM")]
-    roots: Option<PathBuf>,
-    /// The name that the server's certificate must have, if it is another than the URL's host.
-    #[arg(long, value_name = "NAME")]
-    server_name: Option<String>,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
     /// Remember the newest version seen in this file, and refuse older ones and other indexes.
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
@@ -107,15 +99,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let token = token::Token::of_file(&args.token_file)?;
     let time = Duration::from_secs(args.timeout.into());
     let keys = keys::reader(&args.key)?;
-    let endpoint = endpoint(
-        &args.connect,
-        args.client_key.as_deref(),
-        args.roots.as_deref(),
-        args.server_name.as_deref(),
-    )?;
+    let endpoint = args.endpoint.at(&args.connect)?;
     let pin = args.pin.as_deref().map(PinFile::read).transpose()?;
     let server = Server::listen(args.listen.first(), token, time)?;
-    let roots = args.roots.as_deref();
+    let roots = args.endpoint.roots();
     let searcher = Searcher::start(Start {
         keys,
         endpoint,

@@ -5,7 +5,7 @@ mod report;
 mod work;
 
 use crate::cache::CacheArgs;
-use crate::endpoint::endpoint;
+use crate::endpoint::EndpointArgs;
 use crate::patience::Patience;
 use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
@@ -29,16 +29,8 @@ pub struct Args {
     /// A reader's key file, or the owner's.
     #[arg(long, value_name = "READER_KEY")]
     key: PathBuf,
-    /// Sign requests with this client's key.
-    #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
-    client_key: Option<PathBuf>,
-    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
-    /// must have a certificate that this system trusts.
-    #[arg(long, value_name = "PEM", requires = "connect")]
-    roots: Option<PathBuf>,
-    /// The name that the server's certificate must have, if it is another than the URL's host.
-    #[arg(long, value_name = "NAME", requires = "connect")]
-    server_name: Option<String>,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
     /// Seconds to go on trying where the server cannot be reached or is busy: to connect, and for
     /// each search, which is then made anew with fresh secrets. 0: not at all.
     #[arg(
@@ -130,15 +122,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             work.run(|| Ok(InProcess::new(&server)))
         }
         (None, address) => {
-            let endpoint = endpoint(
-                address.as_deref().unwrap_or_default(),
-                args.client_key.as_deref(),
-                args.roots.as_deref(),
-                args.server_name.as_deref(),
-            )?;
+            let endpoint = args.endpoint.at(address.as_deref().unwrap_or_default())?;
             work.patience = Patience::new(Duration::from_secs(args.wait.into()));
             work.cache = args.cache.open();
-            let roots = args.roots.as_deref();
+            let roots = args.endpoint.roots();
             let named = Error::certificate(roots.as_slice());
             work.run(|| Connection::open(endpoint.clone()).map_err(&named))
         }

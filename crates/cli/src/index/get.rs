@@ -4,7 +4,7 @@ use super::export::{object, record};
 use super::ids::{Ids, parsed};
 use super::values::attributes;
 use crate::cache::CacheArgs;
-use crate::endpoint::endpoint;
+use crate::endpoint::EndpointArgs;
 use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
 use crate::pin::PinFile;
@@ -39,16 +39,8 @@ pub(super) struct Args {
     /// Show the vectors too.
     #[arg(long, conflicts_with = "connect")]
     vectors: bool,
-    /// Sign requests with this client's key.
-    #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
-    client_key: Option<PathBuf>,
-    /// The certificates, in PEM, of which one must have signed the server's. Without them the server
-    /// must have a certificate that this system trusts.
-    #[arg(long, value_name = "PEM", requires = "connect")]
-    roots: Option<PathBuf>,
-    /// The name that the server's certificate must have, if it is another than the URL's host.
-    #[arg(long, value_name = "NAME", requires = "connect")]
-    server_name: Option<String>,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
     /// Seconds to go on trying where the server cannot be reached or is busy; 0: not at all.
     #[arg(
         long,
@@ -104,14 +96,8 @@ impl Args {
     }
 
     fn on_server(&self, address: &str, keys: &ReaderKeys) -> Result<(), Error> {
-        let roots = self.roots.as_deref();
-        let endpoint = endpoint(
-            address,
-            self.client_key.as_deref(),
-            roots,
-            self.server_name.as_deref(),
-        )?;
-        let named = Error::certificate(roots.as_slice());
+        let endpoint = self.endpoint.at(address)?;
+        let named = Error::certificate(self.endpoint.roots().as_slice());
         let patience = Patience::new(Duration::from_secs(self.wait.into()));
         let mut pin = self.pin.as_deref().map(PinFile::read).transpose()?;
         let (seen, cache) = (pin.as_ref().and_then(PinFile::seen), self.cache.open());
