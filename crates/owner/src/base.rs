@@ -17,6 +17,7 @@ use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
 use crate::cluster;
+use crate::measured::Measured;
 use crate::plan::Plan;
 use crate::probe::{MARGIN, SAMPLE, Sample};
 use crate::random::random;
@@ -33,10 +34,7 @@ pub(crate) struct Base {
     pub(crate) hint: Vec<u8>,
     /// Its chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
-    /// Recall of held-out vectors with the probes chosen.
-    pub(crate) expected_recall: f64,
-    /// True if that reaches the recall wished for.
-    pub(crate) reached: bool,
+    pub(crate) measured: Measured,
 }
 
 impl Base {
@@ -189,8 +187,10 @@ impl Buckets {
             centroids: self.centroids,
             hint,
             base: self.base,
-            expected_recall: probes.recall,
-            reached: probes.reached,
+            measured: Measured {
+                expected_recall: probes.recall,
+                reached: probes.reached,
+            },
         })
     }
 }

@@ -5,10 +5,11 @@ use sordino_index::manifest::Packing;
 use sordino_index::{Error, Index, Memory, OwnerKeys};
 use sordino_vectors::Vectors;
 
+use crate::measured::Measured;
 use crate::plan::{self, Plan, Wish};
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
-use crate::store::{Measured, Store};
+use crate::store::Store;
 
 /// A built index and what was measured on the way.
 #[derive(Debug)]

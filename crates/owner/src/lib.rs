@@ -23,13 +23,15 @@ mod segment;
 
 // Measurements and derivations of a build
 mod cluster;
+mod measured;
 mod probe;
 mod random;
 mod sketch;
 mod units;
 
+pub use measured::Measured;
 pub use plan::{Plan, Wish};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{Added, Compaction, Contents, Measured, Store, Stored, Verified};
+pub use store::{Added, Compaction, Contents, Store, Stored, Verified};

@@ -18,6 +18,7 @@ use sordino_vectors::u32_of;
 
 use crate::binding::Content;
 use crate::cluster;
+use crate::measured::Measured;
 use crate::plan::{Grouping, Wish};
 use crate::random::random;
 use crate::rows::Rows;
@@ -34,10 +35,7 @@ pub(crate) struct Base {
     pub(crate) members: Vec<u8>,
     /// Its chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
-    /// Recall of held-out vectors with the groups chosen.
-    pub(crate) expected_recall: f64,
-    /// True if that reaches the recall wished for.
-    pub(crate) reached: bool,
+    pub(crate) measured: Measured,
 }
 
 impl Base {
@@ -87,8 +85,10 @@ impl Base {
             centroids,
             members,
             base,
-            expected_recall: chosen.recall,
-            reached: chosen.reached,
+            measured: Measured {
+                expected_recall: chosen.recall,
+                reached: chosen.reached,
+            },
         })
     }
 }

@@ -31,6 +31,7 @@ mod update;
 mod verify;
 mod waiting;
 
+use crate::measured::Measured;
 use std::path::Path;
 
 pub use contents::{Contents, Stored};
@@ -71,16 +72,6 @@ pub struct Store<D = Files> {
     /// The state in which it compacts itself.
     policy: Compaction,
     _lock: Lock,
-}
-
-/// The measurements that are made when buckets are built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// Recall of held-out vectors with the probes chosen.
-    pub expected_recall: f64,
-    /// True if that reaches the recall wished for. If not, no affordable number of probes does: the
-    /// data has too little structure to be searched in parts.
-    pub reached: bool,
 }
 
 impl Store {

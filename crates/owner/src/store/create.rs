@@ -12,8 +12,9 @@ use sordino_vectors::u32_of;
 
 use super::draft::Draft;
 use super::stream::Stream;
-use super::{Compaction, Measured, Store};
+use super::{Compaction, Store};
 use crate::binding::Binding;
+use crate::measured::Measured;
 use crate::random::random;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Spec};

@@ -10,10 +10,10 @@ use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
 use sordino_vectors::metric::AsQuery;
 
-use super::Measured;
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
+use crate::measured::Measured;
 use crate::plan::{Grouping, Plan, SEGMENT, Wish};
 use crate::routed;
 use crate::rows::Rows;
@@ -190,8 +190,7 @@ impl Draft {
             centroids,
             hint,
             base,
-            expected_recall,
-            reached,
+            measured,
         } = base;
         for part in [buckets, digests, centroids, hint] {
             folder.put(&part)?;
@@ -207,10 +206,6 @@ impl Draft {
             records,
             payloads: None,
             as_query,
-        };
-        let measured = Measured {
-            expected_recall,
-            reached,
         };
         Ok((draft, measured))
     }
@@ -246,11 +241,7 @@ impl Draft {
             payloads: None,
             as_query,
         };
-        let measured = Measured {
-            expected_recall: base.expected_recall,
-            reached: base.reached,
-        };
-        Ok((draft, measured))
+        Ok((draft, base.measured))
     }
 }
 

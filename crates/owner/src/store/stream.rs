@@ -7,11 +7,11 @@ use sordino_index::manifest::{Columns, Local, Mode};
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::metric::{AsQuery, Space};
 
-use super::Measured;
 use super::draft::Draft;
 use super::payloads::Changes;
 use super::records::Records;
 use super::waiting::Waiting;
+use crate::measured::Measured;
 use crate::plan::Wish;
 use crate::random::random;
 use crate::rows::Rows;
