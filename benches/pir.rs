@@ -97,7 +97,7 @@ fn answer(c: &mut Criterion) {
     }
 }
 
-/// What a server does with several clients' queries: it picks the kernels by their number.
+/// The work of a server on several clients' queries: it picks the kernels by their number.
 fn answer_batch(c: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(7);
     let mut group = group(c, "pir/answer_batch");

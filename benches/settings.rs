@@ -1,4 +1,4 @@
-//! How all benches measure: short, so that a whole run of hundreds of rows stays under 20 minutes.
+//! The settings of all benches: short, so that a whole run of hundreds of rows stays under 20 minutes.
 
 use criterion::Criterion;
 use std::time::Duration;

@@ -84,18 +84,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         String::from_utf8_lossy(&found[..14])
     );
 
-    // DoublePIR: what a client downloads depends on the record's length alone.
+    double_pir(&mut rng, &seed, records)
+}
+
+/// DoublePIR: the size of a client's download depends on the record's length alone.
+fn double_pir(
+    rng: &mut StdRng,
+    seed: &Seed,
+    records: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
     let params = Params::for_double(records, 2)?;
     let database =
         Database::from_records(&params, (0..records).map(|i| i.to_le_bytes()[..2].to_vec()))?;
     let start = Instant::now();
-    let (server, hint) = double::Server::setup(database, &params, &seed)?;
+    let (server, hint) = double::Server::setup(database, &params, seed)?;
     println!("DoublePIR: setup in {:.1?}", start.elapsed());
-    let client = double::Client::new(&params, &seed, &hint)?;
-    let prepared = client
-        .prepare(&mut rng, 1)
-        .pop()
-        .ok_or("one was asked for")?;
+    let client = double::Client::new(&params, seed, &hint)?;
+    let prepared = client.prepare(rng, 1).pop().ok_or("one was asked for")?;
     let start = Instant::now();
     let (secret, query) = client.query_prepared(prepared, 54_321)?;
     let answer = server.answer(&query)?;

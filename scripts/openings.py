@@ -10,7 +10,7 @@ import argparse
 import re
 import sys
 
-from rust_source import ROOT, crates
+from rust_source import ROOT, crates, programs
 
 OPENING = re.compile(r"\s*//[/!]?\s*(?:What|Whether|As|That|Of|How)\b")
 COMMENT = re.compile(r"\s*//[/!]?\s*(.*)")
@@ -30,12 +30,12 @@ def main():
     parser = argparse.ArgumentParser(description="comments that open with a riddle")
     parser.add_argument("--skip", nargs="*", default=[], metavar="CRATE", help="crates that are left out")
     found = 0
-    for crate in crates(parser.parse_args().skip):
-        for file in sorted(crate.rglob("*.rs")):
-            lines = file.read_text().splitlines()
-            for number in openings(lines):
-                found += 1
-                print(f"{file.relative_to(ROOT)}:{number + 1}: {lines[number].strip()}")
+    files = [file for crate in crates(parser.parse_args().skip) for file in sorted(crate.rglob("*.rs"))]
+    for file in files + programs("examples", "benches", "fuzz/fuzz_targets"):
+        lines = file.read_text().splitlines()
+        for number in openings(lines):
+            found += 1
+            print(f"{file.relative_to(ROOT)}:{number + 1}: {lines[number].strip()}")
     sys.exit(1 if found else 0)
 
 

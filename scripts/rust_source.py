@@ -12,7 +12,13 @@ TEST_ITEM = re.compile(r"#\[cfg\((?:test|all\(test\b[^]]*)\)\]\s*(?:#!?\[[^]]*\]
 
 def crates(skipped):
     """The folders of all crates but those named."""
-    return [folder for folder in sorted((ROOT / "crates").iterdir()) if folder.name not in skipped]
+    folders = [*sorted((ROOT / "crates").iterdir()), ROOT / "python"]
+    return [folder for folder in folders if folder.name not in skipped]
+
+
+def programs(*folders):
+    """The source files in these folders, which belong to no library."""
+    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.rs"))]
 
 
 def sources(crate):

@@ -10,7 +10,7 @@ import argparse
 import re
 import sys
 
-from rust_source import ROOT, closing, code, crates, sources
+from rust_source import ROOT, closing, code, crates, programs, sources
 
 FILE, FUNCTION = 350, 80
 
@@ -33,19 +33,19 @@ def main():
     parser = argparse.ArgumentParser(description="files and functions that have grown too long")
     parser.add_argument("--skip", nargs="*", default=[], metavar="CRATE", help="crates that are left out")
     found = 0
-    for crate in crates(parser.parse_args().skip):
-        for file in sources(crate):
-            text = file.read_text()
-            name = file.relative_to(ROOT)
-            # Tests stand last.
-            lines = len(code(file).rstrip().splitlines())
-            if lines > FILE and "A table" not in text.splitlines()[0]:
+    files = [file for crate in crates(parser.parse_args().skip) for file in sources(crate)]
+    for file in files + programs("examples"):
+        text = file.read_text()
+        name = file.relative_to(ROOT)
+        # Tests stand last.
+        lines = len(code(file).rstrip().splitlines())
+        if lines > FILE and "A table" not in text.splitlines()[0]:
+            found += 1
+            print(f"{name}: {lines} lines, over {FILE}")
+        for function, line, length in functions(code(file)):
+            if length > FUNCTION:
                 found += 1
-                print(f"{name}: {lines} lines, over {FILE}")
-            for function, line, length in functions(code(file)):
-                if length > FUNCTION:
-                    found += 1
-                    print(f"{name}:{line}: {function} has {length} lines, over {FUNCTION}")
+                print(f"{name}:{line}: {function} has {length} lines, over {FUNCTION}")
     sys.exit(1 if found else 0)
 
 

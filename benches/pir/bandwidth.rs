@@ -1,4 +1,4 @@
-//! How fast memory can be read: the yardstick of the scans beside it.
+//! The speed at which memory can be read: the yardstick of the scans beside it.
 
 #![expect(
     unsafe_code,

@@ -76,7 +76,7 @@ fn scans(party: &Party) -> Result<[f64; 3], Box<dyn Error>> {
     ])
 }
 
-/// What each client is going to do.
+/// The work of each client.
 struct Work<'a> {
     clients: Vec<Doing<'a>>,
 }
@@ -161,7 +161,7 @@ impl Doing<'_> {
     }
 }
 
-/// What it took.
+/// The time and the failures of all.
 struct Load {
     times: Vec<Duration>,
     whole: Duration,

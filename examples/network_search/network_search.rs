@@ -83,7 +83,7 @@ impl Mode {
         }
     }
 
-    /// What a server in this mode sees of a search, and of the index.
+    /// A server's view of a search, and of the index, in this mode.
     fn seen(self) -> &'static str {
         match self {
             Self::Sealed => "number, sizes and times of messages; sealed buckets of one size",
@@ -137,7 +137,7 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one mode's searches took, each on average.
+/// Time and bytes of a mode's searches, each on average.
 struct Measured {
     recall: f64,
     time: Duration,

@@ -9,7 +9,7 @@ use sordino_net::{ClientKey, Connection, Endpoint};
 use sordino_search::{Index, OwnerKeys};
 use tempfile::TempDir;
 
-/// What the server's folder holds.
+/// The parts in the server's folder.
 pub(crate) const INDEX: &str = "index.sordino";
 pub(crate) const OWNER: &str = "owner.pub";
 pub(crate) const CLIENT: &str = "client.pub";

@@ -1,4 +1,4 @@
-//! What the example prints.
+//! The example's output.
 
 use std::time::Duration;
 
@@ -59,6 +59,13 @@ pub(crate) fn json(set: &Set, measured: &Measured) -> serde_json::Value {
 
 /// The table of all modes, and what the server could see.
 pub(crate) fn print(set: &Set, all: &[Measured]) {
+    table(set, all);
+    shortfalls(set, all);
+    seen(all);
+}
+
+/// A column for each mode.
+fn table(set: &Set, all: &[Measured]) {
     println!(
         "{}: {} x {}, {} queries, medians; milliseconds",
         set.name,
@@ -120,6 +127,10 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             Bytes(peak)
         );
     }
+}
+
+/// Why some modes do not find as much as was asked for.
+fn shortfalls(set: &Set, all: &[Measured]) {
     for measured in all.iter().filter(|measured| !measured.reached) {
         println!(
             "\n  {} ({} centroids) stays below the recall asked for. A cluster holds what is \
@@ -135,6 +146,10 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
             100.0 * measured.recall,
         );
     }
+}
+
+/// The server's view of each mode, and whether it was the same for all queries.
+fn seen(all: &[Measured]) {
     println!("\n  what the server could see");
     for measured in all {
         let same = if measured.identical {
@@ -142,33 +157,7 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
         } else {
             "NOT IDENTICAL"
         };
-        let (saw, not) = match (measured.mode, measured.centroids) {
-            ("sealed", "hashed") => (
-                "that a search happened, and when",
-                "the query, which buckets, their hash, any vector, any score",
-            ),
-            ("sealed", "downloaded") => (
-                "that a search happened, and when",
-                "the query, which buckets, the centroids, any vector, any score",
-            ),
-            ("sealed", _) => (
-                "that a search happened, and when; the centroids (cluster means, quantised)",
-                "the query, its scores, which buckets, any vector",
-            ),
-            ("open", _) => (
-                "that a search happened, and when; all vectors (it holds them)",
-                "the query, any score, what was found",
-            ),
-            ("routed", _) => (
-                "that a search happened, and when; how large clusters and groups are",
-                "the query, any vector, any score, which clusters, what was found",
-            ),
-            ("masked", _) => (
-                "that a search happened, and when; versions of rows",
-                "the query, any vector, any score, what was found",
-            ),
-            _ => ("one download", "that any search happened; any vector"),
-        };
+        let (saw, not) = saw(measured);
         let routing = match measured.centroids {
             "none" | "groups" => String::new(),
             "hashed" => " (buckets by hash)".to_owned(),
@@ -181,6 +170,37 @@ pub(crate) fn print(set: &Set, all: &[Measured]) {
         );
     }
     println!("  in every mode: the number of vectors, their dimension, the sizes above.\n");
+}
+
+/// The things that a server sees in this mode, and those that it does not.
+fn saw(measured: &Measured) -> (&'static str, &'static str) {
+    match (measured.mode, measured.centroids) {
+        ("sealed", "hashed") => (
+            "that a search happened, and when",
+            "the query, which buckets, their hash, any vector, any score",
+        ),
+        ("sealed", "downloaded") => (
+            "that a search happened, and when",
+            "the query, which buckets, the centroids, any vector, any score",
+        ),
+        ("sealed", _) => (
+            "that a search happened, and when; the centroids (cluster means, quantised)",
+            "the query, its scores, which buckets, any vector",
+        ),
+        ("open", _) => (
+            "that a search happened, and when; all vectors (it holds them)",
+            "the query, any score, what was found",
+        ),
+        ("routed", _) => (
+            "that a search happened, and when; how large clusters and groups are",
+            "the query, any vector, any score, which clusters, what was found",
+        ),
+        ("masked", _) => (
+            "that a search happened, and when; versions of rows",
+            "the query, any vector, any score, what was found",
+        ),
+        _ => ("one download", "that any search happened; any vector"),
+    }
 }
 
 fn download(measured: &Measured) -> sordino_search::plan::Cost {

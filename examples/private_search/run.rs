@@ -14,16 +14,16 @@ use sordino_search::{Step, build};
 
 use crate::Set;
 
-/// What was measured in one mode. Times are medians over the queries.
+/// The measurements of one mode. Times are medians over the queries.
 pub(crate) struct Measured {
     pub mode: &'static str,
     pub centroids: &'static str,
     pub k: usize,
     pub queries: usize,
     pub recall: f64,
-    /// What the builder measured on held-out vectors; sealed mode only.
+    /// The recall that the builder measured on held-out vectors; sealed and routed mode only.
     pub expected_recall: Option<f64>,
-    /// Whether the builder found a number of probes for the recall that was wished for.
+    /// True if the builder found a number of probes for the recall that was wished for.
     pub reached: bool,
     pub clusters: u32,
     pub probes: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Measured {
     pub total: Duration,
     pub build: Duration,
     pub connect: Duration,
-    /// Whether all queries made the same exchanges: number, order, kinds and sizes.
+    /// True if all queries made the same exchanges: number, order, kinds and sizes.
     pub identical: bool,
 }
 
@@ -122,18 +122,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
 
     let stage = |of: fn(&Stages) -> Duration| median(stages.iter().map(of).collect());
     let manifest = client.manifest();
-    let (clusters, probes, centroids, code) = match &manifest.mode {
-        Mode::Sealed(mode) => {
-            let code = format!("{:?}", mode.layout.codec);
-            (mode.clusters, mode.probes, mode.routing.name(), code)
-        }
-        Mode::Local(_) => (0, 0, "none", "Int8".to_owned()),
-        Mode::Routed(mode) => {
-            let (grid, code) = (mode.grid, mode.grid.packing.name().to_owned());
-            (grid.groups * grid.clusters, grid.groups, "groups", code)
-        }
-        Mode::Open(mode) | Mode::Masked(mode) => (0, 0, "none", mode.packing.name().to_owned()),
-    };
+    let (clusters, probes, centroids, code) = layout(&manifest.mode);
     Ok(Measured {
         mode: manifest.mode.name(),
         centroids,
@@ -174,6 +163,22 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
             .iter()
             .all(|transcript| *transcript == transcripts[0]),
     })
+}
+
+/// The number of clusters, of those that a search reads, their centroids' place, and the code of vectors.
+fn layout(mode: &Mode) -> (u32, u32, &'static str, String) {
+    match mode {
+        Mode::Sealed(mode) => {
+            let code = format!("{:?}", mode.layout.codec);
+            (mode.clusters, mode.probes, mode.routing.name(), code)
+        }
+        Mode::Local(_) => (0, 0, "none", "Int8".to_owned()),
+        Mode::Routed(mode) => {
+            let (grid, code) = (mode.grid, mode.grid.packing.name().to_owned());
+            (grid.groups * grid.clusters, grid.groups, "groups", code)
+        }
+        Mode::Open(mode) | Mode::Masked(mode) => (0, 0, "none", mode.packing.name().to_owned()),
+    }
 }
 
 pub(crate) fn keys() -> OwnerKeys {

@@ -1,5 +1,5 @@
 #![no_main]
-//! What clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
+//! The parts that clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
 //! clusters and the way to them. What is read is written back as the same.
 
 use libfuzzer_sys::fuzz_target;

@@ -1,16 +1,13 @@
 //! Searches, in this process or over a network.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rand::SeedableRng;
-use rand::rngs::{StdRng, SysRng};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Client as Reader, Error, Found, Id, IdKind, Pin, ReaderKeys};
+use sordino_search::{Cache, Error, Pin, ReaderKeys};
 
 use crate::compute::{computing, forked, stoppable};
 use crate::errors;
@@ -19,11 +16,17 @@ use crate::keys::{self, ClientKey};
 use crate::transport::Moved;
 use crate::vectors::metric_name;
 
+mod answer;
+mod failed;
 mod here;
 mod jobs;
+mod open;
 mod remote;
 
+use answer::{Answer, answer};
+use failed::Failed;
 use here::Here;
+use open::{Open, Server};
 use remote::Remote;
 
 /// The most bytes of downloads that a cache keeps.
@@ -35,73 +38,6 @@ pub(crate) struct Client {
     keys: ReaderKeys,
     open: RwLock<Option<Open>>,
 }
-
-/// A client with a way to its server.
-struct Open {
-    reader: RwLock<Reader>,
-    server: Server,
-    total: RwLock<Total>,
-}
-
-enum Server {
-    Here(Here),
-    Remote(Remote),
-}
-
-#[derive(Clone, Copy, Default)]
-struct Total {
-    searches: u64,
-    moved: Moved,
-}
-
-/// One search: what was found, and what moved.
-type Searched = Result<(Found, Moved), Failed>;
-
-/// Payloads of records, none for one that is not there.
-type Payloads = Vec<Option<Vec<u8>>>;
-
-/// The reason why a call failed.
-pub(crate) enum Failed {
-    Search(Error),
-    Net(sordino_net::Error),
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Search(error)
-    }
-}
-
-impl From<sordino_net::Error> for Failed {
-    fn from(error: sordino_net::Error) -> Self {
-        Self::Net(error)
-    }
-}
-
-impl Failed {
-    fn raise(&self, py: Python<'_>) -> PyErr {
-        match self {
-            Self::Search(error) => errors::search(py, error),
-            Self::Net(error) => errors::net(py, error),
-        }
-    }
-}
-
-/// A generator seeded by the system.
-fn rng() -> Result<StdRng, Failed> {
-    let seeded = StdRng::try_from_rng(&mut SysRng);
-    seeded.map_err(|error| Error::Transport(Box::new(error)).into())
-}
-
-/// ids, scores, payloads, bytes up, bytes down, milliseconds of the server.
-type Answer<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyArray2<f32>>,
-    Option<Vec<Vec<Option<Bound<'py, PyBytes>>>>>,
-    u64,
-    u64,
-    f64,
-);
 
 #[pymethods]
 impl Client {
@@ -341,97 +277,4 @@ impl Client {
 
 fn closed(py: Python<'_>) -> PyErr {
     errors::raise(py, "ClosedError", "this client is closed")
-}
-
-impl Open {
-    fn new(server: Server, reader: Reader) -> Self {
-        Self {
-            reader: RwLock::new(reader),
-            server,
-            total: RwLock::default(),
-        }
-    }
-
-    fn reader(&self) -> RwLockReadGuard<'_, Reader> {
-        self.reader.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Refuses what no search takes, with the number of the row.
-    fn check(&self, py: Python<'_>, rows: &[f32], dim: usize) -> PyResult<()> {
-        use sordino_search::vectors::Error as Wrong;
-        if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-            let (row, column) = (at / dim, at % dim);
-            return Err(errors::vectors(py, &Wrong::NotFinite { row, column }));
-        }
-        if self.reader().manifest().metric == sordino_search::Metric::Cosine {
-            let mut rows = rows.chunks_exact(dim);
-            if let Some(row) = rows.position(|row| row.iter().all(|&x| x == 0.0)) {
-                return Err(errors::vectors(py, &Wrong::ZeroVector { row }));
-            }
-        }
-        Ok(())
-    }
-
-    fn search(&self, query: &[f32]) -> Searched {
-        match &self.server {
-            Server::Here(here) => here.search(&self.reader, query),
-            Server::Remote(remote) => remote.search(&self.reader, query),
-        }
-    }
-
-    fn search_all(
-        &self,
-        queries: &[&[f32]],
-        stop: &AtomicBool,
-    ) -> Result<Vec<(Found, Moved)>, Failed> {
-        match &self.server {
-            Server::Here(here) => here.search_all(&self.reader, queries, stop),
-            Server::Remote(remote) => remote.search_all(&self.reader, queries, stop),
-        }
-    }
-
-    fn payloads(&self, ids: &[Id]) -> Result<(Payloads, Moved), Failed> {
-        match &self.server {
-            Server::Here(here) => here.payloads(&self.reader, ids),
-            Server::Remote(remote) => remote.payloads(&self.reader, ids),
-        }
-    }
-
-    fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Failed> {
-        match &self.server {
-            Server::Here(here) => here.refresh(&self.reader, keys),
-            Server::Remote(remote) => remote.refresh(&self.reader),
-        }
-    }
-}
-
-/// Arrays of what was found: -1 and NaN in places for which there is nothing.
-fn answer<'py>(
-    py: Python<'py>,
-    found: &[Found],
-    (k, kind): (usize, IdKind),
-    payloads: bool,
-    moved: Moved,
-) -> PyResult<Answer<'py>> {
-    let n = found.len();
-    let mut scores = vec![f32::NAN; n * k];
-    let mut carried = Vec::new();
-    for (row, found) in found.iter().enumerate() {
-        for (column, hit) in found.hits.iter().take(k).enumerate() {
-            scores[row * k + column] = hit.score;
-        }
-        if payloads {
-            let payloads = found.payloads.iter().take(k);
-            let bytes = payloads.map(|it| it.as_ref().map(|it| PyBytes::new(py, it)));
-            carried.push(bytes.collect());
-        }
-    }
-    Ok((
-        ids::found(py, kind, found, k)?,
-        PyArray1::from_vec(py, scores).reshape([n, k])?,
-        payloads.then_some(carried),
-        moved.up,
-        moved.down,
-        moved.waited.as_secs_f64() * 1e3,
-    ))
 }

@@ -1,6 +1,5 @@
 //! Work without Python's lock.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,15 +88,6 @@ pub(crate) fn stoppable<T: Send>(
             (None, Ok(Err(payload)) | Err(payload)) => Err(errors::panicked(py, &*payload)),
         }
     })
-}
-
-/// The words of a panic.
-pub(crate) fn words(payload: &(dyn Any + Send)) -> &str {
-    payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("a panic without a message")
 }
 
 /// A generator seeded by the system.

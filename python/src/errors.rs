@@ -7,8 +7,6 @@ use sordino_net::Error as Net;
 use sordino_search::Error as Search;
 use sordino_search::vectors::Error as Vectors;
 
-use crate::compute::words;
-
 /// The exception of this class of `sordino._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: impl Into<String>) -> PyErr {
     let made = py
@@ -25,6 +23,15 @@ pub(crate) fn raise(py: Python<'_>, class: &str, message: impl Into<String>) -> 
 pub(crate) fn panicked(py: Python<'_>, payload: &(dyn Any + Send)) -> PyErr {
     let message = format!("a bug in sordino, please report it: {}", words(payload));
     raise(py, "InternalError", message)
+}
+
+/// The words of a panic.
+fn words(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a message")
 }
 
 /// An error of a search or an index as an exception.

@@ -157,14 +157,14 @@ impl Parts {
 }
 
 /// A query as it is asked of one cluster: its part along the base, and its rest.
-pub struct Asked {
+pub struct SplitQuery {
     along: f32,
     length: f32,
     /// A unit vector, or zeros.
     rest: Zeroizing<Vec<f32>>,
 }
 
-impl Asked {
+impl SplitQuery {
     /// A unit vector asked of the cluster with this base.
     #[must_use]
     pub fn new(base: &[f32], query: &[f32]) -> Self {
@@ -200,9 +200,9 @@ impl Asked {
     }
 }
 
-impl std::fmt::Debug for Asked {
+impl std::fmt::Debug for SplitQuery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asked").finish_non_exhaustive()
+        f.debug_struct("SplitQuery").finish_non_exhaustive()
     }
 }
 

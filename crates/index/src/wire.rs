@@ -174,6 +174,25 @@ impl Message {
         Self::History,
     ];
 
+    /// The kind of the reply to this request; of a reply itself.
+    #[must_use]
+    pub const fn reply(self) -> Self {
+        match self {
+            Self::GetManifest => Self::Manifest,
+            Self::GetParts => Self::Parts,
+            Self::Score => Self::Scored,
+            Self::Fetch => Self::Fetched,
+            Self::FetchPayloads => Self::Payloads,
+            Self::GetHistory => Self::History,
+            Self::Manifest
+            | Self::Parts
+            | Self::Scored
+            | Self::Fetched
+            | Self::Payloads
+            | Self::History => self,
+        }
+    }
+
     /// The message with this body.
     #[must_use]
     pub fn with(self, body: &[u8]) -> Vec<u8> {

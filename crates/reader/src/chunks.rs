@@ -6,7 +6,6 @@ use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::Segment;
-use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::sketch::Sketch;
@@ -15,15 +14,14 @@ use sordino_lsh::Seed;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 
-use crate::download::Download;
 use crate::question::Wanted;
+use crate::update::Update;
 
 /// Decoded segments.
-#[derive(Default)]
 pub(crate) struct Chunks {
+    width: usize,
+    codec: Codec,
     segments: Vec<Decoded>,
-    /// The first stage that chooses the vectors to score, where that is worth it.
-    pub(crate) sketch: Option<Sketch>,
 }
 
 /// The vectors of a segment, without deleted ones.
@@ -36,20 +34,34 @@ struct Decoded {
 }
 
 impl Chunks {
-    /// Keeps the first `kept` segments and adds the others of these from the download. `dead` are the
-    /// deleted records of each.
+    /// No segments, of vectors of `width` coordinates.
+    pub(crate) fn new(width: usize, codec: Codec) -> Self {
+        Self {
+            width,
+            codec,
+            segments: Vec::new(),
+        }
+    }
+
+    /// Follows an index to these segments. `sketch` is the first stage that chooses the vectors to score, where that
+    /// is worth it. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
         segments: &[Segment],
-        (width, codec): (usize, Codec),
-        keys: &ReaderKeys,
-        kept: usize,
-        dead: &[Numbers],
-        download: &mut Download,
+        sketch: Option<Sketch>,
+        update: Update<'_>,
     ) -> Result<(), Error> {
+        let Update {
+            keys,
+            kept,
+            dead,
+            download,
+        } = update;
+        let width = self.width;
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
-            Decoded::new(segment.layout(u32_of(width), codec), segment, keys, &bytes)
+            let layout = segment.layout(u32_of(width), self.codec);
+            Decoded::new(layout, segment, keys, &bytes)
         });
         let fresh: Result<Vec<Decoded>, Error> = fresh.collect();
         let fresh = fresh?;
@@ -59,9 +71,8 @@ impl Chunks {
             let before = segment.vectors.rows.len();
             segment.vectors.retain(|row| !dead.contains(row));
             if segment.sketched.is_none() || segment.vectors.rows.len() != before {
-                segment.sketched = self
-                    .sketch
-                    .and_then(|sketch| sketch.of(segment.seed, width, &segment.vectors));
+                segment.sketched =
+                    sketch.and_then(|sketch| sketch.of(segment.seed, width, &segment.vectors));
             }
         }
         Ok(())

@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
 use sordino_index::attributes::Attributes;
-use sordino_index::manifest;
-use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, Id, Pin, ReaderKeys, SignedManifest};
 use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
@@ -16,10 +14,12 @@ use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
 use crate::payload::Payload;
-use crate::question::{Found, Hit, Question, Truths, Wanted};
+use crate::question::{Found, Hit, Passing, Question, Wanted};
 use crate::records::{Fresh, Records};
+use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::update::Update;
 use crate::{history, payload};
 
 /// A client of one version of an index: what it downloaded, verified.
@@ -31,7 +31,7 @@ pub struct Client {
     records: Records,
     payloads: Option<payload::Client>,
     /// The records that the last filter chose, arranged for the mode.
-    chosen: Mutex<Option<(Filter, Arc<Truths>)>>,
+    chosen: Mutex<Option<(Filter, Arc<Passing>)>>,
     cache: Option<Cache>,
     bytes_once: usize,
 }
@@ -69,7 +69,7 @@ impl Client {
         pin: Option<&Pin>,
         cache: Option<&Cache>,
     ) -> Result<Self, Error> {
-        let (manifest, received) = offered(transport, keys)?;
+        let (manifest, received) = history::offered(transport, keys)?;
         let shown = match pin {
             Some(pin) => history::follow(pin, &manifest, transport, keys)?,
             None => 0,
@@ -87,7 +87,7 @@ impl Client {
         keys: &ReaderKeys,
         pin: &Pin,
     ) -> Result<Self, Error> {
-        let (manifest, received) = offered(transport, keys)?;
+        let (manifest, received) = history::offered(transport, keys)?;
         pin.check(&manifest)?;
         Self::download(transport, keys, manifest, received, None)
     }
@@ -112,18 +112,21 @@ impl Client {
             bytes_once: received + download.bytes,
             manifest,
         };
-        let fresh = Fresh::new(&client.manifest, keys, 0, &mut download)?;
-        let dead = &fresh.dead;
-        client
-            .kind
-            .update(&client.manifest, keys, 0, dead, &mut download)?;
-        client.records.update(0, fresh);
+        let records = Fresh::new(&client.manifest, keys, 0, &mut download)?;
+        let update = Update {
+            keys,
+            kept: 0,
+            dead: &records.dead,
+            download: &mut download,
+        };
+        client.kind.update(&client.manifest, update)?;
+        client.records.update(0, records);
         Ok(client)
     }
 
     /// Follows the index to the version that the server has now, and downloads only what this client
     /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
-    /// deletions. Whether there was a newer version.
+    /// deletions. True if there was a newer version.
     ///
     /// The requests follow from the two versions alone, so they are the same for all clients that
     /// come from the same version. After an error the client is as it was.
@@ -131,7 +134,7 @@ impl Client {
     /// # Errors
     /// Those of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
-        let (manifest, received) = offered(transport, &self.keys)?;
+        let (manifest, received) = history::offered(transport, &self.keys)?;
         let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
         self.bytes_once += received + shown;
         if manifest.version == self.manifest.version {
@@ -139,22 +142,30 @@ impl Client {
         }
         let kept = Kept::between(&self.manifest, &manifest);
         let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
-        let payloads = if kept.payloads {
-            None
-        } else {
-            Some(payload::Client::new(&manifest, &self.keys, &mut download)?)
+        let payloads = match kept.payloads {
+            true => None,
+            false => Some(payload::Client::new(&manifest, &self.keys, &mut download)?),
         };
-        let fresh = Fresh::new(&manifest, &self.keys, kept.segments, &mut download)?;
-        let (dead, keys) = (&fresh.dead, &self.keys);
-        if kept.segments == 0 {
-            let mut kind = Kind::new(&manifest, keys, &mut download)?;
-            kind.update(&manifest, keys, 0, dead, &mut download)?;
-            self.kind = kind;
-        } else {
-            self.kind
-                .update(&manifest, keys, kept.segments, dead, &mut download)?;
+        let records = Fresh::new(&manifest, &self.keys, kept.segments, &mut download)?;
+        let anew = match kept.segments {
+            0 => Some(Kind::new(&manifest, &self.keys, &mut download)?),
+            _ => None,
+        };
+        let update = Update {
+            keys: &self.keys,
+            kept: kept.segments,
+            dead: &records.dead,
+            download: &mut download,
+        };
+        // From here on all is as it was after an error, or nothing fails.
+        match anew {
+            Some(mut kind) => {
+                kind.update(&manifest, update)?;
+                self.kind = kind;
+            }
+            None => self.kind.update(&manifest, update)?,
         }
-        self.records.update(kept.segments, fresh);
+        self.records.update(kept.segments, records);
         self.chosen = Mutex::default();
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
@@ -229,17 +240,14 @@ impl Client {
         }
         let chosen = question.filter.map(|filter| self.chosen(filter));
         let chosen = chosen.transpose()?;
-        let wanted = Wanted {
-            k,
-            chosen: chosen.as_ref().map(|chosen| &chosen[..]),
-        };
+        let chosen = chosen.as_ref().map(|chosen| &chosen[..]);
+        let wanted = Wanted { k, chosen };
         let (query, scale) = self.manifest.space().query(question.vector)?;
         let query = Zeroizing::new(query);
         let query = Zeroizing::new(self.rotation.apply(&query));
-        let edition = self.manifest.edition();
         let mut stages = Stages::default();
-        let how = (edition, wanted);
-        let found = self.kind.search(rng, transport, &query, how, &mut stages)?;
+        let round = &mut self.round(rng, transport);
+        let found = self.kind.search(round, &query, wanted, &mut stages)?;
         // Where an answer was wrong nothing was found, and payloads are asked for all the same.
         let mut hits = found.as_ref().cloned().unwrap_or_default();
         self.records.order(&mut hits);
@@ -249,9 +257,7 @@ impl Client {
         self.records.order(&mut hits);
         hits.retain(|hit| question.reaches(self.manifest.metric, hit.score));
         let payloads = match &self.payloads {
-            Some(client) => time(&mut stages.payloads, || {
-                client.fetch(rng, transport, edition, &hits, most)
-            })?,
+            Some(client) => time(&mut stages.payloads, || client.fetch(round, &hits, most))?,
             None => Ok(Vec::new()),
         };
         let (Ok(_), Ok(payloads)) = (found, payloads) else {
@@ -268,8 +274,16 @@ impl Client {
         })
     }
 
+    fn round<'a, R: ?Sized, T>(&self, rng: &'a mut R, transport: &'a mut T) -> Round<'a, R, T> {
+        Round {
+            rng,
+            transport,
+            edition: self.manifest.edition(),
+        }
+    }
+
     /// The records that a filter chooses, in the order in which the mode looks at them.
-    fn chosen(&self, filter: &Filter) -> Result<Arc<Truths>, Error> {
+    fn chosen(&self, filter: &Filter) -> Result<Arc<Passing>, Error> {
         let mut last = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, chosen)) = &*last
             && known == filter
@@ -308,11 +322,12 @@ impl Client {
         let Some(client) = &self.payloads else {
             return Ok(vec![None; ids.len()]);
         };
-        let (k, edition) = (self.manifest.k as usize, self.manifest.edition());
+        let k = self.manifest.k as usize;
+        let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
         let mut payloads = Vec::with_capacity(ids.len());
         for places in places.chunks(k) {
-            let read = client.read(rng, transport, edition, places, k)?;
+            let read = client.read(round, places, k)?;
             let read = read.map_err(|Wrong| Error::Search)?;
             let named = read.into_iter().map(|payload| match payload {
                 Payload::Here(payload) => Ok(Some(payload)),
@@ -323,18 +338,6 @@ impl Client {
         }
         Ok(payloads)
     }
-}
-
-/// The manifest that the server has, verified, and the bytes that came.
-fn offered(
-    transport: &mut impl Transport,
-    keys: &ReaderKeys,
-) -> Result<(SignedManifest, usize), Error> {
-    let limit = message_len(manifest::MAX_SIGNED_LEN);
-    let reply = transport.call(&Message::GetManifest.with(&[]), limit)?;
-    let manifest = Message::Manifest.expect(&reply, None)?;
-    let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
-    Ok((manifest, reply.len()))
 }
 
 impl std::fmt::Debug for Client {

@@ -3,20 +3,20 @@
 use sordino_ckks::column::{Client, Hint, Query, Reply};
 use sordino_index::columns::Rows;
 use sordino_index::manifest::{ColumnSegment, Columns, Segment};
-use sordino_index::numbers::Numbers;
-use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::wire::Message;
 use sordino_index::{Error, residue};
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 
 use crate::checked::{Checked, Wrong};
-use crate::download::Download;
-use crate::question::Wanted;
+use crate::question::{Passing, Wanted};
+use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::update::Update;
 
 /// All segments of an index, with what reads their scores.
-pub(crate) struct View {
+pub(crate) struct ScoredSegments {
     pub(crate) column: Client,
     /// In the order of their positions among the scores.
     pub(crate) segments: Vec<Positions>,
@@ -36,32 +36,7 @@ pub(crate) struct Positions {
     dead: Vec<bool>,
 }
 
-/// The downloaded parts of a segment.
-pub(crate) struct Fresh {
-    segment: Segment,
-    hint: Hint,
-}
-
-/// The segments after the first `kept`, from the download.
-pub(crate) fn fresh(
-    mode: &Columns,
-    kept: usize,
-    download: &mut Download,
-) -> Result<Vec<Fresh>, Error> {
-    let columns = mode.segments.iter().skip(kept);
-    columns.map(|column| Fresh::new(column, download)).collect()
-}
-
-impl Fresh {
-    fn new(column: &ColumnSegment, download: &mut Download) -> Result<Self, Error> {
-        Ok(Self {
-            hint: Hint::from_bytes(&download.take(&column.hint)?)?,
-            segment: column.segment.clone(),
-        })
-    }
-}
-
-impl View {
+impl ScoredSegments {
     pub(crate) fn new(mode: &Columns, rows: Rows, width: usize) -> Result<Self, Error> {
         Ok(Self {
             column: Client::empty(&rows.params(mode.packing), mode.seed, width)?,
@@ -70,35 +45,37 @@ impl View {
         })
     }
 
-    /// Keeps the first `kept` segments, adds the fresh ones, and learns who is deleted. `row` gives
-    /// the row that a segment stores at a position.
+    /// Keeps the first `kept` of these segments, takes the others from the download, and learns who is deleted. `row`
+    /// gives the row that a segment stores at a position. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
-        kept: usize,
-        fresh: Vec<Fresh>,
-        dead: &[Numbers],
+        segments: &[ColumnSegment],
+        update: Update<'_>,
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<(), Error> {
-        self.segments.truncate(kept);
-        let end = self.segments.last().map_or(0, Positions::end);
-        self.column.truncate(end)?;
-        let before = self.segments.iter().map(|positions| positions.segment.n);
-        let mut place = before.sum();
-        for Fresh { segment, hint } in fresh {
-            let block = self.column.params().block_vectors();
-            let first = self.column.len().next_multiple_of(block);
-            self.column.extend(&hint)?;
-            let n = segment.n;
-            let stored = self.rows.stored(n as usize, self.column.dim());
-            self.segments.push(Positions {
-                segment,
-                first,
-                stored,
-                place,
-                dead: Vec::new(),
-            });
-            place += n;
+        let Update {
+            kept,
+            dead,
+            download,
+            ..
+        } = update;
+        let fresh = || segments.iter().skip(kept);
+        let hints: Result<Vec<Hint>, Error> = fresh()
+            .map(|column| Ok(Hint::from_bytes(&download.take(&column.hint)?)?))
+            .collect();
+        let hints = hints?;
+        for (hint, ColumnSegment { segment, .. }) in hints.iter().zip(fresh()) {
+            let stored = self.rows.stored(segment.n as usize, self.column.dim());
+            if hint.len() != stored {
+                let why = format!("of {} rows, expected {stored}", hint.len());
+                return Err(Error::Malformed { what: "hint", why });
+            }
         }
+        let stays = self.segments.get(..kept).unwrap_or(&self.segments);
+        let end = stays.last().map_or(0, Positions::end);
+        self.column.replace_after(end, &hints)?;
+        self.segments.truncate(kept);
+        self.add(fresh());
         for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
             positions.dead.clear();
             if !dead.is_empty() {
@@ -109,12 +86,29 @@ impl View {
         Ok(())
     }
 
-    /// A truth about each row, by position.
+    /// Gives segments their positions, after those of the segments before them.
+    fn add<'a>(&mut self, segments: impl Iterator<Item = &'a ColumnSegment>) {
+        let block = self.column.params().block_vectors();
+        for ColumnSegment { segment, .. } in segments {
+            let last = self.segments.last();
+            let n = segment.n;
+            let positions = Positions {
+                first: last.map_or(0, Positions::end).next_multiple_of(block),
+                stored: self.rows.stored(n as usize, self.column.dim()),
+                place: last.map_or(0, |last| last.place + last.segment.n),
+                dead: Vec::new(),
+                segment: segment.clone(),
+            };
+            self.segments.push(positions);
+        }
+    }
+
+    /// Which records pass, by position.
     pub(crate) fn positions_of(
         &self,
         rows: &[Vec<bool>],
         row: impl Fn(usize, u32) -> u32,
-    ) -> Vec<Vec<bool>> {
+    ) -> Passing {
         let segments = rows.iter().enumerate().map(|(segment, rows)| {
             let positions = 0..u32_of(rows.len());
             let rows = positions.map(|at| rows[row(segment, at) as usize]);
@@ -160,23 +154,19 @@ impl Positions {
     }
 }
 
-/// The round: the encrypted query goes, the encrypted scores come.
-pub(crate) fn score(
-    transport: &mut impl Transport,
-    edition: Edition,
+/// Sends the encrypted query, and reads the encrypted scores.
+pub(crate) fn score<R: ?Sized>(
+    round: &mut Round<'_, R, impl Transport>,
     client: &Client,
     query: &Query,
     stages: &mut Stages,
 ) -> Result<Checked<Reply>, Error> {
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
-    let request = Message::Score.about(edition, &query.to_bytes());
-    let reply = time(&mut stages.scores, || {
-        transport.call(&request, message_len(len))
-    })?;
-    let read = Message::Scored
-        .expect(&reply, Some(len))
-        .and_then(|body| Ok(Reply::from_bytes(body)?));
-    Ok(read.map_err(|_| Wrong))
+    time(&mut stages.scores, || {
+        round.ask(Message::Score, &query.to_bytes(), len, |body| {
+            Ok(Reply::from_bytes(body)?)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -185,9 +175,14 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;
+    use sordino_index::OwnerKeys;
     use sordino_index::digest::Coded;
     use sordino_index::manifest::Packing;
+    use sordino_index::numbers::Numbers;
+    use sordino_index::wire::Edition;
     use sordino_vectors::synthetic;
+
+    use crate::download::Download;
 
     const N: u32 = 5;
     const DIM: usize = 16;
@@ -214,8 +209,12 @@ mod tests {
         let honest = segments.score_batch(std::slice::from_ref(&query)).unwrap();
         let honest = Message::Scored.with(&honest[0].to_bytes());
         let read = |reply: Option<Vec<u8>>| {
-            let (edition, stages) = (Edition::new(1, &[0; 32]), &mut Stages::default());
-            score(&mut Replies(reply), edition, &client, &query, stages)
+            let mut round = Round {
+                rng: &mut (),
+                transport: &mut Replies(reply),
+                edition: Edition::new(1, &[0; 32]),
+            };
+            score(&mut round, &client, &query, &mut Stages::default())
         };
         assert!(matches!(read(Some(honest.clone())), Ok(Ok(_))));
         let changed = |change: fn(&mut Vec<u8>)| {
@@ -238,10 +237,55 @@ mod tests {
         assert!(matches!(read(None), Err(Error::Search)));
     }
 
-    fn view(dead: Vec<bool>) -> View {
+    #[test]
+    fn a_hint_that_does_not_fit_changes_nothing() {
+        let keys = OwnerKeys::from_master([5; 32]).reader();
+        let segment = |digest| {
+            let segment = Segment::new([0; 16], 1, N, [0; 32], Coded::default());
+            ColumnSegment::new(segment, digest)
+        };
+        let hint = |seed: [u8; 32], n| {
+            let segments = Segments::new(&Packing::T4.open(), seed, DIM).unwrap();
+            let rows = synthetic::uniform(n, DIM, 1);
+            segments.encode(rows.as_slice()).unwrap().1.to_bytes()
+        };
+        let n = N as usize;
+        let hints = [hint([1; 32], n), hint([2; 32], n), hint([1; 32], n + 1)];
+        let digests = [[1; 32], [2; 32], [3; 32]];
+        let mode = Columns::new(Packing::T4, [1; 32]);
+        let mut scored = ScoredSegments::new(&mode, Rows::Open, DIM).unwrap();
+        let mut follow = |kept, wanted: &[usize]| {
+            let segments: Vec<_> = wanted.iter().map(|&at| segment(digests[at])).collect();
+            let fresh = wanted[kept..].iter();
+            let parts = fresh.map(|&at| (digests[at], hints[at].clone()));
+            let update = Update {
+                keys: &keys,
+                kept,
+                dead: &vec![Numbers::default(); segments.len()],
+                download: &mut Download::of(parts),
+            };
+            let done = scored.update(&segments, update, |_, at| at);
+            let firsts: Vec<usize> = scored.segments.iter().map(|it| it.first).collect();
+            (done.is_ok(), firsts, scored.column.len())
+        };
+        let block = Packing::T4.open().block_vectors();
+        let two = (true, vec![0, block], block + n);
+        assert_eq!(follow(0, &[0, 0]), two);
+        // One for another seed, one of another length, behind one that fits.
+        for wrong in [1, 2] {
+            for kept in 0..2 {
+                let wanted = [0, 0, wrong];
+                let refused = (false, two.1.clone(), two.2);
+                assert_eq!(follow(kept, &wanted), refused, "{wrong} after {kept}");
+            }
+        }
+        assert_eq!(follow(1, &[0]), (true, vec![0], n));
+    }
+
+    fn scored(dead: Vec<bool>) -> ScoredSegments {
         let ids = Coded::default();
         let segment = Segment::new([0; 16], 1, N, [0; 32], ids);
-        View {
+        ScoredSegments {
             column: Client::empty(&Packing::T4.open(), [1; 32], DIM).unwrap(),
             segments: vec![Positions {
                 segment,
@@ -260,25 +304,31 @@ mod tests {
         let row = |_, at| at;
         let scores = [0.1, 0.9, -0.5, 0.7, 0.3];
         let deleted = vec![false, true, false, false, false];
-        let best = |view: &View, wanted, scores: [f32; 5]| {
-            let best = view.best(wanted, |at| scores[at], row);
+        let best = |segments: &ScoredSegments, wanted, scores: [f32; 5]| {
+            let best = segments.best(wanted, |at| scores[at], row);
             best.map(|best| best.iter().map(|hit| hit.id).collect::<Vec<_>>())
         };
-        assert_eq!(best(&view(Vec::new()), all, scores), Ok(vec![11, 13]));
-        assert_eq!(best(&view(deleted.clone()), all, scores), Ok(vec![13, 14]));
+        assert_eq!(best(&scored(Vec::new()), all, scores), Ok(vec![11, 13]));
+        assert_eq!(
+            best(&scored(deleted.clone()), all, scores),
+            Ok(vec![13, 14])
+        );
         let chosen = [vec![true, true, true, false, false]];
         let some = Wanted {
             k: 2,
             chosen: Some(&chosen),
         };
-        assert_eq!(best(&view(deleted.clone()), some, scores), Ok(vec![10, 12]));
+        assert_eq!(
+            best(&scored(deleted.clone()), some, scores),
+            Ok(vec![10, 12])
+        );
         // Also that of a record that is deleted, or that was not asked for.
         for at in 0..5 {
             for impossible in [1.02, -1.02, f32::NAN, f32::INFINITY] {
                 let mut scores = scores;
                 scores[at] = impossible;
                 assert_eq!(
-                    best(&view(deleted.clone()), some, scores),
+                    best(&scored(deleted.clone()), some, scores),
                     Err(Wrong),
                     "{impossible} at {at}"
                 );

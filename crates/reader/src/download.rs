@@ -43,7 +43,7 @@ impl Download {
         let mut batch: Vec<(u16, &Part)> = Vec::new();
         for (number, part) in wanted {
             if let Some(bytes) = cache.and_then(|cache| cache.get(part)) {
-                download.add(part, bytes);
+                download.add(part.digest, bytes);
                 continue;
             }
             let len: u64 = batch.iter().map(|(_, part)| part.len).sum();
@@ -89,15 +89,26 @@ impl Download {
             if let Some(cache) = cache {
                 cache.put(&part.digest, bytes);
             }
-            self.add(part, bytes.to_vec());
+            self.add(part.digest, bytes.to_vec());
             rest = after;
         }
         self.bytes += reply.len();
         Ok(())
     }
 
-    fn add(&mut self, part: &Part, bytes: Vec<u8>) {
-        self.parts.entry(part.digest).or_insert((bytes, 0)).1 += 1;
+    fn add(&mut self, digest: Digest, bytes: Vec<u8>) {
+        self.parts.entry(digest).or_insert((bytes, 0)).1 += 1;
+    }
+
+    /// Parts that were not asked for.
+    #[cfg(test)]
+    pub(crate) fn of(parts: impl Iterator<Item = (Digest, Vec<u8>)>) -> Self {
+        let mut download = Self {
+            parts: HashMap::new(),
+            bytes: 0,
+        };
+        parts.for_each(|(digest, bytes)| download.add(digest, bytes));
+        download
     }
 
     /// The part with this digest, as often as the manifest names it.

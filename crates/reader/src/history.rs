@@ -1,7 +1,7 @@
 //! The way from the version that a client knows to the newest.
 
 use sordino_index::history::{self, LEN_LEN};
-use sordino_index::manifest::SignedManifest;
+use sordino_index::manifest::{self, SignedManifest};
 use sordino_index::wire::{Message, message_len};
 use sordino_index::{Error, OwnerPublicKey, Pin, ReaderKeys};
 
@@ -81,6 +81,18 @@ fn next<'a>(bytes: &'a [u8], owner: &OwnerPublicKey) -> Result<(SignedManifest, 
         why: "truncated in a manifest".to_owned(),
     })?;
     Ok((SignedManifest::from_bytes(manifest, owner)?, rest))
+}
+
+/// The manifest that the server has, verified, and the bytes that came.
+pub(crate) fn offered(
+    transport: &mut impl Transport,
+    keys: &ReaderKeys,
+) -> Result<(SignedManifest, usize), Error> {
+    let limit = message_len(manifest::MAX_SIGNED_LEN);
+    let reply = transport.call(&Message::GetManifest.with(&[]), limit)?;
+    let manifest = Message::Manifest.expect(&reply, None)?;
+    let manifest = SignedManifest::from_bytes(manifest, keys.owner())?;
+    Ok((manifest, reply.len()))
 }
 
 #[cfg(test)]

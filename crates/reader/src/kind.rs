@@ -2,25 +2,27 @@
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;
-use sordino_index::numbers::Numbers;
-use sordino_index::wire::Edition;
 use sordino_index::{Error, ReaderKeys, SignedManifest};
 use sordino_vectors::recall::Scored;
 
 use crate::checked::Checked;
+use crate::chunks::Chunks;
 use crate::download::Download;
-use crate::question::Wanted;
-use crate::stages::Stages;
+use crate::question::{Passing, Wanted};
+use crate::round::Round;
+use crate::stages::{Stages, time};
 use crate::transport::Transport;
-use crate::{local, masked, open, routed, sealed};
+use crate::update::Update;
+use crate::{masked, open, routed, sealed};
 
 /// The client of the index's mode.
 pub(crate) enum Kind {
-    Sealed(Box<sealed::Client>),
-    Local(local::Client),
-    Open(Box<open::Client>),
-    Masked(Box<masked::Client>),
-    Routed(Box<routed::Client>),
+    Sealed(Box<sealed::Fetcher>),
+    /// The whole index is here.
+    Local(Chunks),
+    Open(Box<open::Scorer>),
+    Masked(Box<masked::Scorer>),
+    Routed(Box<routed::Scorer>),
 }
 
 impl Kind {
@@ -33,52 +35,33 @@ impl Kind {
         let width = manifest.width() as usize;
         Ok(match &manifest.mode {
             Mode::Sealed(mode) => {
-                let client = sealed::Client::new(mode, width, keys, download)?;
-                Self::Sealed(Box::new(client))
+                let fetcher = sealed::Fetcher::new(mode, width, keys, download)?;
+                Self::Sealed(Box::new(fetcher))
             }
-            Mode::Local(_) => Self::Local(local::Client::default()),
-            Mode::Open(mode) => Self::Open(Box::new(open::Client::new(mode, width)?)),
-            Mode::Masked(mode) => Self::Masked(Box::new(masked::Client::new(mode, width)?)),
+            Mode::Local(mode) => Self::Local(Chunks::new(width, mode.codec)),
+            Mode::Open(mode) => Self::Open(Box::new(open::Scorer::new(mode, width)?)),
+            Mode::Masked(mode) => Self::Masked(Box::new(masked::Scorer::new(mode, width)?)),
             Mode::Routed(mode) => {
-                let client = routed::Client::new(mode, width, keys, download)?;
-                Self::Routed(Box::new(client))
+                let scorer = routed::Scorer::new(mode, width, keys, download)?;
+                Self::Routed(Box::new(scorer))
             }
         })
     }
 
-    /// Keeps the first `kept` segments, adds what was downloaded, and learns what is deleted. What can
-    /// fail comes before what changes anything.
+    /// Follows the index to this manifest's version. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
         manifest: &SignedManifest,
-        keys: &ReaderKeys,
-        kept: usize,
-        dead: &[Numbers],
-        download: &mut Download,
+        update: Update<'_>,
     ) -> Result<(), Error> {
         match (self, &manifest.mode) {
-            (Self::Sealed(client), Mode::Sealed(mode)) => {
-                client.update(mode, keys, kept, dead, download)
+            (Self::Sealed(fetcher), Mode::Sealed(mode)) => fetcher.update(mode, update),
+            (Self::Local(chunks), Mode::Local(mode)) => {
+                chunks.update(&mode.segments, mode.sketch, update)
             }
-            (Self::Local(client), Mode::Local(mode)) => {
-                let width = manifest.width() as usize;
-                client.chunks.sketch = mode.sketch;
-                client.chunks.update(
-                    &mode.segments,
-                    (width, mode.codec),
-                    keys,
-                    kept,
-                    dead,
-                    download,
-                )
-            }
-            (Self::Open(client), Mode::Open(mode)) => client.update(mode, kept, dead, download),
-            (Self::Masked(client), Mode::Masked(mode)) => {
-                client.update(mode, keys, kept, dead, download)
-            }
-            (Self::Routed(client), Mode::Routed(mode)) => {
-                client.update(mode, keys, kept, dead, download)
-            }
+            (Self::Open(scorer), Mode::Open(mode)) => scorer.update(mode, update),
+            (Self::Masked(scorer), Mode::Masked(mode)) => scorer.update(mode, update),
+            (Self::Routed(scorer), Mode::Routed(mode)) => scorer.update(mode, update),
             (_, mode) => Err(Error::Mode {
                 found: mode.name(),
                 expected: "the client's",
@@ -89,26 +72,25 @@ impl Kind {
     /// The best records for this query, as places.
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
+        round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
-        (edition, wanted): (Edition, Wanted<'_>),
+        wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
         match self {
-            Self::Sealed(it) => it.search(rng, transport, edition, query, wanted, stages),
-            Self::Local(it) => Ok(Ok(it.search(query, wanted, stages))),
-            Self::Open(it) => it.search(rng, transport, edition, query, wanted, stages),
-            Self::Masked(it) => it.search(rng, transport, edition, query, wanted, stages),
-            Self::Routed(it) => it.search(rng, transport, edition, query, wanted, stages),
+            Self::Sealed(fetcher) => fetcher.search(round, query, wanted, stages),
+            Self::Local(chunks) => Ok(Ok(time(&mut stages.rank, || chunks.nearest(query, wanted)))),
+            Self::Open(scorer) => scorer.search(round, query, wanted, stages),
+            Self::Masked(scorer) => scorer.search(round, query, wanted, stages),
+            Self::Routed(scorer) => scorer.search(round, query, wanted, stages),
         }
     }
 
-    /// A truth about each row, in the order in which the mode looks at rows.
-    pub(crate) fn arranged(&self, rows: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+    /// Which records pass, in the order in which the mode looks at rows.
+    pub(crate) fn arranged(&self, rows: Passing) -> Passing {
         match self {
-            Self::Masked(client) => client.arranged(&rows),
-            Self::Routed(client) => client.arranged(rows),
+            Self::Masked(scorer) => scorer.arranged(&rows),
+            Self::Routed(scorer) => scorer.arranged(rows),
             Self::Sealed(_) | Self::Local(_) | Self::Open(_) => rows,
         }
     }

@@ -5,11 +5,11 @@ mod checked;
 mod client;
 mod filter;
 mod question;
+mod round;
 mod stages;
 mod transport;
 
-// One file for each mode
-mod local;
+// One file for each mode but local, which is `chunks` alone
 mod masked;
 mod open;
 mod routed;
@@ -22,6 +22,7 @@ mod history;
 mod kind;
 mod payload;
 mod records;
+mod update;
 
 pub use cache::Cache;
 pub use client::Client;

@@ -7,29 +7,29 @@ use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
 use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Columns, Segment};
-use sordino_index::numbers::Numbers;
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
-use sordino_index::wire::Edition;
 use sordino_index::{Error, residue};
 use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
 use crate::checked::{Checked, Wrong};
-use crate::column::{View, fresh, score};
-use crate::download::Download;
-use crate::question::Wanted;
+use crate::column::{ScoredSegments, score};
+use crate::question::{Passing, Wanted};
+use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::update::Update;
 
-pub(crate) struct Client {
-    view: View,
+/// The reader of all scores: it encrypts queries, decrypts replies, ranks.
+pub(crate) struct Scorer {
+    rows: ScoredSegments,
     /// One for each segment.
     masks: Vec<Mask>,
 }
 
 /// A query on its way: what reads the reply.
-pub(crate) struct Asked {
+pub(crate) struct SentQuery {
     codes: Zeroizing<Vec<i32>>,
     secret: SecretKey,
 }
@@ -59,52 +59,48 @@ impl Mask {
     }
 }
 
-impl Client {
+impl Scorer {
     pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
         Ok(Self {
-            view: View::new(mode, Rows::Masked, width)?,
+            rows: ScoredSegments::new(mode, Rows::Masked, width)?,
             masks: Vec::new(),
         })
     }
 
-    pub(crate) fn update(
-        &mut self,
-        mode: &Columns,
-        keys: &ReaderKeys,
-        kept: usize,
-        dead: &[Numbers],
-        download: &mut Download,
-    ) -> Result<(), Error> {
-        let fresh = fresh(mode, kept, download)?;
-        let width = self.view.column.dim();
+    pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
+        let (kept, width) = (update.kept, self.rows.column.dim());
+        let fresh = mode.segments.iter().skip(kept);
+        let fresh = fresh.map(|column| Mask::new(update.keys, &column.segment, width));
+        let fresh: Vec<Mask> = fresh.collect();
+        let row = |segment: usize, position| {
+            let mask = match segment.checked_sub(kept) {
+                None => &self.masks[segment],
+                Some(added) => &fresh[added],
+            };
+            mask.order.row(position)
+        };
+        self.rows.update(&mode.segments, update, row)?;
         self.masks.truncate(kept);
-        let columns = mode.segments.iter().skip(kept);
-        self.masks
-            .extend(columns.map(|column| Mask::new(keys, &column.segment, width)));
-        let masks = &self.masks;
-        self.view.update(kept, fresh, dead, |segment, position| {
-            masks[segment].order.row(position)
-        })
+        self.masks.extend(fresh);
+        Ok(())
     }
 
-    /// A truth about each row, by position.
-    pub(crate) fn arranged(&self, rows: &[Vec<bool>]) -> Vec<Vec<bool>> {
+    /// Which records pass, by position.
+    pub(crate) fn arranged(&self, rows: &[Vec<bool>]) -> Passing {
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        self.view.positions_of(rows, row)
+        self.rows.positions_of(rows, row)
     }
 
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
-        let (asked, query) = self.encrypted(rng, query, stages)?;
-        let reply = score(transport, edition, &self.view.column, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(asked, &reply, wanted, stages)))
+        let (sent, query) = self.encrypted(round.rng, query, stages)?;
+        let reply = score(round, &self.rows.column, &query, stages)?;
+        Ok(reply.and_then(|reply| self.best(sent, &reply, wanted, stages)))
     }
 
     /// True if there are no segments.
@@ -117,7 +113,7 @@ impl Client {
         if self.is_empty() {
             return Ok(0);
         }
-        let column = &self.view.column;
+        let column = &self.rows.column;
         Ok(Reply::encoded_len(
             column.params(),
             column.dim(),
@@ -131,30 +127,30 @@ impl Client {
         rng: &mut R,
         query: &[f32],
         stages: &mut Stages,
-    ) -> Result<(Asked, Query), Error> {
+    ) -> Result<(SentQuery, Query), Error> {
         let codes = Zeroizing::new(residue::codes(query).collect::<Vec<_>>());
         let (secret, query) = time(&mut stages.encrypt, || {
-            self.view.column.encrypt_modular(rng, &codes)
+            self.rows.column.encrypt_modular(rng, &codes)
         })?;
-        Ok((Asked { codes, secret }, query))
+        Ok((SentQuery { codes, secret }, query))
     }
 
     /// The best of these scores, from which the pads' products are taken.
     pub(crate) fn best(
         &self,
-        Asked { codes, secret }: Asked,
+        SentQuery { codes, secret }: SentQuery,
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Checked<Vec<Scored>> {
         let products = time(&mut stages.decrypt, || {
-            self.view.column.decrypt_modular(secret, reply)
+            self.rows.column.decrypt_modular(secret, reply)
         });
         let products = Zeroizing::new(products.map_err(|_| Wrong)?);
         let mut bare = Zeroizing::new(vec![0; products.len()]);
         let held = time(&mut stages.open, || {
             let mut off = 0;
-            for (positions, mask) in self.view.segments.iter().zip(&self.masks) {
+            for (positions, mask) in self.rows.segments.iter().zip(&self.masks) {
                 let range = positions.first..positions.first + positions.stored;
                 let bare = &mut bare[range.clone()];
                 mask.bare(&codes, &products[range], bare);
@@ -165,13 +161,13 @@ impl Client {
         });
         let score = |position: usize| residue::score(bare[position]);
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        let best = time(&mut stages.rank, || self.view.best(wanted, score, row));
+        let best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
         best.and_then(|best| held.then_some(best).ok_or(Wrong))
     }
 
     /// The most that an honest reply's check row is off.
     fn tolerance(&self) -> u32 {
-        let (segments, column) = (&self.view.segments, &self.view.column);
+        let (segments, column) = (&self.rows.segments, &self.rows.column);
         let checks = segments.iter().map(|it| it.stored - it.segment.n as usize);
         checks::tolerance(column.params(), column.dim(), checks.sum())
     }

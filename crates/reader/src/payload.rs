@@ -6,12 +6,13 @@ use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
 use sordino_index::payload::{Fetch, Payloads};
-use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 use sordino_vectors::recall::Scored;
 
 use crate::checked::{Checked, Wrong};
 use crate::download::Download;
+use crate::round::Round;
 use crate::transport::Transport;
 
 /// The payload of a record that was asked for.
@@ -61,14 +62,12 @@ impl Client {
     /// The transport's. A payload that is not the owner's is [`Wrong`].
     pub(crate) fn fetch<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         hits: &[Scored],
         k: usize,
     ) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
-        let read = self.read(rng, transport, edition, &places, k)?;
+        let read = self.read(round, &places, k)?;
         Ok(read.and_then(|read| {
             let found = read.into_iter().map(|payload| match payload {
                 Payload::Here(payload) => Ok(Some(payload)),
@@ -85,9 +84,7 @@ impl Client {
     /// Those of [`fetch`](Self::fetch).
     pub(crate) fn read<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
         k: usize,
     ) -> Result<Checked<Vec<Payload>>, Error> {
@@ -103,8 +100,8 @@ impl Client {
                 });
                 Ok(slots.collect())
             }
-            Source::Pir(pir) => fetched(pir, rng, transport, edition, &asked)?,
-            Source::Hintless(pir) => without_hint(pir, rng, transport, edition, &asked)?,
+            Source::Pir(pir) => fetched(pir, round, &asked)?,
+            Source::Hintless(pir) => without_hint(pir, round, &asked)?,
         };
         Ok(sealed.and_then(|sealed: Vec<Option<Vec<u8>>>| {
             let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
@@ -145,53 +142,38 @@ impl Source {
 /// The sealed slots, by one query each.
 fn fetched<R: CryptoRng + ?Sized>(
     pir: &simple::Client,
-    rng: &mut R,
-    transport: &mut impl Transport,
-    edition: Edition,
+    round: &mut Round<'_, R, impl Transport>,
     slots: &[u32],
 ) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
-    let (secrets, queries) = pir.query_batch(rng, &slots)?;
+    let (secrets, queries) = pir.query_batch(round.rng, &slots)?;
     let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
-    let body = queries.concat();
     let params = pir.params();
     let len = slots.len() * params.answer_len();
-    let request = Message::FetchPayloads.about(edition, &body);
-    let reply = transport.call(&request, message_len(len))?;
-    let answers = Message::Payloads
-        .expect(&reply, Some(len))
-        .and_then(|body| {
-            let answers = body.chunks_exact(params.answer_len());
-            let answers: Result<Vec<_>, _> = answers
-                .map(|bytes| simple::Answer::from_bytes(params, bytes))
-                .collect();
-            let records = pir.recover_batch(secrets, &answers?)?;
-            Ok(records.into_iter().map(Some).collect())
-        });
-    Ok(answers.map_err(|_| Wrong))
+    round.ask(Message::FetchPayloads, &queries.concat(), len, |body| {
+        let answers = body.chunks_exact(params.answer_len());
+        let answers: Result<Vec<_>, _> = answers
+            .map(|bytes| simple::Answer::from_bytes(params, bytes))
+            .collect();
+        let records = pir.recover_batch(secrets, &answers?)?;
+        Ok(records.into_iter().map(Some).collect())
+    })
 }
 
 /// The sealed slots by one query, but for those that found no room in it. Each has a session of its own: two requests
 /// name nothing in common.
 fn without_hint<R: CryptoRng + ?Sized>(
     pir: &hintless::Client,
-    rng: &mut R,
-    transport: &mut impl Transport,
-    edition: Edition,
+    round: &mut Round<'_, R, impl Transport>,
     slots: &[u32],
 ) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
     let slots: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
-    let (session, keys) = hintless::Session::new(rng);
-    let (asked, query) = pir.query(rng, &session, &slots)?;
+    let (session, keys) = hintless::Session::new(round.rng);
+    let (asked, query) = pir.query(round.rng, &session, &slots)?;
     let body = [keys.to_bytes(), query.to_bytes()].concat();
-    let len = pir.params().answer_len();
-    let request = Message::FetchPayloads.about(edition, &body);
-    let reply = transport.call(&request, message_len(len))?;
-    let records = Message::Payloads
-        .expect(&reply, Some(len))
-        .and_then(|body| {
-            let answer = hintless::Answer::from_bytes(pir.params(), body)?;
-            Ok(pir.recover(&session, asked, &answer)?)
-        });
-    Ok(records.map_err(|_| Wrong))
+    let params = pir.params();
+    round.ask(Message::FetchPayloads, &body, params.answer_len(), |body| {
+        let answer = hintless::Answer::from_bytes(params, body)?;
+        Ok(pir.recover(&session, asked, &answer)?)
+    })
 }

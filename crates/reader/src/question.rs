@@ -42,8 +42,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// A truth about each row of each segment.
-pub(crate) type Truths = Vec<Vec<bool>>;
+/// For each row of each segment true if its record passes a filter.
+pub(crate) type Passing = Vec<Vec<bool>>;
 
 /// The number of records that a search wants, and those that may be found.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,17 @@ pub(crate) struct Wanted<'a> {
     pub(crate) k: usize,
     /// For each row of each segment, in the order in which the mode looks at rows; all records if there is none.
     pub(crate) chosen: Option<&'a [Vec<bool>]>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Those of the base that may be found, and what is wanted of the segments that were added to it.
+    pub(crate) fn split_base(self) -> (Option<&'a [bool]>, Self) {
+        let Some((base, chosen)) = self.chosen.and_then(<[_]>::split_first) else {
+            return (None, self);
+        };
+        let chosen = Some(chosen);
+        (Some(base), Self { chosen, ..self })
+    }
 }
 
 /// A record that was found.

@@ -5,11 +5,10 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, Reply, SecretKey};
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Members;
-use sordino_index::numbers::Numbers;
 use sordino_index::pad::Pad;
-use sordino_index::residual::{Asked, Scores};
+use sordino_index::residual::{Scores, SplitQuery};
 use sordino_index::route::Route;
-use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::wire::Message;
 use sordino_index::{Error, ReaderKeys};
 use sordino_lwe as lwe;
 use sordino_vectors::recall::{Scored, TopK};
@@ -19,11 +18,14 @@ use zeroize::Zeroizing;
 use crate::checked::{Checked, Wrong};
 use crate::download::Download;
 use crate::masked;
-use crate::question::Wanted;
+use crate::question::{Passing, Wanted};
+use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::update::Update;
 
-pub(crate) struct Client {
+/// The reader of some clusters: it chooses them for a query, and reads the scores of their records.
+pub(crate) struct Scorer {
     mode: Routed,
     width: usize,
     route: Route,
@@ -33,19 +35,22 @@ pub(crate) struct Client {
     hint: column::Client,
     /// For each row of the clusters true if its record is deleted; empty if none is.
     dead: Vec<bool>,
-    tail: masked::Client,
+    tail: masked::Scorer,
 }
 
 /// A query on its way: what reads the reply.
-struct Sent {
-    /// For each group the cluster that was chosen, of all, and what it was asked.
-    asked: Vec<(usize, Asked)>,
+struct SentQuery {
+    /// For each group the cluster that was chosen, of all, and the query as its base splits it.
+    split: Vec<(usize, SplitQuery)>,
     secret: SecretKey,
-    tail: Option<masked::Asked>,
+    tail: Option<masked::SentQuery>,
 }
 
-impl Client {
-    /// A client of the clusters; [`update`](Self::update) adds the rest.
+/// The reply: the scores of the chosen clusters and, if there are any, of the segments that were added.
+type Replies = (Reply, Option<Reply>);
+
+impl Scorer {
+    /// A scorer of the clusters; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Routed,
         width: usize,
@@ -71,32 +76,24 @@ impl Client {
             words: lwe::Client::new(&Grid::params(), shape, &lwe::Seed(mode.seed)),
             hint,
             dead: Vec::new(),
-            tail: masked::Client::new(&mode.tail, width)?,
+            tail: masked::Scorer::new(&mode.tail, width)?,
         })
     }
 
-    /// Keeps the clusters and as many more segments as make up `kept`.
-    pub(crate) fn update(
-        &mut self,
-        mode: &Routed,
-        keys: &ReaderKeys,
-        kept: usize,
-        dead: &[Numbers],
-        download: &mut Download,
-    ) -> Result<(), Error> {
-        let (base, tail) = dead.split_first().ok_or(Error::Search)?;
-        let kept = kept.saturating_sub(1);
-        self.tail.update(&mode.tail, keys, kept, tail, download)?;
-        self.dead = match base.is_empty() {
+    /// Follows the index to this version of the mode, which has the same clusters.
+    pub(crate) fn update(&mut self, mode: &Routed, update: Update<'_>) -> Result<(), Error> {
+        let (dead, update) = update.split_base()?;
+        self.tail.update(&mode.tail, update)?;
+        self.dead = match dead.is_empty() {
             true => Vec::new(),
-            false => (0..mode.base.n).map(|row| base.contains(row)).collect(),
+            false => (0..mode.base.n).map(|row| dead.contains(row)).collect(),
         };
         self.mode = mode.clone();
         Ok(())
     }
 
-    /// A truth about each row: of the clusters by row, of what was added since by position.
-    pub(crate) fn arranged(&self, mut rows: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+    /// Which records pass: of the clusters by row, of what was added since by position.
+    pub(crate) fn arranged(&self, mut rows: Passing) -> Passing {
         let tail = self.tail.arranged(&rows[1..]);
         rows.truncate(1);
         rows.extend(tail);
@@ -105,25 +102,22 @@ impl Client {
 
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
-        let (sent, body) = self.encrypted(rng, query, stages)?;
+        let (sent, body) = self.encrypted(round.rng, query, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
-        let request = Message::Score.about(edition, &body);
-        let reply = time(&mut stages.scores, || {
-            transport.call(&request, message_len(len))
+        let replies = time(&mut stages.scores, || {
+            round.ask(Message::Score, &body, len, |body| {
+                let (own, tail) = body.split_at(own);
+                let tail = sent.tail.as_ref().map(|_| Reply::from_bytes(tail));
+                Ok((Reply::from_bytes(own)?, tail.transpose()?))
+            })
         })?;
-        let Ok(body) = Message::Scored.expect(&reply, Some(len)) else {
-            return Ok(Err(Wrong));
-        };
-        let (own, tail) = body.split_at(own);
-        Ok(self.best(sent, (own, tail), wanted, stages))
+        Ok(replies.and_then(|replies| self.best(sent, &replies, wanted, stages)))
     }
 
     /// The encrypted query, and what reads the reply.
@@ -132,18 +126,18 @@ impl Client {
         rng: &mut R,
         query: &[f32],
         stages: &mut Stages,
-    ) -> Result<(Sent, Vec<u8>), Error> {
-        let (asked, secret, mut body) = time(&mut stages.encrypt, || {
-            let asked = self.asked(query);
-            let message = self.message(&asked);
+    ) -> Result<(SentQuery, Vec<u8>), Error> {
+        let (split, secret, mut body) = time(&mut stages.encrypt, || {
+            let split = self.split(query);
+            let message = self.message(&split);
             let (secret, words) = self.words.query(rng, &message)?;
             let negated = secret.into_negated();
             let (secret, encrypted) = self.hint.encrypt_modular(rng, &negated)?;
             let body = [words.to_bytes(), encrypted.to_bytes()].concat();
-            Ok::<_, Error>((asked, secret, body))
+            Ok::<_, Error>((split, secret, body))
         })?;
-        let mut sent = Sent {
-            asked,
+        let mut sent = SentQuery {
+            split,
             secret,
             tail: None,
         };
@@ -155,29 +149,29 @@ impl Client {
         Ok((sent, body))
     }
 
-    /// The best cluster of each group, and what it is asked.
-    fn asked(&self, query: &[f32]) -> Vec<(usize, Asked)> {
+    /// The best cluster of each group, and the query as its base splits it.
+    fn split(&self, query: &[f32]) -> Vec<(usize, SplitQuery)> {
         let grid = &self.mode.grid;
-        let chosen = self.route.nearest(grid, query).into_iter().enumerate();
-        let chosen = chosen.map(|(group, cluster)| {
+        let nearest = self.route.nearest(grid, query).into_iter().enumerate();
+        let split = nearest.map(|(group, cluster)| {
             let base = self.route.chosen_base(grid, group, cluster);
             let cluster = group * grid.clusters as usize + cluster;
-            (cluster, Asked::new(&base, query))
+            (cluster, SplitQuery::new(&base, query))
         });
-        chosen.collect()
+        split.collect()
     }
 
-    /// The codes of what each chosen cluster is asked in its columns, zeros elsewhere. Which they are decides no
-    /// branch and no address here.
-    fn message(&self, asked: &[(usize, Asked)]) -> Zeroizing<Vec<i16>> {
+    /// The codes of each chosen cluster's query in its columns, zeros elsewhere. Which they are decides no branch and
+    /// no address here.
+    fn message(&self, split: &[(usize, SplitQuery)]) -> Zeroizing<Vec<i16>> {
         let clusters = self.mode.grid.clusters as usize;
-        let mut message = Zeroizing::new(vec![0; asked.len() * clusters * self.width]);
+        let mut message = Zeroizing::new(vec![0; split.len() * clusters * self.width]);
         let groups = message.chunks_exact_mut(clusters * self.width);
-        for (at, (group, (chosen, asked))) in groups.zip(asked).enumerate() {
-            let codes = Zeroizing::new(asked.codes().collect::<Vec<i16>>());
+        for (at, (group, (nearest, query))) in groups.zip(split).enumerate() {
+            let codes = Zeroizing::new(query.codes().collect::<Vec<i16>>());
             let all = (at * clusters..).zip(group.chunks_exact_mut(self.width));
             for (cluster, block) in all {
-                let equal = i16::from(std::hint::black_box(cluster ^ chosen) == 0);
+                let equal = i16::from(std::hint::black_box(cluster ^ nearest) == 0);
                 let mask = equal.wrapping_neg();
                 for (word, &code) in block.iter_mut().zip(codes.iter()) {
                     *word = code & mask;
@@ -190,41 +184,32 @@ impl Client {
     /// The best of these scores.
     fn best(
         &self,
-        sent: Sent,
-        (own, tail): (&[u8], &[u8]),
+        sent: SentQuery,
+        (own, tail): &Replies,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Checked<Vec<Scored>> {
-        let Sent {
-            asked,
-            secret,
-            tail: tail_asked,
-        } = sent;
-        let read = |bytes: &[u8]| Reply::from_bytes(bytes).map_err(|_| Wrong);
         let products = time(&mut stages.decrypt, || {
-            let products = self.hint.decrypt_modular(secret, &read(own)?);
-            products.map(Zeroizing::new).map_err(|_| Wrong)
-        })?;
+            self.hint.decrypt_modular(sent.secret, own)
+        });
+        let products = Zeroizing::new(products.map_err(|_| Wrong)?);
         let slots = self.mode.grid.slots as usize;
         let mut pads = Zeroizing::new(vec![0; products.len()]);
         time(&mut stages.open, || {
-            for ((cluster, asked), pads) in asked.iter().zip(pads.chunks_exact_mut(slots)) {
-                let codes: Vec<i32> = asked.codes().map(i32::from).collect();
+            for ((cluster, query), pads) in sent.split.iter().zip(pads.chunks_exact_mut(slots)) {
+                let codes: Vec<i32> = query.codes().map(i32::from).collect();
                 let (codes, first) = (Zeroizing::new(codes), u32_of(cluster * slots));
                 self.pad.products_from(first, &codes, pads);
             }
         });
+        let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
-            self.scored(&asked, &products, &pads, wanted)
+            self.scored(&sent.split, &products, &pads, (wanted.k, chosen))
         })?;
         let mut best = TopK::with_equal(wanted.k);
         found.into_iter().for_each(|hit| best.offer(hit));
-        if let Some(asked) = tail_asked {
-            let wanted = Wanted {
-                chosen: wanted.chosen.map(|chosen| &chosen[1..]),
-                ..wanted
-            };
-            for Scored { id, score } in self.tail.best(asked, &read(tail)?, wanted, stages)? {
+        if let (Some(sent), Some(reply)) = (sent.tail, tail) {
+            for Scored { id, score } in self.tail.best(sent, reply, added, stages)? {
                 let id = self.mode.base.n + id;
                 best.offer(Scored { id, score });
             }
@@ -237,24 +222,23 @@ impl Client {
     /// A score that no two unit vectors have refutes the whole reply.
     fn scored(
         &self,
-        asked: &[(usize, Asked)],
+        split: &[(usize, SplitQuery)],
         products: &[i64],
         pads: &[u32],
-        Wanted { k, chosen }: Wanted<'_>,
+        (k, chosen): (usize, Option<&[bool]>),
     ) -> Checked<Vec<Scored>> {
         let slots = self.mode.grid.slots as usize;
-        let chosen = chosen.and_then(<[_]>::first);
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());
         let mut possible = true;
         let parts = products.chunks_exact(slots).zip(pads.chunks_exact(slots));
-        for ((cluster, asked), (products, pads)) in asked.iter().zip(parts) {
+        for ((cluster, query), (products, pads)) in split.iter().zip(parts) {
             let places = self.members.of(*cluster, slots);
             for ((place, &product), &pad) in places.zip(products).zip(pads) {
                 let Some((id, parts)) = place else { continue };
                 let rests = scores.of_padded(masked::low(product), pad);
-                let score = asked.score(parts, rests);
-                possible &= scores.possible(score, asked.lengths(parts));
+                let score = query.score(parts, rests);
+                possible &= scores.possible(score, query.lengths(parts));
                 let row = id as usize;
                 let counts = self.dead.get(row) != Some(&true);
                 if counts && chosen.is_none_or(|chosen| chosen[row]) {

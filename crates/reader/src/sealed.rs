@@ -12,7 +12,7 @@ use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
 use sordino_index::router::{self, Mean};
 use sordino_index::seal::Seal;
-use sordino_index::wire::{Edition, Message, message_len};
+use sordino_index::wire::Message;
 use sordino_index::{Error, code};
 use sordino_pir::{Seed, simple};
 use sordino_vectors::Vectors;
@@ -24,10 +24,13 @@ use crate::checked::{Checked, Wrong};
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::Wanted;
+use crate::round::Round;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
+use crate::update::Update;
 
-pub(crate) struct Client {
+/// The reader of some buckets: it chooses them for a query, fetches them, scores what is in them.
+pub(crate) struct Fetcher {
     mode: Sealed,
     width: usize,
     seal: Seal,
@@ -50,8 +53,8 @@ enum Route {
     Vertices(Mean, Vectors),
 }
 
-impl Client {
-    /// A client of the base; [`update`](Self::update) adds the rest.
+impl Fetcher {
+    /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
         width: usize,
@@ -88,30 +91,15 @@ impl Client {
             route,
             pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
             dead: Numbers::default(),
-            tail: Chunks::default(),
+            tail: Chunks::new(width, Codec::Int8),
         })
     }
 
-    /// Keeps the base and as many more segments as make up `kept`.
-    pub(crate) fn update(
-        &mut self,
-        mode: &Sealed,
-        keys: &ReaderKeys,
-        kept: usize,
-        dead: &[Numbers],
-        download: &mut Download,
-    ) -> Result<(), Error> {
-        let (base, tail) = dead.split_first().ok_or(Error::Search)?;
-        let kept = kept.saturating_sub(1);
-        self.tail.update(
-            &mode.tail,
-            (self.width, Codec::Int8),
-            keys,
-            kept,
-            tail,
-            download,
-        )?;
-        self.dead = base.clone();
+    /// Follows the index to this version of the mode, which has the same base.
+    pub(crate) fn update(&mut self, mode: &Sealed, update: Update<'_>) -> Result<(), Error> {
+        let (dead, update) = update.split_base()?;
+        self.tail.update(&mode.tail, None, update)?;
+        self.dead = dead.clone();
         self.mode = mode.clone();
         Ok(())
     }
@@ -119,9 +107,7 @@ impl Client {
     /// Whatever the server sends, every step that sends something is taken.
     pub(crate) fn search<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
@@ -131,12 +117,10 @@ impl Client {
             Route::Vertices(mean, vertices) => {
                 Ok(self.own_scores(vertices.as_slice(), &mean.centred(query), stages))
             }
-            Route::Server => self.encrypted_scores(rng, transport, edition, query, stages)?,
+            Route::Server => self.encrypted_scores(round, query, stages)?,
         };
         let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
-        let fetched = time(&mut stages.fetch, || {
-            self.fetch(rng, transport, edition, &buckets)
-        })?;
+        let fetched = time(&mut stages.fetch, || self.fetch(round, &buckets))?;
         let opened = scores
             .and(fetched)
             .and_then(|fetched| time(&mut stages.open, || self.open(&buckets, &fetched)));
@@ -153,17 +137,20 @@ impl Client {
     /// The sealed buckets, by one query each.
     fn fetch<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         buckets: &[usize],
     ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
-        let (secrets, queries) = self.pir.query_batch(rng, buckets)?;
+        let (secrets, queries) = self.pir.query_batch(round.rng, buckets)?;
         let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
-        let body = queries.concat();
-        let limit = message_len(queries.len() * self.pir.params().answer_len());
-        let reply = transport.call(&Message::Fetch.about(edition, &body), limit)?;
-        Ok(self.recover(secrets, &reply).map_err(|_| Wrong))
+        let params = self.pir.params();
+        let len = queries.len() * params.answer_len();
+        round.ask(Message::Fetch, &queries.concat(), len, |body| {
+            let answers = body.chunks_exact(params.answer_len());
+            let answers: Result<Vec<_>, _> = answers
+                .map(|bytes| simple::Answer::from_bytes(params, bytes))
+                .collect();
+            Ok(self.pir.recover_batch(secrets, &answers?)?)
+        })
     }
 
     /// The vectors of these buckets. All of them are opened, wrong ones too.
@@ -182,18 +169,16 @@ impl Client {
 
     /// The best of the fetched buckets and of what was added since.
     fn rank(&self, mut opened: Opened, query: &[f32], wanted: Wanted<'_>) -> Vec<Scored> {
-        let Wanted { k, chosen } = wanted;
+        let (chosen, added) = wanted.split_base();
         // A row that is none is of no record, whoever sealed it.
-        let chosen_base = chosen.and_then(<[_]>::first);
         opened.retain(|row| {
-            let passes = |rows: &Vec<bool>| rows.get(row as usize) == Some(&true);
-            row < self.mode.base.n && !self.dead.contains(row) && chosen_base.is_none_or(passes)
+            let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
+            row < self.mode.base.n && !self.dead.contains(row) && chosen.is_none_or(passes)
         });
-        let mut best = TopK::with_equal(k);
-        let fetched = opened.nearest(query, k);
+        let mut best = TopK::with_equal(wanted.k);
+        let fetched = opened.nearest(query, wanted.k);
         fetched.into_iter().for_each(|hit| best.offer(hit));
-        let chosen = chosen.map(|chosen| &chosen[1..]);
-        for Scored { id, score } in self.tail.nearest(query, Wanted { k, chosen }) {
+        for Scored { id, score } in self.tail.nearest(query, added) {
             let id = self.mode.base.n + id;
             best.offer(Scored { id, score });
         }
@@ -203,28 +188,25 @@ impl Client {
     /// The centroids' scores from the server.
     fn encrypted_scores<R: CryptoRng + ?Sized>(
         &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        edition: Edition,
+        round: &mut Round<'_, R, impl Transport>,
         query: &[f32],
         stages: &mut Stages,
     ) -> Result<Checked<Zeroizing<Vec<f32>>>, Error> {
         let params = dot::Params::rlwe_2048_50();
-        let (secret, query) = time(&mut stages.encrypt, || dot::encrypt(rng, &params, query))?;
+        let (secret, query) = time(&mut stages.encrypt, || {
+            dot::encrypt(round.rng, &params, query)
+        })?;
         let clusters = self.mode.clusters as usize;
         let len = dot::Reply::encoded_len(&params, self.width, clusters)?;
-        let request = Message::Score.about(edition, &query.to_bytes());
         let reply = time(&mut stages.scores, || {
-            transport.call(&request, message_len(len))
+            round.ask(Message::Score, &query.to_bytes(), len, |body| {
+                Ok(dot::Reply::from_bytes(body)?)
+            })
         })?;
-        let decrypt = || {
-            Message::Scored
-                .expect(&reply, Some(len))
-                .and_then(|body| Ok(dot::Reply::from_bytes(body)?))
-                .and_then(|reply| Ok(Zeroizing::new(secret.decrypt(clusters, &reply)?)))
-        };
-        let scores = time(&mut stages.decrypt, decrypt);
-        Ok(scores.map_err(|_| Wrong))
+        Ok(reply.and_then(|reply| {
+            let scores = time(&mut stages.decrypt, || secret.decrypt(clusters, &reply));
+            scores.map(Zeroizing::new).map_err(|_| Wrong)
+        }))
     }
 
     /// The manifest's number of buckets: those of the best centroids, or, where a wrong reply
@@ -246,17 +228,5 @@ impl Client {
         // Without scores none was chosen, and the first ones are as many.
         buckets.extend(buckets.len()..probes);
         buckets
-    }
-
-    /// The sealed buckets in the server's reply.
-    fn recover(&self, secrets: Vec<simple::Secret>, reply: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        let params = self.pir.params();
-        let len = secrets.len() * params.answer_len();
-        let body = Message::Fetched.expect(reply, Some(len))?;
-        let answers = body.chunks_exact(params.answer_len());
-        let answers: Result<Vec<_>, _> = answers
-            .map(|bytes| simple::Answer::from_bytes(params, bytes))
-            .collect();
-        Ok(self.pir.recover_batch(secrets, &answers?)?)
     }
 }

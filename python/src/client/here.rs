@@ -9,8 +9,8 @@ use sordino_search::{
     Client, Error, Found, Id, InProcess, Index, Pin, ReaderKeys, Server, Together,
 };
 
+use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
-use super::{Failed, Payloads, Searched, rng};
 use crate::transport::{Counted, Moved};
 
 /// Searches that share a pass over the index. There are two such groups or more, so that processors have work

@@ -5,7 +5,7 @@ use std::thread;
 
 use sordino_search::Error;
 
-use super::Failed;
+use super::failed::Failed;
 
 /// Calls `work` for each number below `count`, by one thread for each of `rooms`; the results in order, or the
 /// first error. After an error, and when `stop` is set, each thread ends after the work that it is at.

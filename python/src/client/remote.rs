@@ -7,8 +7,8 @@ use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
 use sordino_search::{Cache, Client, Error, Found, Id, Pin, ReaderKeys};
 
+use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
-use super::{Failed, Payloads, Searched, rng};
 use crate::transport::{Counted, Moved};
 
 /// Connections of one client, which its searches share.

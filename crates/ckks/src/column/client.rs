@@ -135,25 +135,40 @@ impl Client {
     /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Epoch`] if for
     /// another seed, [`Error::Version`] if its vectors were changed, [`Error::Count`].
     pub fn extend(&mut self, hint: &Hint) -> Result<(), Error> {
-        if hint.version() != 0 {
-            return Err(Error::Version {
-                found: hint.version(),
-                expected: 0,
-            });
-        }
+        unchanged(hint)?;
         self.add(hint)
     }
 
+    /// Follows a change of the segments at the end: keeps the first `kept` vectors, and
+    /// [`extend`](Self::extend)s them by these hints. After an error the client is as it was.
+    ///
+    /// # Errors
+    /// Those of [`truncate`](Self::truncate) and [`extend`](Self::extend).
+    pub fn replace_after(&mut self, kept: usize, hints: &[Hint]) -> Result<(), Error> {
+        let mut shape = self.truncated(kept)?;
+        for hint in hints {
+            unchanged(hint)?;
+            shape = self.extended(shape, hint)?;
+        }
+        self.truncate(kept)?;
+        hints.iter().try_for_each(|hint| self.extend(hint))
+    }
+
     fn add(&mut self, hint: &Hint) -> Result<(), Error> {
-        hint.params().check_same(&self.params)?;
-        wire::check_same("dimensions", hint.shape().dim, self.shape.dim)?;
-        check_epoch(hint.state().epoch(), self.state.epoch())?;
-        let count = self.shape.blocks * self.shape.per + hint.shape().count;
-        self.shape = self.params.shape(self.shape.dim, count)?;
+        self.shape = self.extended(self.shape, hint)?;
         let params = self.params;
         self.hint
             .extend(hint.blocks().map(|block| lift(params, block)));
         Ok(())
+    }
+
+    /// A shape of this client's with this hint's vectors in new blocks.
+    fn extended(&self, shape: Shape, hint: &Hint) -> Result<Shape, Error> {
+        hint.params().check_same(&self.params)?;
+        wire::check_same("dimensions", hint.shape().dim, shape.dim)?;
+        check_epoch(hint.state().epoch(), self.state.epoch())?;
+        let count = shape.blocks * shape.per + hint.shape().count;
+        self.params.shape(shape.dim, count)
     }
 
     /// Forgets all vectors from number `count` on.
@@ -161,6 +176,12 @@ impl Client {
     /// # Errors
     /// [`Error::Mismatch`] if there are fewer.
     pub fn truncate(&mut self, count: usize) -> Result<(), Error> {
+        self.shape = self.truncated(count)?;
+        self.hint.truncate(self.shape.blocks);
+        Ok(())
+    }
+
+    fn truncated(&self, count: usize) -> Result<Shape, Error> {
         if count > self.shape.count {
             return Err(Error::Mismatch {
                 what: "counts",
@@ -168,9 +189,15 @@ impl Client {
                 expected: count,
             });
         }
-        self.shape = self.params.shape(self.shape.dim, count)?;
-        self.hint.truncate(self.shape.blocks);
-        Ok(())
+        self.params.shape(self.shape.dim, count)
+    }
+}
+
+/// A segment is appended as it was encoded, before any change.
+fn unchanged(hint: &Hint) -> Result<(), Error> {
+    match hint.version() {
+        0 => Ok(()),
+        found => Err(Error::Version { found, expected: 0 }),
     }
 }
 

@@ -134,16 +134,22 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
         drop(alone);
     }
 
-    // Back to the first two segments, and on in another way.
-    client.truncate(1024).unwrap();
+    // Back to the first two segments, and on in another way, but not by a hint for another seed.
+    let len = client.len();
     let mut other = Database::empty(&params, SEED, dim, 5000).unwrap();
     for (_, codes) in &segments[..2] {
         other.append_segment_modular(codes).unwrap();
     }
     let codes = residues(&mut rng, 40 * dim, 26);
-    client
-        .extend(&other.append_segment_modular(&codes).unwrap())
-        .unwrap();
+    let hint = other.append_segment_modular(&codes).unwrap();
+    let foreign = Database::empty(&params, [77; 32], dim, 0);
+    let foreign = foreign.unwrap().append_segment_modular(&codes).unwrap();
+    let both = [hint, foreign];
+    let refused = client.replace_after(1024, &both).unwrap_err();
+    assert!(matches!(refused, Error::Epoch { .. }), "{refused}");
+    assert!(client.replace_after(len + 1, &both[..1]).is_err());
+    assert_eq!(client.len(), len);
+    client.replace_after(1024, &both[..1]).unwrap();
     assert_eq!(client.len(), 1064);
     let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
     let reply = other.score(&encrypted).unwrap();

@@ -2,7 +2,7 @@
 
 use sordino_index::Error;
 use sordino_index::manifest::Grid;
-use sordino_index::residual::{Asked, Scores};
+use sordino_index::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
 use sordino_vectors::recall::Scored;
@@ -133,7 +133,7 @@ impl Clusters {
             let mut found = Vec::with_capacity(grid.scores());
             for &cluster in chosen {
                 let cluster = cluster as usize;
-                let asked = Asked::new(self.route.base(cluster), query);
+                let asked = SplitQuery::new(self.route.base(cluster), query);
                 let codes: Vec<i16> = asked.codes().collect();
                 let members = self.members[cluster].iter().zip(&self.parts[cluster]);
                 let stored = self.codes[cluster].chunks_exact(codes.len());

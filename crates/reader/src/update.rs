@@ -1,0 +1,29 @@
+//! The way of a client from one version of an index to the next.
+
+use sordino_index::numbers::Numbers;
+use sordino_index::{Error, ReaderKeys};
+
+use crate::download::Download;
+
+/// The difference of two versions, for the client of the first.
+pub(crate) struct Update<'a> {
+    pub(crate) keys: &'a ReaderKeys,
+    /// The first segments, which stay.
+    pub(crate) kept: usize,
+    /// The deleted rows of every segment.
+    pub(crate) dead: &'a [Numbers],
+    /// The parts of the others.
+    pub(crate) download: &'a mut Download,
+}
+
+impl<'a> Update<'a> {
+    /// The deleted rows of the base, and the update of the segments that were added to it.
+    ///
+    /// # Errors
+    /// [`Error::Search`] if there is no base.
+    pub(crate) fn split_base(self) -> Result<(&'a Numbers, Self), Error> {
+        let (base, dead) = self.dead.split_first().ok_or(Error::Search)?;
+        let kept = self.kept.saturating_sub(1);
+        Ok((base, Self { kept, dead, ..self }))
+    }
+}

@@ -1,0 +1,50 @@
+//! The arrays that a search gives.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sordino_search::{Found, IdKind};
+
+use crate::ids;
+use crate::transport::Moved;
+
+/// ids, scores, payloads, bytes up, bytes down, milliseconds of the server.
+pub(super) type Answer<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyArray2<f32>>,
+    Option<Vec<Vec<Option<Bound<'py, PyBytes>>>>>,
+    u64,
+    u64,
+    f64,
+);
+
+/// Arrays of what was found: -1 and NaN in places for which there is nothing.
+pub(super) fn answer<'py>(
+    py: Python<'py>,
+    found: &[Found],
+    (k, kind): (usize, IdKind),
+    payloads: bool,
+    moved: Moved,
+) -> PyResult<Answer<'py>> {
+    let n = found.len();
+    let mut scores = vec![f32::NAN; n * k];
+    let mut carried = Vec::new();
+    for (row, found) in found.iter().enumerate() {
+        for (column, hit) in found.hits.iter().take(k).enumerate() {
+            scores[row * k + column] = hit.score;
+        }
+        if payloads {
+            let payloads = found.payloads.iter().take(k);
+            let bytes = payloads.map(|it| it.as_ref().map(|it| PyBytes::new(py, it)));
+            carried.push(bytes.collect());
+        }
+    }
+    Ok((
+        ids::found(py, kind, found, k)?,
+        PyArray1::from_vec(py, scores).reshape([n, k])?,
+        payloads.then_some(carried),
+        moved.up,
+        moved.down,
+        moved.waited.as_secs_f64() * 1e3,
+    ))
+}
