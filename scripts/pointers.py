@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Pointers of documents into the code, and links between documents, that lead nowhere.
+"""Pointers of documents into the code, and links between documents, that lead nowhere; crates that README.md tells wrongly.
 
   scripts/pointers.py
 
 Looks at every Markdown file but the changelog. In backquotes a path that ends in .rs, .py or .sh must exist, from the root, from
 `crates` or from `src` beside the document; a name in backquotes right behind such a path must occur in that file. A link
-without a scheme must exist. Prints what does not, and exits with 1 if there is any.
+without a scheme must exist. README.md's table of crates names what each depends on, as its Cargo.toml has it. Prints what is
+wrong, and exits with 1 if there is any.
 """
 import re
 import subprocess
 import sys
+import tomllib
 
 from rust_source import ROOT
 
 POINTER = re.compile(r"`([\w./-]+/[\w.-]+\.(?:rs|py|sh))`(?:\s+`(\w+)`)?")
+CRATE = re.compile(r"^\| \[`sordino-\w+`\]\(([\w/]+)\) \|.*\| ([^|]*) \|$", re.M)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -35,13 +38,26 @@ def lost(document):
             yield text.count("\n", 0, match.start()) + 1, f"{path} does not exist"
 
 
+def mistold(document):
+    """Line and words of each crate whose dependencies a table gives otherwise than its Cargo.toml."""
+    text = document.read_text()
+    for match in CRATE.finditer(text):
+        folder, told = match.groups()
+        manifest = tomllib.loads((ROOT / folder / "Cargo.toml").read_text())
+        names = {name.removeprefix("sordino-") for name in manifest.get("dependencies", {}) if name.startswith("sordino-")}
+        if set(re.findall(r"\w+", told)) - {"nothing"} != names:
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f"{folder} depends on {', '.join(sorted(names)) or 'nothing'}"
+
+
 def main():
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
     found = 0
     for name in listed.stdout.split():
         if name == "CHANGELOG.md":
             continue
-        for line, why in lost(ROOT / name):
+        wrong = [*lost(ROOT / name), *(mistold(ROOT / name) if name == "README.md" else [])]
+        for line, why in wrong:
             found += 1
             print(f"{name}:{line}: {why}")
     sys.exit(1 if found else 0)

@@ -26,11 +26,10 @@ pub(crate) enum Kind {
     ColumnReply = 4,
     Hint = 5,
     HintDelta = 6,
-    // 7 and 11 were databases in tiles of polynomials' values.
-    Database = 12,
     Plaintexts = 8,
     SlotCiphertext = 9,
     GaloisKey = 10,
+    Database = 12,
 }
 
 /// The fields of a head, in their order.

@@ -77,6 +77,9 @@ pub mod scan;
 /// Sealing and opening, bound to a place.
 #[cfg(feature = "secret")]
 pub mod seal;
+/// Choices that no branch shows.
+#[cfg(feature = "secret")]
+pub mod select;
 /// Codes of downloaded vectors.
 #[cfg(feature = "secret")]
 pub mod sketched;

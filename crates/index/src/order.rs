@@ -6,6 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use sordino_fpe::{AesKey, Ff1, Ff1Range};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::select::mask;
 use sordino_vectors::u32_of;
 
 /// FF1 is for domains of a million and more (SP 800-38G, revision 1).
@@ -73,8 +74,7 @@ impl RowOrder {
                 let mut positions = vec![0; rows.len()];
                 for (position, row) in (0..).zip(order.iter()) {
                     for (found, wanted) in positions.iter_mut().zip(rows) {
-                        let equal = u32::from(std::hint::black_box(row ^ wanted) == 0);
-                        *found |= equal.wrapping_neg() & position;
+                        *found |= mask(row == wanted) & position;
                     }
                 }
                 positions

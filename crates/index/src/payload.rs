@@ -1,6 +1,6 @@
 //! Payloads: what a record carries beside its vector, fetched after a search without telling which.
 //!
-//! All payloads of an index are padded to one class and sealed, one record to a slot. Slots are in a
+//! All payloads of an index are filled up to one class and sealed, one record to a slot. Slots are in a
 //! secret order of the records that are there, and are written anew with every version that changes
 //! them. A client that has ranked its hits asks for exactly as many slots as the manifest's `k`, in
 //! one message, by private information retrieval; slots that it needs not are asked for as well.
@@ -18,7 +18,7 @@ use sordino_vectors::u32_of;
 /// Bytes of a payload's length, which stands before it.
 const LEN_LEN: usize = 4;
 
-/// The size that all payloads of an index are padded to: a power of two.
+/// The size that all payloads of an index are filled up to: a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Class(u8);
 

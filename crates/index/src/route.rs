@@ -6,6 +6,7 @@
 use crate::code::unit_from_int8;
 use crate::manifest::Grid;
 use crate::router::Mean;
+use crate::select::mask;
 use crate::vectors::{dot, normalise};
 use crate::{Error, TAG_LEN};
 use zeroize::Zeroizing;
@@ -102,10 +103,9 @@ impl Route {
         let best = groups.map(|scores| {
             let (mut best, mut highest) = (0, f32::NEG_INFINITY.to_bits());
             for (at, score) in (0u32..).zip(scores) {
-                let better = std::hint::black_box(*score > f32::from_bits(highest));
-                let mask = u32::from(better).wrapping_neg();
-                best = (best & !mask) | (at & mask);
-                highest = (highest & !mask) | (score.to_bits() & mask);
+                let better = mask(*score > f32::from_bits(highest));
+                best = (best & !better) | (at & better);
+                highest = (highest & !better) | (score.to_bits() & better);
             }
             best as usize
         });
@@ -130,8 +130,7 @@ impl Route {
         let mut base = Zeroizing::new(vec![0.0f32; width]);
         let bases = self.bases[group * clusters * width..][..clusters * width].chunks_exact(width);
         for (at, other) in bases.enumerate() {
-            let equal = u32::from(std::hint::black_box(at ^ chosen) == 0);
-            let mask = equal.wrapping_neg();
+            let mask = mask(at == chosen);
             for (x, other) in base.iter_mut().zip(other) {
                 *x = f32::from_bits(x.to_bits() | other.to_bits() & mask);
             }

@@ -141,7 +141,7 @@ impl Batch {
         self.vectors.len()
     }
 
-    /// Never: a matrix holds at least one vector. Beside `len` because readers expect it.
+    /// Always false, for a matrix holds at least one vector.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.vectors.is_empty()

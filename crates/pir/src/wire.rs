@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     SimpleRawAnswer = 8,
     SimpleUpdate = 9,
     DoubleUpdate = 10,
-    /// A file; 1 until the matrix lay in strips.
+    /// A file.
     Database = 11,
     HintlessKeys = 12,
     HintlessQuery = 13,

@@ -8,6 +8,7 @@ use sordino_index::members::Members;
 use sordino_index::pad::Pad;
 use sordino_index::residual::{Scores, SplitQuery};
 use sordino_index::route::Route;
+use sordino_index::select::mask;
 use sordino_index::wire::Message;
 use sordino_index::{Error, ReaderKeys};
 use sordino_lwe as lwe;
@@ -171,8 +172,8 @@ impl Scorer {
             let codes = Zeroizing::new(query.codes().collect::<Vec<i16>>());
             let all = (at * clusters..).zip(group.chunks_exact_mut(self.width));
             for (cluster, block) in all {
-                let equal = i16::from(std::hint::black_box(cluster ^ nearest) == 0);
-                let mask = equal.wrapping_neg();
+                let [low, high, ..] = mask(cluster == *nearest).to_le_bytes();
+                let mask = i16::from_le_bytes([low, high]);
                 for (word, &code) in block.iter_mut().zip(codes.iter()) {
                     *word = code & mask;
                 }

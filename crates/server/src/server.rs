@@ -154,11 +154,11 @@ impl Server {
             .iter()
             .enumerate()
             .map(|(at, request)| {
-                match self.reads(request) {
-                    Ok(Asked::Prepared(reply)) => return Some(Ok(reply.to_vec())),
-                    Ok(Asked::Score(body)) => scores.push(at, body),
-                    Ok(Asked::Fetch(body)) => fetches.push(at, body),
-                    Ok(Asked::Payloads(body)) => payloads.push(at, body),
+                match self.parse(request) {
+                    Ok(Request::Prepared(reply)) => return Some(Ok(reply.to_vec())),
+                    Ok(Request::Score(body)) => scores.push(at, body),
+                    Ok(Request::Fetch(body)) => fetches.push(at, body),
+                    Ok(Request::Payloads(body)) => payloads.push(at, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -179,19 +179,19 @@ impl Server {
             .collect()
     }
 
-    /// The wish of a request.
-    fn reads<'a>(&'a self, request: &'a [u8]) -> Result<Asked<'a>, Error> {
+    /// A request, checked against this version.
+    fn parse<'a>(&'a self, request: &'a [u8]) -> Result<Request<'a>, Error> {
         if let Some(reply) = self.prepared(request) {
-            return Ok(Asked::Prepared(reply));
+            return Ok(Request::Prepared(reply));
         }
         match Message::read(request)? {
-            (Message::Score, body) => Ok(Asked::Score(self.edition.strip(body)?)),
-            (Message::Fetch, body) => Ok(Asked::Fetch(self.edition.strip(body)?)),
-            (Message::FetchPayloads, body) => Ok(Asked::Payloads(self.edition.strip(body)?)),
+            (Message::Score, body) => Ok(Request::Score(self.edition.strip(body)?)),
+            (Message::Fetch, body) => Ok(Request::Fetch(self.edition.strip(body)?)),
+            (Message::FetchPayloads, body) => Ok(Request::Payloads(self.edition.strip(body)?)),
             (Message::GetParts, body) => {
-                // These were not prepared, so this says why.
+                // Parts that a client may have are prepared. These are others, and an error says which.
                 let parts = self.parts(self.edition.strip(body)?)?;
-                Ok(Asked::Prepared(Prepared::new(Message::Parts, parts)))
+                Ok(Request::Prepared(Prepared::new(Message::Parts, parts)))
             }
             (Message::GetHistory, body) => {
                 let len = self.edition.strip(body)?.len();
@@ -246,7 +246,7 @@ impl Server {
 }
 
 /// The wish of a request.
-enum Asked<'a> {
+enum Request<'a> {
     Prepared(Prepared),
     Score(&'a [u8]),
     Fetch(&'a [u8]),

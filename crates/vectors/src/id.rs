@@ -150,14 +150,14 @@ impl From<Uuid> for Id {
     }
 }
 
-/// So that a number is compared as one.
+/// True if the id is this number.
 impl PartialEq<u32> for Id {
     fn eq(&self, other: &u32) -> bool {
         *self == u64::from(*other)
     }
 }
 
-/// So that a number is compared as one.
+/// True if the id is this number.
 impl PartialEq<u64> for Id {
     fn eq(&self, other: &u64) -> bool {
         self.number() == Some(*other)

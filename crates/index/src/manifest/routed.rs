@@ -15,7 +15,7 @@ use crate::{Error, TAG_LEN};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routed {
-    /// The records in the clusters. Its chunks are the owner's, to cluster anew from; a server has them not.
+    /// The records in the clusters. Its chunks are the owner's, to cluster anew from; a server does not have them.
     pub base: Segment,
     /// Records added since, which every search scores whole, as in masked mode.
     pub tail: Columns,

@@ -10,8 +10,8 @@ use crate::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sealed {
-    /// The records in the buckets. Its chunks are the owner's, to cluster anew from; a server has
-    /// them not.
+    /// The records in the buckets. Its chunks are the owner's, to cluster anew from; a server
+    /// does not have them.
     pub base: Segment,
     /// Records added since: chunks that every client downloads and searches whole.
     pub tail: Vec<Segment>,
