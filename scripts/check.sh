@@ -81,12 +81,13 @@ levels=(portable)
 grep -qs avx512f /proc/cpuinfo && levels+=(avx2)
 # All libraries, and of the tests beside them those of kernels and of whole searches: files, networks and command
 # lines are the same at every level. By name, for a selection of packages would be built anew.
-selected=(--lib --test end_to_end --test lies --test plain_scoring)
+of_kernels=()
 for crate in "${kernels[@]}"; do
     for test in crates/"$crate"/tests/*.rs crates/"$crate"/tests/*/main.rs; do
-        if [ -e "$test" ]; then selected+=(--test "$(basename "${test%/main.rs}" .rs)"); fi
+        if [ -e "$test" ]; then of_kernels+=(--test "$(basename "${test%/main.rs}" .rs)"); fi
     done
 done
+selected=(--lib --test end_to_end --test lies --test plain_scoring "${of_kernels[@]}")
 [ "$extent" = long ] && selected=(--lib --tests)
 for level in "${levels[@]}"; do
     # The libraries ignore a name that is no level's; the example refuses it.
@@ -150,10 +151,10 @@ if [ "$extent" = long ]; then
     arm --workspace --lib --bins --tests
 else
     # Noise is the same on every processor whose kernels are equal, and takes minutes to measure here.
-    arm "${kernels[@]/#/-psordino-}" --lib --tests -- --skip hintless::noise --skip simple::noise --skip on_any_number_of_threads \
+    arm "${kernels[@]/#/-psordino-}" -psordino-index -psordino-search --features sordino-index/secret \
+        --lib "${of_kernels[@]}" --test end_to_end -- \
+        --skip hintless::noise --skip simple::noise --skip on_any_number_of_threads \
         --skip column_packing_keeps_its_bound_for_all_vectors --skip errors_of_uploads_are_zero_on_average
-    arm -p sordino-index --features secret --lib checks
-    arm -p sordino-search --test end_to_end
 fi
 
 step "Arm: the Python extension builds"

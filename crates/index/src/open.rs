@@ -36,7 +36,7 @@ impl ReaderKeys {
     ///
     /// # Errors
     /// If the part is not what the owner sealed, or has another number of places than there are slots.
-    pub fn open_places(&self, payloads: &Payloads, sealed: &[u8]) -> Result<Numbers, Error> {
+    pub(crate) fn open_places(&self, payloads: &Payloads, sealed: &[u8]) -> Result<Numbers, Error> {
         let code = self.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
         let places = Numbers::read(&mut &code[..])?;
         if places.len() == payloads.slots as usize {

@@ -115,7 +115,12 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
-    pub fn for_metric(n: usize, dim: usize, metric: Metric, wish: Wish) -> Result<Self, Error> {
+    pub(crate) fn for_metric(
+        n: usize,
+        dim: usize,
+        metric: Metric,
+        wish: Wish,
+    ) -> Result<Self, Error> {
         check(n, dim, wish.k)?;
         wish.check_recall()?;
         let download = download_cost(n, dim, Codec::of_downloads(metric));
@@ -222,7 +227,7 @@ impl Plan {
     /// The most buckets that the builder may settle on: what a search costs then is still less
     /// than an eighth of the download, or half more than predicted, if that is more.
     #[must_use]
-    pub fn most_probes(&self) -> usize {
+    pub(crate) fn most_probes(&self) -> usize {
         let Candidate {
             clusters,
             layout,

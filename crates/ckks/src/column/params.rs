@@ -201,7 +201,7 @@ impl Params {
 
     /// Bytes of a stored coefficient.
     #[must_use]
-    pub const fn coefficient_len(&self) -> usize {
+    pub(crate) const fn coefficient_len(&self) -> usize {
         (u64::BITS - self.q.leading_zeros()).div_ceil(8) as usize
     }
 

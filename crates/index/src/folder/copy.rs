@@ -33,7 +33,7 @@ impl<D: Disk> Folder<D> {
     /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
     /// [`Error::OtherIndex`], [`Error::Rollback`] and [`Error::Fork`] if it has something that is not an older
     /// version of the same index; [`Error::File`]. What was copied then stays for the next attempt.
-    pub fn copy_to<E: Disk>(
+    pub(crate) fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
         owner: &OwnerPublicKey,

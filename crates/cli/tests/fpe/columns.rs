@@ -1,0 +1,243 @@
+//! Lines, and columns of CSV.
+
+use proptest::prelude::*;
+use sordino_cli::fpe::{Column, Error, OnError, Table, Transform, transform_csv};
+
+use crate::{csv, lines, table, transform};
+
+#[test]
+fn lines_come_back_with_their_ends() {
+    let input = b"123456\n000000\r\n9999999";
+    let hidden = lines(&transform("digits", true), input).unwrap();
+    assert_ne!(hidden, input);
+    assert_eq!(hidden.len(), input.len());
+    assert_eq!(lines(&transform("digits", false), &hidden).unwrap(), input);
+}
+
+#[test]
+fn only_the_column_changes() {
+    let input = "id,card,note\n1,4111111111111111,\"a, \"\"b\"\"\"\n2,4012888888881881,\n";
+    let table = table(Column::Name("card".into()));
+    let hidden = csv(&transform("pan", true), &table, input.as_bytes()).unwrap();
+    let text = String::from_utf8(hidden.clone()).unwrap();
+    assert!(
+        text.starts_with("id,card,note\n1,411111") && text.contains(",\"a, \"\"b\"\"\"\n2,401288")
+    );
+    assert_eq!(
+        csv(&transform("pan", false), &table, &hidden).unwrap(),
+        input.as_bytes()
+    );
+}
+
+#[test]
+fn every_other_byte_comes_back() {
+    let table = table(Column::Name("card".into()));
+    let mark = "\u{feff}";
+    for input in [
+        "id,card\r\n1,4111111111111111\r\n2,4012888888881881\r\n".to_owned(),
+        format!("{mark}card,id\n4111111111111111,1\n"),
+        format!("{mark}\"card\",id\r\n\"4111111111111111\",\"1\"\r\n\r\n"),
+        "\n\nid,card\r\"1\",4111111111111111\r\r'2',\"4012888888881881\"".to_owned(),
+        "\"a\nb\",card\n\"x\"y,4111111111111111\n \"z\" ,4111111111111111\n".to_owned(),
+    ] {
+        let hidden = csv(&transform("pan", true), &table, input.as_bytes()).unwrap();
+        assert_ne!(hidden, input.as_bytes());
+        assert_eq!(hidden.len(), input.len());
+        let shown = csv(&transform("pan", false), &table, &hidden).unwrap();
+        assert_eq!(String::from_utf8(shown).unwrap(), input);
+    }
+    let input = format!("{mark}123456\r\n654321");
+    let hidden = lines(&transform("digits", true), input.as_bytes()).unwrap();
+    let shown = lines(&transform("digits", false), &hidden).unwrap();
+    assert_eq!(String::from_utf8(shown).unwrap(), input);
+}
+
+/// A result with a separator in it must get quotation marks, and keeps them: the value comes back,
+/// the marks remain.
+#[test]
+fn results_are_quoted_where_they_must_be() {
+    let table = table(Column::Number(0));
+    let mut added = 0;
+    for i in 0..200 {
+        let input = format!("value {i:03},next\n");
+        let hidden = csv(&transform("printable", true), &table, input.as_bytes()).unwrap();
+        let shown = csv(&transform("printable", false), &table, &hidden).unwrap();
+        let shown = String::from_utf8(shown).unwrap();
+        if shown != input {
+            assert_eq!(shown, format!("\"value {i:03}\",next\n"));
+            added += 1;
+        }
+    }
+    assert!((1..100).contains(&added), "{added}");
+}
+
+#[test]
+fn refused_values_are_reported_and_kept_or_left_out() {
+    let input = b"n,x\n1,123456\n2,12a456\n3\n4,654321\n5,\"1\"2\n6,\xff\n";
+    let table = table(Column::Name("x".into()));
+    let run = |on_error, encrypt, input: &[u8]| {
+        let transform = Transform {
+            on_error,
+            ..transform("digits", encrypt)
+        };
+        let (mut out, mut reports) = (Vec::new(), Vec::new());
+        let mut report = |error: Error| reports.push(error.to_string());
+        let done = transform_csv(&transform, &table, &mut &*input, &mut out, &mut report);
+        (done, out, reports)
+    };
+    let expected = [
+        "line 3, column 2: symbol 2 does not belong to the alphabet or format",
+        "line 4: 1 fields, expected 2",
+        "line 6, column 2: text after the closing quotation mark",
+        "line 7, column 2: not UTF-8",
+    ];
+    let (done, kept, reports) = run(OnError::Keep, true, input);
+    assert!(done.is_ok());
+    assert_eq!(reports, expected);
+    assert!(kept.windows(8).any(|part| part == b"2,12a456") && kept.len() == input.len());
+    assert_eq!(run(OnError::Keep, false, &kept).1, input);
+    for on_error in [OnError::Skip, OnError::Report] {
+        let (done, left, reports) = run(on_error, true, input);
+        assert!(done.is_ok());
+        assert_eq!(reports, expected);
+        let shown = run(OnError::Stop, false, &left).1;
+        assert_eq!(shown, b"n,x\n1,123456\n4,654321\n");
+    }
+    let (done, _, reports) = run(OnError::Stop, true, input);
+    assert!(matches!(
+        done,
+        Err(Error::Value {
+            line: 3,
+            column: 2,
+            ..
+        })
+    ));
+    assert!(reports.is_empty());
+    // From an open quotation mark on no record can be told, so that nothing passes.
+    let open = b"n,x\n1,123456\n2,\"654321\n3,123456\n";
+    for on_error in [OnError::Stop, OnError::Keep, OnError::Skip] {
+        let (done, _, _) = run(on_error, true, open);
+        let message = done.unwrap_err().to_string();
+        let expected = "line 3, column 2: the quotation mark that opens the field is not closed";
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn delimiters_are_ascii_and_separate() {
+    for delimiter in [b'"', b'\r', b'\n', 0xe9] {
+        let table = Table {
+            delimiter,
+            ..table(Column::Number(0))
+        };
+        let error = csv(&transform("digits", true), &table, b"123456\n");
+        assert!(matches!(error, Err(Error::Delimiter)));
+    }
+}
+
+#[test]
+fn a_tweak_column_tells_equal_values_apart() {
+    let mut table = table(Column::Number(1));
+    let same = csv(&transform("digits", true), &table, b"1,123456\n2,123456\n").unwrap();
+    table.tweak_column = Some(Column::Number(0));
+    let apart = csv(&transform("digits", true), &table, b"1,123456\n2,123456\n").unwrap();
+    let fields = |out: &[u8]| -> Vec<String> {
+        String::from_utf8_lossy(out)
+            .lines()
+            .map(|line| line[2..].to_owned())
+            .collect()
+    };
+    assert_eq!(fields(&same)[0], fields(&same)[1]);
+    assert_ne!(fields(&apart)[0], fields(&apart)[1]);
+    assert_eq!(
+        csv(&transform("digits", false), &table, &apart).unwrap(),
+        b"1,123456\n2,123456\n"
+    );
+}
+
+#[test]
+fn errors_name_the_place_and_never_the_value() {
+    let digits = transform("digits", true);
+    let error = lines(&digits, b"123456\n12secret\n").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Value {
+            line: 2,
+            column: 1,
+            ..
+        }
+    ));
+    assert_eq!(
+        error.to_string(),
+        "line 2, column 1: symbol 2 does not belong to the alphabet or format"
+    );
+    let error = lines(&digits, b"123456\n\xff\xfe3456\n").unwrap_err();
+    assert!(matches!(error, Error::NotUtf8 { line: 2, column: 1 }));
+    assert!(lines(&digits, b"123456\n\n").is_err());
+    let mut keep = transform("digits", true);
+    keep.keep_empty = true;
+    assert!(lines(&keep, b"123456\n\n").is_ok());
+    let long = vec![b'1'; (1 << 20) + 1];
+    assert!(matches!(
+        lines(&digits, &long),
+        Err(Error::LineLength { line: 1, .. })
+    ));
+
+    let named = table(Column::Name("x".into()));
+    let error = csv(&digits, &named, b"a,x\n1,123456\n2,12345x\n").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Value {
+            line: 3,
+            column: 2,
+            ..
+        }
+    ));
+    let error = csv(&digits, &named, b"a,x\n1,123456\n2\n").unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Fields {
+                line: 3,
+                found: 1,
+                expected: 2
+            }
+        ),
+        "{error}"
+    );
+    let error = csv(&digits, &named, b"a,b\n1,123456\n").unwrap_err();
+    assert!(matches!(error, Error::NoColumn { .. }));
+    let error = csv(&digits, &named, b"a,x\n1,\xff23456\n").unwrap_err();
+    assert!(matches!(error, Error::NotUtf8 { line: 2, column: 2 }));
+    let error = csv(&digits, &table(Column::Number(5)), b"1,123456\n").unwrap_err();
+    assert_eq!(error.to_string(), "the input has no column 6");
+    assert!(Column::new("0", false).is_err() && Column::new("x", false).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic_and_what_passes_comes_back(
+        input in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            "([0-9]{0,9}[,\"\n\r]{0,2}){0,20}".prop_map(String::into_bytes),
+            "([0-9]{6,8},\"?[0-9]{6,8}\"?\n){0,5}".prop_map(String::into_bytes),
+        ],
+    ) {
+        let (encrypt, decrypt) = (transform("digits", true), transform("digits", false));
+        if let Ok(hidden) = lines(&encrypt, &input) {
+            prop_assert_eq!(lines(&decrypt, &hidden).unwrap(), input.clone());
+        }
+        let table = table(Column::Number(1));
+        if let Ok(hidden) = csv(&encrypt, &table, &input) {
+            prop_assert_eq!(csv(&decrypt, &table, &hidden).unwrap(), input.clone());
+        }
+        // Refused values that are kept come back too, and everything around them.
+        let keep = |encrypt| Transform { on_error: OnError::Keep, ..transform("digits", encrypt) };
+        let (encrypt, decrypt) = (keep(true), keep(false));
+        let hidden = lines(&encrypt, &input).unwrap();
+        prop_assert_eq!(lines(&decrypt, &hidden).unwrap(), input.clone());
+        if let Ok(hidden) = csv(&encrypt, &table, &input) {
+            prop_assert_eq!(csv(&decrypt, &table, &hidden).unwrap(), input);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Columns of Parquet files.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use sordino_cli::fpe::{Error, OnError, Transform, transform_parquet};
+
+use crate::transform;
+
+/// A Parquet file with a column of numbers and one of text.
+fn parquet_of(texts: ArrayRef) -> Vec<u8> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..texts.len() as i64));
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("n", numbers, false), ("card", texts, true)])
+            .unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            "made by".into(),
+            "a test".to_owned(),
+        )]))
+        .build();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    file
+}
+
+fn parquet(transform: &Transform, input: &[u8]) -> Result<(Vec<u8>, Vec<String>), Error> {
+    let (mut out, mut refused) = (Vec::new(), Vec::new());
+    let note = &mut |error: Error| refused.push(error.to_string());
+    let input = bytes::Bytes::copy_from_slice(input);
+    transform_parquet(transform, ("card", None), input, &mut out, note)?;
+    Ok((out, refused))
+}
+
+/// All rows of a file, its compression and its metadata.
+fn rows(file: &[u8]) -> (Vec<RecordBatch>, Compression, Option<String>) {
+    let input = bytes::Bytes::copy_from_slice(file);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(input).unwrap();
+    let metadata = builder.metadata().clone();
+    let pairs = metadata.file_metadata().key_value_metadata().unwrap();
+    let made = pairs.iter().find(|pair| pair.key == "made by");
+    (
+        builder.build().unwrap().map(Result::unwrap).collect(),
+        metadata.row_group(0).column(1).compression(),
+        made.and_then(|pair| pair.value.clone()),
+    )
+}
+
+#[test]
+fn a_column_of_parquet_comes_back_with_all_others() {
+    let texts = ["123456", "0000000", "99999999"].repeat(5000);
+    let arrays: [ArrayRef; 3] = [
+        Arc::new(StringArray::from(texts.clone())),
+        Arc::new(LargeStringArray::from(texts.clone())),
+        Arc::new(StringViewArray::from(texts)),
+    ];
+    for array in arrays {
+        let file = parquet_of(array);
+        let (hidden, refused) = parquet(&transform("digits", true), &file).unwrap();
+        assert!(refused.is_empty());
+        assert_ne!(rows(&hidden).0, rows(&file).0);
+        assert_eq!(
+            (rows(&hidden).1, rows(&hidden).2),
+            (rows(&file).1, rows(&file).2)
+        );
+        let (back, _) = parquet(&transform("digits", false), &hidden).unwrap();
+        assert_eq!(rows(&back), rows(&file));
+    }
+}
+
+#[test]
+fn rows_of_parquet_that_are_refused_are_left_out_or_kept() {
+    let texts = vec![Some("123456"), None, Some("x"), Some("654321")];
+    let file = parquet_of(Arc::new(StringArray::from(texts)));
+    let with = |on_error| Transform {
+        on_error,
+        ..transform("digits", true)
+    };
+    let stop = parquet(&with(OnError::Stop), &file)
+        .unwrap_err()
+        .to_string();
+    assert!(stop.starts_with("row 2: "), "{stop}");
+    let (out, refused) = parquet(&with(OnError::Skip), &file).unwrap();
+    assert_eq!(refused.len(), 2);
+    assert_eq!(rows(&out).0[0].num_rows(), 2);
+    let (out, _) = parquet(&with(OnError::Keep), &file).unwrap();
+    let batch = rows(&out).0.remove(0);
+    let kept = batch
+        .column(1)
+        .as_any()
+        .downcast_ref::<StringArray>()
+        .unwrap();
+    assert_eq!((kept.is_null(1), kept.value(2)), (true, "x"));
+    let numbers = Transform {
+        ..transform("digits", true)
+    };
+    let error = transform_parquet(
+        &numbers,
+        ("n", None),
+        bytes::Bytes::from(file),
+        Vec::new(),
+        &mut |_| (),
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "column n holds Int64, expected text"
+    );
+}
+
+#[test]
+fn damaged_parquet_is_an_error() {
+    let file = parquet_of(Arc::new(StringArray::from(vec!["123456"; 500])));
+    let encrypt = transform("digits", true);
+    for at in (0..file.len()).step_by(7) {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x55;
+        // Bytes that nothing depends on may pass.
+        drop(parquet(&encrypt, &damaged));
+        assert!(parquet(&encrypt, &file[..at]).is_err());
+    }
+}
