@@ -8,7 +8,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use sordino_search::manifest::Packing;
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Store};
+use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Step, Store};
 
 use crate::compute::{computing, random};
 use crate::errors;
@@ -49,7 +49,7 @@ pub(crate) fn build(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Measured> {
     let spec = settings.spec(py)?;
-    let keys = &key.get().0;
+    let keys = key.get().0.clone();
     let mut rng = random()?;
     let stop = Stop::default();
     let stream = Stream {
@@ -58,23 +58,9 @@ pub(crate) fn build(
         ids: spec.ids,
         stop: stop.clone(),
     };
-    let work = || {
-        let mut told = |step: sordino_search::Step| {
-            Python::attach(|py| stop.told(py, progress.as_ref(), step.name()));
-        };
-        let create = || Store::create(&path, &mut rng, keys, &spec, stream, &mut told);
-        catch_unwind(AssertUnwindSafe(create)).unwrap_or_else(|payload| {
-            if payload.is::<Stopped>() {
-                return Err(stopped());
-            }
-            resume_unwind(payload)
-        })
-    };
-    let made = computing(py, work)?;
-    if let Some(error) = stop.take() {
-        return Err(error);
-    }
-    let store = made.map_err(|error| errors::search(py, &error))?;
+    let store = stop.heeding(py, progress.as_ref(), |told| {
+        Store::create(&path, &mut rng, &keys, &spec, stream, told)
+    })?;
     let measured = store.measured();
     Ok(measured.map(|measured| (measured.expected_recall, measured.reached)))
 }
@@ -150,9 +136,9 @@ impl Settings {
     }
 }
 
-/// Python's reason to stop a build: Ctrl-C, or an exception of its iterator or of its callback.
+/// Python's reason to stop a build or a change: Ctrl-C, or an exception of its iterator or of its callback.
 #[derive(Clone, Default)]
-struct Stop(Arc<Mutex<State>>);
+pub(crate) struct Stop(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -176,8 +162,30 @@ impl Stop {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Option<PyErr> {
-        self.state().error.take()
+    /// Does `work`, which ends at the next step of which it tells, if Python wants to stop.
+    pub(crate) fn heeding<T: Send>(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Py<PyAny>>,
+        work: impl FnOnce(&mut dyn FnMut(Step)) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let mut told = |step: Step| {
+            Python::attach(|py| self.told(py, progress, step.name()));
+        };
+        let work = || {
+            let work = AssertUnwindSafe(|| work(&mut told));
+            catch_unwind(work).unwrap_or_else(|payload| {
+                if payload.is::<Stopped>() {
+                    return Err(stopped());
+                }
+                resume_unwind(payload)
+            })
+        };
+        let done = computing(py, work)?;
+        if let Some(error) = self.state().error.take() {
+            return Err(error);
+        }
+        done.map_err(|error| errors::search(py, &error))
     }
 
     /// Tells Python of a step; unwinds if Python wants to stop.

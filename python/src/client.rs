@@ -1,7 +1,7 @@
 //! Searches, in this process or over a network.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ mod remote;
 use answer::{Answer, answer};
 use failed::Failed;
 use here::Here;
-use open::{Open, Server};
+use open::{Open, Server, check};
 use remote::Remote;
 
 /// The most bytes of downloads that a cache keeps.
@@ -36,7 +36,7 @@ const CACHE: u64 = 4 << 30;
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Client {
     keys: ReaderKeys,
-    open: RwLock<Option<Open>>,
+    open: RwLock<Option<Arc<Open>>>,
 }
 
 #[pymethods]
@@ -81,8 +81,9 @@ impl Client {
         }
         let pin = pin.map(pinned);
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
-        let opened = computing(py, || {
-            let (remote, reader) = Remote::open(endpoint, &keys, pin.as_ref(), cache)?;
+        let theirs = keys.clone();
+        let opened = stoppable(py, move |_| {
+            let (remote, reader) = Remote::open(endpoint, &theirs, pin.as_ref(), cache)?;
             Ok::<_, Failed>(Open::new(Server::Remote(remote), reader))
         })?;
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
@@ -96,47 +97,30 @@ impl Client {
         k: usize,
     ) -> PyResult<Answer<'py>> {
         let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
         let (n, dim) = (queries.shape()[0], queries.shape()[1]);
         let rows = queries.as_slice()?.to_vec();
-        let (most, expected) = {
-            let reader = open.reader();
-            let manifest = reader.manifest();
-            (manifest.k as usize, manifest.dim as usize)
-        };
-        if dim != expected {
-            let found = dim;
+        let facts = open.facts(py);
+        if dim != facts.dim {
+            let (found, expected) = (dim, facts.dim);
             return Err(errors::search(py, &Error::Dimension { found, expected }));
         }
-        if !(1..=most).contains(&k) {
+        if !(1..=facts.k).contains(&k) {
+            let most = facts.k;
             let text = format!("k = {k}: expected 1 to {most}, for which the index was built");
             return Err(errors::raise(py, "KError", text));
         }
-        open.check(py, &rows, dim)?;
-        let queries: Vec<&[f32]> = rows.chunks_exact(dim).collect();
-        let answers = match queries[..] {
-            [] => Ok(Vec::new()),
-            [query] => computing(py, || open.search(query))?.map(|found| vec![found]),
-            _ => stoppable(py, |stop| open.search_all(&queries, stop))?,
-        };
-        let answers = answers.map_err(|error| error.raise(py))?;
+        check(py, &rows, &facts)?;
+        let answers = open.search(py, rows, dim)?;
         let mut moved = Moved::default();
         let mut found = Vec::with_capacity(n);
         for (hits, one) in answers {
             moved += one;
             found.push(hits);
         }
-        {
-            let mut total = open.total.write().unwrap_or_else(PoisonError::into_inner);
-            total.searches += n as u64;
-            total.moved += moved;
-        }
-        let (payloads, kind) = {
-            let reader = open.reader();
-            let manifest = reader.manifest();
-            (manifest.payloads.is_some(), manifest.ids)
-        };
-        answer(py, &found, (k, kind), payloads, moved)
+        open.count(n, moved);
+        // The index may have changed meanwhile, and have payloads now.
+        let facts = open.facts(py);
+        answer(py, &found, (k, facts.ids), facts.payloads, moved)
     }
 
     /// The payloads of records, None for one that is not there.
@@ -146,15 +130,9 @@ impl Client {
         ids: Given<'py>,
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let kind = open.reader().manifest().ids;
-        let ids = ids.of(py, kind)?;
-        let (payloads, moved) =
-            computing(py, || open.payloads(&ids))?.map_err(|error| error.raise(py))?;
-        open.total
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .moved += moved;
+        let ids = ids.of(py, open.facts(py).ids)?;
+        let (payloads, moved) = open.doing(py, move |open| open.payloads(&ids))?;
+        open.count(0, moved);
         let bytes = payloads.into_iter();
         Ok(bytes
             .map(|payload| payload.map(|bytes| PyBytes::new(py, &bytes)))
@@ -163,53 +141,39 @@ impl Client {
 
     /// The most results of a search.
     #[getter]
-    fn k(&self, py: Python<'_>) -> PyResult<u32> {
-        let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let reader = open.reader();
-        Ok(reader.manifest().k)
+    fn k(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.open(py)?.facts(py).k)
     }
 
     /// The kind of record ids.
     #[getter]
     fn id_kind(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let kind = open.reader().manifest().ids;
-        Ok(ids::kind_name(kind))
+        Ok(ids::kind_name(self.open(py)?.facts(py).ids))
     }
 
     /// Follows the index to its newest version; true if there was one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let followed = computing(py, || open.refresh(&self.keys))?;
-        followed.map_err(|error| error.raise(py))
+        let keys = self.keys.clone();
+        self.open(py)?.doing(py, move |open| open.refresh(&keys))
     }
 
     /// The version, and what has moved so far; a dict.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let total = *open.total.read().unwrap_or_else(PoisonError::into_inner);
+        let (facts, total) = (open.facts(py), open.total());
         let stats = PyDict::new(py);
-        {
-            let reader = open.reader();
-            let manifest = reader.manifest();
-            stats.set_item("index", hex::encode(manifest.index))?;
-            stats.set_item("version", manifest.version)?;
-            stats.set_item("mode", manifest.mode.name())?;
-            stats.set_item("metric", metric_name(manifest.metric))?;
-            stats.set_item("dim", manifest.dim)?;
-            stats.set_item("k", manifest.k)?;
-            stats.set_item("bytes_once", reader.bytes_once())?;
-        }
+        stats.set_item("index", hex::encode(facts.index))?;
+        stats.set_item("version", facts.version)?;
+        stats.set_item("mode", facts.mode)?;
+        stats.set_item("metric", metric_name(facts.metric))?;
+        stats.set_item("dim", facts.dim)?;
+        stats.set_item("k", facts.k)?;
+        stats.set_item("bytes_once", facts.bytes_once)?;
         stats.set_item("searches", total.searches)?;
         stats.set_item("bytes_up", total.moved.up)?;
         stats.set_item("bytes_down", total.moved.down)?;
         stats.set_item("server_ms", total.moved.waited.as_secs_f64() * 1e3)?;
-        if let Server::Remote(remote) = &open.server {
-            let (up, down) = remote.wire();
+        if let Some((up, down)) = open.wire() {
             stats.set_item("wire_up", up)?;
             stats.set_item("wire_down", down)?;
         }
@@ -218,9 +182,7 @@ impl Client {
 
     /// The version that this client has, to be given as `pin` the next time.
     fn pin(&self, py: Python<'_>) -> PyResult<PinParts> {
-        let open = self.open(py)?;
-        let open = open.as_ref().ok_or_else(|| closed(py))?;
-        let pin = open.reader().pin();
+        let pin = self.open(py)?.asked(py, sordino_search::Client::pin);
         Ok((pin.index, pin.version, pin.manifest))
     }
 
@@ -229,6 +191,7 @@ impl Client {
         if forked() {
             return Ok(());
         }
+        // Calls of other threads that are under way end as they would.
         computing(py, || {
             let open = self.open.write();
             drop(open.unwrap_or_else(PoisonError::into_inner).take());
@@ -261,20 +224,18 @@ impl Client {
     fn of(keys: ReaderKeys, open: Open) -> Self {
         Self {
             keys,
-            open: RwLock::new(Some(open)),
+            open: RwLock::new(Some(Arc::new(open))),
         }
     }
 
-    /// The open client. Waiting for one that is being closed is done without Python's lock.
-    fn open(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, Option<Open>>> {
-        match self.open.try_read() {
-            Ok(open) => Ok(open),
-            Err(std::sync::TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(std::sync::TryLockError::WouldBlock) => Err(closed(py)),
-        }
+    /// The client, if it is open.
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+        let open = match self.open.try_read() {
+            Ok(open) => open.clone(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clone(),
+            // It is being closed.
+            Err(TryLockError::WouldBlock) => None,
+        };
+        open.ok_or_else(|| errors::raise(py, "ClosedError", "this client is closed"))
     }
-}
-
-fn closed(py: Python<'_>) -> PyErr {
-    errors::raise(py, "ClosedError", "this client is closed")
 }

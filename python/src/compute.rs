@@ -1,9 +1,9 @@
 //! Work without Python's lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -47,47 +47,41 @@ pub(crate) fn computing<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send
 /// The pause between looks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// [`computing`] that Ctrl-C stops: `work` is done by another thread and ends early when its flag is set, since
-/// Python tells signals to the calling thread alone. What it returns then is dropped.
-pub(crate) fn stoppable<T: Send>(
+/// [`computing`] that Ctrl-C stops: `work` is done by another thread, since Python tells signals to the calling
+/// thread alone. Then this returns, and `work`, whose flag is set, ends when it can; nobody gets what it returns.
+pub(crate) fn stoppable<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(&AtomicBool) -> T + Send,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
 ) -> PyResult<T> {
     check_process(py)?;
-    let stop = AtomicBool::new(false);
-    let (done, ended) = mpsc::channel::<()>();
-    let worker = || {
-        let done_when_dropped = done;
-        let result = catch_unwind(AssertUnwindSafe(|| work(&stop)));
-        drop(done_when_dropped);
-        result
+    let stop = Arc::new(AtomicBool::new(false));
+    let (done, mut result) = mpsc::sync_channel(1);
+    let flag = Arc::clone(&stop);
+    let worker = move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
+        // After Ctrl-C nobody waits for it.
+        drop(done.send(result));
     };
-    thread::scope(|scope| {
-        let worker = scope.spawn(worker);
-        let mut signal = None;
-        // `Receiver` is not `Sync`: it is moved to the thread without Python's lock and back.
-        let mut ended = ended;
-        loop {
-            let (back, waited) = py.detach(move || {
-                let waited = ended.recv_timeout(TICK);
-                (ended, waited)
-            });
-            ended = back;
-            if waited == Err(RecvTimeoutError::Disconnected) {
-                break;
-            }
-            if signal.is_none() {
-                signal = py.check_signals().err();
-                stop.store(signal.is_some(), Ordering::Relaxed);
+    let thread = thread::Builder::new().name("sordino-call".to_owned());
+    thread.spawn(worker)?;
+    loop {
+        // `Receiver` is not `Sync`: it is moved to where Python's lock is not held, and back.
+        let (back, waited) = py.detach(move || {
+            let waited = result.recv_timeout(TICK);
+            (result, waited)
+        });
+        result = back;
+        match waited {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(payload)) => return Err(errors::panicked(py, &*payload)),
+            Err(RecvTimeoutError::Timeout) => py
+                .check_signals()
+                .inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(errors::panicked(py, &"a thread ended without a result"));
             }
         }
-        let result = py.detach(|| worker.join());
-        match (signal, result) {
-            (Some(signal), _) => Err(signal),
-            (None, Ok(Ok(result))) => Ok(result),
-            (None, Ok(Err(payload)) | Err(payload)) => Err(errors::panicked(py, &*payload)),
-        }
-    })
+    }
 }
 
 /// A generator seeded by the system.

@@ -10,6 +10,7 @@ use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
 use sordino_search::{Error, OwnerKeys, ReaderKeys, Server, Store};
 
+use crate::build::Stop;
 use crate::compute::{computing, random};
 use crate::errors;
 use crate::ids::{self, Given};
@@ -94,7 +95,7 @@ impl Index {
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
         let numbered = ids.is_none();
         let batch = batch(py, vectors, ids, payloads)?;
-        let added = computing(py, || {
+        let added = Stop::default().heeding(py, None, |told| {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut store = Store::open(&self.path, keys)?;
             let highest = i64::MAX.unsigned_abs();
@@ -102,10 +103,9 @@ impl Index {
             if numbered && store.next_number().is_some_and(|next| next > highest) {
                 return Err(Error::NoNextId { highest });
             }
-            store.add(&mut rng, [Ok(batch)], &mut |_| ())
+            store.add(&mut rng, [Ok(batch)], told)
         })?;
-        let added = added.map(|added| added.version);
-        added.map_err(|error| errors::search(py, &error))
+        Ok(added.version)
     }
 
     /// Deletes records; the new version.
@@ -124,11 +124,10 @@ impl Index {
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
         let keys = self.owner(py)?;
         let mut rng = random()?;
-        let compacted = computing(py, || {
+        Stop::default().heeding(py, None, |told| {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            Store::open(&self.path, keys)?.compact(&mut rng, &mut |_| ())
-        })?;
-        compacted.map_err(|error| errors::search(py, &error))
+            Store::open(&self.path, keys)?.compact(&mut rng, told)
+        })
     }
 
     /// All payloads, by record; None where the index has none.

@@ -157,7 +157,68 @@ def test_iterators_of_anything(tmp_path, key, vectors):
     assert len(sordino.build(tmp_path / "outer", again(), key=key)) == 5
     no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[1] * N), sordino.PayloadError)
     no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=3), sordino.Error, TypeError)
-    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[b"x" * 2**21] * N), sordino.PayloadError)
+    no_bug(lambda: sordino.build(tmp_path / "i", vectors, key=key, payloads=[b"x" * 2**21] + [b""] * (N - 1)), sordino.PayloadError)
+
+
+def test_columns_of_data_frames_are_taken(tmp_path, key, vectors):
+    class Column:
+        """What pandas and its like have in common."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def __len__(self):
+            return len(self.values)
+
+        def __iter__(self):
+            return iter(self.values)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.values, dtype)
+
+    texts = Column(np.array([f"row {n}" for n in range(20)], object))
+    index = sordino.build(tmp_path / "index", vectors[:20], key=key, ids=texts, payloads=texts)
+    with sordino.Client(index, key=key) as client:
+        result = client.search(vectors[3], k=1)
+    assert result.ids[0, 0] == "row 3" and result.payloads == [[b"row 3"]]
+    index.delete(Column(texts.values[:5]))
+    assert len(index) == 15
+
+
+def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, key, vectors):
+    masked = np.ma.masked_array(vectors[:4], mask=False)
+    assert client.search(masked, k=1).ids[:, 0].tolist() == [0, 1, 2, 3]
+    masked[2, 5] = np.ma.masked
+    assert "1 numbers are masked" in no_bug(lambda: client.search(masked), sordino.InputError)
+
+    def of(**how):
+        return lambda: sordino.build(tmp_path / "i", vectors[:3], key=key, **how)
+
+    for payloads in ["abc", b"abc", 3, ["a", "b", "\ud800"], {0: "a", 1: "b", 2: "c"}]:
+        no_bug(of(payloads=payloads), sordino.PayloadError)
+    assert "id 1" in no_bug(of(ids=["a", "\udfff", "c"]), sordino.IdsError)
+    no_bug(of(ids="abc"), sordino.DtypeError)
+    for settings in [{"packing": -1}, {"packing": "4"}, {"mode": 3}, {"metric": None}, {"recall": "high"}, {"norm": "1"}]:
+        (name, value) = next(iter(settings.items()))
+        assert repr(value) in no_bug(of(metric="euclidean", **settings) if name != "metric" else of(**settings), sordino.InputError)
+    assert "-1" in no_bug(of(metric="euclidean", norm=-1), sordino.InputError)
+    no_bug(lambda: sordino.Client("localhost:7700", key=key), sordino.NoIndexError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=key), sordino.KeyKindError)
+    no_bug(lambda: sordino.Client("https://127.0.0.1:1", key=key, roots="/none.pem"), sordino.MissingFileError)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batch": -1}, {"batch": 2**64}, {"batch": "many"}, {"rate": "fast"}, {"rate": -1.0}, {"rate": float("nan")},
+        {"max_connections": 1.5}, {"listen": 7700}, {"metrics": 9}, {"clients": 3}, {"clients": [3]},
+        {"clients": [sordino.client_keygen()]}, {"clients": sordino.client_keygen().public()},
+        {"cert": "/none.pem", "cert_key": "/none.pem"}, {"cert": 3, "cert_key": 4},
+    ],
+)
+def test_settings_that_no_server_has(index, key, settings):
+    how = {"listen": "127.0.0.1:0", "public_key": key.public(), **settings}
+    no_bug(lambda: sordino.serve(index, **how), sordino.Error)
 
 
 def test_keys_and_places_that_are_something_else(tmp_path, index, key, vectors):

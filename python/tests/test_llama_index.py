@@ -1,5 +1,8 @@
 """LlamaIndex on a private index, by its own index class and query types."""
 
+import asyncio
+import threading
+
 import pytest
 
 pytest.importorskip("llama_index.core")
@@ -86,6 +89,30 @@ def test_a_reader_queries_over_a_network(store, tmp_path, key):
         with pytest.raises(sordino.KeyKindError):
             reader.delete("document 1")
         reader.close()
+
+
+def test_async_calls_do_not_hold_up_the_loop(store, monkeypatch):
+    threads = []
+    whole = store._documents.search
+
+    def search(*arguments):
+        threads.append(threading.current_thread())
+        return whole(*arguments)
+
+    monkeypatch.setattr(store._documents, "search", search)
+
+    async def use():
+        result = await store.aquery(VectorStoreQuery(query_embedding=node(5, "").embedding, similarity_top_k=1))
+        assert result.ids == ["node 5"] and threads != [threading.main_thread()]
+        await store.async_add([node(20, "document 9")])
+        assert len(await store.aget_nodes(["node 20"])) == 1
+        await store.adelete("document 9")
+        await store.adelete_nodes(["node 1"])
+        assert await store.aget_nodes(["node 20", "node 1"]) == []
+        await store.aclear()
+        assert await store.aget_nodes() == []
+
+    asyncio.run(use())
 
 
 def test_modes_that_need_vectors_are_refused(store):

@@ -110,6 +110,56 @@ def test_digests_are_those_of_blake3():
         blake3.hash_each([b""], key=bytes(32), context="both")
 
 
+NO_BYTES = [16, "text", None, [1, 2], [None]]
+
+
+@pytest.mark.parametrize("wrong", NO_BYTES)
+def test_what_is_no_bytes_does_not_become_some(wrong):
+    # `bytes(16)` is sixteen zeros: as a key, or as a message, a silent fault.
+    server = pir.Server([b"tuba", b"mute"])
+    client = pir.Client(server.params, server.seed, server.hint)
+    for call in [
+        lambda: fpe.FF1(wrong),
+        lambda: fpe.Format("pan", wrong),
+        lambda: fpe.FF1(KEY).encrypt("12345678", wrong),
+        lambda: fpe.FF1(KEY).range(0, 10**7).encrypt(5, wrong),
+        lambda: blake3.hash_each([wrong]),
+        lambda: blake3.hash_each(wrong),
+        lambda: blake3.hash_each([b""], key=wrong if wrong is not None else 3),
+        lambda: mldsa.verify_batch(bytes(1952), [wrong], [b""]),
+        lambda: mldsa.verify_batch([wrong], [b""], [b""]),
+        lambda: pir.Server([wrong]),
+        lambda: pir.Server(wrong),
+        lambda: pir.Client(wrong, server.seed, server.hint),
+        lambda: pir.Client(server.params, wrong, server.hint),
+        lambda: pir.Client(server.params, server.seed, wrong),
+        lambda: server.answer(wrong),
+        lambda: client.recover(client.query(0), wrong),
+        lambda: client.recover(wrong, b""),
+    ]:
+        with pytest.raises(sordino.InputError):
+            call()
+
+
+def test_one_message_is_no_list_of_its_bytes():
+    with pytest.raises(sordino.InputError, match="one bytes"):
+        blake3.hash_each(b"abc")
+    with pytest.raises(sordino.InputError, match="one bytes"):
+        pir.Server(b"abc")
+
+
+def test_texts_that_cannot_be_encoded_are_refused_and_not_shown():
+    for call in [lambda: fpe.FF1(KEY).encrypt(["12345678", "secret\ud800"]), lambda: fpe.Format("pan", KEY).encrypt(5)]:
+        with pytest.raises(sordino.InputError) as refused:
+            call()
+        assert "secret" not in str(refused.value) and refused.value.__context__ is None
+
+
+def test_a_database_for_which_there_is_no_memory():
+    with pytest.raises(sordino.InputError, match="1 records of 2147483648 bytes"):
+        pir.Server([b"a"], record_len=2**31)
+
+
 def test_a_record_comes_from_a_server_that_is_not_asked_for_it():
     records = [f"record {n}".encode() for n in range(300)]
     server = pir.Server(records, record_len=16)

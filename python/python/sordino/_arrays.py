@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ._errors import DtypeError, IdsError, PayloadError, ShapeError
+from ._errors import DtypeError, IdsError, InputError, PayloadError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +41,8 @@ def numbers(rows: Any, what: str) -> np.ndarray:
         array = np.asarray(rows)
     except ValueError as error:
         raise ShapeError(f"{what}: {error}") from None
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+        raise InputError(f"{what}: {np.ma.count_masked(rows)} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind not in "fiu":
         hint = " (rows of different lengths?)" if array.dtype.kind == "O" else ""
         raise DtypeError(f"{what} of dtype {array.dtype}{hint}: expected floating-point numbers or integers")
@@ -95,8 +97,12 @@ def _texts(values: Any) -> list[str] | None:
     """Ids that are texts or UUIDs, as texts; None for others."""
     import numpy as np
 
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "UO" or values.ndim != 1:
+    if isinstance(values, str):
+        raise DtypeError("ids: one str, expected a list of them")
+    if not isinstance(values, (list, tuple)) and hasattr(values, "__array__"):
+        # Columns of data frames, too.
+        values = np.asarray(values)
+        if values.dtype.kind not in "UTO" or values.ndim != 1:
             return None
         values = values.tolist()
     if not isinstance(values, (list, tuple)) or not values:
@@ -106,7 +112,11 @@ def _texts(values: Any) -> list[str] | None:
     for at, value in enumerate(values):
         if not isinstance(value, type(values[0])):
             raise DtypeError(f"id {at} is a {type(value).__name__}: expected a {type(values[0]).__name__} like the first")
-    return [str(value) for value in values]
+    texts = [str(value) for value in values]
+    if not is_unicode("".join(texts)):
+        at = next(at for at, text in enumerate(texts) if not is_unicode(text))
+        raise IdsError(f"id {at} is no Unicode text: it has half of a surrogate pair")
+    return texts
 
 
 def id_kind(values: Any) -> str:
@@ -119,12 +129,38 @@ def id_kind(values: Any) -> str:
 
 def payloads(values: Iterable[Any]) -> list[bytes]:
     """Payloads as bytes: text is encoded in UTF-8."""
+    if isinstance(values, (str, bytes, bytearray, memoryview)):
+        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
     return [_payload(at, value) for at, value in enumerate(values)]
 
 
 def _payload(at: int, value: Any) -> bytes:
     if isinstance(value, str):
+        if not is_unicode(value):
+            raise PayloadError(f"payload {at} is no Unicode text: it has half of a surrogate pair")
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     raise PayloadError(f"payload {at} is a {type(value).__name__}: expected bytes or str")
+
+
+def octets(value: Any, what: str) -> bytes:
+    """Bytes, and nothing that `bytes` would make some of: a number, for instance, as many zeros."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InputError(f"{what} is a {type(value).__name__}: expected bytes")
+    return bytes(value)
+
+
+def octets_each(values: Any, what: str) -> list[bytes]:
+    """A list of bytes; one alone is no list of its numbers."""
+    if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what}s: one {type(values).__name__}, expected a list of bytes")
+    return [octets(value, f"{what} {at}") for at, value in enumerate(values)]
+
+
+def is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

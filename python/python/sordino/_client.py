@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
-from ._errors import InputError, KError
+from ._errors import InputError, KError, KeyKindError, NoIndexError
+from ._files import pem
 from ._index import Index, whole_number
 
 if TYPE_CHECKING:
@@ -103,8 +104,10 @@ class Client:
     ) -> None:
         parts = None if pin is None else _parts(pin)
         if isinstance(index_or_url, str) and "://" in index_or_url:
-            pem = _read(roots) if isinstance(roots, (str, os.PathLike)) else roots
-            self._native = _sordino.Client.remote(index_or_url, key, client_key, pem, parts, cache)
+            if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
+                raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
+            trusted = pem(roots, "roots")
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, trusted, parts, cache)
             return
         if client_key is not None or roots is not None or cache is not None:
             raise InputError(
@@ -116,7 +119,12 @@ class Client:
             path = os.fspath(index_or_url)
         else:
             raise InputError(f"{type(index_or_url).__name__}: expected an Index, its path, or a URL")
-        self._native = _sordino.Client.here(path, key, parts)
+        try:
+            self._native = _sordino.Client.here(path, key, parts)
+        except NoIndexError as error:
+            if ":" in str(path) and not os.path.exists(path):
+                raise NoIndexError(f"{error}; the address of a server begins with https:// or http://") from None
+            raise
 
     def search(self, queries: ArrayLike, k: int | None = None) -> Result:
         """Finds the `k` nearest records of each query.
@@ -196,8 +204,3 @@ def _parts(pin: bytes) -> tuple[bytes, int, bytes]:
     if not isinstance(pin, bytes) or len(pin) != 56:
         raise InputError("pin: expected the 56 bytes that Client.pin() gives")
     return pin[:16], int.from_bytes(pin[16:24], "little"), pin[24:]
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

@@ -2,7 +2,8 @@
 
 A record's number is made of the document's id by a hash, so a reader finds a document by its id without a
 table: one of three numbers, whose payload names the id. An index cannot be empty, so record 0 is always
-there, with an empty payload, and is left out of results.
+there, with an empty payload, and is left out of results. The first documents are what the index is built of, so
+that its mode's buckets, clusters and packing are made for them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import json
 import os
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
+from . import _arrays
 from ._client import Client
-from ._errors import Error, IdsError, KeyKindError
-from ._index import Index, build
+from ._errors import Error, FormatError, IdsError, InputError, KeyKindError
+from ._index import Index, build, whole_number
 from ._index import open as open_index
-from ._sordino import OwnerKey
+from ._sordino import OwnerKey, ReaderKey
 from .blake3 import hash_each
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from ._sordino import ClientKey, ReaderKey
+    from ._sordino import ClientKey
 
 # Record 0, of no document.
 _NONE = 0
@@ -49,6 +52,10 @@ class Documents:
         client_key: ClientKey | None,
         roots: bytes | str | os.PathLike[str] | None,
     ) -> None:
+        if not isinstance(key, (OwnerKey, ReaderKey)):
+            raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey or a ReaderKey")
+        if not 1 <= whole_number(most, "max_results") < 1024:
+            raise InputError(f"max_results = {most}: expected 1 to 1023")
         self._key = key
         self._place = place.path if isinstance(place, Index) else place
         self._remote = isinstance(place, str) and "://" in place
@@ -67,7 +74,11 @@ class Documents:
             if self._client is None:
                 if not self._remote and not os.path.exists(os.path.join(self._place, "CURRENT")):
                     return None
-                self._client = Client(self._place, key=self._key, **self._how)
+                client = Client(self._place, key=self._key, **self._how)
+                if client._native.id_kind != "number":
+                    client.close()
+                    raise self._foreign()
+                self._client = client
             return self._client
 
     def refresh(self) -> bool:
@@ -75,17 +86,31 @@ class Documents:
         client = self.client()
         return client is not None and client.refresh()
 
+    def wanted(self, k: Any, what: str) -> int:
+        """A number of results, 0 or more. A warning if the index gives fewer to any search."""
+        number = whole_number(k, what)
+        client = self.client()
+        if client is not None and number > (most := client._native.k - 1):
+            warnings.warn(
+                f"{what} = {number}: this index gives at most {most} (max_results, fixed when it is made)", stacklevel=4
+            )
+        return number
+
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
         """Adds documents, or replaces those whose ids are there. Of one id given twice the last counts."""
-        import numpy as np
-
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
-        rows = np.asarray(vectors, dtype=np.float32)[list(last.values())]
+        rows = _arrays.matrix(vectors, "embeddings")
+        if len(rows) != len(ids):
+            raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")
+        rows = rows[list(last.values())]
         payloads = [_pack(id, documents[at]) for id, at in last.items()]
         with self._lock:
-            index = self._index(rows.shape[1])
+            index = self._opened()
+            if index is None:
+                self._begin(last, rows, payloads)
+                return
             self._look(index)
             numbers = self._numbered(last)
             self._version = index.add(rows, list(numbers.values()), payloads)
@@ -100,7 +125,7 @@ class Documents:
             if index is None:
                 return 0
             self._look(index)
-            known = {id: self._numbers[id] for id in ids if id in self._numbers}
+            known = {id: self._numbers[id] for id in _names(ids) if id in self._numbers}
             if known:
                 self._version = index.delete(list(known.values()))
                 for id in known:
@@ -127,6 +152,7 @@ class Documents:
 
     def get(self, ids: Sequence[str]) -> list[tuple[str, Any]]:
         """The documents with these ids that are there, in the order of ids, by a private fetch."""
+        ids = _names(ids)
         client = self.client()
         if client is None or not ids:
             return []
@@ -145,7 +171,9 @@ class Documents:
         if client is None:
             return []
         result = client.search(vector, client.stats()["k"])
-        (scores,), (payloads,) = result.scores, result.payloads or [[]]
+        if result.payloads is None:
+            raise self._foreign()
+        (scores,), (payloads,) = result.scores, result.payloads
         found = [(*_unpack(payload), float(score)) for payload, score in zip(payloads, scores) if payload]
         return found[:k]
 
@@ -162,26 +190,39 @@ class Documents:
             raise KeyKindError("a change needs the owner's key and the index's directory")
         if not os.path.exists(os.path.join(self._place, "CURRENT")):
             return None
-        return open_index(self._place, key=self._key)
+        index = open_index(self._place, key=self._key)
+        info = index.info()
+        if info["id_kind"] != "number" or not info["payloads"]:
+            raise self._foreign()
+        return index
 
-    def _index(self, dim: int) -> Index:
-        """The owner's index, made if there is none yet."""
+    def _foreign(self) -> FormatError:
+        return FormatError(f"the index at {self._place} holds no documents of such a store: it was made by other means")
+
+    def _begin(self, ids: Iterable[str], rows: np.ndarray, payloads: list[bytes]) -> None:
+        """Makes the owner's index of its first documents and record 0."""
         import numpy as np
 
-        index = self._opened()
-        if index is not None:
-            return index
-        none = np.random.default_rng().standard_normal((1, dim), dtype=np.float32)
         # One more result than is wanted, in case record 0 is among them.
-        return build(
+        k = self._most + 1
+        if self._mode == "sealed" and len(rows) < self._most:
+            raise InputError(
+                f"{len(rows)} documents: sealed mode, whose buckets are made of the first, begins with at least "
+                f"max_results = {self._most}"
+            )
+        self._numbers = {}
+        numbers = self._numbered(ids)
+        none = np.random.default_rng().standard_normal((1, rows.shape[1]), dtype=np.float32)
+        index = build(
             self._place,
-            none,
+            np.concatenate([none, rows]),
             key=self._key,
-            ids=[_NONE],
-            payloads=[b""],
-            k=self._most + 1,
+            ids=[_NONE, *numbers.values()],
+            payloads=[b"", *payloads],
+            k=k,
             mode=self._mode,
         )
+        self._numbers, self._version = numbers, index.info()["version"]
 
     def _look(self, index: Index) -> None:
         """Reads the table of documents if the index has another version than it is of."""
@@ -214,9 +255,17 @@ class Documents:
 
 def _places(id: str) -> list[int]:
     """The numbers that a document of this id may have."""
-    (digest,) = hash_each([id.encode()], context="sordino 2026 document ids")
+    # Of an id that is no Unicode text there is no document.
+    (digest,) = hash_each([id.encode(errors="replace")], context="sordino 2026 document ids")
     places = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
     return [place if place != _NONE else 1 for place in places]
+
+
+def _names(ids: Iterable[Any]) -> list[str]:
+    """Ids of documents as they are stored: UUIDs and numbers as text."""
+    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
+        raise InputError(f"ids: one {type(ids).__name__}, expected a list of them")
+    return [str(id) for id in ids]
 
 
 def _pack(id: str, document: Any) -> bytes:
@@ -227,5 +276,10 @@ def _pack(id: str, document: Any) -> bytes:
 
 
 def _unpack(payload: bytes) -> tuple[str, Any]:
-    id, document = json.loads(payload)
+    try:
+        id, document = json.loads(payload)
+    except (ValueError, TypeError):
+        id = document = None
+    if not isinstance(id, str):
+        raise FormatError(f"a payload of {len(payload)} bytes is no document: the index was made by other means")
     return id, document

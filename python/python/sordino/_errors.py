@@ -68,7 +68,7 @@ class PayloadError(InputError):
 
 
 class FormatError(InputError):
-    """A file of vectors is damaged or of a format that is not read."""
+    """A file of vectors, or a document, is damaged or of a format that is not read."""
 
 
 class AddressError(InputError):

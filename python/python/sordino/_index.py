@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _arrays, _records, _sordino
-from ._errors import InputError, KeyKindError
+from ._errors import InputError, KeyKindError, NoIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -162,17 +162,22 @@ def build(
         raise InputError("progress: expected a function of two arguments")
     if not os.fspath(path):
         raise InputError("path: expected a directory, found an empty text")
+    for name, value in [("mode", mode), ("metric", metric), ("routing", routing)]:
+        if not (isinstance(value, str) or (value is None and name == "routing")):
+            raise InputError(f"{name} = {value!r}: expected a text")
+    if norm is not None:
+        norm = real_number(norm, "norm")
     records = _records.Records(vectors, ids, payloads)
     if metric != "cosine" and norm is None:
         norm = records.longest()
     settings = {
         "mode": mode,
         "metric": metric,
-        "recall": float(recall),
+        "recall": real_number(recall, "recall", any_value=True),
         "k": whole_number(k, "k"),
         "queries": whole_number(queries, "queries"),
         "norm": norm,
-        "packing": packing,
+        "packing": None if packing is None else whole_number(packing, "packing", 255),
         "id_kind": "number" if ids is None else _arrays.id_kind(ids),
         "routing": routing,
         "size": records.size,
@@ -204,8 +209,6 @@ def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey 
     if key is not None:
         index.info()
     elif not os.path.exists(os.path.join(path, "CURRENT")):
-        from ._errors import NoIndexError
-
         raise NoIndexError(f"no index in {os.fspath(path)}")
     return index
 
@@ -219,5 +222,16 @@ def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:
     except TypeError:
         raise InputError(f"{what} = {value!r}: expected a whole number") from None
     if not 0 <= number <= most:
-        raise InputError(f"{what} = {number}: expected a number of at least 0")
+        raise InputError(f"{what} = {number}: expected 0 to {most}")
+    return number
+
+
+def real_number(value: Any, what: str, *, any_value: bool = False) -> float:
+    """A finite number of at least 0; with `any_value` any at all, whose bounds are checked elsewhere."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} = {value!r}: expected a number") from None
+    if isinstance(value, (str, bytes)) or not (any_value or 0 <= number < float("inf")):
+        raise InputError(f"{what} = {value!r}: expected a finite number of at least 0")
     return number

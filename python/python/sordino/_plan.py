@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _sordino
-from ._index import whole_number
+from ._index import real_number, whole_number
 
 
 class Plan(dict[str, Any]):
@@ -48,10 +48,10 @@ def plan(
     """
     settings = {
         "k": whole_number(k, "k"),
-        "recall": float(recall),
+        "recall": real_number(recall, "recall", any_value=True),
         "queries": whole_number(queries, "queries"),
         "payload_bytes": None if payload_bytes is None else whole_number(payload_bytes, "payload_bytes"),
-        "client_ms": None if client_ms is None else float(client_ms),
+        "client_ms": None if client_ms is None else real_number(client_ms, "client_ms"),
         "server_sees_vectors": bool(server_sees_vectors),
         "measure": bool(measure),
     }

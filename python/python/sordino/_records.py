@@ -25,6 +25,8 @@ class Records:
     def __init__(self, vectors: Any, ids: Any, payloads: Any) -> None:
         self._vectors = vectors
         self._ids = None if ids is None else _arrays.ids(ids)
+        if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
+            raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         self._payloads = None if payloads is None else iter(payloads)
         self.size: tuple[int, int] | None = None
         self._array = None
@@ -100,6 +102,8 @@ def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
     import numpy as np
 
     if payloads is not None and not hasattr(payloads, "__len__"):
+        if not hasattr(payloads, "__iter__"):
+            raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
         # One array: converted in one go, or not at all.

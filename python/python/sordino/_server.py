@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from . import _sordino
-from ._errors import InputError
+from ._errors import InputError, KeyKindError
+from ._files import pem
+from ._index import real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,30 +90,38 @@ def serve(
         raise InputError("cert and cert_key: expected both or neither")
     settings = {
         "listen": listen,
-        "cert": _pem(cert),
-        "cert_key": _pem(cert_key),
+        "cert": pem(cert, "cert"),
+        "cert_key": pem(cert_key, "cert_key"),
         "metrics": metrics,
+    }
+    for name, value in [("listen", listen), ("metrics", metrics)]:
+        if not (isinstance(value, str) or (value is None and name == "metrics")):
+            raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
+    counts = {
         "batch": batch,
-        "rate": rate,
-        "rate_per_key": rate_per_key,
-        "rate_per_address": rate_per_address,
         "max_connections": max_connections,
         "max_connections_per_address": max_connections_per_address,
     }
-    directory = path if isinstance(path, (str, os.PathLike)) else path.path
+    rates = {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address}
+    settings |= {name: None if value is None else whole_number(value, name) for name, value in counts.items()}
+    settings |= {name: None if value is None else real_number(value, name) for name, value in rates.items()}
+    directory = path if isinstance(path, (str, os.PathLike)) else getattr(path, "path", None)
+    if directory is None:
+        raise InputError(f"{type(path).__name__}: expected an Index or its path")
     if not isinstance(public_key, _sordino.PublicKey):
-        from ._errors import KeyKindError
-
         raise KeyKindError(
             f"{type(public_key).__name__}; expected a PublicKey: a server needs no secret, and "
             "key.public() makes one"
         )
-    allowed = None if clients is None else list(clients)
+    allowed = None if clients is None else _allowed(clients)
     return Server(_sordino.Server(os.fspath(directory), public_key, allowed, settings))
 
 
-def _pem(value: bytes | str | os.PathLike[str] | None) -> bytes | None:
-    if value is None or isinstance(value, bytes):
-        return value
-    with open(value, "rb") as file:
-        return file.read()
+def _allowed(clients: Iterable[ClientPublicKey]) -> list[ClientPublicKey]:
+    if not hasattr(clients, "__iter__"):
+        raise KeyKindError(f"clients: one {type(clients).__name__}, expected a list of ClientPublicKeys")
+    allowed = list(clients)
+    for at, key in enumerate(allowed):
+        if not isinstance(key, _sordino.ClientPublicKey):
+            raise KeyKindError(f"client {at} is a {type(key).__name__}: expected a ClientPublicKey, as key.public() gives")
+    return allowed

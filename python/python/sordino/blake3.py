@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _sordino
+from . import _arrays, _sordino
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def hash_each(
     """
     if key is not None and context is not None:
         raise InputError("key and context: expected at most one of them")
-    if key is not None and len(key) != 32:
+    if key is not None and len(key := _arrays.octets(key, "key")) != 32:
         raise InputError(f"a key of {len(key)} bytes: expected 32")
-    return _sordino.hash_each([bytes(message) for message in messages], key, context)
+    if not (context is None or isinstance(context, str)):
+        raise InputError(f"context is a {type(context).__name__}: expected a str")
+    return _sordino.hash_each(_arrays.octets_each(messages, "message"), key, context)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
-from . import _sordino
+from . import _arrays, _sordino
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class FF1:
     """
 
     def __init__(self, key: bytes, alphabet: str = DIGITS, *, allow_small_domain: bool = False) -> None:
-        self._native = _sordino.Ff1(bytes(key), alphabet, allow_small_domain)
+        key = _arrays.octets(key, "key")
+        self._native = _sordino.Ff1(key, _text(alphabet, "alphabet"), bool(allow_small_domain))
 
     @property
     def min_len(self) -> int:
@@ -99,8 +100,11 @@ class FF1Range:
         return self._permute(value, tweak, False)
 
     def _permute(self, value: int | Sequence[int], tweak: bytes, encrypt: bool) -> int | list[int]:
+        tweak = _arrays.octets(tweak, "tweak")
         if hasattr(value, "__index__"):
             return self._native.integers([_natural(value)], tweak, encrypt)[0]
+        if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__iter__"):
+            raise InputError(f"a {type(value).__name__}: expected an integer or a list of them")
         return self._native.integers([_natural(one) for one in value], tweak, encrypt)
 
 
@@ -115,7 +119,7 @@ class Format:
     """
 
     def __init__(self, name: str, key: bytes) -> None:
-        self._native = _sordino.Format(name, bytes(key))
+        self._native = _sordino.Format(_text(name, "name"), _arrays.octets(key, "key"))
 
     @overload
     def encrypt(self, field: str, tweak: bytes = b"") -> str: ...
@@ -136,12 +140,24 @@ class Format:
 
 def _texts(native, texts, tweak, encrypt):  # type: ignore[no-untyped-def]
     single = isinstance(texts, str)
-    all_texts = [texts] if single else list(texts)
-    tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else list(map(bytes, tweak))
+    if not single and (isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__")):
+        raise InputError(f"a {type(texts).__name__}: expected a str or a list of them")
+    all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if single else texts)]
+    one = isinstance(tweak, (bytes, bytearray, memoryview))
+    tweaks = [bytes(tweak)] if one else _arrays.octets_each(tweak, "tweak")
     if len(tweaks) != 1 and len(tweaks) != len(all_texts):
         raise InputError(f"{len(tweaks)} tweaks for {len(all_texts)} texts")
     done = native(all_texts, tweaks, encrypt)
     return done[0] if single else done
+
+
+def _text(value: object, what: str) -> str:
+    """Text that can be encoded. An error does not hold it."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} is a {type(value).__name__}: expected a str")
+    if not _arrays.is_unicode(value):
+        raise InputError(f"{what} is no Unicode text: it has half of a surrogate pair")
+    return value
 
 
 def _natural(value: object) -> int:

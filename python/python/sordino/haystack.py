@@ -33,7 +33,8 @@ class SordinoDocumentStore:
     embedding_dim: the dimension of embeddings, fixed when the index is made.
     max_results: the most that a search returns, fixed when the index is made. Every search fetches as many
         documents, whatever it asks for, so that the server does not learn `top_k`.
-    mode: the index's mode, as for `sordino.build`.
+    mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
+        the documents of the first `write_documents`, which should be many.
     client_key, roots: for a server's address, as for `sordino.Client`; the key or the path of its file.
 
     What privacy changes:
@@ -217,7 +218,7 @@ class SordinoEmbeddingRetriever:
     ) -> dict[str, list[Document]]:
         """The nearest documents, best first, each with its score and without its embedding."""
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
-        most = self.top_k if top_k is None else _number(top_k)
+        most = self.document_store._documents.wanted(self.top_k if top_k is None else _number(top_k), "top_k")
         return {"documents": self.document_store._search(query_embedding, chosen, most)}
 
 

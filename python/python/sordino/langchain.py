@@ -12,6 +12,7 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from ._documents import Documents
 from ._errors import InputError
+from ._index import whole_number
 from ._sordino import keygen
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class SordinoVectorStore(VectorStore):
     key: the owner's key to change documents; a reader's to search them.
     max_results: the most that a search returns, fixed when the index is made. Every search fetches as many
         documents, whatever it asks for, so that the server does not learn `k`.
-    mode: the index's mode, as for `sordino.build`.
+    mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
+        the documents of the first `add_texts`, which should be many.
     client_key, roots: for a server's address, as for `sordino.Client`.
 
     What privacy changes:
@@ -83,6 +85,9 @@ class SordinoVectorStore(VectorStore):
     ) -> list[str]:
         """Embeds texts and adds them, or replaces those whose ids are there. Returns the ids."""
         texts = list(texts)
+        for at, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(f"text {at} is a {type(text).__name__}: expected a str")
         metadatas = metadatas or [{}] * len(texts)
         given = ids or [None] * len(texts)
         if len(metadatas) != len(texts) or len(given) != len(texts):
@@ -116,12 +121,14 @@ class SordinoVectorStore(VectorStore):
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """The `k` documents nearest to a text, with cosines."""
+        k = self._documents.wanted(k, "k")
         return self._search(self._embedding.embed_query(query), k, filter)
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
         """The `k` documents nearest to a vector."""
+        k = self._documents.wanted(k, "k")
         return [document for document, _ in self._search(embedding, k, filter)]
 
     def max_marginal_relevance_search(
@@ -147,7 +154,8 @@ class SordinoVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The same for a vector."""
-        found = [document for document, _ in self._search(embedding, min(fetch_k, self._most), filter)]
+        k, fetched = whole_number(k, "k"), min(whole_number(fetch_k, "fetch_k"), self._most)
+        found = [document for document, _ in self._search(embedding, fetched, filter)]
         if not found:
             return []
         vectors = self._embedding.embed_documents([document.page_content for document in found])
@@ -194,6 +202,8 @@ class SordinoVectorStore(VectorStore):
     def _search(
         self, vector: list[float], k: int, filter: Filter | None
     ) -> list[tuple[Document, float]]:
+        if not (filter is None or isinstance(filter, dict) or callable(filter)):
+            raise InputError(f"filter is a {type(filter).__name__}: expected a dict or a function of a document")
         wanted = k if filter is None else self._most
         found = self._documents.search(vector, wanted)
         documents = [(_document(id, stored), score) for id, stored, score in found]

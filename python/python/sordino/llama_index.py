@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -40,7 +41,8 @@ class SordinoVectorStore(BasePydanticVectorStore):
     key: the owner's key to change nodes; a reader's to search them.
     max_results: the most that a query returns, fixed when the index is made. Every query fetches as many
         nodes, whatever it asks for, so that the server does not learn `similarity_top_k`.
-    mode: the index's mode, as for `sordino.build`.
+    mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
+        the nodes of the first `add`, which should be many.
     client_key, roots: for a server's address, as for `sordino.Client`.
 
     What privacy changes:
@@ -50,6 +52,8 @@ class SordinoVectorStore(BasePydanticVectorStore):
     - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many.
       By filters alone it needs the owner's key, as `delete` does, which reads all nodes.
     - Vectors do not come back: nodes have no embedding, and query modes that need them are refused.
+
+    Async methods run the others in threads; the computing there lets Python's other threads go on.
     """
 
     stores_text: bool = True
@@ -131,6 +135,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             raise ModeError(f"query mode {query.mode.value!r}: expected 'default', since vectors do not come back")
         if query.query_embedding is None:
             raise InputError("a query without an embedding: it is made at the client")
+        most = self._documents.wanted(query.similarity_top_k, "similarity_top_k")
         passes, node_ids, doc_ids = _passing(query.filters), query.node_ids, query.doc_ids
         found = [
             (id, stored, score)
@@ -138,12 +143,43 @@ class SordinoVectorStore(BasePydanticVectorStore):
             if passes(stored)
             and (not node_ids or id in node_ids)
             and (not doc_ids or stored.get("ref_doc_id") in doc_ids)
-        ][: query.similarity_top_k]
+        ][:most]
         return VectorStoreQueryResult(
             nodes=[metadata_dict_to_node(stored) for _, stored, _ in found],
             similarities=[score for _, _, score in found],
             ids=[id for id, _, _ in found],
         )
+
+    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """`add`, in a thread."""
+        return await asyncio.to_thread(self.add, nodes, **kwargs)
+
+    async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """`delete`, in a thread."""
+        await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
+
+    async def adelete_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+        **delete_kwargs: Any,
+    ) -> None:
+        """`delete_nodes`, in a thread."""
+        await asyncio.to_thread(self.delete_nodes, node_ids, filters)
+
+    async def aclear(self) -> None:
+        """`clear`, in a thread."""
+        await asyncio.to_thread(self.clear)
+
+    async def aget_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        """`get_nodes`, in a thread."""
+        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+
+    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """`query`, in a thread."""
+        return await asyncio.to_thread(self.query, query)
 
     def refresh(self) -> bool:
         """Follows the index to its newest version, if others change it. True if there was one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from . import _sordino
+from . import _arrays, _sordino
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ def verify_batch(
     if parameter_set not in _LEVELS:
         raise InputError(f"parameter set {parameter_set!r}: expected one of {', '.join(_LEVELS)}")
     keys = [public_keys] if isinstance(public_keys, (bytes, bytearray, memoryview)) else public_keys
-    keys, messages, signatures = (list(map(bytes, some)) for some in (keys, messages, signatures))
+    keys = _arrays.octets_each(keys, "public key")
+    messages = _arrays.octets_each(messages, "message")
+    signatures = _arrays.octets_each(signatures, "signature")
+    context = _arrays.octets(context, "context")
     if len(signatures) != len(messages):
         raise InputError(f"{len(signatures)} signatures for {len(messages)} messages")
     if len(keys) != 1 and len(keys) != len(messages):
         raise InputError(f"{len(keys)} public keys for {len(messages)} messages")
-    return _sordino.verify_batch(_LEVELS[parameter_set], keys, messages, signatures, bytes(context))
+    return _sordino.verify_batch(_LEVELS[parameter_set], keys, messages, signatures, context)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
-from . import _sordino
+from . import _arrays, _sordino
 from ._errors import InputError
 from ._index import whole_number
 
@@ -35,7 +35,7 @@ class Server:
     """
 
     def __init__(self, records: Sequence[bytes], *, record_len: int | None = None) -> None:
-        records = [bytes(record) for record in records]
+        records = _arrays.octets_each(records, "record")
         if record_len is None:
             record_len = max(map(len, records), default=0)
         self._native = _sordino.PirServer(records, whole_number(record_len, "record_len"))
@@ -52,9 +52,9 @@ class Server:
     def answer(self, message: Sequence[bytes]) -> list[bytes]: ...
     def answer(self, message: bytes | Sequence[bytes]) -> bytes | list[bytes]:
         """Answers a query's message, or several in one pass. Raises `InputError` for any other bytes."""
-        if isinstance(message, bytes):
-            return self._native.answer([message])[0]
-        return self._native.answer(list(message))
+        if isinstance(message, (bytes, bytearray, memoryview)):
+            return self._native.answer([bytes(message)])[0]
+        return self._native.answer(_arrays.octets_each(message, "message"))
 
 
 class Query:
@@ -77,7 +77,8 @@ class Client:
     """
 
     def __init__(self, params: bytes, seed: bytes, hint: bytes) -> None:
-        if len(seed) != 32:
+        params, hint = _arrays.octets(params, "params"), _arrays.octets(hint, "hint")
+        if len(seed := _arrays.octets(seed, "seed")) != 32:
             raise InputError(f"a seed of {len(seed)} bytes: expected 32")
         self._native = _sordino.PirClient(params, seed, hint)
 
@@ -91,4 +92,6 @@ class Client:
 
     def recover(self, query: Query, answer: bytes) -> bytes:
         """The record in the answer to `query`. Raises `InputError` a second time, or for other bytes."""
-        return self._native.recover(query._secret, answer)
+        if not isinstance(query, Query):
+            raise InputError(f"query is a {type(query).__name__}: expected what Client.query gives")
+        return self._native.recover(query._secret, _arrays.octets(answer, "answer"))

@@ -1,22 +1,26 @@
-//! A client with a way to its server.
+//! A client of an index with a way to its server, and what it does for one call.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use pyo3::prelude::*;
-use sordino_search::{Client as Reader, Found, Id, ReaderKeys};
+use sordino_search::vectors::Error as Wrong;
+use sordino_search::{Client as Reader, Found, Id, IdKind, Metric, ReaderKeys};
 
 use super::failed::{Failed, Payloads, Searched};
 use super::here::Here;
 use super::remote::Remote;
+use crate::compute::{computing, stoppable};
 use crate::errors;
 use crate::transport::Moved;
 
-/// A client, its server, and how much was asked of it.
+/// A client with a way to its server.
+///
+/// Its locks are waited for without Python's: another thread may hold one for as long as a server takes to answer.
 pub(super) struct Open {
-    pub(super) reader: RwLock<Reader>,
-    pub(super) server: Server,
-    pub(super) total: RwLock<Total>,
+    reader: RwLock<Reader>,
+    server: Server,
+    total: RwLock<Total>,
 }
 
 pub(super) enum Server {
@@ -24,10 +28,24 @@ pub(super) enum Server {
     Remote(Remote),
 }
 
+/// The sums over all calls.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Total {
     pub(super) searches: u64,
     pub(super) moved: Moved,
+}
+
+/// The manifest's account of the index that is searched.
+pub(super) struct Facts {
+    pub(super) index: [u8; 16],
+    pub(super) version: u64,
+    pub(super) mode: &'static str,
+    pub(super) metric: Metric,
+    pub(super) dim: usize,
+    pub(super) k: usize,
+    pub(super) ids: IdKind,
+    pub(super) payloads: bool,
+    pub(super) bytes_once: usize,
 }
 
 impl Open {
@@ -39,34 +57,81 @@ impl Open {
         }
     }
 
-    pub(super) fn reader(&self) -> RwLockReadGuard<'_, Reader> {
+    fn reader(&self) -> RwLockReadGuard<'_, Reader> {
         self.reader.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses what no search takes, with the number of the row.
-    pub(super) fn check(&self, py: Python<'_>, rows: &[f32], dim: usize) -> PyResult<()> {
-        use sordino_search::vectors::Error as Wrong;
-        if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-            let (row, column) = (at / dim, at % dim);
-            return Err(errors::vectors(py, &Wrong::NotFinite { row, column }));
-        }
-        if self.reader().manifest().metric == sordino_search::Metric::Cosine {
-            let mut rows = rows.chunks_exact(dim);
-            if let Some(row) = rows.position(|row| row.iter().all(|&x| x == 0.0)) {
-                return Err(errors::vectors(py, &Wrong::ZeroVector { row }));
-            }
-        }
-        Ok(())
+    /// Does `work` with the client, of which no call is under way.
+    pub(super) fn asked<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Reader) -> T + Send,
+    ) -> T {
+        py.detach(|| work(&self.reader()))
     }
 
-    pub(super) fn search(&self, query: &[f32]) -> Searched {
+    pub(super) fn facts(&self, py: Python<'_>) -> Facts {
+        self.asked(py, |reader| {
+            let manifest = reader.manifest();
+            Facts {
+                index: manifest.index,
+                version: manifest.version,
+                mode: manifest.mode.name(),
+                metric: manifest.metric,
+                dim: manifest.dim as usize,
+                k: manifest.k as usize,
+                ids: manifest.ids,
+                payloads: manifest.payloads.is_some(),
+                bytes_once: reader.bytes_once(),
+            }
+        })
+    }
+
+    /// Does a call that Ctrl-C ends at once where a server may be slow, or gone.
+    pub(super) fn doing<T: Send + 'static>(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        work: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
+    ) -> PyResult<T> {
+        let done = match self.server {
+            Server::Here(_) => computing(py, || work(self))?,
+            Server::Remote(_) => {
+                let open = Arc::clone(self);
+                stoppable(py, move |_| work(&open))?
+            }
+        };
+        done.map_err(|error| error.raise(py))
+    }
+
+    /// Searches for each of some rows of `dim` numbers, which were checked.
+    pub(super) fn search(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        rows: Vec<f32>,
+        dim: usize,
+    ) -> PyResult<Vec<(Found, Moved)>> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        if rows.len() == dim {
+            return self.doing(py, move |open| Ok(vec![open.search_one(&rows)?]));
+        }
+        let open = Arc::clone(self);
+        let found = stoppable(py, move |stop| {
+            let queries: Vec<&[f32]> = rows.chunks_exact(dim).collect();
+            open.search_all(&queries, stop)
+        })?;
+        found.map_err(|error| error.raise(py))
+    }
+
+    fn search_one(&self, query: &[f32]) -> Searched {
         match &self.server {
             Server::Here(here) => here.search(&self.reader, query),
             Server::Remote(remote) => remote.search(&self.reader, query),
         }
     }
 
-    pub(super) fn search_all(
+    fn search_all(
         &self,
         queries: &[&[f32]],
         stop: &AtomicBool,
@@ -90,4 +155,38 @@ impl Open {
             Server::Remote(remote) => remote.refresh(&self.reader),
         }
     }
+
+    pub(super) fn count(&self, searches: usize, moved: Moved) {
+        let mut total = self.total.write().unwrap_or_else(PoisonError::into_inner);
+        total.searches += searches as u64;
+        total.moved += moved;
+    }
+
+    pub(super) fn total(&self) -> Total {
+        *self.total.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes over TCP, up and down, of a server's connections.
+    pub(super) fn wire(&self) -> Option<(u64, u64)> {
+        match &self.server {
+            Server::Here(_) => None,
+            Server::Remote(remote) => Some(remote.wire()),
+        }
+    }
+}
+
+/// Refuses what no search takes, with the number of the row.
+pub(super) fn check(py: Python<'_>, rows: &[f32], facts: &Facts) -> PyResult<()> {
+    let dim = facts.dim;
+    if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
+        let (row, column) = (at / dim, at % dim);
+        return Err(errors::vectors(py, &Wrong::NotFinite { row, column }));
+    }
+    if facts.metric == Metric::Cosine {
+        let mut rows = rows.chunks_exact(dim);
+        if let Some(row) = rows.position(|row| row.iter().all(|&x| x == 0.0)) {
+            return Err(errors::vectors(py, &Wrong::ZeroVector { row }));
+        }
+    }
+    Ok(())
 }

@@ -30,14 +30,29 @@ pub(crate) struct PirClient {
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct PirSecret(Mutex<Option<Secret>>);
 
+/// Refuses a database for which there is no memory: later it would be the end of the process.
+fn check_memory(py: Python<'_>, params: &Params) -> PyResult<()> {
+    // Rows are filled up to whole vectors; a hint is there as words and as bytes.
+    let row = params.columns().next_multiple_of(64) + 8 * params.n();
+    let bytes = params.rows().saturating_mul(row);
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
+        let (records, len) = (params.records(), params.record_len());
+        let text =
+            format!("{records} records of {len} bytes: {bytes} bytes of memory cannot be had");
+        wrong(py, &text)
+    })
+}
+
 #[pymethods]
 impl PirServer {
     #[new]
     fn new(py: Python<'_>, records: Vec<Bound<'_, PyBytes>>, record_len: usize) -> PyResult<Self> {
         let mut rng = random()?;
         let records = borrowed(&records);
+        let params = Params::for_database(records.len(), record_len);
+        let params = params.map_err(|error| wrong(py, &error))?;
+        check_memory(py, &params)?;
         let made = computing(py, || {
-            let params = Params::for_database(records.len(), record_len)?;
             let seed = Seed::random(&mut rng);
             let database = Database::from_records(&params, &records)?;
             let (server, hint) = Server::setup(database, &params, &seed)?;
