@@ -14,14 +14,13 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sordino_ckks::precision::{self, Statistics};
 use sordino_ckks::{column, dot, slot};
-use sordino_lattice::{Modulus, ntt};
 
+#[path = "ckks/accuracy.rs"]
+mod accuracy;
 mod settings;
-
-/// The largest 50-bit prime that is 1 mod 2^15.
-const Q: u64 = 1_125_899_904_679_937;
+#[path = "ckks/transforms.rs"]
+mod transforms;
 
 /// Unit vectors, row after row.
 fn unit_vectors(rng: &mut StdRng, count: usize, dim: usize) -> Vec<f32> {
@@ -32,46 +31,6 @@ fn unit_vectors(rng: &mut StdRng, count: usize, dim: usize) -> Vec<f32> {
         all.extend(raw.iter().map(|x| x / norm));
     }
     all
-}
-
-fn transforms(c: &mut Criterion) {
-    let mut rng = StdRng::seed_from_u64(1);
-    for (name, inverse) in [("ntt/forward", false), ("ntt/inverse", true)] {
-        let mut group = c.benchmark_group(name);
-        for n in [1024, 2048, 4096, 8192, 16384] {
-            group.throughput(Throughput::Elements(n as u64));
-            let values: Vec<u64> = (0..n).map(|_| rng.random_range(0..Q)).collect();
-            let modulus = Modulus::new(Q).expect("a prime");
-            let ours = ntt::Plan::new(n, modulus).expect("1 mod 2n");
-            let peer = tfhe_ntt::prime64::Plan::try_new(n, Q).expect("1 mod 2n");
-            let mut a = values.clone();
-            group.bench_function(BenchmarkId::new("sordino", n), |b| {
-                b.iter(|| match inverse {
-                    false => ours.forward(black_box(&mut a)),
-                    true => ours.inverse(black_box(&mut a)),
-                });
-            });
-            let mut a = values.clone();
-            group.bench_function(BenchmarkId::new("tfhe-ntt", n), |b| {
-                b.iter(|| match inverse {
-                    false => peer.fwd(black_box(&mut a)),
-                    true => peer.inv(black_box(&mut a)),
-                });
-            });
-            if inverse {
-                for k in [2, 3, 7] {
-                    let id = BenchmarkId::new(format!("sordino, every {}th", 1 << k), n);
-                    let mut a = values.clone();
-                    group.bench_function(id, |b| {
-                        b.iter(|| {
-                            ours.inverse_strided(black_box(&mut a), k);
-                        });
-                    });
-                }
-            }
-        }
-        group.finish();
-    }
 }
 
 fn row_packing(c: &mut Criterion) {
@@ -342,116 +301,6 @@ fn column_packing(c: &mut Criterion) {
     }
 }
 
-fn dot_products(query: &[f32], base: &[f32]) -> Vec<f64> {
-    let rows = base.chunks_exact(query.len());
-    rows.map(|row| {
-        let products = row.iter().zip(query);
-        products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
-    })
-    .collect()
-}
-
-/// The numbers of the ten largest scores.
-fn top_ten(scores: impl Iterator<Item = f64>) -> Vec<usize> {
-    let mut order: Vec<(usize, f64)> = scores.enumerate().collect();
-    let tenth = 10.min(order.len() - 1);
-    order.select_nth_unstable_by(tenth, |x, y| y.1.total_cmp(&x.1));
-    order[..tenth].iter().map(|&(i, _)| i).collect()
-}
-
-/// Prints what is not a time: bytes, the worst of many errors beside its bound, recall.
-fn accuracy(_: &mut Criterion) {
-    let mut rng = StdRng::seed_from_u64(5);
-    let (count, dim) = (1024, 128);
-    let base = unit_vectors(&mut rng, count, dim);
-    for params in [
-        dot::Params::rlwe_2048_50(),
-        dot::Params::rlwe_2048_50_fine(),
-    ] {
-        let plaintexts = dot::Plaintexts::encode(&params, &base, dim).expect("unit vectors");
-        let mut pairs = Vec::new();
-        for _ in 0..100 {
-            let query = unit_vectors(&mut rng, 1, dim);
-            let (secret, encrypted) =
-                dot::encrypt(&mut rng, &params, &query).expect("a unit vector");
-            let reply = plaintexts.score(&encrypted).expect("same shape");
-            let scores = secret.decrypt(count, &reply).expect("same shape");
-            let found = scores.into_iter().map(f64::from);
-            pairs.extend(found.zip(dot_products(&query, &base)));
-        }
-        let replies = pairs.chunks_exact(64);
-        let kept = replies
-            .clone()
-            .filter(|reply| Statistics::of(reply.iter().copied()).worst_bits() >= 19.0)
-            .count();
-        let share = 100.0 * kept as f64 / replies.len() as f64;
-        let errors = Statistics::of(pairs.iter().copied());
-        let bound = precision::statistical_bound(params.statistical_error(dim), 64, -40.0);
-        println!(
-            "row, {}: 64x{dim} up {} bytes, down {} bytes; worst of {} errors 2^-{:.2}, rms 2^-{:.2}; a \
-             reply of 64 keeps 2^-{:.2} except with probability 2^-40, 2^-19 in {share:.1} % of cases",
-            params.name(),
-            dot::Query::encoded_len(dim),
-            dot::Reply::encoded_len(&params, dim, 64).expect("a shape"),
-            errors.count,
-            errors.worst_bits(),
-            errors.rms_bits(),
-            -bound.log2(),
-        );
-    }
-
-    let (count, queries) = match std::env::var_os("SORDINO_CKKS_LONG") {
-        Some(_) => (100_000, 200),
-        None => (10_000, 20),
-    };
-    // Neighbours around common centres, a query near one of them.
-    let centres = unit_vectors(&mut rng, 200, dim);
-    let near = |rng: &mut StdRng, noise: f32, centre: &[f32]| -> Vec<f32> {
-        let offset = unit_vectors(rng, 1, dim);
-        let raw: Vec<f32> = centre
-            .iter()
-            .zip(&offset)
-            .map(|(x, y)| x + noise * y)
-            .collect();
-        let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
-        raw.iter().map(|x| x / norm).collect()
-    };
-    let base: Vec<f32> = (0..count)
-        .flat_map(|i| near(&mut rng, 1.0, &centres[i % 200 * dim..][..dim]))
-        .collect();
-    let mut seed = [0; 32];
-    rng.fill_bytes(&mut seed);
-    for params in [column::Params::real_t4(), column::Params::real_t8()] {
-        let (database, hint) =
-            column::Database::encode(&params, seed, &base, dim).expect("unit vectors");
-        let client = column::Client::new(&params, seed, dim, count, &hint).expect("same shape");
-        let (mut lost, mut pairs) = (0, Vec::new());
-        for i in 0..queries {
-            let query = near(&mut rng, 0.7, &base[i * 37 % count * dim..][..dim]);
-            let (secret, encrypted) = client.encrypt(&mut rng, &query).expect("a unit vector");
-            let reply = database.score(&encrypted).expect("same shape");
-            let scores = client.decrypt(secret, &reply).expect("same shape");
-            let exact = dot_products(&query, &base);
-            let found = top_ten(scores.iter().copied().map(f64::from));
-            let expected = top_ten(exact.iter().copied());
-            lost += expected.iter().filter(|i| !found.contains(i)).count();
-            pairs.extend(scores.into_iter().map(f64::from).zip(exact));
-        }
-        let errors = Statistics::of(pairs);
-        println!(
-            "column, {}: {count}x{dim} up {} bytes, down {} bytes, hint {} bytes once; rms error {:.2e}, \
-             predicted {:.2e}; recall@10 lost {:.2} %",
-            params.name(),
-            column::Query::encoded_len(&params, dim).expect("a dimension"),
-            column::Reply::encoded_len(&params, dim, count).expect("a shape"),
-            column::Hint::encoded_len(&params, dim, count).expect("a shape"),
-            errors.rms,
-            params.statistical_error(dim),
-            10.0 * lost as f64 / queries as f64,
-        );
-    }
-}
-
 /// One thread, unless another number is asked for.
 fn one_thread() -> Criterion {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
@@ -464,6 +313,6 @@ fn one_thread() -> Criterion {
 criterion_group! {
     name = benches;
     config = one_thread();
-    targets = accuracy, transforms, row_packing, slot_mode, peer, column_packing
+    targets = accuracy::accuracy, transforms::transforms, row_packing, slot_mode, peer, column_packing
 }
 criterion_main!(benches);

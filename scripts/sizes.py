@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--skip", nargs="*", default=[], metavar="CRATE", help="crates that are left out")
     found = 0
     files = [file for crate in crates(parser.parse_args().skip) for file in sources(crate)]
-    for file in files + programs("examples"):
+    for file in files + programs("examples", "benches"):
         text = file.read_text()
         name = file.relative_to(ROOT)
         # Tests stand last.
