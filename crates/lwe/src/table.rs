@@ -88,6 +88,15 @@ impl Table {
         bytes.as_chunks().0.iter().copied().map(i16::from_le_bytes)
     }
 
+    /// Refuses a query that was not made for this table: who answers several parties' queries in one scan asks before,
+    /// so that one of them does not spoil it for the others.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if it was made for another shape, [`Error::Epoch`] if for another seed.
+    pub fn check(&self, query: &Query) -> Result<(), Error> {
+        query.check(self.shape, epoch(&self.seed))
+    }
+
     /// `y_g = D_g b_g mod 2^32` for all groups `g`, one after the other: `G r` words.
     ///
     /// # Errors
@@ -102,9 +111,7 @@ impl Table {
     /// # Errors
     /// Those of [`answer`](Self::answer).
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
-        queries
-            .iter()
-            .try_for_each(|query| query.check(self.shape, epoch(&self.seed)))?;
+        queries.iter().try_for_each(|query| self.check(query))?;
         let mut answers = Vec::with_capacity(queries.len());
         for queries in queries.chunks(MOST) {
             let products = self.products(queries);

@@ -128,16 +128,17 @@ impl Client {
     /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
     /// deletions. True if there was a newer version.
     ///
-    /// The requests follow from the two versions alone, so they are the same for all clients that
-    /// come from the same version. After an error the client is as it was.
+    /// The requests follow from the two versions and what a cache has, so they are the same for all clients that
+    /// come from the same version without one. After an error the client is as it was.
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, received) = history::offered(transport, &self.keys)?;
         let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
-        self.bytes_once += received + shown;
+        let received = received + shown;
         if manifest.version == self.manifest.version {
+            self.bytes_once += received;
             return Ok(false);
         }
         let kept = Kept::between(&self.manifest, &manifest);
@@ -172,7 +173,7 @@ impl Client {
         if let Some(payloads) = payloads {
             self.payloads = payloads;
         }
-        self.bytes_once += download.bytes;
+        self.bytes_once += received + download.bytes;
         Ok(true)
     }
 

@@ -118,6 +118,16 @@ impl Segments {
         self.shape.count == 0
     }
 
+    /// Refuses a query that was not made for these segments: who answers several parties' queries in one pass asks
+    /// before, so that one of them does not spoil it for the others.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if it was made for another parameter set or dimension, [`Error::Epoch`] if for another
+    /// seed.
+    pub fn check(&self, query: &Query) -> Result<(), Error> {
+        query.check(&self.params, self.shape.dim, self.state().epoch())
+    }
+
     /// The encrypted dot products of several queries with every vector, in one pass.
     ///
     /// # Errors

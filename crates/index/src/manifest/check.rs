@@ -23,6 +23,9 @@ const fn id_len(kind: IdKind) -> u64 {
     }
 }
 
+/// The most bytes of all buckets, so that no sum of lengths overflows.
+const MOST_BYTES: u64 = 1 << 48;
+
 /// The longest code of a row of attributes, in all columns; the names and types come on top.
 const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
 const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
@@ -167,7 +170,12 @@ impl Manifest {
             "a recall that is no share",
         )?;
         let places = u64::from(sealed.clusters) * u64::from(sealed.layout.slots);
-        require(places >= u64::from(n), "fewer places than vectors")
+        require(places >= u64::from(n), "fewer places than vectors")?;
+        let len = u64::from(sealed.clusters).checked_mul(sealed.layout.sealed_len() as u64);
+        require(
+            len.is_some_and(|len| len <= MOST_BYTES),
+            "buckets of more than 2^48 bytes",
+        )
     }
 }
 

@@ -56,6 +56,81 @@ fn a_query_about_another_version_is_refused_by_name() {
     }
 }
 
+/// A server that fails from the message with this number on, or changes the last byte of the replies from then on.
+struct Failing<'a> {
+    server: &'a Server,
+    calls: usize,
+    from: usize,
+    changes: bool,
+}
+
+impl Transport for Failing<'_> {
+    fn call(&mut self, request: &[u8], _: usize) -> Result<Vec<u8>, Error> {
+        self.calls += 1;
+        let mut reply = self.server.handle(request)?;
+        if self.calls < self.from {
+            return Ok(reply);
+        }
+        match (self.changes, reply.last_mut()) {
+            (true, Some(last)) => *last ^= 1,
+            _ => return Err(Error::Search),
+        }
+        Ok(reply)
+    }
+}
+
+#[test]
+fn after_a_refresh_that_fails_the_client_is_as_it_was() {
+    for form in forms() {
+        let mut bed = bed(&spec(form), 1.0);
+        let old = bed.server();
+        let (mut client, _) = connect(&old);
+        let query = bed.queries.row(0).to_vec();
+        let search = |client: &Client| {
+            let found = client.search(&mut rng(1), &mut InProcess::new(&old), &query);
+            let found = found.unwrap();
+            (
+                found.hits,
+                found.payloads,
+                client.pin(),
+                client.bytes_once(),
+            )
+        };
+        let before = search(&client);
+        bed.upsert(21, &[3, 4], 1.0);
+        bed.delete(&[8]);
+        let new = bed.server();
+        let mut counted = Failing {
+            server: &new,
+            calls: 0,
+            from: usize::MAX,
+            changes: false,
+        };
+        connect_and_refresh(&old, &mut counted);
+        assert!(counted.calls > 1, "{form:?}");
+        for from in 1..=counted.calls {
+            for changes in [false, true] {
+                let mut failing = Failing {
+                    server: &new,
+                    calls: 0,
+                    from,
+                    changes,
+                };
+                let refused = client.refresh(&mut failing);
+                assert!(refused.is_err(), "{form:?}, message {from}, {changes}");
+                assert_eq!(search(&client), before, "{form:?}, message {from}");
+            }
+        }
+        let followed = client.refresh(&mut InProcess::new(&new));
+        assert!(followed.unwrap(), "{form:?}");
+    }
+}
+
+fn connect_and_refresh(old: &Server, transport: &mut impl Transport) {
+    let (mut client, _) = connect(old);
+    assert!(client.refresh(transport).unwrap());
+}
+
 pub(crate) fn copy(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

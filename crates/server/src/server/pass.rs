@@ -32,7 +32,7 @@ pub(super) fn score_all(
         let expected = column::Query::encoded_len(params, dim)?;
         check_len(Message::Score, body, expected)?;
         let query = column::Query::from_bytes(body)?;
-        check_packing((query.params(), query.dim()) == (params, dim))?;
+        check_packing(segments.check(&query).is_ok())?;
         Ok(query)
     };
     in_one_pass(bodies, read, |queries| {
@@ -115,7 +115,7 @@ pub(super) fn in_one_pass<Q: Send>(
                 *place = Ok(answer);
             }
         }
-        // No query that was read can be at fault, but if one is, the others do not pay for it.
+        // A query that was read fits, so none can be at fault. If one is all the same, the others get answers.
         Err(_) => {
             for (place, query) in places.zip(&queries) {
                 *place = answer(std::slice::from_ref(query)).map(|answers| answers.concat());
@@ -145,6 +145,34 @@ pub(super) fn check_packing(same: bool) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_index::manifest::Packing;
+    use sordino_vectors::synthetic;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_query_for_another_seed_has_no_part_in_the_pass() {
+        let (params, dim) = (Packing::T8.open(), 16);
+        let mut segments = column::Segments::new(&params, [1; 32], dim).unwrap();
+        let rows = synthetic::uniform(20, dim, 1);
+        let (database, hint) = segments.encode(rows.as_slice()).unwrap();
+        segments.push(Arc::new(database)).unwrap();
+        let query = |seed: [u8; 32], hint: &column::Hint| {
+            let client = column::Client::new(&params, seed, dim, 20, hint).unwrap();
+            let rng = &mut StdRng::seed_from_u64(3);
+            client.encrypt(rng, rows.row(0)).unwrap().1.to_bytes()
+        };
+        let other = column::Segments::new(&params, [2; 32], dim).unwrap();
+        let (_, foreign) = other.encode(rows.as_slice()).unwrap();
+        let (good, bad) = (query([1; 32], &hint), query([2; 32], &foreign));
+        assert_eq!(good.len(), bad.len());
+        let replies = score_all(&segments, &[&good, &bad, &good]);
+        let refused = format!("{}", replies[1].as_ref().unwrap_err());
+        // By the reading of it: the pass itself would speak of an epoch.
+        assert!(refused.contains("another packing or version"), "{refused}");
+        assert!(replies[0].is_ok() && replies[2].is_ok());
+    }
 
     /// A query that the pass cannot answer, whoever sent it, costs the others nothing but time.
     #[test]

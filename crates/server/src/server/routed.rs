@@ -135,16 +135,17 @@ impl Routed {
         let (secret, tail) = rest.split_at(secret);
         let packed = |segments: &Segments, bytes: &[u8]| {
             let query = column::Query::from_bytes(bytes)?;
-            let own = (segments.params(), segments.dim());
-            check_packing((query.params(), query.dim()) == own)?;
+            check_packing(segments.check(&query).is_ok())?;
             Ok::<_, Error>(query)
         };
         let tail = match tail {
             [] => None,
             tail => Some(packed(&self.tail.segments, tail)?),
         };
+        let words = lwe::Query::from_bytes(words)?;
+        check_packing(self.base.table.check(&words).is_ok())?;
         Ok(Query {
-            words: lwe::Query::from_bytes(words)?,
+            words,
             secret: packed(&self.base.hint, secret)?,
             tail,
         })
