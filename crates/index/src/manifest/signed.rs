@@ -274,6 +274,12 @@ mod tests {
         assert!(with(&|_, s| s.tail[0].attributes = Some(Coded::default())).is_err());
         assert!(with(&|m, _| m.ids = crate::IdKind::Uuid).is_ok());
         assert!(with(&|_, s| s.recall = 1_000_000).is_err());
+        let too_long = with(&|m, s| {
+            m.n += (1 << 31) - s.base.n;
+            (s.base.n, s.clusters, s.layout.slots) = (1 << 31, 1 << 31, 1 << 31);
+        });
+        let why = format!("{}", too_long.unwrap_err());
+        assert!(why.contains("2^48"), "{why}");
     }
 
     /// Short codes lose too much where a metric brings scores closer together.
