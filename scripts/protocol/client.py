@@ -28,7 +28,7 @@ from transport import Connection
 GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
 MAX_MANIFEST = 8 + (1 << 18) + 4627
 TOGETHER = 8 << 20
-LARGEST = np.float32(1.0125)
+LARGEST = np.float32(1.0175)
 
 
 def message(kind, body):

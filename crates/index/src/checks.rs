@@ -11,7 +11,8 @@
 //! The score of a check row is the same sum of the group's scores, up to the noise of them all, and
 //! a client asks for that. A reply in which the score of one row is off by more than twice the
 //! `tolerance` is accepted for one of the two values of `b_iv` at most, whatever the other errors in it are: the
-//! two sums differ by that error. So it passes with probability `2^-COUNT` at most. Signs alone, `b_iv` in
+//! two sums differ by that error. So it passes with probability `2^-COUNT` at most, until refusals that the server
+//! notices have told it bits (docs/scoring.md). Signs alone, `b_iv` in
 //! `{-1, 1}`, would not do: sums mod P that differ by twice an error of `P/2` are equal.
 //!
 //! The signs are there for the noise. Errors of neighbouring rows are coefficients of one product of polynomials, and a
@@ -28,7 +29,7 @@ mod sum;
 #[cfg(feature = "secret")]
 pub use keyed::Checks;
 
-/// Check rows of a group: a changed reply is accepted with probability `2^-40`.
+/// Check rows of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 40;
 
 /// Positions whose bits are drawn together.

@@ -206,14 +206,17 @@ impl Scorer {
         let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
             self.scored(&sent.split, &products, &pads, (wanted.k, chosen))
-        })?;
+        });
+        // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
+        let tail = match (sent.tail, tail) {
+            (Some(sent), Some(reply)) => self.tail.best(sent, reply, added, stages),
+            _ => Ok(Vec::new()),
+        };
         let mut best = TopK::with_equal(wanted.k);
-        found.into_iter().for_each(|hit| best.offer(hit));
-        if let (Some(sent), Some(reply)) = (sent.tail, tail) {
-            for Scored { id, score } in self.tail.best(sent, reply, added, stages)? {
-                let id = self.mode.base.n + id;
-                best.offer(Scored { id, score });
-            }
+        found?.into_iter().for_each(|hit| best.offer(hit));
+        for Scored { id, score } in tail? {
+            let id = self.mode.base.n + id;
+            best.offer(Scored { id, score });
         }
         Ok(best.into_ranked())
     }

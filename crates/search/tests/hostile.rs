@@ -200,7 +200,7 @@ type Tamper = fn(&mut Vec<u8>);
 
 /// Encrypted scores carry no proof: a server that changes a reply changes scores. What is caught is
 /// a reply of another form, and one with a score that no two unit vectors have, as any reply not
-/// made from this index has with certainty but for `(1 / 1.0125)^n`. What is never possible: another
+/// made from this index has with certainty but for `(1.0175 / 1.025)^n`. What is never possible: another
 /// message flow, a panic, a row that the index does not have.
 #[test]
 fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
