@@ -51,6 +51,14 @@ pub(crate) fn length(text: &str) -> Result<f32, String> {
         .ok_or_else(|| "expected a number above 0".to_owned())
 }
 
+/// A score.
+pub(crate) fn score(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number: &f32| number.is_finite())
+        .ok_or_else(|| "expected a finite number".to_owned())
+}
+
 /// A part of a whole.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
@@ -86,6 +94,10 @@ mod tests {
         }
         for wrong in ["0", "nan", "inf", "-1"] {
             assert!(length(wrong).is_err() && rate(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(score("-1.5"), Ok(-1.5));
+        for wrong in ["nan", "NaN", "inf", "-inf", "1e39", "", "x"] {
+            assert!(score(wrong).is_err(), "{wrong}");
         }
         assert_eq!(share("0.95"), Ok(0.95));
         assert!(["0", "1", "nan"].iter().all(|wrong| share(wrong).is_err()));

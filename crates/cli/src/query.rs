@@ -49,7 +49,7 @@ pub struct Args {
     /// without this or --file, vectors are read from standard input, one a line, as they come.
     #[arg(long, allow_hyphen_values = true, conflicts_with = "file")]
     vector: Option<String>,
-    /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet or .arrow.
+    /// A file of vectors: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Results of each search, at most as many as the index was built for, which is taken without this.
@@ -57,7 +57,7 @@ pub struct Args {
     k: Option<usize>,
     /// Leave out results that are further than this: with a lower score or, where the metric is the Euclidean
     /// distance, a higher one.
-    #[arg(long, value_name = "SCORE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SCORE", allow_hyphen_values = true, value_parser = numbers::score)]
     min_score: Option<f32>,
     /// Find only records whose attributes pass this condition; in sealed mode, of the records of the buckets that a
     /// search reads.

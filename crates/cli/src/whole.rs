@@ -36,6 +36,13 @@ impl Whole {
         self.file.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
+
+    /// Moves the file to its place, if there is none yet.
+    pub(crate) fn finish_new(self) -> io::Result<()> {
+        self.file.as_file().sync_all()?;
+        let moved = self.file.persist_noclobber(&self.path);
+        moved.map(drop).map_err(|error| error.error)
+    }
 }
 
 impl Write for Whole {
@@ -73,6 +80,10 @@ mod tests {
         let mut file = Whole::new(&path).unwrap();
         file.write_all(b"new").unwrap();
         file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let file = Whole::new(&path).unwrap();
+        let error = file.finish_new().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

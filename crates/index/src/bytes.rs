@@ -10,6 +10,15 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq)]
 pub struct Bytes(Arc<Vec<u8>>);
 
+impl Bytes {
+    /// The memory of bytes that nobody shares, for what is read next: fresh memory takes the system as long to clear
+    /// as reading takes. Empty where somebody does.
+    #[must_use]
+    pub fn into_room(self) -> Vec<u8> {
+        Arc::try_unwrap(self.0).unwrap_or_default()
+    }
+}
+
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
         Self(Arc::new(bytes))

@@ -55,6 +55,14 @@ pub trait Disk {
     /// # Errors
     /// Those of the file system, and for what is no file: a directory, a pipe, a device.
     fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
+        self.read_into(path, most, Vec::new())
+    }
+
+    /// [`read`](Self::read) into memory that is there, as far as it goes. What it held is gone.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    fn read_into(&self, path: &Path, most: u64, room: Vec<u8>) -> io::Result<Bytes> {
         let found = fs::metadata(path)?;
         if found.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -66,9 +74,19 @@ pub trait Disk {
         let file = File::open(path)?;
         let most = most.saturating_add(1);
         let len = file.metadata()?.len().min(most);
-        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+        let mut bytes = room;
+        bytes.clear();
+        bytes.reserve_exact(usize::try_from(len).unwrap_or(0));
         file.take(most).read_to_end(&mut bytes)?;
         Ok(Bytes::from(bytes))
+    }
+
+    /// Removes a directory with nothing in it.
+    ///
+    /// # Errors
+    /// Those of the file system, also if there is something in it.
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
     }
 
     /// Adds to the end of a file, which is made if need be: not durable before it is synced.
@@ -101,6 +119,8 @@ pub trait Disk {
             .write(true)
             .open(path)?;
         match file.try_lock() {
+            // Whoever had it may have removed the file, and somebody else may have made a new one.
+            Ok(()) if !is_at(&file, path)? => Err(io::ErrorKind::WouldBlock.into()),
             Ok(()) => Ok(Lock { _file: Some(file) }),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(source)) => Err(source),
@@ -116,6 +136,24 @@ pub trait Disk {
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         names.collect()
     }
+}
+
+/// True if this open file is the one of that name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Elsewhere an open file cannot be removed.
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// A file that is locked as long as this lives.

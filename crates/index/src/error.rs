@@ -118,7 +118,7 @@ pub enum Error {
         most: usize,
     },
     /// A directory is being changed by another process.
-    #[error("{} is locked: another process is changing this index", path.display())]
+    #[error("{} is locked: another process is changing this index; try again when it has ended", path.display())]
     Locked {
         /// The directory.
         path: PathBuf,

@@ -53,10 +53,12 @@ pub struct Folder<D> {
 }
 
 impl<D: Disk> Folder<D> {
-    /// A directory on a disk. Nothing is read or written yet.
+    /// A directory on a disk; an empty path is the directory that the process is in. Nothing is read or
+    /// written yet.
     pub fn new(root: &Path, disk: D) -> Self {
+        let here = root.as_os_str().is_empty();
         Self {
-            root: root.to_owned(),
+            root: if here { Path::new(".") } else { root }.to_owned(),
             disk,
             written: Mutex::default(),
         }
@@ -81,12 +83,14 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Makes the directory itself.
+    /// Makes the directory itself; true if it was not there.
     ///
     /// # Errors
     /// [`Error::File`].
-    pub fn create_root(&self) -> Result<(), Error> {
-        self.run(&self.root, self.disk.create_dir(&self.root))
+    pub fn create_root(&self) -> Result<bool, Error> {
+        let fresh = !self.disk.exists(&self.root);
+        self.run(&self.root, self.disk.create_dir(&self.root))?;
+        Ok(fresh)
     }
 
     /// Makes what is in it.
@@ -168,8 +172,16 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// If it cannot be read, or has another length or digest.
     pub fn part(&self, part: &Part) -> Result<Bytes, Error> {
+        self.part_into(part, Vec::new())
+    }
+
+    /// [`part`](Self::part), read into memory that is there, as far as it goes.
+    ///
+    /// # Errors
+    /// Those of `part`.
+    pub fn part_into(&self, part: &Part, room: Vec<u8>) -> Result<Bytes, Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
-        let bytes = self.run(&path, self.disk.read(&path, part.len))?;
+        let bytes = self.run(&path, self.disk.read_into(&path, part.len, room))?;
         if bytes.len() as u64 != part.len {
             let longer = if bytes.len() as u64 > part.len {
                 " and more"

@@ -23,6 +23,7 @@ mod compact;
 mod contents;
 mod create;
 mod draft;
+mod known;
 mod payloads;
 mod policy;
 mod records;

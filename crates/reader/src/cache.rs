@@ -41,7 +41,9 @@ impl Cache {
     /// The bytes of a part, if they are here and whole.
     pub(crate) fn get(&self, part: &Part) -> Option<Vec<u8>> {
         let path = self.path(&part.digest);
-        let file = File::open(&path).ok()?;
+        // Opening a pipe would wait for whoever writes into it.
+        let is_file = fs::metadata(&path).ok()?.is_file();
+        let file = is_file.then(|| File::open(&path).ok()).flatten()?;
         // A longer file is not the part, and is not read to its end.
         let len = usize::try_from(part.len).ok()?;
         let held = usize::try_from(file.metadata().ok()?.len()).ok()?;

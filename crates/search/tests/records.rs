@@ -366,3 +366,47 @@ fn vectors_are_restored_in_every_metric() {
         }
     }
 }
+
+#[test]
+fn columns_are_known_from_the_newest_segments_that_have_them() {
+    let (base, _) = synthetic::clustered(N, 1, DIM, 3);
+    let kind = IdKind::Number;
+    let dir = tempfile::tempdir().unwrap();
+    let spec = Spec {
+        ids: kind,
+        ..Spec::default()
+    };
+    let first = [batch(kind, &base, 0..200)];
+    let store = Store::create(dir.path(), &mut rng(), &keys(), &spec, first, &mut |_| ());
+    let mut store = store.unwrap();
+    let attributes_of_the_first = store
+        .manifest()
+        .part(sordino_search::manifest::PartKind::Attributes, Some(0))
+        .unwrap();
+    let rows = |rows| [batch(kind, &base, rows)];
+    store.add(&mut rng(), rows(200..210), &mut |_| ()).unwrap();
+    // The old segment's attributes are many; they are not needed.
+    let hex = attributes_of_the_first.digest.map(|b| format!("{b:02x}"));
+    std::fs::remove_file(dir.path().join("parts").join(hex.concat())).unwrap();
+    let added = store.add(&mut rng(), rows(210..220), &mut |_| ()).unwrap();
+
+    let one = |name: &str, column| {
+        let attributes = Attributes::new(1, [(name.to_owned(), column)]).unwrap();
+        let vector = Vectors::new(DIM, base.row(220).to_vec()).unwrap();
+        [Batch::new([7u64], vector)
+            .unwrap()
+            .with_attributes(attributes)]
+    };
+    let text = Column::Text(vec![Some("x".into())]);
+    let refused = store.add(&mut rng(), one("year", text.clone()), &mut |_| ());
+    assert!(
+        matches!(refused, Err(Error::Attribute { .. })),
+        "{refused:?}"
+    );
+    // A column that is new may have been there before.
+    let refused = store.add(&mut rng(), one("month", text), &mut |_| ());
+    assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
+    // Refused changes have used up no number.
+    let next = store.add(&mut rng(), rows(220..230), &mut |_| ()).unwrap();
+    assert_eq!(next.version, added.version + 1);
+}

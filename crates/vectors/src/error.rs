@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// A file's length is not what its header says.
     #[error(
-        "a file of shape ({rows}, {columns}) with another length: found {found} bytes of values"
+        "a file of shape ({rows}, {columns}) with {found} bytes of values: expected {expected}; it was cut short, or is damaged"
     )]
     ShapeLength {
         /// Rows in the header.
@@ -58,6 +58,8 @@ pub enum Error {
         columns: u64,
         /// Bytes after the header.
         found: u64,
+        /// Bytes of so many values.
+        expected: u64,
     },
     /// A file ends before a vector does.
     #[error("the file ends within vector {row}")]
@@ -114,12 +116,22 @@ pub enum Error {
         why: String,
     },
     /// A table has no such column.
-    #[error("no column {wanted} of the type that is needed: there are {found}")]
+    #[error("no column {wanted}: there are {found}")]
     NoColumn {
         /// The name or kind wanted.
         wanted: String,
         /// The columns that there are.
         found: String,
+    },
+    /// A column's values are of another type.
+    #[error("column {column} holds {found}: expected {expected}")]
+    ColumnType {
+        /// Its name.
+        column: String,
+        /// Its type.
+        found: String,
+        /// The types that it may have.
+        expected: &'static str,
     },
     /// A table has several columns that could be the vectors.
     #[error("several columns could be the vectors: name one of {found}")]
@@ -128,10 +140,12 @@ pub enum Error {
         found: String,
     },
     /// A table has no value where a vector, coordinate or id should be.
-    #[error("row {row} is null or has a null in it")]
+    #[error("row {row}, column {column} is null or has a null in it")]
     Null {
         /// The row, from 0.
         row: u64,
+        /// The column's name.
+        column: String,
     },
     /// An id is negative or too large.
     #[error("an id outside 0 to 18446744073709551615")]

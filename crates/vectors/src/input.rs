@@ -37,7 +37,9 @@ impl Input {
         if found.is_none() || expected == found {
             return Ok(());
         }
+        let expected = expected.unwrap_or(u64::MAX);
         Err(Error::ShapeLength {
+            expected,
             rows,
             columns,
             found: found.unwrap_or(0),

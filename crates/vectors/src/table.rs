@@ -63,7 +63,8 @@ impl Table {
     fn new(mut batches: Batches, len: Option<u64>, names: &ColumnNames) -> Result<Self, Error> {
         let current = next_rows(&mut batches)?;
         let (first, _) = current.as_ref().ok_or(Error::NoVectors)?;
-        let dim = check_dim(list(first.column(0), 0, 0)?.len() as u64)?;
+        let one = list(first.column(0), 0).ok_or_else(|| null(first, 0, 0))?;
+        let dim = check_dim(one.len() as u64)?;
         Ok(Self {
             batches,
             dim,
@@ -96,7 +97,7 @@ impl Table {
         let mut data = Vec::with_capacity(rows * self.dim);
         for at in start..start + rows {
             let row = self.read + (at - start) as u64;
-            let values = list(batch.column(0), at, row)?;
+            let values = list(batch.column(0), at).ok_or_else(|| null(&batch, 0, row))?;
             if values.len() != self.dim {
                 return Err(Error::RowDimension {
                     row,
@@ -105,7 +106,7 @@ impl Table {
                 });
             }
             if values.null_count() > 0 {
-                return Err(Error::Null { row });
+                return Err(null(&batch, 0, row));
             }
             coordinates(&values, &mut data);
         }
@@ -115,6 +116,9 @@ impl Table {
         if self.has_ids
             && let Some(column) = columns.next()
         {
+            if let Some(at) = (0..rows).find(|&at| column.is_null(at)) {
+                return Err(null(&batch, 1, self.read + at as u64));
+            }
             ids = Some(values::ids(&column, self.id_kind, self.read)?);
         }
         let values = columns.zip(&self.names);
@@ -153,7 +157,7 @@ fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Erro
 /// Finds the columns in a file's schema.
 fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     let vectors = match &names.vectors {
-        Some(name) => find(schema.fields(), name, is_vector)?,
+        Some(name) => find(schema.fields(), name, is_vector, "lists of numbers")?,
         None => {
             let fields = schema.fields().iter().enumerate();
             let mut lists = fields.filter(|(_, field)| is_vector(field.data_type()));
@@ -173,10 +177,12 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     }
     let mut wanted = vec![vectors];
     if let Some(name) = &names.ids {
-        wanted.push(find(schema.fields(), name, values::is_id)?);
+        let expected = "whole numbers, texts or UUIDs";
+        wanted.push(find(schema.fields(), name, values::is_id, expected)?);
     }
     for name in &names.values {
-        wanted.push(find(schema.fields(), name, values::is_value)?);
+        let expected = "whole numbers, numbers, truth values, texts or bytes";
+        wanted.push(find(schema.fields(), name, values::is_value, expected)?);
     }
     let mut read = wanted.clone();
     read.sort_unstable();
@@ -188,15 +194,30 @@ fn columns(schema: &Schema, names: &ColumnNames) -> Result<Columns, Error> {
     })
 }
 
-fn find(fields: &Fields, name: &str, suits: fn(&DataType) -> bool) -> Result<usize, Error> {
-    let found = fields
-        .find(name)
-        .filter(|(_, field)| suits(field.data_type()));
-    let found = found.map(|(at, _)| at);
-    found.ok_or_else(|| Error::NoColumn {
+fn find(
+    fields: &Fields,
+    name: &str,
+    suits: fn(&DataType) -> bool,
+    expected: &'static str,
+) -> Result<usize, Error> {
+    let (at, field) = fields.find(name).ok_or_else(|| Error::NoColumn {
         wanted: shortened(name),
         found: listed(fields, |_| true),
+    })?;
+    if suits(field.data_type()) {
+        return Ok(at);
+    }
+    Err(Error::ColumnType {
+        column: shortened(name),
+        found: shortened(&field.data_type().to_string()),
+        expected,
     })
+}
+
+/// The error of a row of a batch's column that lacks something.
+fn null(batch: &RecordBatch, column: usize, row: u64) -> Error {
+    let column = shortened(batch.schema().field(column).name());
+    Error::Null { row, column }
 }
 
 /// The names and types of columns, for a message: a table may have thousands.
@@ -238,12 +259,12 @@ fn is_vector(kind: &DataType) -> bool {
     )
 }
 
-/// The list at `at` of a column, which is `row` of the table.
-fn list(column: &ArrayRef, at: usize, row: u64) -> Result<ArrayRef, Error> {
+/// The list at `at` of a column, if there is one.
+fn list(column: &ArrayRef, at: usize) -> Option<ArrayRef> {
     if column.is_null(at) {
-        return Err(Error::Null { row });
+        return None;
     }
-    Ok(match column.data_type() {
+    Some(match column.data_type() {
         DataType::FixedSizeList(..) => column.as_fixed_size_list().value(at),
         DataType::List(_) => column.as_list::<i32>().value(at),
         _ => column.as_list::<i64>().value(at),

@@ -13,6 +13,9 @@ mod jsonl;
 /// Bytes of the longest record.
 const MAX_RECORD: usize = 1 << 25;
 
+/// U+FEFF in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A record: its vector, its id if one was asked for, its other values.
 struct Record {
     vector: Vec<f64>,
@@ -129,6 +132,10 @@ fn lines(
             Ok(0) => return None,
             Ok(_) => number += 1,
             Err(error) => return Some(Err(Error::Read(error))),
+        }
+        // Some editors begin a file with a mark of its encoding.
+        if number == 1 && line.starts_with(MARK) {
+            line.drain(..MARK.len());
         }
         if line.len() > MAX_RECORD {
             return Some(Err(fault(number, "longer than 32 MiB".to_owned())));

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{FixedSizeBinaryBuilder, FixedSizeListBuilder, Float32Builder};
+use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray,
-    StringViewArray, UInt16Array, UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, LargeStringArray,
+    RecordBatch, StringArray, StringViewArray, UInt16Array, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -68,6 +69,10 @@ fn parquet(compression: Compression) -> Vec<u8> {
         ("big", Arc::new(UInt64Array::from(vec![u64::MAX, 0]))),
         ("price", Arc::new(Float64Array::from(vec![0.5, -1.0]))),
         ("blob", Arc::new(BinaryArray::from(vec![&b"\xff"[..], b""]))),
+        (
+            "category",
+            Arc::new(DictionaryArray::<Int8Type>::from_iter([Some("x"), None])),
+        ),
     ];
     let nullable = columns
         .into_iter()
@@ -88,7 +93,7 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
     let text = |text: &str| Some(Box::from(text));
     for compression in [Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())] {
         let bytes = parquet(compression);
-        let wanted = ["year", "blob", "flag", "view", "price", "year"];
+        let wanted = ["year", "blob", "flag", "view", "price", "year", "category"];
         let (data, ids, values) = all(
             Format::Parquet,
             bytes.clone(),
@@ -110,6 +115,8 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
             Column::Text(vec![text("x"), None]),
             Column::Float(vec![Some(0.5), Some(-1.0)]),
             year,
+            // A type of Arrow, of which Parquet knows nothing.
+            Column::Text(vec![text("x"), None]),
         ];
         assert_eq!(values, expected);
         for (column, kind) in [
@@ -137,8 +144,12 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
             error(names(Some("name"), Some(IdKind::Uuid), &[])).contains("row 0: no id: \"b\"")
         );
         assert!(error(names(Some("big"), Some(IdKind::Text), &[])).contains("expected a text"));
-        assert!(error(names(Some("price"), None, &[])).contains("no column price"));
-        assert!(error(names(Some("view"), None, &[])).contains("row 1 is null"));
+        assert!(
+            error(names(Some("price"), None, &[]))
+                .contains("column price holds Float64: expected whole numbers")
+        );
+        assert!(error(names(Some("cost"), None, &[])).contains("no column cost: there are flag"));
+        assert!(error(names(Some("view"), None, &[])).contains("row 1, column view is null"));
         assert!(
             error(names(None, None, &["big"]))
                 .contains("row 0, column big: expected a whole number below")
@@ -187,7 +198,31 @@ fn text_is_read_as_it_is_written() {
             "{\"v\": [1]}\n{\"v\": [null]}",
             "line 2: member v: expected a list of numbers",
         ),
-        (Format::Jsonl, "[1]", "line 1: invalid type"),
+        (
+            Format::Jsonl,
+            "[1]",
+            "line 1: invalid type: sequence, expected a map, at byte 0; expected one JSON object a line",
+        ),
+        (
+            Format::Jsonl,
+            "\u{feff}{\"v\": [1]}\n{\"v\": [1]",
+            "line 2: EOF while parsing an object, at byte 9",
+        ),
+        (
+            Format::Csv,
+            "v,w\r\n[1],2\r\n[1]\r\n",
+            "line 3: 1 fields: expected 2",
+        ),
+        (
+            Format::Csv,
+            "v,w\n[1],2\n[1]\n",
+            "line 3: 1 fields: expected 2",
+        ),
+        (
+            Format::Csv,
+            "v,w\r\n[1],2\r\nx,3\r\n",
+            "line 3: column v: expected numbers",
+        ),
         (Format::Jsonl, "{\"v\": 1}", "no column of vectors"),
         (Format::Csv, "", "no vectors"),
         (Format::Csv, "v\n", "no vectors"),

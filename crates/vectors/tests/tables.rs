@@ -284,16 +284,16 @@ fn what_is_wrong_is_named() {
     nulls.append(true);
     nulls.values().append_null();
     nulls.append(false);
-    assert!(error(vec![("v", Arc::new(nulls.finish()))], &any).contains("row 1 is null"));
+    assert!(error(vec![("v", Arc::new(nulls.finish()))], &any).contains("row 1, column v is null"));
     let mut nulls = ListBuilder::new(Float32Builder::new());
     nulls.values().append_value(1.0);
     nulls.append(true);
     nulls.values().append_null();
     nulls.append(true);
-    assert!(error(vec![("v", Arc::new(nulls.finish()))], &any).contains("row 1 is null"));
+    assert!(error(vec![("v", Arc::new(nulls.finish()))], &any).contains("row 1, column v is null"));
     let ids = Arc::new(Int64Array::from(vec![Some(1), None]));
     let missing = error(vec![("v", fixed(2)), ("id", ids)], &names(None, Some("id")));
-    assert!(missing.contains("row 1 is null"), "{missing}");
+    assert!(missing.contains("row 1, column id is null"), "{missing}");
 }
 
 #[test]

@@ -206,9 +206,11 @@ impl Args {
             },
         };
         let k = self.k;
-        // The store knows it when it has read everything; most files say it at once.
+        // Other modes may begin with fewer. The store knows their number when it has read everything; most files
+        // say it at once.
         if let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok())
             && k > n
+            && matches!(form, Form::Sealed { .. })
         {
             return Err(Error::Search(sordino_search::Error::K { k, n }));
         }
@@ -238,7 +240,7 @@ impl Args {
             return Ok(Packing::T4);
         };
         let wish = Wish {
-            k: self.k,
+            k: self.k.min(n),
             queries: self.queries,
             ..Wish::default()
         };

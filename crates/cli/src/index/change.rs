@@ -16,8 +16,14 @@ pub(super) struct Delete {
     /// The index.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// Record ids, separated by commas.
-    #[arg(long, value_delimiter = ',', required_unless_present = "ids_file")]
+    /// Record ids, separated by commas; those that have commas come from a file.
+    #[arg(
+        long,
+        alias = "id",
+        value_name = "IDS",
+        value_delimiter = ',',
+        required_unless_present = "ids_file"
+    )]
     ids: Vec<String>,
     /// Record ids from a file: .npy of integers, or text with one a line.
     #[arg(long, value_name = "FILE", conflicts_with = "ids")]

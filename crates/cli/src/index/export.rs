@@ -3,13 +3,13 @@
 mod parquet;
 
 use super::values::{attributes, shown};
+use crate::whole::Whole;
 use crate::{Error, Output, keys};
 use clap::Args;
 use serde_json::{Map, Value};
 use sordino_search::{Contents, Error as Search, Id, Stored};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index export`.
 #[derive(Args, Debug)]
@@ -33,11 +33,14 @@ const NOTE: &str = "\
 A record is a line with a JSON object, or a row: id, payload with payload_form (json, text, or base64 for other bytes),
 attributes and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and
 with the precision of the mode's codes. `index build` reads such lines, with --id-column id and
---payload-column payload. A server is not asked for all records: fetched without its learning which, each payload
+--payload-column payload; attributes it reads from .parquet, where each is a column. A file appears when it is whole. A server is not asked for all records: fetched without its learning which, each payload
 costs a query, and all of them far more than the index's folder, which `index backup` copies.";
 
 pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
+    if let Some(path) = args.output.as_ref().filter(|path| path.exists()) {
+        return Err(there(path));
+    }
     let named = Error::index(&args.index);
     let contents = Contents::open_dir(&args.index, &keys).map_err(&named)?;
     let bar = output.progress(Some(contents.len() as u64), "writing");
@@ -53,26 +56,45 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
         bar.finish_and_clear();
         return table.finish();
     }
-    let write = |out: &mut dyn Write| -> Result<(), Error> {
+    let write = |out: &mut dyn Write, refused: &dyn Fn(io::Error) -> Error| -> Result<(), Error> {
         for some in contents.all() {
             let some = some.map_err(&named)?;
             for at in 0..some.ids.len() {
-                writeln!(out, "{}", object(&some, at, args.vectors))?;
+                writeln!(out, "{}", object(&some, at, args.vectors)).map_err(refused)?;
             }
             bar.inc(some.ids.len() as u64);
         }
-        Ok(out.flush()?)
+        out.flush().map_err(refused)
     };
     match &args.output {
-        None => write(&mut BufWriter::new(io::stdout().lock()))?,
+        None => write(&mut BufWriter::new(io::stdout().lock()), &Error::from)?,
         Some(path) => {
-            let at = Error::at(path);
-            let file = File::create_new(path).map_err(at)?;
-            write(&mut BufWriter::new(file))?;
+            let refused = |error| Error::at(path)(error);
+            let mut file = BufWriter::new(Whole::new(path).map_err(refused)?);
+            write(&mut file, &refused)?;
+            let file = file
+                .into_inner()
+                .map_err(|error| refused(error.into_error()))?;
+            in_place(path, file)?;
         }
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Gives a file that is whole its name.
+fn in_place(path: &Path, file: Whole) -> Result<(), Error> {
+    file.finish_new().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => there(path),
+        _ => Error::at(path)(error),
+    })
+}
+
+fn there(path: &Path) -> Error {
+    let path = path.display();
+    Error::Arguments(format!(
+        "{path}: it exists already, and is not written over: choose another name, or move it away"
+    ))
 }
 
 /// The columns of a table of these records: attributes are those of any of them.

@@ -27,11 +27,17 @@ pub(super) struct Args {
     /// Ask a server for the payloads, https://host:port, without its learning which are asked for.
     #[arg(long, value_name = "URL", conflicts_with = "index")]
     connect: Option<String>,
-    /// Record ids, separated by commas.
-    #[arg(long, value_delimiter = ',', required_unless_present = "ids_file")]
-    id: Vec<String>,
+    /// Record ids, separated by commas; those that have commas come from a file.
+    #[arg(
+        long,
+        alias = "id",
+        value_name = "IDS",
+        value_delimiter = ',',
+        required_unless_present = "ids_file"
+    )]
+    ids: Vec<String>,
     /// Record ids from a file: .npy of integers, or text with one a line.
-    #[arg(long, value_name = "FILE", conflicts_with = "id")]
+    #[arg(long, value_name = "FILE", conflicts_with = "ids")]
     ids_file: Option<PathBuf>,
     /// A reader's key file, or the owner's.
     #[arg(long, value_name = "READER_KEY")]
@@ -77,7 +83,7 @@ impl Args {
     fn ids(&self, kind: IdKind) -> Result<Vec<Id>, Error> {
         match &self.ids_file {
             Some(path) => Ok(Ids::open(path, kind)?.list),
-            None => parsed(&self.id, kind),
+            None => parsed(&self.ids, kind),
         }
     }
 

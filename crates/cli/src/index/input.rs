@@ -5,7 +5,7 @@ use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
 use sordino_search::vectors::{self, ColumnNames, Reader};
-use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind};
+use sordino_search::{Attributes, Batch, Class, Column, Error as Search, Id, IdKind};
 use std::path::{Path, PathBuf};
 
 /// A file of vectors and what goes with it.
@@ -16,7 +16,12 @@ pub(super) struct Input {
     #[arg(value_name = "VECTORS")]
     pub(super) file: PathBuf,
     /// Record ids, one for each vector: .npy of integers, or text with one a line.
-    #[arg(long, value_name = "FILE", conflicts_with = "id_column")]
+    #[arg(
+        long,
+        alias = "ids-file",
+        value_name = "FILE",
+        conflicts_with = "id_column"
+    )]
     ids: Option<PathBuf>,
     /// The column of a table that holds record ids.
     #[arg(long, value_name = "NAME")]
@@ -96,7 +101,10 @@ impl Input {
         let index = Error::index(index);
         move |error| match error {
             Search::Vectors(error) => Error::vectors(&self.file)(error),
-            Search::Dimension { .. } | Search::Attribute { .. } => Error::index(&self.file)(error),
+            Search::Dimension { .. }
+            | Search::Attribute { .. }
+            | Search::IdKind { .. }
+            | Search::Payload { .. } => Error::index(&self.file)(error),
             Search::RepeatedId { id } => self.repeated(&id),
             Search::NoNextId { .. } | Search::NoIds { .. } => {
                 Error::Arguments(format!("{error}: with --ids or --id-column"))
@@ -182,10 +190,28 @@ impl Records {
             batch = batch.with_attributes(Attributes::new(rows, attributes)?)?;
         }
         if !payloads.is_empty() {
-            batch = batch.with_payloads(self.payloads.of(payloads, rows))?;
+            let payloads = self.payloads.of(payloads, rows);
+            self.check(&payloads)?;
+            batch = batch.with_payloads(payloads)?;
         }
         self.read = next;
         Ok(batch)
+    }
+}
+
+impl Records {
+    /// Names the first of the next payloads that is too long.
+    fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
+        let long = |payload: &Vec<u8>| Class::of(payload.len()).is_err();
+        let Some(at) = payloads.iter().position(long) else {
+            return Ok(());
+        };
+        let value = vectors::Error::Value {
+            row: (self.read + at) as u64,
+            column: self.payloads.0.join(","),
+            expected: "a payload of at most 1048572 bytes",
+        };
+        Err(value.into())
     }
 }
 

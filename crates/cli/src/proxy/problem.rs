@@ -74,7 +74,8 @@ impl Problem {
             | Search::Results { .. }
             | Search::FilterColumn { .. }
             | Search::FilterValue { .. },
-        ) = error
+        )
+        | crate::Error::Query { .. } = error
         {
             // It was noticed before anything was sent.
             return Self::request(error.to_string());

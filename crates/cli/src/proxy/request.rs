@@ -1,8 +1,9 @@
 //! The body of a search.
 
 use super::Problem;
+use crate::Error;
 use serde::Deserialize;
-use sordino_search::Filter;
+use sordino_search::{Error as Search, Filter, vectors};
 
 /// The most vectors of one request.
 const VECTORS: usize = 256;
@@ -21,6 +22,8 @@ pub struct Shape {
 pub struct Wanted {
     /// The vectors, one at least, each of the index's dimension and finite.
     pub vectors: Vec<Vec<f32>>,
+    /// True if it came as `vector`.
+    one: bool,
     /// Results of each.
     pub k: usize,
     /// Results further than this are left out.
@@ -66,13 +69,7 @@ impl Wanted {
             return Err(Problem::request(why));
         }
         for (at, vector) in vectors.iter().enumerate() {
-            let wrong = |why: String| {
-                let place = match one {
-                    true => "\"vector\"".to_owned(),
-                    false => format!("\"vectors\", number {at}"),
-                };
-                Problem::request(format!("{place} {why}"))
-            };
+            let wrong = |why: String| Problem::request(format!("{} {why}", place(one, at)));
             if vector.len() != shape.dim {
                 let (found, expected) = (vector.len(), shape.dim);
                 return Err(wrong(format!("has {found} numbers: expected {expected}")));
@@ -93,10 +90,34 @@ impl Wanted {
         let filter = body.r#where.as_deref().map(Filter::parse).transpose();
         Ok(Self {
             vectors,
+            one,
             k: usize::try_from(k).unwrap_or(shape.k),
             min_score: body.min_score,
             filter: filter.map_err(|error| Problem::request(format!("\"where\": {error}")))?,
         })
+    }
+}
+
+impl Wanted {
+    /// Names the vector that an error is about.
+    pub(super) fn named(&self, at: usize, error: Error) -> Error {
+        match error {
+            // The row that it names is that of a set with this one vector.
+            Error::Search(Search::Vectors(vectors::Error::ZeroVector { .. })) => {
+                let why = "the zero vector, which has no direction".to_owned();
+                let place = place(self.one, at);
+                Error::Query { place, why }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The words for a vector of the body.
+fn place(one: bool, at: usize) -> String {
+    match one {
+        true => "\"vector\"".to_owned(),
+        false => format!("\"vectors\", number {at}"),
     }
 }
 

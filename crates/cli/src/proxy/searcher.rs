@@ -289,7 +289,11 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         let followed = self.shared.followed();
         let version = followed.as_ref().map_or(0, |&version| version);
         let found = found.and_then(|found| followed.map(|_| found));
-        asked.put(at, found, version);
+        asked.put(
+            at,
+            found.map_err(|error| asked.wanted.named(at, error)),
+            version,
+        );
     }
 
     fn search(&mut self, wanted: &Wanted, at: usize) -> Result<Vec<Hit>, Error> {

@@ -185,13 +185,23 @@ impl Printer {
     }
 }
 
-/// A text in one line of columns: signs that would end either are escaped.
+/// A text in one line of columns: signs that would end either, or steer a terminal, are escaped.
 fn line(text: &str) -> String {
     let escape = |c: char| match c {
-        '\t' | '\n' | '\r' | '\\' => c.escape_default().collect::<String>(),
+        '\\' => c.escape_default().collect::<String>(),
+        c if c.is_control() => c.escape_default().collect(),
         c => c.into(),
     };
     text.chars().map(escape).collect()
+}
+
+/// JSON in which signs that would steer a terminal are escaped: those below a space are so already.
+fn visible(json: &str) -> String {
+    let escape = |c: char| match c {
+        '\u{7f}'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
+        c => c.into(),
+    };
+    json.chars().map(escape).collect()
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -213,7 +223,7 @@ fn write(out: &mut impl Write, form: Form, answer: &Answer) -> io::Result<()> {
         )?;
         match &hit.payload {
             Some(Value::String(text)) => writeln!(out, "\t{}", line(text))?,
-            Some(value) => writeln!(out, "\t{value}")?,
+            Some(value) => writeln!(out, "\t{}", visible(&value.to_string()))?,
             None => writeln!(out)?,
         }
     }

@@ -76,7 +76,10 @@ impl Serve {
         let service = self.running.service();
         match service.server().follow_dir(&self.args.index, &self.owner) {
             Ok(server) => {
-                service.replace(server);
+                // One that was pushed here is served already.
+                if server.manifest().digest() != service.server().manifest().digest() {
+                    service.replace(server);
+                }
                 // Nobody may be reading any more, which is no reason to stop.
                 let _ = self.say("following");
                 self.current.seen = now;

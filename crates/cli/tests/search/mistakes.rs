@@ -42,6 +42,88 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(error.contains("--ids"), "{error}");
 }
 
+/// A table that cannot be read is told of with the place and with what is.
+#[test]
+fn tables_are_refused_with_the_line_and_what_was_expected() {
+    let place = Place::new();
+    let lines =
+        |id: &str| format!("{{\"id\": \"a\", \"v\": [1, 2]}}\n{{\"id\": {id}, \"v\": [3, 4]}}\n");
+    for (name, text, says) in [
+        (
+            "one.jsonl",
+            "[{\"id\": 1}]".to_owned(),
+            "one.jsonl: line 1: invalid type: sequence",
+        ),
+        (
+            "cut.jsonl",
+            lines("\"b\"")[..30].to_owned(),
+            "cut.jsonl: line 2: EOF while parsing",
+        ),
+        (
+            "kind.jsonl",
+            lines("7"),
+            "kind.jsonl: record 7 is named by a number",
+        ),
+        (
+            "semicolons.csv",
+            "id;v\r\n1;[1, 2]\r\n".to_owned(),
+            "semicolons.csv: line 2: 2 fields: expected 1, as many as the first line names",
+        ),
+    ] {
+        fs::write(place.path(name), text).unwrap();
+        let line = format!("index build @{name} @index --key @owner.key --id-column id");
+        let error = failed(&place.line(&line), 1);
+        assert!(error.contains(says), "{name}: {error}");
+        assert!(!place.path("index").exists(), "{name}");
+    }
+    let long = format!("{{\"v\": [1, 2], \"t\": \"{}\"}}\n", "x".repeat(1_048_573));
+    fs::write(
+        place.path("long.jsonl"),
+        format!("{{\"v\": [1, 2]}}\n{long}"),
+    )
+    .unwrap();
+    let line = "index build @long.jsonl @index --key @owner.key --payload-column t";
+    let error = failed(&place.line(line), 1);
+    assert!(
+        error.contains("long.jsonl: row 1, column t: expected a payload of at most 1048572 bytes"),
+        "{error}"
+    );
+    // An index may begin with fewer records than a search gives, whatever they come from.
+    let two = Vectors::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    fs::write(place.path("two.npy"), npy(&two)).unwrap();
+    for mode in ["masked", "routed", "open", "local"] {
+        let line = format!("index build @two.npy @{mode} --mode {mode} --key @owner.key");
+        done(&place.line(&line));
+    }
+    let sealed = "index build @two.npy @sealed --mode sealed --key @owner.key";
+    assert!(failed(&place.line(sealed), 1).contains("k = 10: expected 1 to 2"));
+    // A mark at the beginning is no fault; ids are given by one name everywhere.
+    fs::write(
+        place.path("mark.jsonl"),
+        format!("\u{feff}{}", lines("\"b\"")),
+    )
+    .unwrap();
+    let build = "index build @mark.jsonl @index --key @owner.key --id-column id --k 1";
+    done(&place.line(build));
+    for option in ["--ids", "--id"] {
+        let line = format!("index get @index {option} a,b --key @reader.key");
+        assert_eq!(done(&place.line(&line)).lines().count(), 2);
+    }
+    done(&place.line("index delete @index --id b --key @owner.key"));
+    let error = failed(
+        &place.line("query --index @index --key @reader.key --vector 1,2 --min-score nan"),
+        2,
+    );
+    assert!(error.contains("expected a finite number"), "{error}");
+    fs::write(place.path("there.jsonl"), "mine").unwrap();
+    let error = failed(
+        &place.line("index export @index --key @reader.key --output @there.jsonl"),
+        1,
+    );
+    assert!(error.contains("choose another name"), "{error}");
+    assert_eq!(fs::read(place.path("there.jsonl")).unwrap(), b"mine");
+}
+
 /// Every message about a file names it, and the line or row where there is one.
 #[test]
 fn messages_name_the_file_and_the_place() {

@@ -53,6 +53,10 @@ impl Disk for Memory {
         removed.map(drop).ok_or(io::ErrorKind::NotFound.into())
     }
 
+    fn remove_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut files = self.files();
         let present = files.get(path).map(|present| present.to_vec());
@@ -66,7 +70,7 @@ impl Disk for Memory {
     }
 
     /// The bytes are shared, not copied.
-    fn read(&self, path: &Path, _most: u64) -> io::Result<Bytes> {
+    fn read_into(&self, path: &Path, _most: u64, _room: Vec<u8>) -> io::Result<Bytes> {
         let files = self.files();
         let bytes = files.get(path).ok_or(io::ErrorKind::NotFound)?;
         Ok(bytes.clone())

@@ -1,4 +1,4 @@
-//! A directory in which a new index may be made.
+//! A directory in which a new index may be made, and one that is as it was before again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,5 +51,17 @@ impl<D: Disk> Folder<D> {
             }
         }
         Ok(())
+    }
+
+    /// Removes what the making of an index has left that is not going to be there, and the directory itself if
+    /// it was `fresh`. Whoever calls this has the lock. What cannot be removed stays, as does what holds
+    /// anything else.
+    pub fn abandon(&self, fresh: bool) {
+        self.discard();
+        let dirs = [self.parts(), self.manifests()];
+        let empty = dirs.iter().all(|dir| self.disk.remove_dir(dir).is_ok());
+        if empty && self.disk.remove(&self.root.join(LOCK)).is_ok() && fresh {
+            drop(self.disk.remove_dir(&self.root));
+        }
     }
 }

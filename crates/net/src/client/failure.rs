@@ -125,6 +125,13 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
                 have the basic constraint CA:FALSE"
             .to_owned();
     }
+    // A signature fails, too, where an authority that is trusted has the issuer's name and another key.
+    let unknown = ["UnknownIssuer", "BadSignature", "UnsupportedSignature"];
+    if unknown.iter().any(|word| text.contains(word)) {
+        return "the server's certificate is not signed by one that is trusted here: name its issuer's, in PEM, \
+                as a root (--roots)"
+            .to_owned();
+    }
     printable(&text)
 }
 

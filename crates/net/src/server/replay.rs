@@ -1,6 +1,6 @@
 //! The requests that were accepted before.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::Refusal;
 
@@ -12,14 +12,19 @@ pub(crate) type Seen = (u32, [u8; 16]);
 ///
 /// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from
 /// now, so it lies in one of three windows, and older ones can be forgotten whole.
+///
+/// The system's clock may jump, and back again. Nothing whose window was ever forgotten is accepted, whatever
+/// the clock says later; windows after now are kept. So a clock that was wrong for a while costs the requests
+/// of one window, and not all until the next start.
 #[derive(Debug)]
 pub(crate) struct Replay {
     /// Milliseconds.
     skew: u64,
     capacity: usize,
-    /// The clock does not go back, whatever the system's does.
-    now: u64,
-    windows: [(u64, HashSet<Seen>); 3],
+    /// Requests of windows before this one may have been forgotten.
+    floor: u64,
+    /// None of them empty.
+    windows: BTreeMap<u64, HashSet<Seen>>,
 }
 
 impl Replay {
@@ -27,8 +32,8 @@ impl Replay {
         Self {
             skew: skew.max(1),
             capacity,
-            now: 0,
-            windows: [0, 1, 2].map(|window| (window, HashSet::new())),
+            floor: 0,
+            windows: BTreeMap::new(),
         }
     }
 
@@ -40,46 +45,37 @@ impl Replay {
     /// Refuses what is not fresh or was seen before, and remembers nothing: before a signature is
     /// verified, for which this saves the work.
     pub(crate) fn look(&self, seen: &Seen, time: u64, now: u64) -> Result<(), Refusal> {
-        if time.abs_diff(self.now.max(now)) > self.skew {
+        let window = self.window(time);
+        if time.abs_diff(now) > self.skew || window < self.floor {
             return Err(Refusal::Time);
         }
-        if self.windows.iter().any(|(_, set)| set.contains(seen)) {
-            return Err(Refusal::Replayed);
+        let set = self.windows.get(&window);
+        match set.is_some_and(|set| set.contains(seen)) {
+            true => Err(Refusal::Replayed),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Accepts a request that is fresh and was not seen before, and remembers it. Times are
     /// milliseconds since 1970.
     pub(crate) fn accept(&mut self, seen: Seen, time: u64, now: u64) -> Result<(), Refusal> {
-        self.now = self.now.max(now);
-        let now = self.now;
-        if time.abs_diff(now) > self.skew {
-            return Err(Refusal::Time);
+        self.look(&seen, time, now)?;
+        let oldest = self.window(now.saturating_sub(self.skew));
+        while let Some(first) = self.windows.first_entry().filter(|it| *it.key() < oldest) {
+            self.floor = self.floor.max(first.key() + 1);
+            first.remove();
         }
-        // now - skew to now + skew, so the three places never hold two windows that are in use.
-        let oldest = now.saturating_sub(self.skew).div_euclid(self.skew);
-        for (window, set) in &mut self.windows {
-            if *window < oldest || *window > oldest + 2 {
-                set.clear();
-            }
-        }
-        let count: usize = self.windows.iter().map(|(_, set)| set.len()).sum();
-        let window = time.div_euclid(self.skew);
-        let place = usize::try_from(window.rem_euclid(3)).unwrap_or(0);
-        let (present, set) = &mut self.windows[place];
-        if *present != window {
-            set.clear();
-            *present = window;
-        }
-        if set.contains(&seen) {
-            return Err(Refusal::Replayed);
-        }
+        let count: usize = self.windows.values().map(HashSet::len).sum();
         if count >= self.capacity {
             return Err(Refusal::Rate);
         }
-        set.insert(seen);
+        let window = self.window(time);
+        self.windows.entry(window).or_default().insert(seen);
         Ok(())
+    }
+
+    fn window(&self, time: u64) -> u64 {
+        time.div_euclid(self.skew)
     }
 }
 
@@ -116,7 +112,7 @@ mod tests {
                     assert_eq!(again, Err(expected), "{number} in round {round}");
                 }
             }
-            let kept: usize = replay.windows.iter().map(|(_, set)| set.len()).sum();
+            let kept: usize = replay.windows.values().map(HashSet::len).sum();
             assert!(kept as u64 <= 3 * skew / step + 3, "{kept} at {step}");
         }
     }
@@ -149,6 +145,52 @@ mod tests {
         assert_eq!(replay.accept(seen(1), 1000, 1000), Ok(()));
         assert_eq!(replay.accept(seen(2), 5000, 5000), Ok(()));
         assert_eq!(replay.accept(seen(1), 1000, 5000), Err(Refusal::Time));
-        assert_eq!(replay.accept(seen(1), 1000, 1000), Err(Refusal::Time));
+        // It goes back: what may have been forgotten is not taken.
+        for time in [1000, 1001, 1099] {
+            assert_eq!(replay.accept(seen(1), time, 1000), Err(Refusal::Time));
+            assert_eq!(replay.look(&seen(1), time, 1000), Err(Refusal::Time));
+        }
+        // Later requests are accepted at once.
+        assert_eq!(replay.accept(seen(3), 1100, 1000), Ok(()));
+        assert_eq!(replay.accept(seen(3), 1100, 1050), Err(Refusal::Replayed));
+        // Nor does the other jump open anything.
+        assert_eq!(replay.accept(seen(2), 5000, 5000), Err(Refusal::Replayed));
+        assert_eq!(replay.accept(seen(3), 1100, 1100), Err(Refusal::Replayed));
+    }
+
+    /// Against a memory that forgets nothing, with a clock that jumps as it likes: nothing is accepted twice, and the
+    /// right time works again.
+    #[test]
+    fn nothing_is_accepted_twice_whatever_the_clock_does() {
+        let mut replay = Replay::new(100, usize::MAX);
+        let mut accepted: Vec<(u64, u64)> = Vec::new();
+        let mut state = 1u64;
+        let mut draw = |most: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % most
+        };
+        for round in 0..400u64 {
+            let right = 10_000 + round * 60;
+            let now = match draw(3) {
+                0 => right,
+                1 => right + draw(9000),
+                _ => right.saturating_sub(draw(9000)),
+            };
+            let time = (now + draw(201)).saturating_sub(100);
+            if replay.accept(seen(round), time, now) == Ok(()) {
+                accepted.push((round, time));
+            }
+            for &(number, time) in &accepted {
+                for at in [now, time, right] {
+                    assert!(
+                        replay.accept(seen(number), time, at).is_err(),
+                        "{number} in {round}"
+                    );
+                }
+            }
+        }
+        assert!(accepted.len() > 50, "{}", accepted.len());
     }
 }

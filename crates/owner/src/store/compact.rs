@@ -51,7 +51,6 @@ impl<D: Disk> Store<D> {
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
         let reader = keys.reader();
-        self.highest = writer.version();
         let mut draft = self.draft();
         draft.records.truncate(kept);
         let whole = match &mut draft.mode {

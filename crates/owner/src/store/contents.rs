@@ -10,6 +10,7 @@ use sordino_index::{Error, Files, Id, SignedManifest};
 use sordino_vectors::Vectors;
 use sordino_vectors::rotation::Rotation;
 
+use super::known::Known;
 use super::payloads;
 use super::records::{self, Records};
 
@@ -81,7 +82,7 @@ impl Contents {
     /// # Errors
     /// Those of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
     pub fn attributes(&self) -> Result<Attributes, Error> {
-        records::columns(&self.folder, &self.manifest, &self.keys)
+        Known::new(&self.folder, &self.manifest, &self.keys).all()
     }
 
     /// All records, segment by segment, each in the order of ids.

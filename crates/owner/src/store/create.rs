@@ -24,7 +24,7 @@ impl Store {
     /// Makes a new index in a directory, which is created if need be, of a stream of records:
     /// [`Batch`]es of any size, each [`Vectors`](sordino_vectors::Vectors) or vectors with ids. It is read once and, except in
     /// sealed mode, never held as a whole. `progress` is told of each step of each segment; it may stop the
-    /// build by unwinding ([`std::panic::resume_unwind`]), and the directory then has no index.
+    /// build by unwinding ([`std::panic::resume_unwind`]), and the directory is then as it was before.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
@@ -32,7 +32,7 @@ impl Store {
     /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
     /// under the cosine and for one beyond the bound of another metric, [`Error::IdKind`] and [`Error::NoIds`] for ids of another kind than the
     /// spec's, [`Error::Attribute`] for a column that changes its type, [`Error::TooLarge`] for a stream of
-    /// more than 2^32 - 1 records, and the stream's own. The directory then has no index.
+    /// more than 2^32 - 1 records, and the stream's own. The directory is then as it was before.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -61,18 +61,19 @@ impl<D: Disk> Store<D> {
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
         folder.check_free()?;
-        folder.create_root()?;
+        let fresh = folder.create_root()?;
         let lock = folder.lock()?;
         // Only now does nobody else make one.
         folder.check_free()?;
-        folder.create()?;
-        let unwound = Unwound(&folder);
-        let made = First::write(rng, &folder, keys, spec, batches.into_iter(), progress);
+        let unwound = Unwound(&folder, fresh);
+        let made = folder
+            .create()
+            .and_then(|()| First::write(rng, &folder, keys, spec, batches.into_iter(), progress));
         let First {
             manifest,
             draft,
             measured,
-        } = made.inspect_err(|_| folder.discard())?;
+        } = made.inspect_err(|_| folder.abandon(fresh))?;
         drop(unwound);
         // From here on it may be the newest version, whatever fails.
         folder.keep();
@@ -92,13 +93,13 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Removes what was written if a build is unwound.
-struct Unwound<'a, D: Disk>(&'a Folder<D>);
+/// Removes what was written if a build is unwound, and the directory if it was not there before.
+struct Unwound<'a, D: Disk>(&'a Folder<D>, bool);
 
 impl<D: Disk> Drop for Unwound<'_, D> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.discard();
+            self.0.abandon(self.1);
         }
     }
 }

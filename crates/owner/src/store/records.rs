@@ -137,19 +137,6 @@ pub(super) fn attributes<D: Disk>(
     reader.open_attributes(segment, &part(folder, manifest, PartKind::Attributes, at)?)
 }
 
-/// The columns of the attributes that there are, without rows.
-pub(super) fn columns<D: Disk>(
-    folder: &Folder<D>,
-    manifest: &Manifest,
-    reader: &ReaderKeys,
-) -> Result<Attributes, Error> {
-    let mut known = Attributes::default();
-    for at in 0..manifest.segments().len() {
-        known.append(attributes(folder, manifest, reader, at)?.select(&[]))?;
-    }
-    Ok(known)
-}
-
 /// The rotated unit vectors of a segment in the order of their ids. What is stored of them is exactly
 /// what storing these again makes: nothing is lost by moving records from segment to segment.
 pub(super) fn units<D: Disk>(

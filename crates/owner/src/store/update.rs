@@ -8,9 +8,10 @@ use sordino_index::payload::Class;
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::Vectors;
 
+use super::Store;
 use super::draft::Draft;
+use super::known::Known;
 use super::stream::Stream;
-use super::{Store, records};
 use crate::spec::Batch;
 use crate::step::Step;
 
@@ -74,19 +75,13 @@ impl<D: Disk> Store<D> {
     ) -> Result<Added, Error> {
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
-        self.highest = writer.version();
         let mut draft = self.draft();
         draft.check_room()?;
-        let mut known = None;
+        let reader = keys.reader();
+        let mut known = Known::new(&self.folder, &self.manifest, &reader);
         let batches = batches.map(|batch| {
             let batch = batch?;
-            if known.is_none() && !batch.attributes.is_none() {
-                let reader = self.keys.reader();
-                known = Some(records::columns(&self.folder, &self.manifest, &reader)?);
-            }
-            if let Some(known) = &known {
-                known.check_beside(&batch.attributes)?;
-            }
+            known.check(&batch.attributes)?;
             for payload in batch.payloads.iter().flatten() {
                 Class::of(payload.len())?;
             }

@@ -131,11 +131,36 @@ fn streams_that_cannot_be_stored_leave_no_index() {
         };
         let error = make(batches).unwrap_err();
         assert!(expected(&error), "{error}");
-        assert!(Index::open_dir(dir.path(), &keys().public()).is_err());
+        assert_eq!(entries(dir.path()), 0);
         // The directory can be used all the same.
         let store = make(vec![Ok(vectors().into())]).unwrap();
         store.verify().unwrap();
     }
+}
+
+fn entries(dir: &std::path::Path) -> usize {
+    std::fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn a_build_that_fails_leaves_no_folder_that_was_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new");
+    let make = |batches: Vec<Result<Batch, Error>>| {
+        let (keys, spec) = (keys(), Spec::default());
+        Store::create(&path, &mut rng(1), &keys, &spec, batches, &mut |_| ())
+    };
+    let late = vec![
+        Ok(synthetic::uniform(20, DIM, 1).into()),
+        Err(vectors::Error::NegativeNeighbour.into()),
+    ];
+    assert!(make(late).is_err());
+    assert_eq!(entries(dir.path()), 0);
+    // One that others have put something into meanwhile stays, with what they put there.
+    std::fs::create_dir(&path).unwrap();
+    assert!(make(vec![]).is_err());
+    assert_eq!((entries(dir.path()), entries(&path)), (1, 0));
+    make(vec![Ok(synthetic::uniform(20, DIM, 1).into())]).unwrap();
 }
 
 #[test]
@@ -172,8 +197,7 @@ fn a_build_that_is_unwound_leaves_no_index_and_no_parts() {
             Index::open_dir(dir.path(), &keys().public()),
             Err(Error::NoIndex { .. })
         ));
-        let parts = std::fs::read_dir(dir.path().join("parts")).unwrap();
-        assert_eq!(parts.count(), 0, "after step {stopped}");
+        assert_eq!(entries(dir.path()), 0, "after step {stopped}");
     }
     assert!(stopped >= 2, "{stopped} steps");
     Store::open(dir.path(), &keys()).unwrap().verify().unwrap();

@@ -90,6 +90,10 @@ impl Disk for Faulty {
         self.run(Op::SyncDir(self.inside(path)), || Files.sync_dir(path))
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.run(Op::Remove(self.inside(path)), || Files.remove_dir(path))
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.run(Op::Remove(self.inside(path)), || Files.remove(path))
     }

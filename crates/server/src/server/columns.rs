@@ -56,13 +56,17 @@ impl Columns {
         )?;
         let before = before.filter(|before| before.encoding == encoding);
         let mut held = Vec::with_capacity(mode.segments.len());
+        let mut room = Vec::new();
         for (at, column) in (first..).zip(&mode.segments) {
             let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
             let segment = match same {
                 Some(segment) => segment.clone(),
                 None => {
-                    let bytes = read(&manifest.part(PartKind::Rows, Some(at))?)?;
-                    Held::new(rows, column, &segments, &bytes)?
+                    let part = manifest.part(PartKind::Rows, Some(at))?;
+                    let bytes = read(&part, room)?;
+                    let segment = Held::new(rows, column, &segments, &bytes)?;
+                    room = bytes.into_room();
+                    segment
                 }
             };
             segments.push(Arc::clone(&segment.database))?;

@@ -15,8 +15,8 @@ use super::sealed::{self, Sealed};
 use super::{Kind, Server, payloads};
 use crate::history::History;
 
-/// Reads a part that is served.
-pub(super) type Read<'a> = dyn FnMut(&Part) -> Result<Bytes, Error> + 'a;
+/// Reads a part that is served, into the memory of one that was let go.
+pub(super) type Read<'a> = dyn FnMut(&Part, Vec<u8>) -> Result<Bytes, Error> + 'a;
 
 impl Kind {
     /// The data of a version. As much of it as the server before has too is shared with that.
@@ -69,7 +69,7 @@ impl Server {
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
         let (manifest, mut parts) = index.into_parts();
-        Self::build(manifest, History::new(&history), None, &mut |part| {
+        Self::build(manifest, History::new(&history), None, &mut |part, _| {
             let here = parts.iter().position(|(here, _)| here == part);
             let here = here.ok_or_else(|| Error::Malformed {
                 what: "index",
@@ -133,7 +133,9 @@ impl Server {
                 History::new(&manifests)
             }
         };
-        Self::build(manifest, history, before, &mut |part| folder.part(part))
+        Self::build(manifest, history, before, &mut |part, room| {
+            folder.part_into(part, room)
+        })
     }
 
     /// The manifests before this one, if it is this server's or the next: their signatures were checked when
@@ -170,7 +172,7 @@ impl Server {
                     what: part.kind.name(),
                 })?,
                 (_, Some((_, bytes))) => bytes.clone(),
-                (_, None) => read(part)?,
+                (_, None) => read(part, Vec::new())?,
             };
             given.push((part.digest, bytes));
         }

@@ -59,7 +59,7 @@ pub(super) fn server(
     payloads: &Payloads,
     read: &mut Read<'_>,
 ) -> Result<Option<Served>, Error> {
-    let mut records = || read(&manifest.part(PartKind::Payloads, None)?);
+    let mut records = || read(&manifest.part(PartKind::Payloads, None)?, Vec::new());
     let len = payloads.class.sealed_len();
     let (simple, hintless) = (
         payloads.pir_params()?,

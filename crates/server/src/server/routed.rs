@@ -37,7 +37,7 @@ impl Base {
         mode: &manifest::Routed,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let rows = read(&manifest.part(PartKind::Table, Some(0))?)?;
+        let rows = read(&manifest.part(PartKind::Table, Some(0))?, Vec::new())?;
         let mut hint = table::segments(mode)?;
         let width = manifest.width() as usize;
         let (table, given) = table::encode(mode, width, &rows, |database| {

@@ -25,7 +25,7 @@ impl Sealed {
         mode: &manifest::Sealed,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let buckets = read(&manifest.part(PartKind::Buckets, Some(0))?)?;
+        let buckets = read(&manifest.part(PartKind::Buckets, Some(0))?, Vec::new())?;
         let params = manifest::pir_params(mode)?;
         let records = buckets.chunks_exact(mode.layout.sealed_len());
         let database = sordino_pir::Database::from_records(&params, records)?;
@@ -34,7 +34,7 @@ impl Sealed {
             Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
-                let centroids = read(&manifest.part(PartKind::Centroids, Some(0))?)?;
+                let centroids = read(&manifest.part(PartKind::Centroids, Some(0))?, Vec::new())?;
                 let decoded: Vec<f32> = centroids
                     .chunks_exact(width)
                     .flat_map(code::unit_from_int8)

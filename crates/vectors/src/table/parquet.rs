@@ -1,7 +1,7 @@
 //! Parquet files.
 
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::ChunkReader;
 
 use super::{Batches, Columns, caught, columns};
@@ -17,8 +17,10 @@ pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, u64), Er
 where
     R: ChunkReader + 'static,
 {
-    let builder = caught(FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file))?;
-    let builder = builder.map_err(damaged)?;
+    // Columns are read by the types that Parquet gives them, so that categories are texts.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+    let builder = caught(FORMAT, open)?.map_err(damaged)?;
     let rows = builder.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
@@ -39,8 +41,15 @@ where
 }
 
 fn damaged(error: impl ToString) -> Error {
+    let text = error.to_string();
+    let why = match text.split_once("Disabled feature at compile time: ") {
+        Some((_, codec)) => {
+            format!("pages compressed by {codec}: expected zstd, snappy, gzip, lz4 or none")
+        }
+        None => text,
+    };
     Error::Table {
         format: FORMAT,
-        why: error.to_string(),
+        why,
     }
 }

@@ -43,12 +43,8 @@ pub(super) fn is_value(kind: &DataType) -> bool {
     other || kind.is_integer() || kind.is_floating() || is_text(kind)
 }
 
-/// A column as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
+/// A column without nulls as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
 pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result<Vec<Id>, Error> {
-    if let Some(at) = (0..column.len()).find(|&at| column.is_null(at)) {
-        let row = first + at as u64;
-        return Err(Error::Null { row });
-    }
     let own = match column.data_type() {
         kind if is_text(kind) => None,
         DataType::FixedSizeBinary(_) => Some(IdKind::Uuid),

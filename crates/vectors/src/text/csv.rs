@@ -1,6 +1,6 @@
 //! CSV (RFC 4180) with a head: a vector is a field of numbers.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 use csv::{Reader, StringRecord};
 
@@ -10,6 +10,9 @@ use crate::{ColumnNames, Error};
 /// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
 /// brackets.
 pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Result<Records, Error> {
+    let mut bytes = BufReader::with_capacity(1 << 16, bytes);
+    let ends = Ends::of(bytes.fill_buf().map_err(Error::Read)?);
+    let wrong = move |error| ends.wrong(error);
     let mut rows = Reader::from_reader(bytes);
     let head = rows.headers().map_err(wrong)?.clone();
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
@@ -38,7 +41,7 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let vector = numbers(field(vectors)).ok_or_else(|| {
-            let line = row.position().map_or(0, csv::Position::line);
+            let line = row.position().map_or(0, |at| ends.line(at));
             let column = head.get(vectors).unwrap_or_default();
             fault(line, format!("column {column}: expected numbers"))
         })?;
@@ -74,14 +77,44 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
     }
 }
 
-fn wrong(error: csv::Error) -> Error {
-    let line = error.position().map_or(1, csv::Position::line);
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => Error::Read(error),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => fault(line, format!("{len} fields: expected {expected_len}")),
-        csv::ErrorKind::Utf8 { .. } => fault(line, "it is not UTF-8".to_owned()),
-        other => fault(line, format!("{other:?}")),
+/// The ends of a file's lines.
+#[derive(Clone, Copy)]
+enum Ends {
+    Lf,
+    CrLf,
+}
+
+impl Ends {
+    /// Those of the first line, if it is here.
+    fn of(start: &[u8]) -> Self {
+        let end = start.iter().position(|&byte| byte == b'\n');
+        match end {
+            Some(end) if start[..end].ends_with(b"\r") => Self::CrLf,
+            _ => Self::Lf,
+        }
+    }
+
+    /// The line of a record after the head. Where lines end with two signs, a record begins for the decoder before
+    /// the second of them.
+    fn line(self, at: &csv::Position) -> u64 {
+        at.line() + u64::from(matches!(self, Self::CrLf))
+    }
+
+    fn wrong(self, error: csv::Error) -> Error {
+        let line = error.position().map_or(1, |at| self.line(at));
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => Error::Read(error),
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => {
+                let why = "as many as the first line names, separated by commas";
+                fault(
+                    line,
+                    format!("{len} fields: expected {expected_len}, {why}"),
+                )
+            }
+            csv::ErrorKind::Utf8 { .. } => fault(line, "it is not UTF-8".to_owned()),
+            other => fault(line, format!("{other:?}")),
+        }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
         let (number, line) = line?;
         let wrong = |why: String| fault(number, why);
         let object: Object<'_> =
-            serde_json::from_slice(&line).map_err(|error| wrong(error.to_string()))?;
+            serde_json::from_slice(&line).map_err(|error| wrong(why(&error)))?;
         let vectors = match &names.vectors {
             Some(name) => name.clone(),
             None => {
@@ -42,6 +42,13 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
         })
     });
     Ok(Box::new(records))
+}
+
+/// The fault of a line that is no object, without the line that the decoder counts, which is always the first.
+fn why(error: &serde_json::Error) -> String {
+    let (text, at) = (error.to_string(), error.column());
+    let text = text.split(" at line ").next().unwrap_or_default();
+    format!("{text}, at byte {at}; expected one JSON object a line")
 }
 
 fn record(object: &Object<'_>, vectors: &str, names: &ColumnNames) -> Result<Record, Error> {

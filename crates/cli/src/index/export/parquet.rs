@@ -1,6 +1,8 @@
 //! Records as a Parquet file.
 
+use super::in_place;
 use crate::Error;
+use crate::whole::Whole;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,
     Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
@@ -11,14 +13,13 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use sordino_search::{Column, ColumnKind, Id, IdKind, Stored};
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A file that grows by records: `id`, `payload` if there are any, a column for each attribute, `vector`.
 pub(super) struct Table {
-    writer: ArrowWriter<BufWriter<File>>,
+    writer: ArrowWriter<BufWriter<Whole>>,
     columns: Columns,
     fault: Fault,
 }
@@ -38,15 +39,17 @@ struct Fault(std::path::PathBuf);
 
 impl Fault {
     fn of(&self, error: impl ToString) -> Error {
-        let source = std::io::Error::other(error.to_string());
-        Error::at(&self.0)(source)
+        let text = error.to_string();
+        // The library's word for an error that is not its own.
+        let why = text.strip_prefix("External: ").unwrap_or(&text);
+        Error::at(&self.0)(std::io::Error::other(why.to_owned()))
     }
 }
 
 impl Table {
     pub(super) fn create(path: &Path, columns: Columns) -> Result<Self, Error> {
         let fault = Fault(path.to_owned());
-        let file = File::create_new(path).map_err(Error::at(path))?;
+        let file = Whole::new(path).map_err(Error::at(path))?;
         let compression = Compression::ZSTD(ZstdLevel::default());
         let properties = WriterProperties::builder()
             .set_compression(compression)
@@ -70,7 +73,10 @@ impl Table {
 
     pub(super) fn finish(self) -> Result<(), Error> {
         let Self { writer, fault, .. } = self;
-        writer.close().map(drop).map_err(|error| fault.of(error))
+        let file = writer.into_inner().map_err(|error| fault.of(error))?;
+        let file = file.into_inner();
+        let file = file.map_err(|error| fault.of(error.into_error()))?;
+        in_place(&fault.0, file)
     }
 }
 
