@@ -13,23 +13,49 @@ case ${1:-dev} in
     release) profile=(--release) ;;
     *) echo "python.sh: expected nothing or release" >&2 && exit 2 ;;
 esac
-work=${CARGO_TARGET_DIR:-target}/python
+work=$(realpath -m "${CARGO_TARGET_DIR:-target}")/python
 tools=$work/tools
 wheels=$work/wheels
+packages=$work/packages
 fresh=$work/fresh
 
 mkdir -p "$work"
-pip() { "$1" -m pip install --quiet --disable-pip-version-check "${@:2}"; }
+# What is imported is compiled then: that is a small part of what is installed.
+pip() { "$tools/bin/python" -m pip --python "$1/bin/python" install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
 if ! [ -x "$tools/bin/maturin" ]; then
     python3 -m venv "$tools"
-    pip "$tools/bin/python" "maturin==1.16.0"
+    pip "$tools" "maturin==1.16.0"
+fi
+
+# maturin compiles its package alone, for which cargo would compile all others once more, with fewer features than the
+# workspace's tests have. This gives it the library of the workspace's build.
+if [ "${profile[*]}" = "--profile dev" ] && [ "$(uname)" = Linux ]; then
+    cat >"$work/cargo" <<'END'
+#!/usr/bin/env bash
+[ "$1" = rustc ] || exec cargo "$@"
+unset "${!PYO3_@}"
+exec cargo build --workspace --lib --example cpu_levels --locked --quiet --message-format json-render-diagnostics
+END
+    chmod +x "$work/cargo"
+    export CARGO=$work/cargo
 fi
 rm -rf "$wheels" "$fresh"
 "$tools/bin/maturin" build --quiet "${profile[@]}" --locked --manifest-path python/Cargo.toml --out "$wheels"
 ls -l "$wheels"
-
-python3 -m venv "$fresh"
 wheel=$(echo "$wheels"/*.whl)
-pip "$fresh/bin/python" "$wheel[test]"
+
+# The tests' packages stay between runs, until their pins change; the wheel is alone in an environment of its own.
+pins=$(cat python/pyproject.toml <(python3 --version) | sha256sum)
+if [ "$(cat "$packages/pins" 2>/dev/null)" != "$pins" ]; then
+    rm -rf "$packages"
+    python3 -m venv --without-pip "$packages"
+    pip "$packages" "$wheel[test]"
+    "$tools/bin/python" -m pip --python "$packages/bin/python" uninstall --quiet --yes sordino
+    echo "$pins" >"$packages/pins"
+fi
+python3 -m venv --without-pip "$fresh"
+pip "$fresh" --no-deps "$wheel"
+site() { "$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
+site "$packages" >"$(site "$fresh")/packages.pth"
 # From outside the package's folder, so that the wheel is imported and not its sources.
-"$fresh/bin/python" -P -m pytest -p no:cacheprovider python/tests
+PYTHONSAFEPATH=1 "$fresh/bin/python" -m pytest -p no:cacheprovider python/tests

@@ -1,10 +1,13 @@
 """The package itself: what it says of itself, and that every error is its own."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import sordino
+from sordino import _sordino
 
 
 def test_every_public_name_is_documented():
@@ -27,3 +30,31 @@ def test_the_import_takes_nothing_with_it():
     code = "import sys, sordino; print([m for m in ('numpy', 'langchain_core') if m in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+def test_the_stubs_say_what_is_there():
+    stub = ast.parse(Path(_sordino.__file__).with_name("_sordino.pyi").read_text())
+    compared = 0
+
+    def compare(thing, node):
+        nonlocal compared
+        declared = [argument.arg for argument in node.args.args if argument.arg not in ("self", "cls")]
+        found = [name for name in inspect.signature(thing).parameters if name != "self"]
+        assert found == declared, node.name
+        compared += 1
+
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef):
+            compare(getattr(_sordino, node.name), node)
+        elif isinstance(node, ast.ClassDef):
+            for method in (method for method in node.body if isinstance(method, ast.FunctionDef)):
+                thing = getattr(getattr(_sordino, node.name), method.name)
+                if method.name == "__new__":
+                    compare(getattr(_sordino, node.name), method)
+                elif not method.name.startswith("__") and not method.decorator_list:
+                    compare(thing, method)
+                elif method.name.startswith("__"):
+                    assert callable(thing)
+    assert compared > 40
+    names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert names | {"__version__"} == set(_sordino.__all__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _sordino
 from ._errors import InputError, KeyKindError
@@ -88,7 +88,7 @@ def serve(
     """
     if (cert is None) != (cert_key is None):
         raise InputError("cert and cert_key: expected both or neither")
-    settings = {
+    settings: dict[str, Any] = {
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
