@@ -25,9 +25,9 @@ fn deployed() -> &'static Deployed {
     static DEPLOYED: OnceLock<Deployed> = OnceLock::new();
     DEPLOYED.get_or_init(|| {
         // Slots of several rows.
-        let params = Params::new(150, 1792, 2).expect("served");
-        let all = vec![[7; 1792]; 150];
-        let database = Database::from_records(&params, &SEED, all).expect("150 records");
+        let params = Params::new(300, 1792, 2).expect("served");
+        let all = vec![[7; 1792]; 300];
+        let database = Database::from_records(&params, &SEED, all).expect("300 records");
         let (session, keys) = Session::new(&mut ChaCha20Rng::from_seed([1; 32]));
         Deployed {
             params,

@@ -6,9 +6,11 @@
 //!
 //! | operand | value `k` of term `j` |
 //! |---|---|
-//! | `x_j` | `x[rows[j] x_step + k]` |
+//! | `x_j` | `x[rows[(k div width) list + j] x_step + k mod width]` |
 //! | `y_j` | `y[j y_step + k]`, or `y[j y_step + k mod 8]` where `y` is shared |
 //! | `y'_j` | `second` values behind `y_j` |
+//!
+//! So several sums with the same pairs, each of rows from a list of its own, are one call, which loads pairs once.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -44,8 +46,14 @@ pub struct Operands<'a> {
     pub x: &'a [u64],
     /// Values from one row to the next.
     pub x_step: usize,
-    /// The row of each term.
+    /// The row of each term, list after list.
     pub rows: &'a [u32],
+    /// Terms.
+    pub terms: usize,
+    /// Rows from the beginning of one list to the next.
+    pub list: usize,
+    /// Values of a row: after as many the next list begins.
+    pub width: usize,
     /// The pairs.
     pub y: &'a [u64],
     /// Values from one pair to the next.
@@ -60,8 +68,8 @@ impl Operands<'_> {
     /// Adds the sums to `first` and `second`, canonical.
     ///
     /// # Panics
-    /// If the lengths of the two differ or are no multiple of [`LANES`], or a row or a pair lies outside
-    /// its slice.
+    /// If the lengths of the two differ, or they or the width are no multiple of [`LANES`], or a row or a pair lies
+    /// outside its slice.
     pub fn add_to(&self, modulus: Modulus, first: &mut [u64], second: &mut [u64]) {
         self.add_by(Kernels::of(Backend::detect()), modulus, first, second);
     }
@@ -73,20 +81,29 @@ impl Operands<'_> {
             "{len} and {} values",
             second.len()
         );
-        let Some(&last) = self.rows.iter().max() else {
+        if self.terms == 0 || len == 0 {
             return;
-        };
+        }
+        assert!(
+            self.width > 0 && self.width.is_multiple_of(LANES),
+            "rows of {} values",
+            self.width
+        );
+        let lists =
+            (0..len.div_ceil(self.width)).map(|i| &self.rows[i * self.list..][..self.terms]);
+        let last = lists.flatten().fold(0, |last, &row| last.max(row));
         let of_pair = if self.shared { LANES } else { len };
-        let end_x = last as usize * self.x_step + len;
-        let end_y = (self.rows.len() - 1) * self.y_step + self.second + of_pair;
+        let end_x = last as usize * self.x_step + self.width.min(len);
+        let end_y = (self.terms - 1) * self.y_step + self.second + of_pair;
         assert!(
             end_x <= self.x.len() && end_y <= self.y.len(),
             "terms of {end_x} and {end_y} values"
         );
-        for (i, rows) in self.rows.chunks(MOST).enumerate() {
+        for from in (0..self.terms).step_by(MOST) {
             let part = Self {
-                rows,
-                y: &self.y[i * MOST * self.y_step..],
+                rows: &self.rows[from..],
+                terms: (self.terms - from).min(MOST),
+                y: &self.y[from * self.y_step..],
                 ..*self
             };
             dispatch!(Kernels, kernels, self::add(modulus, &part, first, second));
@@ -115,9 +132,10 @@ mod tests {
         [0, o.second].map(|of| {
             let sum = |k: usize| {
                 let y = |j| o.y[j * o.y_step + of + if o.shared { k % LANES } else { k }];
-                let terms = o.rows.iter().enumerate();
-                terms.fold(start, |sum, (j, &row)| {
-                    modulus.add(sum, modulus.mul(o.x[row as usize * o.x_step + k], y(j)))
+                let rows = &o.rows[k / o.width * o.list..][..o.terms];
+                rows.iter().enumerate().fold(start, |sum, (j, &row)| {
+                    let x = o.x[row as usize * o.x_step + k % o.width];
+                    modulus.add(sum, modulus.mul(x, y(j)))
                 })
             };
             (0..len).map(sum).collect()
@@ -125,7 +143,19 @@ mod tests {
     }
 
     fn check(modulus: Modulus, terms: usize, len: usize, shared: bool, extreme: bool) {
-        let (x_step, width) = (len + 8, if shared { LANES } else { len });
+        check_lists(modulus, terms, (len.max(LANES), 1), shared, extreme, len);
+    }
+
+    /// `lists` sums of rows of `width` values.
+    fn check_lists(
+        modulus: Modulus,
+        terms: usize,
+        (row, lists): (usize, usize),
+        shared: bool,
+        extreme: bool,
+        len: usize,
+    ) {
+        let (x_step, width) = (row + 8, if shared { LANES } else { len });
         let count = terms.min(37);
         let mut x = vec![modulus.q() - 1; count * x_step];
         let mut y = vec![modulus.q() - 1; terms * 2 * width];
@@ -133,11 +163,15 @@ mod tests {
             residue::fill_vartime(&[1; 32], 0, modulus, &mut x);
             residue::fill_vartime(&[2; 32], 0, modulus, &mut y);
         }
-        let row = |j: usize| u32::try_from(j * 7 % count.max(1)).expect("few rows");
+        let list = terms + 3;
+        let row_of = |j: usize| u32::try_from(j * 7 % count.max(1)).expect("few rows");
         let operands = Operands {
             x: &x,
             x_step,
-            rows: &(0..terms).map(row).collect::<Vec<_>>(),
+            rows: &(0..list * lists).map(row_of).collect::<Vec<_>>(),
+            terms,
+            list,
+            width: row,
             y: &y,
             y_step: 2 * width,
             second: width,
@@ -171,6 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn several_lists_share_their_pairs() {
+        let modulus = Modulus::new(1_125_899_906_826_241).expect("a prime");
+        for terms in [1, 3, 128, 4099] {
+            for (row, lists) in [(8, 2), (8, 3), (8, 4), (8, 7), (16, 2), (16, 3), (24, 2)] {
+                for shared in [false, true] {
+                    check_lists(modulus, terms, (row, lists), shared, false, row * lists);
+                }
+            }
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "terms of")]
     fn a_row_outside_is_refused() {
         let modulus = Modulus::new(1_125_899_906_826_241).expect("a prime");
@@ -178,6 +224,9 @@ mod tests {
             x: &[0; 16],
             x_step: 8,
             rows: &[2],
+            terms: 1,
+            list: 0,
+            width: 8,
             y: &[0; 16],
             y_step: 16,
             second: 8,

@@ -30,7 +30,7 @@ fn deploy(records: usize, seed: Seed) -> (Server, Client) {
 
 /// One whose slots have several rows.
 fn deploy_rows() -> (Server, Client) {
-    let (server, client) = deploy_of(150, 1792, SEED);
+    let (server, client) = deploy_of(300, 1792, SEED);
     assert!(client.params().query_len() > 2 * 9216);
     (server, client)
 }

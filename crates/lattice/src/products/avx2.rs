@@ -43,10 +43,11 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let low = _mm256_set1_epi64x((1 << HALF) - 1);
     let mut sums = [[_mm256_setzero_si256(); 3]; 2];
     let of_pair = if o.shared { at % super::LANES } else { at };
-    for (j, &row) in o.rows.iter().enumerate() {
+    let (list, within) = (at / o.width, at % o.width);
+    for (j, &row) in o.rows[list * o.list..][..o.terms].iter().enumerate() {
         // SAFETY: by the contract of this function.
         let (x, y) = unsafe {
-            let x = o.x.as_ptr().add(row as usize * o.x_step + at);
+            let x = o.x.as_ptr().add(row as usize * o.x_step + within);
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
             let pair = [y, y.add(o.second)].map(|y| _mm256_loadu_si256(y.cast()));
             (_mm256_loadu_si256(x.cast()), pair)

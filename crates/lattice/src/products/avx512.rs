@@ -60,13 +60,18 @@ unsafe fn add_held<const V: usize>(
     let zero = _mm512_setzero_si512();
     let mut sums = [[zero; 4]; V];
     let (of_pair, per_vector) = if o.shared { (0, 0) } else { (at, LANES) };
-    for (j, &row) in o.rows.iter().enumerate() {
-        // SAFETY: by the contract of this function.
+    let lists: [_; V] = std::array::from_fn(|v| {
+        let k = at + v * LANES;
+        let rows = &o.rows[k / o.width * o.list..][..o.terms];
+        (rows, o.x[k % o.width..].as_ptr())
+    });
+    for j in 0..o.terms {
+        // SAFETY: by the contract of this function; every list has `terms` rows.
         unsafe {
-            let x = o.x.as_ptr().add(row as usize * o.x_step + at);
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
-            for (v, sums) in sums.iter_mut().enumerate() {
-                let x = _mm512_loadu_si512(x.add(v * LANES).cast());
+            for (v, (sums, (rows, x))) in sums.iter_mut().zip(lists).enumerate() {
+                let x = x.add(*rows.get_unchecked(j) as usize * o.x_step);
+                let x = _mm512_loadu_si512(x.cast());
                 let y = y.add(v * per_vector);
                 let a = _mm512_loadu_si512(y.cast());
                 let b = _mm512_loadu_si512(y.add(o.second).cast());

@@ -65,10 +65,11 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
 unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let mut sums = [[[vdupq_n_u64(0); 2]; 3]; 2];
     let of_pair = if o.shared { at % super::LANES } else { at };
-    for (j, &row) in o.rows.iter().enumerate() {
+    let (list, within) = (at / o.width, at % o.width);
+    for (j, &row) in o.rows[list * o.list..][..o.terms].iter().enumerate() {
         // SAFETY: by the contract of this function.
         unsafe {
-            let (x0, x1) = halves(o.x.as_ptr().add(row as usize * o.x_step + at));
+            let (x0, x1) = halves(o.x.as_ptr().add(row as usize * o.x_step + within));
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
             for ([low, middle, high], y) in sums.iter_mut().zip([y, y.add(o.second)]) {
                 let (y0, y1) = halves(y);

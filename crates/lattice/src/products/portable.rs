@@ -7,8 +7,9 @@ pub(super) fn add(modulus: Modulus, o: &Operands<'_>, first: &mut [u64], second:
     for k in (0..first.len()).step_by(LANES) {
         let of_pair = if o.shared { 0 } else { k };
         let mut sums = [[0u128; LANES]; 2];
-        for (j, &row) in o.rows.iter().enumerate() {
-            let x = &o.x[row as usize * o.x_step + k..][..LANES];
+        let (list, within) = (k / o.width, k % o.width);
+        for (j, &row) in o.rows[list * o.list..][..o.terms].iter().enumerate() {
+            let x = &o.x[row as usize * o.x_step + within..][..LANES];
             let y = &o.y[j * o.y_step + of_pair..];
             for (sums, y) in sums.iter_mut().zip([y, &y[o.second..]]) {
                 for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(y) {

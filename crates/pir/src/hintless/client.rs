@@ -8,15 +8,16 @@ use sordino_lattice::sample::hedge::Hedge;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use self::encrypt::Target;
-use super::deal::Deal;
+use super::deal::{Deal, MOST_GROUPS, Place};
 use super::keys::Digest;
 use super::message::{Query, epoch};
 use super::params::Params;
-use super::place::{Assignment, Candidate, mask, select};
+use super::place::{Assignment, mask, select, slot};
 use super::session::Session;
 use crate::{Error, Seed};
 
-/// A record of the database, `record_len` bytes; `None` if it was left out of its request.
+/// A record of the database, `record_len` bytes; `None` if there was no slot for it in its request, which happens in one
+/// request of `2^40`.
 pub type Record = Option<Vec<u8>>;
 
 /// The records that a request was for: the key to its answer, together with the [`Session`]. Zeroised on drop.
@@ -146,7 +147,8 @@ impl Client {
         // Exact: the reciprocal is too large by less than 1, and indices are below 2^32.
         let reciprocal = (1u128 << 64).div_ceil(per_unit as u128);
         let mut wanted = Vec::with_capacity(indices.len());
-        let mut candidates = Zeroizing::new(Vec::with_capacity(indices.len()));
+        let mut places = Zeroizing::new(Vec::with_capacity(indices.len()));
+        let mut sets = Zeroizing::new(Vec::with_capacity(indices.len()));
         for &index in indices {
             #[expect(clippy::cast_possible_truncation, reason = "a quotient of the index")]
             let unit = ((index as u128 * reciprocal) >> 64) as usize;
@@ -155,10 +157,14 @@ impl Client {
             let repeated = wanted.iter().fold(0, |repeated, other: &Wanted| {
                 repeated | mask(other.unit, unit)
             });
-            candidates.push(Candidate {
-                places: std::array::from_fn(|h| self.deal.place(h, unit)),
-                active: !repeated,
-            });
+            let mut of = [Place::default(); MOST_GROUPS];
+            for (h, place) in of.iter_mut().take(self.deal.groups()).enumerate() {
+                *place = self.deal.place(h, unit);
+            }
+            let of_unit = of.iter().take(self.deal.groups());
+            let set = of_unit.fold(0, |set, place| set | slot(place.slot, slots));
+            sets.push(set & !u128::from(repeated as u64 & 1).wrapping_neg());
+            places.push(of);
             let slot = 0;
             wanted.push(Wanted { unit, within, slot });
         }
@@ -167,14 +173,14 @@ impl Client {
             row: 0,
         };
         let mut targets = Zeroizing::new(vec![nothing; slots]);
-        let assignment = Assignment::new(slots, &candidates);
-        for (i, candidate) in candidates.iter().enumerate() {
+        let assignment = Assignment::new(&sets);
+        for (i, places) in places.iter().enumerate() {
             let slot = assignment.slot_of(i);
             let unit = wanted[i].unit;
             for other in &mut wanted {
                 other.slot |= slot & mask(other.unit, unit);
             }
-            for place in candidate.places {
+            for place in places.iter().take(self.deal.groups()) {
                 for (number, target) in targets.iter_mut().enumerate() {
                     let here = mask(number + 1, slot) & mask(number, place.slot);
                     target.column = select(here, place.column, target.column);

@@ -24,7 +24,7 @@ pub struct Database {
     values: Pages,
     /// Rows that there is room for.
     room: usize,
-    /// The rows of every slot, one for each place.
+    /// The rows of every slot, one for each place, and zeros up to a whole number of columns.
     slots: Vec<Vec<u32>>,
 }
 
@@ -114,7 +114,7 @@ impl Database {
         &self.seed
     }
 
-    /// The rows of the slots, one for each place.
+    /// The rows of the slots, one for each column of each row.
     pub(crate) fn slots(&self) -> &[Vec<u32>] {
         &self.slots
     }
@@ -281,17 +281,26 @@ const fn held(params: &Params, first: usize) -> usize {
 fn cut<const P: usize>(bytes: &[u8], poly: &mut [u64]) {
     let (groups, _) = bytes.as_chunks::<P>();
     let (places, _) = poly.as_chunks_mut::<8>();
-    let half = 1i64 << (P - 1);
-    for (group, place) in groups.iter().zip(places) {
+    let (q, half) = (modulus().q(), 1u64 << (P - 1));
+    // In words: this is half of an encoding's time otherwise.
+    let put = |places: &mut [u64], words: u64| {
+        for (k, place) in places.iter_mut().enumerate() {
+            let centred = (words >> (P * k) & (2 * half - 1)).wrapping_sub(half);
+            // All ones for one below zero.
+            let below = (centred.cast_signed() >> 63).cast_unsigned();
+            *place = centred.wrapping_add(q & below);
+        }
+    };
+    for (group, places) in groups.iter().zip(places) {
         let mut wide = [0; 16];
         wide[..P].copy_from_slice(group);
         let wide = u128::from_le_bytes(wide);
-        for (k, value) in place.iter_mut().enumerate() {
-            // The lowest bits.
-            #[expect(clippy::cast_possible_truncation, reason = "masked")]
-            let word = (wide >> (P * k)) as i64 & (2 * half - 1);
-            *value = modulus().from_signed(word - half);
-        }
+        let (first, second) = places.split_at_mut(4);
+        // Four coefficients each, of at most ten bits.
+        #[expect(clippy::cast_possible_truncation, reason = "the lowest bits")]
+        let words = [wide as u64, (wide >> (4 * P)) as u64];
+        put(first, words[0]);
+        put(second, words[1]);
     }
 }
 
@@ -328,7 +337,7 @@ fn put(index: usize, place: &mut [u8], record: &[u8]) -> Result<(), Error> {
 /// The rows of the slots: the inverse of the places of units.
 fn slots(params: &Params, seed: &Seed) -> Vec<Vec<u32>> {
     let deal = Deal::new(params, seed);
-    let mut slots = vec![vec![0; params.places()]; params.slots()];
+    let mut slots = vec![vec![0; params.rows() * params.columns()]; params.slots()];
     for h in 0..deal.groups() {
         for (row_of_unit, unit) in (1..).zip(0..params.units()) {
             let Place { slot, row, column } = deal.place(h, unit);

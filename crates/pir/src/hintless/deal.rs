@@ -1,8 +1,9 @@
-//! Units are dealt into slots: in each of three groups of slots every unit has one place.
+//! Units are dealt into slots: in each of several groups of slots every unit has one place.
 //!
 //! A **run** is as many units that follow each other as a group has slots. Run `r` has place `r` of every slot of the
-//! group, turned by a random number of slots: so neighbours never share a slot, units of different runs do so by chance
-//! alone, and places that follow each other hold units that do, whatever the group.
+//! group, in an order of its own: unit `j` of a run has the slot that is the rank of its number among the `g` numbers that
+//! the public seed gives to the run and the group. So neighbours never share a slot, units of different runs do so by
+//! chance alone, and places that follow each other hold units that do, whatever the group.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -15,19 +16,18 @@ use zeroize::Zeroize;
 use super::params::Params;
 use crate::Seed;
 
-/// Groups of slots, and places of a unit.
-pub(crate) const GROUPS: usize = 3;
+/// Groups of slots at most, and places of a unit.
+pub(crate) const MOST_GROUPS: usize = 8;
 
-/// The number of the stream of a database's seed that the turns are drawn from; units have the others.
+/// The number of the stream of a database's seed that the orders are drawn from; units have the others.
 const STREAM: u64 = u64::MAX;
 
 /// The places of units. Finding one takes the same time for all of them.
 pub(crate) struct Deal {
     group: Divisor,
     columns: Divisor,
-    /// Keys of the turns, two for each group.
-    keys: [[u64; 2]; GROUPS],
-    single: bool,
+    /// Keys of the orders, two for each group.
+    keys: Vec<[u64; 2]>,
 }
 
 /// A slot, and a row and a column of it.
@@ -40,33 +40,46 @@ pub(crate) struct Place {
 
 impl Deal {
     pub(crate) fn new(params: &Params, seed: &Seed) -> Self {
+        Self::of(params.groups, params.group, params.columns(), seed)
+    }
+
+    /// For so many groups of so many slots, with so many columns each.
+    pub(crate) fn of(groups: usize, group: usize, columns: usize, seed: &Seed) -> Self {
         let mut stream = Stream::new(&seed.0, STREAM);
-        let (words, _) = stream.chunk(8 * 2 * GROUPS).as_chunks::<8>();
+        let (words, _) = stream.chunk(8 * 2 * MOST_GROUPS).as_chunks::<8>();
         let word = |i: usize| u64::from_le_bytes(words[i]);
         Self {
-            group: Divisor::new(params.group()),
-            columns: Divisor::new(params.columns()),
-            keys: std::array::from_fn(|h| [word(2 * h), word(2 * h + 1)]),
-            single: params.batch() == 1,
+            group: Divisor::new(group),
+            columns: Divisor::new(columns),
+            keys: (0..groups)
+                .map(|h| [word(2 * h), word(2 * h + 1)])
+                .collect(),
         }
     }
 
     /// The groups that there are.
-    pub(crate) const fn groups(&self) -> usize {
-        if self.single { 1 } else { GROUPS }
+    pub(crate) fn groups(&self) -> usize {
+        self.keys.len()
     }
 
     /// The place of `unit` in group `h`.
     pub(crate) fn place(&self, h: usize, unit: usize) -> Place {
         let (run, within) = self.group.divide(unit as u64);
-        let [first, second] = self.keys[h];
-        let slot = add(within, mixed(mixed(run ^ first) ^ second), self.group.by);
+        let number = |j: u64| self.number(h, run, j);
+        let own = number(within);
+        let rank: u64 = (0..self.group.by).map(|j| below(number(j), own)).sum();
         let (row, column) = self.columns.divide(run);
         Place {
-            slot: h * self.group.by as usize + slot as usize,
+            slot: h * self.group.by as usize + rank as usize,
             row: row as usize,
             column: column as usize,
         }
+    }
+
+    /// Number `j` of a run in group `h`. It ends with `j`, so that no two are equal.
+    fn number(&self, h: usize, run: u64, j: u64) -> u64 {
+        let [first, second] = self.keys[h];
+        mixed(mixed((run << 8 | j) ^ first) ^ second) & !0xff | j
     }
 }
 
@@ -93,13 +106,10 @@ impl Divisor {
     }
 }
 
-/// `x + (random multiple) mod m`, for `x < m`.
-fn add(x: u64, random: u64, m: u64) -> u64 {
-    let sum = x + ((u128::from(random) * u128::from(m)) >> 64) as u64;
-    let reduced = sum.wrapping_sub(m);
-    // All ones if the sum was below m.
-    let below = (reduced.cast_signed() >> 63).cast_unsigned();
-    reduced.wrapping_add(m & below)
+/// 1 if `a < b`, else 0, without a branch.
+const fn below(a: u64, b: u64) -> u64 {
+    // The borrow of the difference (Warren, Hacker's Delight, 2-13).
+    ((!a & b) | ((!a | b) & a.wrapping_sub(b))) >> 63
 }
 
 /// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -124,7 +134,7 @@ mod tests {
                 for unit in 0..params.units() {
                     let place = deal.place(h, unit);
                     assert!(place.column < params.columns() && place.row < params.rows());
-                    assert_eq!(place.slot / params.group(), h);
+                    assert_eq!(place.slot / params.group, h);
                     let at = place.row * params.columns() + place.column;
                     assert!(at < params.places());
                     let taken = &mut taken[place.slot * held + at];
@@ -136,12 +146,10 @@ mod tests {
 
     #[test]
     fn units_share_slots_as_often_as_chance_makes_them_and_neighbours_never() {
-        let params = Params::new(30_000, 1700, 24).unwrap();
-        let deal = Deal::new(&params, &Seed([4; 32]));
-        let group = params.group();
+        let (groups, group, runs) = (5, 11, 2700);
+        let deal = Deal::of(groups, group, 1, &Seed([4; 32]));
         let slot = |h: usize, unit: usize| deal.place(h, unit).slot;
-        let runs = params.units() / group - 10;
-        for h in 0..GROUPS {
+        for h in 0..groups {
             for run in 0..runs {
                 let of_run = run * group..(run + 1) * group;
                 let mut slots: Vec<_> = of_run.map(|unit| slot(h, unit)).collect();
@@ -151,11 +159,15 @@ mod tests {
             }
             // One in 11 of 2,700 pairs should meet, 245, and one in 121 in two groups, 22.
             let meet = |h: usize, run: usize| slot(h, run * group) == slot(h, (run + 10) * group);
+            // Where the first units of two runs meet, the second ones do as chance has it: one in 10 times 24.
+            let both = |run: &usize| {
+                meet(h, *run) && slot(h, run * group + 1) == slot(h, (run + 10) * group + 1)
+            };
+            assert!((8..50).contains(&(0..runs).filter(both).count()));
             let once = (0..runs).filter(|run| meet(h, *run)).count();
-            let next = (h + 1) % GROUPS;
+            let next = (h + 1) % groups;
             let twice = (0..runs).filter(|run| meet(h, *run) && meet(next, *run));
             let twice = twice.count();
-            assert!((2600..2800).contains(&runs) && group == 11);
             assert!((180..310).contains(&once), "{h}: {once} of {runs}");
             assert!((5..45).contains(&twice), "{h}: {twice} of {runs}");
         }

@@ -42,7 +42,10 @@ impl Digits {
         let operands = Operands {
             x: &self.digits,
             x_step: N,
-            rows: &ROWS[..count],
+            rows: &ROWS,
+            terms: count,
+            list: 0,
+            width: N,
             y: pairs,
             y_step: 2 * N,
             second: N,

@@ -10,7 +10,16 @@ use crate::Error;
 use crate::wire::HEADER_LEN;
 
 /// The most records of one request.
-pub(crate) const MAX_BATCH: usize = 64;
+pub(crate) const MOST_BATCH: usize = 64;
+
+/// The most records of a request for which groups of 1, 2, 3, ... slots find a place for all but one request of `2^40`:
+/// of five groups, of six, of seven and of eight. Derived in the module's documentation.
+pub(crate) const LARGEST: [&[usize]; 4] = [
+    &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
+    &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
+    &[7, 9, 16, 23, 29, 36, 43, 50, 57, 63, 64],
+    &[8, 13, 20, 28, 36, 43, 51, 59, 64],
+];
 
 /// Bytes that a query has before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
@@ -54,6 +63,9 @@ pub struct Params {
     records: usize,
     record_len: usize,
     batch: usize,
+    /// Groups of slots, and slots of a group.
+    pub(crate) groups: usize,
+    pub(crate) group: usize,
     /// `p`.
     pub(crate) log_p: u32,
     /// Bits of a row's number.
@@ -87,10 +99,10 @@ impl Params {
                 record_len,
             });
         }
-        if !(1..=MAX_BATCH).contains(&batch) {
+        if !(1..=MOST_BATCH).contains(&batch) {
             return Err(Error::Batch {
                 found: batch,
-                most: MAX_BATCH,
+                most: MOST_BATCH,
             });
         }
         let too_large = Error::TooLarge {
@@ -169,20 +181,15 @@ impl Params {
         self.records.div_ceil(self.per_unit())
     }
 
-    /// Slots of a group.
-    pub(crate) const fn group(&self) -> usize {
-        (11 * self.batch).div_ceil(24)
-    }
-
     /// `B`.
     #[must_use]
     pub const fn slots(&self) -> usize {
-        if self.batch == 1 { 1 } else { 3 * self.group() }
+        self.groups * self.group
     }
 
     /// Units of a slot.
     pub(crate) const fn places(&self) -> usize {
-        self.units().div_ceil(self.group())
+        self.units().div_ceil(self.group)
     }
 
     /// `C`.
@@ -266,7 +273,7 @@ mod tests {
                     let unit = params.poly_bytes() * params.unit_polys();
                     assert!(params.per_unit() * record_len <= unit, "{params:?}");
                     assert!(params.units() * params.per_unit() >= records);
-                    assert!(params.places() * params.group() >= params.units());
+                    assert!(params.places() * params.group >= params.units());
                     assert!(params.columns() * params.rows() >= params.places());
                     assert!(params.columns() * (params.rows() - 1) < params.places());
                     assert!(params.rows() <= 1 << params.fold);
@@ -279,6 +286,22 @@ mod tests {
     }
 
     #[test]
+    fn groups_are_as_large_as_was_derived() {
+        let table = include_str!("../../tests/hintless_groups.csv");
+        let mut rows = 0;
+        for row in table.lines().skip(1) {
+            let fields: Vec<&str> = row.split(',').collect();
+            let number = |i: usize| fields[i].parse::<usize>().unwrap();
+            let largest = LARGEST[number(1) - 5];
+            let group = 1 + largest.partition_point(|most| *most < number(0));
+            assert_eq!(group, number(2), "{row}");
+            assert!(fields[3].parse::<f64>().unwrap() <= choice::BOUND, "{row}");
+            rows += 1;
+        }
+        assert_eq!(rows, 59 + 59 + 58 + 57);
+    }
+
+    #[test]
     fn layouts_and_bounds_are_those_derived_from_the_definition() {
         let table = include_str!("../../tests/hintless_failure.csv");
         let mut rows = 0;
@@ -286,14 +309,15 @@ mod tests {
             let fields: Vec<&str> = row.split(',').collect();
             let number = |i: usize| fields[i].parse::<usize>().unwrap();
             let params = Params::new(number(0), number(1), number(2)).unwrap();
+            assert_eq!([params.groups, params.group], [3, 4].map(number), "{row}");
             let [k0, k1] = params.answer_bits;
             let depths = [params.depth, params.fold_depth];
             let found = [params.log_p, params.fold, depths[0], depths[1], k0, k1];
             let found = found.map(|bits| bits as usize);
-            assert_eq!(found, [3, 4, 5, 6, 7, 8].map(number), "{row}");
+            assert_eq!(found, [5, 6, 7, 8, 9, 10].map(number), "{row}");
             let lengths = [params.query_len(), params.answer_len()];
-            assert_eq!(lengths, [9, 10].map(number), "{row}");
-            let expected: f64 = fields[11].parse().unwrap();
+            assert_eq!(lengths, [11, 12].map(number), "{row}");
+            let expected: f64 = fields[13].parse().unwrap();
             assert!((params.log2_failure() - expected).abs() < 1e-3, "{row}");
             rows += 1;
         }

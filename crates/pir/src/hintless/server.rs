@@ -140,32 +140,37 @@ impl Server {
     fn multiply_tile(&self, tile: usize, selectors: &Selectors, sums: &mut [u64]) {
         let params = self.database.params();
         let (polys, columns, rows) = (params.unit_polys(), params.columns(), params.rows());
-        let (mut first, mut second) = ([0; SHARED * LANES], [0; SHARED * LANES]);
-        for row in 0..rows {
-            for t in (0..polys).step_by(SHARED) {
-                let (values, held) = self.database.shared(tile, t);
-                let (first, second) = (&mut first[..held * LANES], &mut second[..held * LANES]);
+        for t in (0..polys).step_by(SHARED) {
+            let (values, held) = self.database.shared(tile, t);
+            // Rows share the loads of selectors, where the polynomials of a unit leave vectors for them.
+            let together = (SHARED / held).min(rows);
+            for row in (0..rows).step_by(together) {
+                let together = together.min(rows - row);
                 for (slot, units) in self.database.slots().iter().enumerate() {
-                    let mut units = &units[row * columns..units.len().min((row + 1) * columns)];
-                    first.fill(0);
-                    second.fill(0);
-                    let of_slot = slot * columns..slot * columns + units.len();
+                    let mut units = &units[row * columns..];
+                    let (mut first, mut second) = ([0; SHARED * LANES], [0; SHARED * LANES]);
+                    let len = together * held * LANES;
+                    let of_slot = slot * columns..(slot + 1) * columns;
                     for selectors in selectors.tile(tile, of_slot) {
-                        let (these, rest) = units.split_at(selectors.len() / (2 * LANES));
-                        units = rest;
+                        let terms = selectors.len() / (2 * LANES);
                         let operands = Operands {
                             x: values,
                             x_step: held * LANES,
-                            rows: these,
+                            rows: units,
+                            terms,
+                            list: columns,
+                            width: held * LANES,
                             y: selectors,
                             y_step: 2 * LANES,
                             second: LANES,
                             shared: true,
                         };
-                        operands.add_to(modulus(), first, second);
+                        operands.add_to(modulus(), &mut first[..len], &mut second[..len]);
+                        units = &units[terms..];
                     }
                     let halves = first.chunks_exact(LANES).zip(second.chunks_exact(LANES));
-                    for ((first, second), t) in halves.zip(t..) {
+                    for (i, (first, second)) in halves.take(together * held).enumerate() {
+                        let (row, t) = (row + i / held, t + i % held);
                         let at = ((slot * polys + t) * rows + row) * 2 * LANES;
                         sums[at..at + LANES].copy_from_slice(first);
                         sums[at + LANES..at + 2 * LANES].copy_from_slice(second);
