@@ -20,19 +20,19 @@ const SEED: Seed = Seed([1; 32]);
 
 /// Groups, rows and columns: within the L2 cache, within the L3 cache, in memory.
 const SHAPES: [(&str, usize, usize, usize); 3] = [
-    ("512KiB", 4, 32, 2048),
-    ("16MiB", 8, 512, 2048),
-    ("256MiB", 32, 2048, 2048),
+    ("512KiB", 2, 32, 2048),
+    ("16MiB", 4, 512, 2048),
+    ("256MiB", 16, 2048, 2048),
 ];
 
 fn table(shape: Shape) -> Table {
     let mut rng = StdRng::seed_from_u64(1);
     let mut table = Table::zeroed(&Params::module_1536(), shape, &SEED);
-    let mut bytes = vec![0; 2 * shape.columns()];
+    let mut bytes = vec![0; 4 * shape.columns()];
     for row in 0..shape.answers() {
         rng.fill_bytes(&mut bytes);
         let entries = bytes.as_chunks().0.iter().copied();
-        let entries: Vec<i16> = entries.map(i16::from_le_bytes).collect();
+        let entries: Vec<i32> = entries.map(i32::from_le_bytes).collect();
         table.set(row, &entries).expect("a row");
     }
     table

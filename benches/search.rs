@@ -48,6 +48,16 @@ fn sealed(base: &Vectors, keys: &OwnerKeys, routing: Routing) -> Index {
         .index
 }
 
+fn routed(base: &Vectors, keys: &OwnerKeys) -> Index {
+    let wish = Wish {
+        k: K,
+        ..Wish::default()
+    };
+    build::routed(&mut rng(), keys, base, wish, &mut |_| ())
+        .expect("an index")
+        .index
+}
+
 fn search(c: &mut Criterion) {
     let (base, queries) = synthetic::clustered(n(), 64, DIM, 42);
     let keys = OwnerKeys::generate(&mut rng());
@@ -79,6 +89,7 @@ fn search(c: &mut Criterion) {
         ),
         ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
         ("sealed-hashed", sealed(&base, &keys, Routing::Hashed)),
+        ("routed", routed(&base, &keys)),
         // Codes are compared first where the builder found that worth it, as it does in this set.
         (
             "local",
@@ -237,6 +248,7 @@ fn loopback(c: &mut Criterion) {
             "masked",
             build::masked(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index"),
         ),
+        ("routed", routed(&base, &keys)),
     ] {
         let loopback = Loopback::new(index);
         let callers = (0..CLIENTS).map(|_| Caller::new(&loopback, &keys, &queries));

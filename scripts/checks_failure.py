@@ -8,9 +8,10 @@ that the probability of an honest refusal is below 2^-40, and above 2^-56: a tol
 import csv, math, os
 
 TABLE = os.path.join(os.path.dirname(__file__), "../crates/index/tests/checks.csv")
-N, Q, P, KEPT, ANSWER = 2048, 2**50 - 16383, 2**26, 2, 15
+N, Q, P = 2048, 2**50 - 16383, 2**26
 COUNT, RUN = 40, 32
-HINT_BITS = [20] * 7 + [19]             # eight numbers of a hint
+# bits that a query leaves out, bits of an answer, bits of eight numbers of a hint
+WIDTHS = {4: (2, 15, [20] * 7 + [19]), 8: (2, 15, [20] * 7 + [19]), 64: (4, 16, [19] * 8)}
 WINDOW = 2.05
 
 
@@ -21,10 +22,11 @@ def group(width):
 
 def variance(t, width):
     """of a row's error, in units of 1 mod P"""
-    query = 10.5 + (4**KEPT / 12 + 1 / 6) + 1 / 12
+    left, kept, hint_bits = WIDTHS[t]
+    query = 10.5 + (4**left / 12 + 1 / 6) + 1 / 12
     through = query * (N // t) * width * (P**2 / 12) * (P / Q)**2
-    answer = (P / 2**ANSWER)**2 / 12
-    hint = sum((P / 2**bits)**2 / 12 for bits in HINT_BITS) / 8 * (2 / 3) * N
+    answer = (P / 2**kept)**2 / 12
+    hint = sum((P / 2**bits)**2 / 12 for bits in hint_bits) / 8 * (2 / 3) * N
     return through + answer + hint
 
 

@@ -15,7 +15,7 @@ Bounds are Chernoff's, with moment generating functions summed over the distribu
 import math, pathlib, re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-Q, SIGMA, N, P = 2**40 - 36863, 16, 1536, 2**16
+Q, SIGMA, N, P = 2**40 - 36863, 16, 1536, 2**18
 WORD, HINT = 2.0**-32, 2.0**-26
 ROWS = 2**18                      # rows of a reply
 LOG2_FAILURE = -40
@@ -39,7 +39,7 @@ def deviation(m):
 
 def parameter(m):
     """root of the second derivative at 0 of the worst row's log-MGF: |D_j| = P/2, |f_i| = half a unit"""
-    h = 2.0 ** 12                 # in units of 1/circle, small beside all widths
+    h = 2.0 ** 8                  # in units of 1/circle, small beside all widths
     f = lambda t: m * (log_mgf_e(t * P / 2) + log_mgf_uniform(t * P / 2, WORD)) + N * log_mgf_ternary(t * HINT / 2)
     return P * math.sqrt(2 * f(h)) / h
 

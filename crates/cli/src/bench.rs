@@ -171,8 +171,9 @@ fn table(report: &Report<'_>) -> String {
         );
         if !row.reached {
             text += &format!(
-                "         sealed mode does not reach the recall asked for on these vectors: \
+                "         {} mode does not reach the recall asked for on these vectors: \
                  {:.3} on held-out ones\n",
+                row.mode,
                 row.expected_recall.unwrap_or(0.0)
             );
         }

@@ -59,7 +59,7 @@ pub mod pad;
 /// The uses of derived keys.
 #[cfg(feature = "secret")]
 pub mod purpose;
-/// Vectors as 16-bit integers: routed mode's arithmetic.
+/// Vectors as short integers: routed mode's arithmetic.
 #[cfg(feature = "secret")]
 pub mod residual;
 /// Integers mod P: masked mode's arithmetic.

@@ -30,7 +30,7 @@ mod size;
 
 pub use columns::{ColumnSegment, Columns, Packing};
 pub use part::{Holder, Part, PartKind};
-pub use routed::{Grid, Routed, SecretPacking};
+pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
 pub(crate) use routed::{PARTS_LEN, row_bits};
 pub use sealed::{Routing, Sealed, router_salt};

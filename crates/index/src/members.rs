@@ -126,14 +126,14 @@ mod tests {
             let mut members = Members::new(n, 30);
             for at in 0..30u32 {
                 let row = at.wrapping_mul(2_654_435_761) % n;
-                let parts = Parts::from_bytes([at.to_le_bytes()[0], 3]);
+                let parts = Parts::from_bytes([at.to_le_bytes()[0], 3, 5]);
                 members.push((at % 7 != 3).then_some((row, parts)));
             }
             let bytes = members.to_bytes();
             assert_eq!(bytes.len() + crate::TAG_LEN, grid().members_len(n));
             assert_eq!(Members::from_bytes(&grid(), n, &bytes).unwrap(), members);
             let of: Vec<_> = members.of(1, 5).collect();
-            assert_eq!(of[1].map(|(_, parts)| parts.to_bytes()), Some([6, 3]));
+            assert_eq!(of[1].map(|(_, parts)| parts.to_bytes()), Some([6, 3, 5]));
             assert!(of[0].is_some());
             assert!(Members::from_bytes(&grid(), n, &bytes[1..]).is_err());
             let longer = [&bytes[..], &[0]].concat();

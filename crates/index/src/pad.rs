@@ -71,19 +71,6 @@ impl Pad {
         }
     }
 
-    /// Adds row `row`'s pad to 16-bit codes, mod 2^16: the pad is the same mod that. For the owner, once for each
-    /// content, of which this and [`mask`](Self::mask) make one.
-    pub fn mask_short(&self, row: u32, codes: &mut [i16]) {
-        let cipher = Aes256::new(&Array(*self.key));
-        for (chunk, codes) in (0..).zip(codes.chunks_mut(portable::WORDS)) {
-            let pad = portable::keystream(&cipher, row, self.version, chunk);
-            for (code, word) in codes.iter_mut().zip(*pad) {
-                let [low, high, ..] = word.to_le_bytes();
-                *code = code.wrapping_add(i16::from_le_bytes([low, high]));
-            }
-        }
-    }
-
     /// The inner product of each row's pad with `query`, mod 2^32 (of which P is a divisor), rows
     /// from 0 on: for the client, in constant time, in parallel on rayon's current pool.
     pub fn products(&self, query: &[i32], products: &mut [u32]) {

@@ -1,13 +1,14 @@
-//! Vectors as 16-bit integers, relative to the base of their cluster: the arithmetic of routed mode.
+//! Vectors as integers, relative to the base of their cluster: the arithmetic of routed mode.
 //!
-//! A table's entry has 16 bits, which is few for a vector: its own rounding would move a cosine by 2e-3. But a
+//! A table's entry has 18 bits, which is few for a vector: its own rounding would move a cosine by 1e-3. But a
 //! client knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along
 //! the base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are then
 //! `along along' + length length' <rest, rest'>`, codes are `round(R rest)`, and near a base the rounding counts by
 //! as much less as both rests are shorter.
 //!
 //! `R` is the largest for which no product wraps: codes have norm `R + sqrt(d) / 2` at most, so with that the product
-//! and the noise of its encryption stay within half of `P = 2^16`.
+//! and the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise:
+//! of 2,048 columns both together would not be less.
 
 use crate::manifest::PARTS_LEN;
 use crate::residue;
@@ -15,14 +16,14 @@ use crate::vectors::{dot, to_f32};
 use zeroize::Zeroizing;
 
 /// Half of `P`.
-const HALF: f64 = 32_768.0;
+const HALF: f64 = 131_072.0;
 
-/// Room for the noise of an encrypted score, in steps: it is above 121 steps, for the worst vectors and most columns,
-/// but once in 2^40 replies, and the packing of secrets adds less than 20.
-const NOISE: f64 = 160.0;
+/// Room for the noise of an encrypted score, in steps: it is above 1,933 steps, for the worst vectors and most columns,
+/// but once in 2^40 replies, and the packing of secrets adds less than 80.
+const NOISE: f64 = 2048.0;
 
-/// Units of 1 mod `P` that encrypted scores come in: `P = 2^16` stands in the upper bits of 2^26.
-const STEP: i32 = 1 << 10;
+/// Units of 1 mod `P` that encrypted scores come in: `P = 2^18` stands in the upper bits of 2^26.
+const STEP: i32 = 1 << 8;
 
 /// The norm that codes of unit vectors have.
 fn norm(dim: usize) -> f64 {
@@ -35,7 +36,7 @@ fn norm(dim: usize) -> f64 {
 /// Without a branch on a coordinate.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "at most 181 in absolute value"
+    reason = "at most 360 in absolute value"
 )]
 pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
     let norm = norm(vector.len());
@@ -71,7 +72,7 @@ impl Scores {
     }
 
     /// The score of two rests from what was decrypted and the product of a pad, both mod `P` and the first in
-    /// 1024ths of a step.
+    /// 256ths of a step.
     #[must_use]
     pub fn of_padded(self, decrypted: i32, pad: u32) -> f32 {
         let product = decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP));
@@ -85,9 +86,9 @@ impl Scores {
     }
 }
 
-/// A unit vector's part along a base, in 1023rds, and a bound on the length of its rest, in 31sts: together two bytes.
+/// A unit vector's part along a base, in 32767ths, and a bound on the length of its rest, in 255ths: together three bytes.
 ///
-/// The part is off by 2.8e-4, the rounding of codes grows by a thirtieth.
+/// The part is off by less than 2e-5, the rounding of codes grows by a hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     along: i16,
@@ -95,10 +96,8 @@ pub struct Parts {
 }
 
 /// The largest part, and the largest bound.
-const ALONG: f32 = 1023.0;
-const LENGTH: f32 = 31.0;
-/// Bits of the bound.
-const LENGTH_BITS: u32 = 5;
+const ALONG: f32 = 32_767.0;
+const LENGTH: f32 = 255.0;
 
 impl Parts {
     /// Bytes of the encoding.
@@ -139,19 +138,19 @@ impl Parts {
         f32::from(self.length) / LENGTH
     }
 
-    /// The encoding: the bound in the low bits.
+    /// The encoding: the part, little-endian, and the bound.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
-        let along = self.along.cast_unsigned() << LENGTH_BITS;
-        (along | u16::from(self.length)).to_le_bytes()
+        let [low, high] = self.along.to_le_bytes();
+        [low, high, self.length]
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     #[must_use]
-    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+    pub fn from_bytes([low, high, length]: [u8; Self::LEN]) -> Self {
         Self {
-            along: i16::from_le_bytes(bytes) >> LENGTH_BITS,
-            length: bytes[0] & ((1 << LENGTH_BITS) - 1),
+            along: i16::from_le_bytes([low, high]),
+            length,
         }
     }
 }
@@ -261,7 +260,7 @@ mod tests {
             let back = base.iter().zip(rest);
             let back = back.map(|(base, rest)| parts.along() * base + parts.length() * rest);
             for (x, back) in vector.iter().zip(back) {
-                assert!((x - back).abs() < 1e-3, "{vector:?}: {back} for {x}");
+                assert!((x - back).abs() < 1e-4, "{vector:?}: {back} for {x}");
             }
         }
         // A vector that is no unit vector keeps its rest within bounds.
@@ -273,7 +272,7 @@ mod tests {
     #[test]
     fn a_pad_comes_off_its_product() {
         let scores = Scores::new(128);
-        for (product, pad) in [(0, 0), (30_000, 7), (-30_000, 0x1_ffff), (12, u32::MAX)] {
+        for (product, pad) in [(0, 0), (120_000, 7), (-120_000, 0x7_ffff), (12, u32::MAX)] {
             let sum = (product + pad.cast_signed().wrapping_mul(1)).wrapping_mul(STEP);
             let found = scores.of_padded(residue::centred(sum), pad);
             assert!((found - scores.of(product)).abs() < 1e-6);

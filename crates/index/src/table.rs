@@ -1,6 +1,6 @@
 //! Routed mode's table: codes under pads, a cluster beside the other, and the hint of it.
 //!
-//! The table is stored group after group and row after row, two bytes an entry: row `i` of a group holds the
+//! The table is stored group after group and row after row, three bytes an entry, little-endian: row `i` of a group holds the
 //! vectors at place `i` of each of its clusters. The hint, the product of the table with the public matrix, stays
 //! with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that, computed
 //! from the table as in masked mode.
@@ -9,7 +9,7 @@ use sordino_ckks::column::{Database, Segments};
 use sordino_lwe::{Seed, Table};
 
 use crate::Error;
-use crate::manifest::{Grid, Routed};
+use crate::manifest::{ENTRY_LEN, Grid, Routed};
 
 /// No segments yet of the hint of a table.
 ///
@@ -20,7 +20,7 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// The table of these rows, and the hint that clients download. `each` gets the encoded hint of each group, in
+/// The table of these rows, which are dropped as soon as they are in it, and the hint that clients download. `each` gets the encoded hint of each group, in
 /// their order: they are [`segments`].
 ///
 /// # Errors
@@ -28,28 +28,26 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
 pub fn encode(
     mode: &Routed,
     width: usize,
-    rows: &[u8],
+    rows: impl std::ops::Deref<Target = [u8]>,
     mut each: impl FnMut(Database) -> Result<(), Error>,
 ) -> Result<(Table, Vec<u8>), Error> {
     let shape = mode.grid.shape(width)?;
     let mut table = Table::zeroed(&Grid::params(), shape, &Seed(mode.seed));
-    let (entries, rest) = rows.as_chunks();
+    let found = rows.len();
+    let (entries, rest) = rows.as_chunks::<ENTRY_LEN>();
     if !rest.is_empty() || entries.len() != shape.answers() * shape.columns() {
         return Err(Error::Malformed {
             what: "table",
-            why: format!(
-                "{} bytes, expected {}",
-                rows.len(),
-                mode.grid.table_len(width)
-            ),
+            why: format!("{} bytes, expected {}", found, mode.grid.table_len(width)),
         });
     }
     let mut row = Vec::with_capacity(shape.columns());
     for (at, entries) in entries.chunks_exact(shape.columns()).enumerate() {
         row.clear();
-        row.extend(entries.iter().copied().map(i16::from_le_bytes));
+        row.extend(entries.iter().copied().map(entry));
         table.set(at, &row)?;
     }
+    drop(rows);
     let segments = segments(mode)?;
     let mut downloaded = Vec::with_capacity(shape.groups() * mode.grid.group_hint_len()?);
     for group in 0..shape.groups() {
@@ -60,4 +58,15 @@ pub fn encode(
         each(database)?;
     }
     Ok((table, downloaded))
+}
+
+/// The bytes of an entry, an integer mod `P`: the low ones of a padded code.
+#[must_use]
+pub fn entry_bytes(padded: i32) -> [u8; ENTRY_LEN] {
+    let [a, b, c, _] = padded.to_le_bytes();
+    [a, b, c]
+}
+
+fn entry([a, b, c]: [u8; ENTRY_LEN]) -> i32 {
+    i32::from_le_bytes([a, b, c, 0])
 }

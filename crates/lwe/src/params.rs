@@ -17,7 +17,7 @@ pub(crate) const RANK: usize = 3;
 /// The largest 40-bit prime that is 1 mod 4096.
 const Q: u64 = 1_099_511_590_913;
 /// `log2 P`, bits of an entry.
-const LOG_P: u32 = 16;
+const LOG_P: u32 = 18;
 /// Bits of a word of a query.
 const WORD_BITS: u32 = 32;
 /// `h`, bits of a number of the hint.
@@ -26,7 +26,7 @@ const HINT_BITS: u32 = 26;
 const PER_Q: u128 = (1 << 96) / Q as u128;
 
 /// A named, checked parameter set. There is one: `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16,
-/// entries of 16 bits, words of 32 bits, hints of 26.
+/// entries of 18 bits, words of 32 bits, hints of 26.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     id: u8,
@@ -44,7 +44,7 @@ impl Params {
     pub const fn module_1536() -> Self {
         Self {
             id: 1,
-            name: "module-1536-40-mod16",
+            name: "module-1536-40-mod18",
             sigma: 16,
         }
     }
@@ -121,10 +121,13 @@ pub(crate) const fn to_word(x: u64) -> u32 {
     ((x as u128 * PER_Q + (1 << 63)) >> (96 - WORD_BITS)) as u32
 }
 
-/// `round(u q / P)`, the message of `u`.
-///
-/// The errors of all columns meet the entries, so the sign of one that is halfway matters; `q` is odd, so only
-/// `-P / 2` is.
+/// The representative of `x` mod `P` in `[-P/2, P/2)`.
+pub(crate) const fn centred(x: i32) -> i32 {
+    x << (i32::BITS - LOG_P) >> (i32::BITS - LOG_P)
+}
+
+/// `round(u q / P)`, the message of `u`. The errors of all columns meet the entries, so the sign of one that is halfway
+/// would matter; `q` is odd, so none is.
 pub(crate) const fn to_message(u: i16) -> i64 {
     (u as i64 * Q.cast_signed() + (1 << (LOG_P - 1))) >> LOG_P
 }
@@ -144,7 +147,7 @@ mod tests {
 
         #[test]
         fn messages_are_the_nearest(u in -32767..=32767i16) {
-            let exact = f64::from(u) * Q as f64 / 65536.0;
+            let exact = f64::from(u) * Q as f64 / f64::from(1u32 << LOG_P);
             prop_assert!((to_message(u) as f64 - exact).abs() <= 0.5);
         }
     }

@@ -1,4 +1,4 @@
-//! Products of rows of two-byte entries with a few lists of words, mod 2^32: one pass over the rows.
+//! Products of rows of two-byte numbers with a few lists of words, mod 2^32: one pass over the rows.
 //!
 //! A word `w` is split into balanced halves, `w = low + 2^16 high mod 2^32` with `low` in `[-2^15, 2^15)`, so that
 //! every product is one of two 16-bit integers; the sums of both halves wrap at 32 bits and are joined at the end.

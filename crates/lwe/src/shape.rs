@@ -4,6 +4,9 @@ use crate::Error;
 use crate::params::{N, Params};
 use crate::scan::LANES;
 
+/// Planes of a row, of two-byte numbers: the low 16 bits of its entries, centred, and what is left in units of `2^16`.
+pub(crate) const PLANES: usize = 2;
+
 /// `G` matrices of `r` rows and `m` columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -76,13 +79,13 @@ impl Shape {
         self.groups * self.rows
     }
 
-    /// The bytes that one scan reads: two an entry, rows rounded up to whole cache lines.
+    /// The bytes that one scan reads: four an entry, rows rounded up to whole cache lines.
     #[must_use]
     pub const fn scanned_len(&self) -> usize {
-        self.answers() * self.stride()
+        self.answers() * PLANES * self.stride()
     }
 
-    /// Bytes of a row.
+    /// Bytes of a row's plane.
     pub(crate) const fn stride(&self) -> usize {
         2 * self.columns.next_multiple_of(LANES)
     }

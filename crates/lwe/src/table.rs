@@ -1,18 +1,19 @@
-//! The server: matrices of two-byte entries, scanned by queries.
+//! The server: matrices of 18-bit entries, each row in two planes of 16-bit numbers, scanned by queries.
 
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
-use crate::params::Params;
+use crate::params::{Params, centred};
 use crate::public::epoch;
 use crate::query::Query;
 use crate::scan::{MOST, Words};
+use crate::shape::PLANES;
 use crate::{Error, Seed, Shape};
 
 /// Bytes that a thread takes at a time, and below which a scan stays on its thread.
 const PART: usize = 1 << 20;
 
-/// `D_1, ..., D_G`, row after row, and the seed of the public polynomials.
+/// `D_1, ..., D_G`, row after row, of each the low plane first; and the seed of the public polynomials.
 pub struct Table {
     pub(crate) params: Params,
     pub(crate) shape: Shape,
@@ -53,12 +54,12 @@ impl Table {
         self.shape
     }
 
-    /// Writes row `row % r` of group `row / r`.
+    /// Writes row `row % r` of group `row / r`, of integers mod `P`.
     ///
     /// # Errors
     /// [`Error::Shape`] for a row beyond the last, [`Error::Length`] for another number of entries than there are
     /// columns.
-    pub fn set(&mut self, row: usize, entries: &[i16]) -> Result<(), Error> {
+    pub fn set(&mut self, row: usize, entries: &[i32]) -> Result<(), Error> {
         if row >= self.shape.answers() {
             return Err(Error::Shape {
                 what: "rows",
@@ -74,18 +75,30 @@ impl Table {
             });
         }
         let stride = self.shape.stride();
-        let place = self.entries.bytes_mut()[row * stride..][..stride].as_chunks_mut();
-        for (place, entry) in place.0.iter_mut().zip(entries) {
-            *place = entry.to_le_bytes();
+        let planes = &mut self.entries.bytes_mut()[row * PLANES * stride..][..PLANES * stride];
+        let (low, high) = planes.split_at_mut(stride);
+        let places = low.as_chunks_mut().0.iter_mut();
+        let places = places.zip(high.as_chunks_mut().0);
+        for ((low, high), &entry) in places.zip(entries) {
+            let [a, b, ..] = entry.to_le_bytes();
+            let rest = centred(entry) - i32::from(i16::from_le_bytes([a, b]));
+            let [_, _, c, d] = rest.to_le_bytes();
+            (*low, *high) = ([a, b], [c, d]);
         }
         Ok(())
     }
 
     /// The entries of a row, with the zeros behind them.
-    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = i16> {
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = i32> {
         let stride = self.shape.stride();
-        let bytes = &self.entries.bytes()[row * stride..][..stride];
-        bytes.as_chunks().0.iter().copied().map(i16::from_le_bytes)
+        let planes = &self.entries.bytes()[row * PLANES * stride..][..PLANES * stride];
+        let (low, high) = planes.split_at(stride);
+        let numbers = |plane| {
+            let numbers: &[[u8; 2]] = <[u8]>::as_chunks(plane).0;
+            numbers.iter().copied().map(i16::from_le_bytes)
+        };
+        let pairs = numbers(low).zip(numbers(high));
+        pairs.map(|(low, high)| i32::from(low) + (i32::from(high) << 16))
     }
 
     /// Refuses a query that was not made for this table: who answers several parties' queries in one scan asks before,
@@ -116,14 +129,15 @@ impl Table {
         for queries in queries.chunks(MOST) {
             let products = self.products(queries);
             answers.extend((0..queries.len()).map(|k| {
-                let products = products.iter().skip(k).step_by(queries.len());
-                products.copied().collect()
+                let rows = products.chunks_exact(PLANES * queries.len());
+                let joined = |row: &[u32]| row[k].wrapping_add(row[queries.len() + k] << 16);
+                rows.map(joined).collect()
             }));
         }
         Ok(answers)
     }
 
-    /// The products of all rows with up to [`MOST`] queries, row after row.
+    /// The products of all planes with up to [`MOST`] queries, row after row.
     fn products(&self, queries: &[Query]) -> Vec<u32> {
         let (shape, count) = (self.shape, queries.len());
         let words = threads::map(
@@ -134,13 +148,11 @@ impl Table {
                 Words::new(&words)
             },
         );
-        let mut products = vec![0; shape.answers() * count];
-        let rows = (PART / shape.stride()).max(1).min(shape.rows());
-        let groups = self
-            .entries
-            .bytes()
-            .chunks_exact(shape.rows() * shape.stride());
-        let outs = products.chunks_exact_mut(shape.rows() * count);
+        let planes = PLANES * shape.rows();
+        let mut products = vec![0; shape.groups() * planes * count];
+        let rows = (PART / shape.stride()).max(1).min(planes);
+        let groups = self.entries.bytes().chunks_exact(planes * shape.stride());
+        let outs = products.chunks_exact_mut(planes * count);
         let parts = groups
             .zip(outs)
             .zip(&words)

@@ -17,7 +17,7 @@ const CLUSTERS: usize = 32;
 const GROUPS: usize = 3;
 const ROWS: usize = 40;
 /// The norm of codes: scores stay within half of `P`.
-const NORM: f64 = 160.0;
+const NORM: f64 = 320.0;
 
 /// A number around 0, of about unit variance.
 fn normal(rng: &mut ChaCha12Rng) -> f64 {
@@ -34,11 +34,9 @@ fn codes(vector: &[f64]) -> Vec<i16> {
     vector.iter().map(|x| (x * NORM).round() as i16).collect()
 }
 
-fn dot(a: &[i16], b: &[i16]) -> i64 {
-    a.iter()
-        .zip(b)
-        .map(|(&a, &b)| i64::from(a) * i64::from(b))
-        .sum()
+fn dot<T: Copy + Into<i64>>(a: &[T], b: &[i16]) -> i64 {
+    let products = a.iter().zip(b).map(|(&a, &b)| a.into() * i64::from(b));
+    products.sum()
 }
 
 /// The vectors of every cluster of every group, near the cluster's centre, with the centres.
@@ -73,9 +71,9 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
     let shape = Shape::new(GROUPS, ROWS, CLUSTERS * DIM).unwrap();
 
     // Entries are codes and pads, mod P.
-    let pads: Vec<Vec<i16>> = vectors
+    let pads: Vec<Vec<i32>> = vectors
         .iter()
-        .map(|_| (0..DIM).map(|_| rng.next_u32() as i16).collect())
+        .map(|_| (0..DIM).map(|_| rng.next_u32().cast_signed()).collect())
         .collect();
     let mut table = Table::zeroed(&params, shape, &SEED);
     for row in 0..shape.answers() {
@@ -83,7 +81,7 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
         let entries = (0..CLUSTERS).flat_map(|c| {
             let at = (g * CLUSTERS + c) * ROWS + i;
             let pairs = vectors[at].iter().zip(&pads[at]);
-            pairs.map(|(code, pad)| code.wrapping_add(*pad))
+            pairs.map(|(code, pad)| pad.wrapping_add((*code).into()))
         });
         table.set(row, &entries.collect::<Vec<_>>()).unwrap();
     }
@@ -93,7 +91,7 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
     let client = Client::new(&params, shape, &SEED);
     let reader = column::Client::new(&outer, SEED, params.n(), shape.answers(), &download).unwrap();
 
-    let outer_error = outer.statistical_error(params.n()) / 1024.0;
+    let outer_error = outer.statistical_error(params.n()) / 256.0;
     let expected = params.statistical_noise(shape.columns()).hypot(outer_error);
     let (mut errors, mut found, mut wanted) = (Vec::new(), 0, 0);
     for _ in 0..6 {
@@ -134,11 +132,11 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
         let (mut scores, mut exact) = (Vec::new(), Vec::new());
         for (row, padded) in padded.iter().enumerate() {
             let at = (row / ROWS * CLUSTERS + chosen[row / ROWS]) * ROWS + row % ROWS;
-            let score = padded - (dot(&pads[at], &query) << 10);
+            let score = padded - (dot(&pads[at], &query) << 8);
             let score = (score << 38) >> 38;
             scores.push(score);
             exact.push(dot(&vectors[at], &query));
-            errors.push(score as f64 / 1024.0 - exact[row] as f64);
+            errors.push(score as f64 / 256.0 - exact[row] as f64);
         }
         let (best, true_best) = (top(&scores), top(&exact));
         found += best.iter().filter(|row| true_best.contains(row)).count();

@@ -11,11 +11,13 @@ use rand_core::{Rng, SeedableRng};
 use sordino_lwe::{Client, Params, Secret, Seed, Shape, Table};
 
 const SEED: Seed = Seed([5; 32]);
+/// Half of `P`.
+const HALF: i32 = 1 << 17;
 
 /// `y - H s` of every row, in steps, less the exact score, centred.
 fn errors(
     table: &Table,
-    rows: &[Vec<i16>],
+    rows: &[Vec<i32>],
     message: &[i16],
     secret: Secret,
     y: &[u32],
@@ -40,8 +42,8 @@ fn errors(
                 .map(|(&h, &s)| i64::from(h * s))
                 .sum();
             let found = (u64::from(*y) << 32).wrapping_add((product << 38).cast_unsigned());
-            let error = found.wrapping_sub((exact << 48).cast_unsigned());
-            error.cast_signed() as f64 / 2f64.powi(48)
+            let error = found.wrapping_sub((exact << 46).cast_unsigned());
+            error.cast_signed() as f64 / 2f64.powi(46)
         })
         .collect()
 }
@@ -54,12 +56,12 @@ fn rms(errors: &[f64]) -> f64 {
 fn measured(
     shape: Shape,
     queries: u8,
-    mut entry: impl FnMut(&mut ChaCha12Rng, usize) -> i16,
+    mut entry: impl FnMut(&mut ChaCha12Rng, usize) -> i32,
 ) -> Vec<f64> {
     let mut rng = ChaCha12Rng::from_seed([7; 32]);
     let params = Params::module_1536();
     let mut table = Table::zeroed(&params, shape, &SEED);
-    let rows: Vec<Vec<i16>> = (0..shape.answers())
+    let rows: Vec<Vec<i32>> = (0..shape.answers())
         .map(|_| (0..shape.columns()).map(|j| entry(&mut rng, j)).collect())
         .collect();
     for (i, row) in rows.iter().enumerate() {
@@ -87,7 +89,7 @@ fn noise_of_uniform_entries_is_as_derived() {
     let params = Params::module_1536();
     for (columns, rows, queries) in [(Params::MAX_COLUMNS, 60, 4), (2048, 150, 4), (700, 300, 2)] {
         let shape = Shape::new(2, rows, columns).unwrap();
-        let errors = measured(shape, queries, |rng, _| rng.next_u32() as i16);
+        let errors = measured(shape, queries, |rng, _| rng.next_u32().cast_signed() >> 14);
         let (found, derived) = (rms(&errors), params.statistical_noise(columns));
         println!("{columns} columns: {found:.3} steps, derived {derived:.3}");
         assert!(
@@ -107,12 +109,10 @@ fn noise_of_uniform_entries_is_as_derived() {
 fn noise_of_the_worst_entries_is_as_derived_and_has_no_mean() {
     let params = Params::module_1536();
     let columns = Params::MAX_COLUMNS;
-    // Rows of one entry add the errors of all words up: a mean of a hundredth of a unit would be 41 steps. Each
+    // Rows of one entry add the errors of all words up: a mean of a hundredth of a unit would be 655 steps. Each
     // query gives one error then, so many queries are asked, of one row for each pattern.
-    let patterns: [fn(usize) -> i16; 2] = [
-        |_| i16::MIN,
-        |j| if j % 2 == 0 { i16::MIN } else { i16::MAX },
-    ];
+    let patterns: [fn(usize) -> i32; 2] =
+        [|_| -HALF, |j| if j % 2 == 0 { -HALF } else { HALF - 1 }];
     for pattern in patterns {
         let shape = Shape::new(4, 1, columns).unwrap();
         let errors = measured(shape, 24, |_, j| pattern(j));
@@ -145,8 +145,8 @@ fn noise_equals_the_script() {
 
 /// Columns; standard deviation under uniform entries, subgaussian parameter under the worst: in steps.
 const GOLDEN: [(usize, f64, f64); 4] = [
-    (1024, 2.7285, 4.7258),
-    (2048, 3.8586, 6.6833),
-    (4096, 5.4569, 9.4516),
-    (8192, 7.7172, 13.3666),
+    (1024, 43.6552, 75.6131),
+    (2048, 61.7378, 106.9330),
+    (4096, 87.3104, 151.2261),
+    (8192, 123.4756, 213.8660),
 ];

@@ -187,10 +187,12 @@ impl Buckets {
             centroids: self.centroids,
             hint,
             base: self.base,
-            measured: Measured {
-                expected_recall: probes.recall,
-                reached: probes.reached,
-            },
+            measured: Measured::new(
+                (probes.recall, probes.reached),
+                plan.cost(probes.count),
+                plan.masked().map(|masked| masked.cost),
+                wish.queries,
+            ),
         })
     }
 }

@@ -87,11 +87,8 @@ fn built<R: CryptoRng + ?Sized>(
 ) -> Result<Built, Error> {
     let batches = [Ok(vectors.clone().into())];
     let (index, measured) = measured(rng, keys, spec, batches, progress)?;
-    // A store that has just built buckets or clusters has measured them.
-    let measured = measured.unwrap_or(Measured {
-        expected_recall: 1.0,
-        reached: true,
-    });
+    let measured =
+        measured.expect("a store that has just built buckets or clusters has measured them");
     Ok(Built { index, measured })
 }
 

@@ -29,7 +29,7 @@ mod random;
 mod sketch;
 mod units;
 
-pub use measured::Measured;
+pub use measured::{Instead, Measured};
 pub use plan::{Plan, Wish};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};

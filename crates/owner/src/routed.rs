@@ -5,7 +5,7 @@ mod measure;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_index::manifest::{Columns, Grid, Routed};
+use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
 use sordino_index::members::Members;
 use sordino_index::purpose::Purpose;
 use sordino_index::residual::{self, Parts as Split};
@@ -18,8 +18,10 @@ use sordino_vectors::u32_of;
 
 use crate::binding::Content;
 use crate::cluster;
+use crate::groups::Wanted;
 use crate::measured::Measured;
 use crate::plan::{Grouping, Wish};
+use crate::probe::{SAMPLE, Sample};
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::{SegmentWriter, WrittenSegment};
@@ -50,10 +52,14 @@ impl Base {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let units = &rows.vectors;
-        let clusters = Clusters::trained(rng, units, &planned.grid, progress)?;
-        let chosen = Chosen::measured(&clusters, units, (planned, wish), as_query, progress)?;
+        let (n, dim) = (units.len(), units.dim());
+        let sample = Sample::new(units, as_query, SAMPLE, wish.k);
+        let (planned, clusters, wanted) =
+            Clusters::planned(rng, units, (planned, wish), (&sample, as_query), progress)?;
+        let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
+        drop(sample);
         progress(Step::Mask);
-        let dealt = clusters.dealt(&chosen.order, units.dim());
+        let dealt = clusters.dealt(&chosen.order, dim);
         let base = dealt.written(rng, writer, rows, &chosen.grid);
         let mut mode = Routed::new(
             base.base.segment.clone(),
@@ -71,7 +77,7 @@ impl Base {
             progress(Step::Hint);
             Ok(())
         };
-        let (_, hint) = table::encode(&mode, units.dim(), &base.table, pulse)?;
+        let (_, hint) = table::encode(&mode, dim, &base.table[..], pulse)?;
         mode.hint = digest::of(&hint);
         let Parts {
             table,
@@ -85,16 +91,15 @@ impl Base {
             centroids,
             members,
             base,
-            measured: Measured {
-                expected_recall: chosen.recall,
-                reached: chosen.reached,
-            },
+            measured: chosen.result(n, dim, wish.queries),
         })
     }
 }
 
 /// Clusters of one size with their vectors' codes, in the order in which they were trained.
 struct Clusters {
+    /// The vectors.
+    n: usize,
     slots: usize,
     mean: Mean,
     /// All clusters, as one group.
@@ -112,6 +117,29 @@ struct Clusters {
 }
 
 impl Clusters {
+    /// Clusters as planned, or in another number if these find so much more or less than predicted that the others
+    /// save bytes; and which of them queries want together.
+    fn planned<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        units: &Vectors,
+        (planned, wish): (&Grouping, &Wish),
+        (sample, as_query): (&Sample, &AsQuery),
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(Grouping, Self, Wanted), Error> {
+        let clusters = Self::trained(rng, units, &planned.grid, progress)?;
+        progress(Step::Probe);
+        let wanted = clusters.wanted(sample, units, as_query)?;
+        let order = wanted.dealt(planned.grid.groups as usize);
+        let recall = clusters.recall(sample, &order, &planned.grid);
+        let Some(planned) = planned.refitted(units.len(), units.dim(), wish, recall) else {
+            return Ok((*planned, clusters, wanted));
+        };
+        drop(clusters);
+        let clusters = Self::trained(rng, units, &planned.grid, progress)?;
+        let wanted = clusters.wanted(sample, units, as_query)?;
+        Ok((planned, clusters, wanted))
+    }
+
     fn trained<R: CryptoRng + ?Sized>(
         rng: &mut R,
         units: &Vectors,
@@ -148,6 +176,7 @@ impl Clusters {
         let each = each.map(|(members, cluster)| coded(units, members, &route, (cluster, slots)));
         let (parts, codes) = each.collect::<Vec<_>>().into_iter().unzip();
         Ok(Self {
+            n: units.len(),
             slots,
             mean,
             route,
@@ -294,11 +323,12 @@ impl Dealt {
         let (clusters, slots) = (grid.clusters as usize, grid.slots as usize);
         let row = |row: usize| {
             let (group, slot) = (row / slots, row % slots);
-            let mut bytes = Vec::with_capacity(clusters * self.dim * size_of::<i16>());
+            let mut bytes = Vec::with_capacity(clusters * self.dim * ENTRY_LEN);
             for cluster in group * clusters..(group + 1) * clusters {
-                let mut codes = self.codes[cluster][slot * self.dim..][..self.dim].to_vec();
-                pad.mask_short(u32_of(cluster * slots + slot), &mut codes);
-                bytes.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
+                let codes = &self.codes[cluster][slot * self.dim..][..self.dim];
+                let mut codes: Vec<i32> = codes.iter().copied().map(i32::from).collect();
+                pad.mask(u32_of(cluster * slots + slot), &mut codes);
+                bytes.extend(codes.into_iter().flat_map(table::entry_bytes));
             }
             bytes
         };

@@ -11,8 +11,8 @@ pub use sordino_index::{
     ReaderKeys, SignedManifest, manifest,
 };
 pub use sordino_owner::{
-    Added, Batch, Compaction, Contents, Form, Measured, Plan, Spec, Step, Store, Stored, Verified,
-    Wish, build, plan,
+    Added, Batch, Compaction, Contents, Form, Instead, Measured, Plan, Spec, Step, Store, Stored,
+    Verified, Wish, build, plan,
 };
 pub use sordino_reader::{Cache, Client, Filter, Found, Hit, Question, Stages, Transport};
 pub use sordino_server::{Prepared, Server};

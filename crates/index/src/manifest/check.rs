@@ -1,7 +1,8 @@
 //! The conditions on a manifest: every size that is computed from it later is bounded here.
 
 use super::{
-    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Routed, Sealed, Segment,
+    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Packing, Routed, Sealed,
+    Segment,
 };
 use sordino_vectors::id::{IdKind, MAX_TEXT};
 
@@ -60,7 +61,9 @@ impl Manifest {
                 )?;
                 self.check_sketch(sketch.as_ref())
             }
-            Mode::Open(Columns { .. }) | Mode::Masked(_) => Ok(()),
+            Mode::Open(Columns { packing, .. }) | Mode::Masked(Columns { packing, .. }) => {
+                require(Packing::ALL.contains(packing), "a packing of routed mode")
+            }
             Mode::Routed(routed) => self.check_routed(routed),
         }
     }

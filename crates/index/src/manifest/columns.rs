@@ -56,10 +56,13 @@ pub enum Packing {
     T4,
     /// Eight coordinates share a polynomial.
     T8,
+    /// Sixty-four coordinates share a polynomial: of what was added to a routed index, which is little. No other mode
+    /// has it.
+    T64,
 }
 
 impl Packing {
-    /// All packings.
+    /// The packings of open and masked mode.
     pub const ALL: [Self; 2] = [Self::T4, Self::T8];
 
     /// The word for it in reports.
@@ -68,24 +71,26 @@ impl Packing {
         match self {
             Self::T4 => "t = 4",
             Self::T8 => "t = 8",
+            Self::T64 => "t = 64",
         }
     }
 
-    /// The parameter set of open mode.
+    /// The parameter set of open mode; no manifest of it has more than eight coordinates in a polynomial.
     #[must_use]
     pub fn open(self) -> Params {
         match self {
             Self::T4 => Params::real_t4(),
-            Self::T8 => Params::real_t8(),
+            Self::T8 | Self::T64 => Params::real_t8(),
         }
     }
 
-    /// The parameter set of masked mode.
+    /// The parameter set of masked rows.
     #[must_use]
     pub fn masked(self) -> Params {
         match self {
             Self::T4 => Params::modular_26_t4(),
             Self::T8 => Params::modular_26_t8(),
+            Self::T64 => Params::modular_26_t64(),
         }
     }
 }

@@ -143,7 +143,7 @@ impl Grid {
     /// Bytes of the table.
     #[must_use]
     pub(crate) fn table_len(&self, width: usize) -> usize {
-        self.places() * width * size_of::<i16>()
+        self.places() * width * ENTRY_LEN
     }
 
     /// Bytes of the hint of one group.
@@ -194,8 +194,11 @@ impl Grid {
     }
 }
 
+/// Bytes of an entry of the table.
+pub const ENTRY_LEN: usize = 3;
+
 /// Bytes of the parts of a vector.
-pub(crate) const PARTS_LEN: usize = 2;
+pub(crate) const PARTS_LEN: usize = 3;
 
 /// Bits of the number of one of `n` records, or of none.
 pub(crate) fn row_bits(n: u32) -> u32 {

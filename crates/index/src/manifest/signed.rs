@@ -386,7 +386,7 @@ mod tests {
             slots: 512,
             packing: SecretPacking::T128,
         };
-        let mut tail = Columns::new(Packing::T8, [4; 32]);
+        let mut tail = Columns::new(Packing::T64, [4; 32]);
         tail.segments
             .push(ColumnSegment::new(segment(2, 1000), [6; 32]));
         let mut mode = Routed::new(segment(1, 99_000), grid, tail);
@@ -431,6 +431,22 @@ mod tests {
         assert!(!with(&|_, m| m.base.n = 98_999));
         assert!(!with(&|_, m| m.tail.segments[0].segment.id = [1; 16]));
         assert!(!with(&|m, _| m.dim = 2048));
+    }
+
+    #[test]
+    fn the_packing_of_what_was_added_to_a_routed_index_is_no_others() {
+        for (packing, fits) in [(Packing::T8, true), (Packing::T64, false)] {
+            let mut columns = Columns::new(packing, [4; 32]);
+            columns
+                .segments
+                .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
+            for mode in [Mode::Masked(columns.clone()), Mode::Open(columns)] {
+                let manifest = Manifest { mode, ..sealed() };
+                let signed = SignedManifest::sign(manifest, &owner());
+                let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+                assert_eq!(read.is_ok(), fits, "{packing:?}");
+            }
+        }
     }
 
     #[test]

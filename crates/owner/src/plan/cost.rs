@@ -24,6 +24,12 @@ impl Cost {
         }
     }
 
+    /// Bytes in all, in this many queries, of a mode that finds less and is worth it: four fifths of these.
+    pub(crate) fn saving_a_fifth(&self, queries: u64) -> u64 {
+        let total = self.total(queries);
+        total - total.div_ceil(5)
+    }
+
     /// Bytes in all for this many queries.
     #[must_use]
     pub fn total(&self, queries: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Bytes, Candidate, Plan, Refusal, Retrieval, Table, Terms, break_even};
+use super::{Bytes, Candidate, Grouping, Plan, Refusal, Retrieval, Table, Terms, break_even};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,6 +119,9 @@ impl fmt::Display for Table {
                 payloads.class.capacity(),
             )?;
         }
+        if let Some(routed) = &self.routed {
+            writeln!(f, "    routed: {routed}")?;
+        }
         match recommended {
             Some(row) => {
                 let least = match self.line {
@@ -132,6 +135,27 @@ impl fmt::Display for Table {
                 Ok(())
             }
             None => write!(f, "  no mode keeps these terms"),
+        }
+    }
+}
+
+impl fmt::Display for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            grid, once, most, ..
+        } = self;
+        write!(
+            f,
+            "{} of {} clusters, predicted; once {} of hint, {} of who is where, {} of centroids; a build adds clusters up to ",
+            grid.groups,
+            grid.all_clusters(),
+            Bytes(once.hint),
+            Bytes(once.members),
+            Bytes(once.centroids),
+        )?;
+        match most.total {
+            u64::MAX => write!(f, "{} once", Bytes(most.once)),
+            total => write!(f, "{} in all, {} once", Bytes(total), Bytes(most.once)),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The ways to cut a routed index, and what each costs.
 
+use sordino_index::code::Codec;
+use sordino_index::columns::Rows;
 use sordino_index::manifest::{Grid, SecretPacking};
 use sordino_index::wire::{message_len, request_len};
 use sordino_vectors::u32_of;
 
-use super::{Cost, Wish};
+use super::{Cost, Wish, download_cost, scoring};
 use crate::probe::MARGIN;
 
 /// A cut of a routed index, and the bytes that a client of it transfers.
@@ -14,6 +16,50 @@ pub struct Grouping {
     pub grid: Grid,
     /// The bytes that a client transfers.
     pub cost: Cost,
+    /// The parts of what it downloads once.
+    pub once: Once,
+    /// The builder adds no groups beyond this.
+    pub most: Most,
+}
+
+/// The bytes that a client of routed mode downloads once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// The hint: for each score of a search 19 bits for each entry of a secret that shares a polynomial.
+    pub hint: u64,
+    /// The record at each place and how its vector is split: about 4 bytes a place.
+    pub members: u64,
+    /// The clusters' directions, a byte a coordinate.
+    pub centroids: u64,
+}
+
+/// The bytes beyond which another mode serves a client better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    /// In all, for the searches wished for: four fifths of masked mode's.
+    pub total: u64,
+    /// Downloaded once: as much as all vectors, which a client could search by itself.
+    pub once: u64,
+}
+
+impl Most {
+    /// The bounds of an index of this size, but half more than this prediction in all where that is more: who asks for
+    /// routed mode where it does not pay still gets the recall that it is planned for.
+    fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
+        let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
+        let masked = scoring::cheapest(n, width, queries, Rows::Masked);
+        let total = masked.map_or(u64::MAX, |masked| masked.cost.saving_a_fifth(queries));
+        let predicted = half_more(predicted.total(queries));
+        Self {
+            total: total.max(predicted),
+            once: download_cost(n, width, Codec::Int8).once.max(predicted),
+        }
+    }
+
+    /// True if a client may transfer this.
+    pub(crate) fn allows(&self, cost: &Cost, queries: u64) -> bool {
+        cost.total(queries) <= self.total && cost.once <= self.once
+    }
 }
 
 /// Places per vector: every vector has one, second copies fill the rest. Twice as many places find 2 points more in as
@@ -36,17 +82,84 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut that moves the fewest bytes in as many queries as are wished for.
+    /// The cut that moves the fewest bytes in as many queries as are wished for. Of those that move a twentieth more at
+    /// most, it is the one of which the least is downloaded once, since a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
-        let most = (n / LEAST).max(1);
-        let ways = counts(most).flat_map(|c| SecretPacking::ALL.map(|packing| (c, packing)));
-        let cuts = ways.filter_map(|(clusters, packing)| {
-            let grid = grid(n, width, clusters, packing, wish.recall)?;
-            let cost = cost(&grid, n, width)?;
-            Some(Self { grid, cost })
-        });
-        cuts.min_by_key(|cut| cut.cost.total(wish.queries))
+        let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
+        let most = Most::of(&cost, n, width, wish.queries);
+        Some(Self {
+            grid,
+            cost,
+            once,
+            most,
+        })
     }
+
+    /// The cut for vectors of which this one finds `recall`, if one of another number of clusters moves a tenth
+    /// fewer bytes. What clients may transfer at most stays.
+    pub(crate) fn refitted(
+        &self,
+        n: usize,
+        width: usize,
+        wish: &Wish,
+        recall: f64,
+    ) -> Option<Self> {
+        let clusters = self.grid.all_clusters();
+        let missed = (1.0 - recall).max(LEAST_MISSED);
+        let scale = missed / missed_part(clusters, self.grid.groups as usize);
+        // Twice or half as many: the curve is known between those that were measured.
+        let near = |grid: &Grid| {
+            let other = grid.all_clusters();
+            other <= 2 * clusters && clusters <= 2 * other
+        };
+        let cheapest = |like: &dyn Fn(&Grid) -> bool| {
+            let cuts = cuts(n, width, wish, scale).filter(|(grid, _, _)| like(grid));
+            best(cuts, wish.queries)
+        };
+        let total = |cost: &Cost| u128::from(cost.total(wish.queries));
+        let (grid, cost, once) = cheapest(&near)?;
+        let same = cheapest(&|grid| grid.all_clusters() == clusters);
+        let saves = same.is_none_or(|(_, same, _)| 10 * total(&cost) < 9 * total(&same));
+        (grid.all_clusters() != clusters && saves).then_some(Self {
+            grid,
+            cost,
+            once,
+            most: self.most,
+        })
+    }
+}
+
+fn best(
+    cuts: impl Iterator<Item = (Grid, Cost, Once)>,
+    queries: u64,
+) -> Option<(Grid, Cost, Once)> {
+    let cuts: Vec<_> = cuts.collect();
+    let total = |cost: &Cost| cost.total(queries);
+    let fewest = cuts.iter().map(|(_, cost, _)| total(cost)).min()?;
+    let few = fewest.saturating_add(fewest.div_ceil(20));
+    let near = cuts.into_iter().filter(|(_, cost, _)| total(cost) <= few);
+    near.min_by_key(|(_, cost, _)| cost.once)
+}
+
+/// All cuts, each of as many groups as are predicted for data of which 16 of 256 clusters miss this share.
+fn cuts(
+    n: usize,
+    width: usize,
+    wish: &Wish,
+    missed: f64,
+) -> impl Iterator<Item = (Grid, Cost, Once)> {
+    let (recall, most) = (wish.recall, (n / LEAST).max(1));
+    let ways = counts(most).flat_map(|c| SecretPacking::ALL.map(|packing| (c, packing)));
+    ways.filter_map(move |(clusters, packing)| {
+        let grid = grid(
+            n,
+            width,
+            (clusters, packing),
+            predicted_groups(clusters, recall, missed),
+        )?;
+        let (cost, once) = cost(&grid, n, width)?;
+        Some((grid, cost, once))
+    })
 }
 
 impl Grouping {
@@ -58,13 +171,12 @@ impl Grouping {
     }
 }
 
-/// So many clusters in as many groups as are predicted, but not so few that a group is too wide.
+/// So many clusters in at least so many groups, but not so few that a group is too wide.
 fn grid(
     n: usize,
     width: usize,
-    clusters: usize,
-    packing: SecretPacking,
-    recall: f64,
+    (clusters, packing): (usize, SecretPacking),
+    least: usize,
 ) -> Option<Grid> {
     let block = packing.params().block_vectors();
     #[expect(
@@ -74,7 +186,6 @@ fn grid(
     )]
     let slots = ((n as f64 * PLACES / clusters as f64).ceil() as usize).next_multiple_of(block);
     let slots = u32::try_from(slots).ok()?;
-    let least = predicted_groups(clusters, recall);
     let grids = divisors(clusters).map(|groups| Grid {
         groups: u32_of(groups),
         clusters: u32_of(clusters.div_ceil(groups)),
@@ -88,31 +199,48 @@ fn grid(
     possible.next()
 }
 
-/// Groups for a recall. The share that is missed, measured on 100,000 image descriptors with 1.3 places
-/// a vector, grouped greedily: .071, .024, .004 of 128 clusters in 8, 16, 32 groups, .117, .047, .017 of 256,
-/// .167, .093, .037 of 512; so `.047 (C / 256)^.95 (16 / G)^1.4`.
+/// The share of neighbours that a search of 16 of 256 clusters misses, measured on 100,000 image descriptors with 1.3
+/// places a vector, grouped greedily. The builder measures its own.
+const MISSED: f64 = 0.047;
+
+/// A share that a sample of a few hundred queries can tell from none.
+const LEAST_MISSED: f64 = 1e-3;
+
+/// The share missed, relative to that of 256 clusters in 16 groups. Measured as [`MISSED`]: .071, .024, .004 of 128
+/// clusters in 8, 16, 32 groups, .117, .047, .017 of 256, .167, .093, .037 of 512.
+fn missed_part(clusters: usize, groups: usize) -> f64 {
+    (clusters as f64 / 256.0).powf(0.95) * (16.0 / groups as f64).powf(1.4)
+}
+
+/// Groups for a recall, of vectors of which 16 of 256 clusters miss this share.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a small number of groups"
 )]
-fn predicted_groups(clusters: usize, recall: f64) -> usize {
-    let missed = (1.0 - recall - MARGIN).max(1e-3);
-    let at_16 = 0.047 * (clusters as f64 / 256.0).powf(0.95);
-    let groups = 16.0 * (at_16 / missed).powf(1.0 / 1.4);
+fn predicted_groups(clusters: usize, recall: f64, missed: f64) -> usize {
+    let allowed = (1.0 - recall - MARGIN).max(LEAST_MISSED);
+    let at_16 = missed * missed_part(clusters, 16);
+    let groups = 16.0 * (at_16 / allowed).powf(1.0 / 1.4);
     (groups.ceil() as usize).clamp(1, clusters)
 }
 
 /// The bytes that a client of an index so cut transfers, nothing being added to it.
-pub(super) fn cost(grid: &Grid, n: usize, width: usize) -> Option<Cost> {
+pub(crate) fn cost(grid: &Grid, n: usize, width: usize) -> Option<(Cost, Once)> {
     let len = |body: usize| message_len(body) as u64;
     let hint = grid.groups as usize * grid.group_hint_len().ok()?;
-    let places = grid.members_len(u32_of(n));
-    Some(Cost {
-        once: len(hint + grid.route_len(width) + places),
+    let (members, centroids) = (grid.members_len(u32_of(n)), grid.route_len(width));
+    let once = Once {
+        hint: hint as u64,
+        members: members as u64,
+        centroids: centroids as u64,
+    };
+    let cost = Cost {
+        once: len(hint + members + centroids),
         up: request_len(grid.query_len(width).ok()?) as u64,
         down: len(grid.reply_len().ok()?),
-    })
+    };
+    Some((cost, once))
 }
 
 #[cfg(test)]
@@ -127,14 +255,14 @@ mod tests {
             (256, 0.975, 32),
             (512, 0.955, 32),
         ] {
-            let predicted = predicted_groups(clusters, recall - MARGIN);
+            let predicted = predicted_groups(clusters, recall - MARGIN, MISSED);
             let near = groups * 3 / 4..=groups * 4 / 3;
             assert!(
                 near.contains(&predicted),
                 "{clusters} {recall}: {predicted}"
             );
         }
-        assert_eq!(predicted_groups(1, 0.99), 1);
+        assert_eq!(predicted_groups(1, 0.99, MISSED), 1);
     }
 
     #[test]
@@ -148,5 +276,42 @@ mod tests {
             };
             assert!(grid.places() >= n && grid.all_clusters() <= n);
         }
+    }
+
+    #[test]
+    fn what_was_measured_decides_beside_what_was_predicted() {
+        let wish = Wish::default();
+        let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
+        // Just what was predicted: nothing is planned anew.
+        let missed =
+            MISSED * missed_part(planned.grid.all_clusters(), planned.grid.groups as usize);
+        let again = |recall| planned.refitted(1_000_000, 128, &wish, recall);
+        assert_eq!(again(1.0 - missed), None);
+        // Far worse: other clusters, within the same bounds.
+        let worse = again(0.8).expect("another number of clusters");
+        assert_ne!(worse.grid.all_clusters(), planned.grid.all_clusters());
+        assert!(worse.cost.total(100) > planned.cost.total(100));
+        assert_eq!(worse.most, planned.most);
+    }
+
+    #[test]
+    fn groups_are_added_up_to_four_fifths_of_masked_mode() {
+        let wish = Wish::default();
+        let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
+        let masked = scoring::cheapest(1_000_000, 128, 100, Rows::Masked).unwrap();
+        let Most { total, once } = planned.most;
+        assert!(total <= masked.cost.total(100) * 4 / 5 && total > masked.cost.total(100) * 3 / 4);
+        assert!((127_000_000..133_000_000).contains(&once), "{once}");
+        assert!(planned.most.allows(&planned.cost, 100));
+        let all = Grid {
+            groups: u32_of(planned.grid.all_clusters()),
+            clusters: 1,
+            ..planned.grid
+        };
+        let (cost, _) = cost(&all, 1_000_000, 128).unwrap();
+        assert!(!planned.most.allows(&cost, 100));
+        // Where it does not pay from the start, half more than predicted.
+        let small = Grouping::cheapest(2000, 24, &wish).unwrap();
+        assert!(small.most.total >= small.cost.total(100) * 3 / 2);
     }
 }

@@ -18,7 +18,7 @@ pub struct Scoring {
 }
 
 /// The packing that moves the fewest bytes in this many queries.
-pub(super) fn cheapest(n: usize, dim: usize, queries: u64, rows: Rows) -> Option<Scoring> {
+pub(crate) fn cheapest(n: usize, dim: usize, queries: u64, rows: Rows) -> Option<Scoring> {
     let costed = Packing::ALL.into_iter().filter_map(|packing| {
         let cost = cost(rows.stored(n, dim), dim, &rows.params(packing)).ok()?;
         Some(Scoring { packing, cost })

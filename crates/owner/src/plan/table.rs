@@ -86,6 +86,7 @@ pub struct Table {
     pub(super) speed: Speed,
     pub(super) line: Option<f64>,
     payloads: Option<Retrieval>,
+    pub(super) routed: Option<Grouping>,
     rows: Vec<Row>,
 }
 
@@ -141,6 +142,7 @@ impl Plan {
             speed: terms.speed,
             line: terms.line,
             payloads: self.payloads,
+            routed: self.routed,
             rows: rows.into_iter().flatten().map(judged).collect(),
         }
     }
@@ -200,7 +202,7 @@ impl Plan {
         let (grid, dim) = (&planned.grid, self.dim as f64);
         let (polynomials, blocks) = planned.secret_work();
         let (clusters, rows) = (grid.all_clusters() as f64, grid.scores() as f64);
-        let bytes = 2.0 * grid.places() as f64 * dim;
+        let bytes = 4.0 * grid.places() as f64 * dim;
         let products = rows * Grid::params().n() as f64;
         let server = speed.table_scan * bytes + speed.column_score * products;
         let client = speed.table_word * clusters * dim

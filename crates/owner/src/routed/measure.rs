@@ -1,6 +1,7 @@
 //! The number of clusters that a search must score, measured with some of the vectors as queries.
 
 use sordino_index::Error;
+use sordino_index::columns::Rows;
 use sordino_index::manifest::Grid;
 use sordino_index::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
@@ -11,8 +12,9 @@ use sordino_vectors::u32_of;
 use super::Clusters;
 use crate::cluster;
 use crate::groups::Wanted;
-use crate::plan::{Grouping, Wish, divisors};
-use crate::probe::{MARGIN, SAMPLE, Sample};
+use crate::measured::Measured;
+use crate::plan::{Cost, Grouping, Wish, cheapest_scoring, divisors, routed_cost};
+use crate::probe::{MARGIN, Sample};
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -30,28 +32,29 @@ pub(super) struct Chosen {
     pub(super) grid: Grid,
     /// The clusters, group after group.
     pub(super) order: Vec<u32>,
-    pub(super) recall: f64,
-    pub(super) reached: bool,
+    recall: f64,
+    reached: bool,
+    cost: Cost,
 }
 
 impl Chosen {
-    /// The fewest groups that reach the recall wished for.
+    /// The fewest groups that reach the recall wished for, as long as clients transfer no more than is planned at most.
     pub(super) fn measured(
         clusters: &Clusters,
-        units: &Vectors,
+        wanted: &Wanted,
+        sample: &Sample,
         (planned, wish): (&Grouping, &Wish),
-        as_query: &AsQuery,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        progress(Step::Probe);
-        let sample = Sample::new(units, as_query, SAMPLE, wish.k);
-        let wanted = clusters.wanted(&sample, units, as_query)?;
         let target = wish.recall + MARGIN;
         let mut best: Option<Self> = None;
-        for grid in planned.regrouped(units.dim()) {
+        for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim()) {
+            if best.is_some() && !planned.most.allows(&cost, wish.queries) {
+                break;
+            }
             progress(Step::Probe);
             let order = wanted.dealt(grid.groups as usize);
-            let recall = clusters.recall(&sample, &order, &grid);
+            let recall = clusters.recall(sample, &order, &grid);
             let before = best.as_ref().map(|best| best.recall);
             if before.is_some_and(|before| recall < before + GAIN) {
                 break;
@@ -62,6 +65,7 @@ impl Chosen {
                 order,
                 recall,
                 reached,
+                cost,
             });
             if reached {
                 break;
@@ -69,11 +73,23 @@ impl Chosen {
         }
         best.ok_or(Error::Recall(wish.recall))
     }
+
+    /// The recall, and what the clients of so many vectors would be served better by.
+    pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measured {
+        let masked = cheapest_scoring(n, dim, queries, Rows::Masked);
+        let reached = (self.recall, self.reached);
+        Measured::new(
+            reached,
+            self.cost,
+            masked.map(|masked| masked.cost),
+            queries,
+        )
+    }
 }
 
 impl Clusters {
     /// The clusters that queries want together.
-    fn wanted(
+    pub(super) fn wanted(
         &self,
         sample: &Sample,
         units: &Vectors,
@@ -116,7 +132,7 @@ impl Clusters {
     }
 
     /// Mean recall of the sample where its queries are answered from the best cluster of each group.
-    fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
+    pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
         let scores = Scores::new(self.directions.dim());
         sample.recall(|query| {
             let near: Vec<f32> = {
@@ -150,8 +166,8 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of as many clusters in more and more groups.
-    fn regrouped(&self, dim: usize) -> impl Iterator<Item = Grid> {
+    /// The grids of as many clusters in more and more groups, and the bytes that a client transfers.
+    fn regrouped(&self, n: usize, dim: usize) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
         let grids = divisors(all).map(move |groups| Grid {
             groups: u32_of(groups),
@@ -160,6 +176,10 @@ impl Grouping {
         });
         // Far fewer than predicted are not tried.
         let least = self.grid.groups / 8;
-        grids.filter(move |grid| grid.groups >= least && grid.shape(dim).is_ok())
+        let tried = grids.filter(move |grid| grid.groups >= least);
+        tried.filter_map(move |grid| {
+            let (cost, _) = routed_cost(&grid, n, dim)?;
+            Some((grid, cost))
+        })
     }
 }

@@ -4,7 +4,7 @@ use sordino_search::Exchange;
 use sordino_search::{Form, InProcess, Routing};
 
 use crate::bed::bed;
-use crate::owner::{DIM, connect, forms, rng, spec};
+use crate::owner::{DIM, ROUTED, connect, forms, rng, spec};
 
 #[test]
 fn an_observer_sees_the_same_of_every_query_after_updates() {
@@ -38,6 +38,36 @@ fn an_observer_sees_the_same_of_every_query_after_updates() {
     }
 }
 
+/// Clusters are asked for with what was added beside them: so much more up and down for the first record, in every search.
+#[test]
+fn what_was_added_to_a_routed_index_is_asked_for_in_polynomials_of_64_coordinates() {
+    let mut bed = bed(&spec(ROUTED), 1.0);
+    let mut seen = Vec::new();
+    for added in [&[][..], &[50_000], &[50_001]] {
+        if !added.is_empty() {
+            bed.upsert(21, added, 1.0);
+        }
+        let server = bed.server();
+        let (client, _) = connect(&server);
+        let mut transport = InProcess::new(&server);
+        for query in bed.queries.rows() {
+            client.search(&mut rng(2), &mut transport, query).unwrap();
+        }
+        let exchanges = transport.take_exchanges();
+        assert!(exchanges.iter().all(|one| *one == exchanges[0]));
+        seen.push(exchanges[0]);
+    }
+    // One polynomial of 2,048 numbers of 46 bits. Answers of 16 bits: a record and its 40 check rows, then again from
+    // the next block of 32 on.
+    let [none, one, two] = seen[..] else {
+        panic!("three versions");
+    };
+    assert!((11_776..11_900).contains(&(one.up - none.up)), "{seen:?}");
+    assert_eq!(two.up, one.up);
+    assert!((82..182).contains(&(one.down - none.down)), "{seen:?}");
+    assert_eq!(two.down - one.down, 2 * 64);
+}
+
 #[test]
 fn refreshing_is_the_same_for_all_and_costs_what_is_new() {
     for form in forms() {
@@ -56,10 +86,11 @@ fn refreshing_is_the_same_for_all_and_costs_what_is_new() {
         });
         assert_eq!(seen[0], seen[1], "{form:?}");
         let bytes = |seen: &[Exchange]| seen.iter().map(|e| e.up + e.down).sum::<usize>();
-        // The manifest and one block of hints, or three vectors, against everything.
+        // The manifest and a block of hints, two where 64 coordinates share a polynomial, or three vectors, against
+        // everything.
         let (delta, all) = (bytes(&seen[0]), bytes(&whole));
         assert!(
-            delta < all * 9 / 10 && delta < 18_000,
+            delta < all * 9 / 10 && delta < 22_000,
             "{form:?}: {delta} of {all}"
         );
         let (new, _) = connect(&server);

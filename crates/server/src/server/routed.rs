@@ -40,7 +40,7 @@ impl Base {
         let rows = read(&manifest.part(PartKind::Table, Some(0))?, Vec::new())?;
         let mut hint = table::segments(mode)?;
         let width = manifest.width() as usize;
-        let (table, given) = table::encode(mode, width, &rows, |database| {
+        let (table, given) = table::encode(mode, width, rows, |database| {
             Ok(hint.push(Arc::new(database))?)
         })?;
         digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
