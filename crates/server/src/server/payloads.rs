@@ -16,7 +16,7 @@ pub(super) enum Served {
     /// By queries for a hint that they have.
     Simple(simple::Server),
     /// By queries that come with keys.
-    Hintless(hintless::Server),
+    Hintless(Box<hintless::Server>),
 }
 
 impl Served {
@@ -77,7 +77,7 @@ pub(super) fn server(
             let records = records()?;
             let slots = records.chunks_exact(len);
             let database = hintless::Database::from_records(&params, &Seed(*seed), slots)?;
-            Some(Served::Hintless(database.into()))
+            Some(Served::Hintless(Box::new(database.into())))
         }
         _ => None,
     })
