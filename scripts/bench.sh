@@ -47,7 +47,7 @@ cargo bench --no-run
 cargo build --profile bench --example private_search --example network_search \
     --example wire_sizes --example cpu_levels
 
-for bench in pir lwe lsh fpe mldsa hash; do
+for bench in pir lwe lsh fpe mldsa hash authz; do
     try one cargo bench --bench "$bench"
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
@@ -76,10 +76,11 @@ done
 try example network_search --load --json >"$run/load.jsonl"
 try example wire_sizes >"$run/sizes.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
+try cargo run --quiet --profile bench -p sordino-authz --example authz -- 10 --json >"$run/authz.jsonl"
 
 step "report"
 python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
-    --load "$run/load.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" \
+    --load "$run/load.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
     --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
     --levels "$(example cpu_levels)"
 if [ -n "$failed" ]; then

@@ -121,7 +121,7 @@ fi
 target/debug/examples/cpu_levels
 target/debug/examples/private_search --n 5000 --json
 target/debug/examples/network_search
-for example in examples/*.rs; do
+for example in examples/*.rs crates/*/examples/*.rs; do
     name=$(basename "$example" .rs)
     echo "-- $name"
     "target/debug/examples/$name" >/dev/null

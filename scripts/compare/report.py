@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from compare import homomorphic, levels, network, plots, preserving, retrieval, search, signatures
+from compare import authorization, homomorphic, levels, network, plots, preserving, retrieval, search, signatures
 from compare.machine import Machine, describe
 from compare.run import Run, read
 from compare.table import markdown, notes
@@ -14,6 +14,8 @@ from compare.table import markdown, notes
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "blake3",
+    "casbin",
+    "cedar-policy",
     "fhe",
     "fips204",
     "fpe",
@@ -67,7 +69,7 @@ COVERAGE = (
     ("BLAKE3: sizes, batches", "BLAKE3"),
     (
         "Authorization: latency, cache, throughput, memory, claims",
-        "Authorization: absent, with the reason",
+        "Authorization",
     ),
 )
 
@@ -136,6 +138,7 @@ def document(run: Run, machine: Machine, date: str) -> str:
             retrieval.section(run),
             preserving.section(run),
             signatures.section(run),
+            authorization.section(run),
             levels.section(run),
             "",
         ]

@@ -1,4 +1,4 @@
-"""ML-DSA verification, BLAKE3, and the rows of an authorization engine."""
+"""ML-DSA verification and BLAKE3."""
 
 from __future__ import annotations
 
@@ -246,22 +246,6 @@ def lists(run: Run) -> str:
     return compare(run, rows) if rows else "Absent: not in this run."
 
 
-ENGINE = (
-    ("authorization check, uncached", "1,448 ns, 2,186 B, 22 allocations (Go)"),
-    ("check, cached", "407.5 ns, 208 B, 8 allocations (Go)"),
-    ("cache lookup alone", "147.7 ns (Go); under 100 ns is its target for Rust, not a measurement"),
-    ("check with and without vector similarity", "1,353 and 1,423 ns (Go)"),
-    ("similar policies, small and large set", "192.9 µs and 1.00 ms (Go)"),
-    ("checks during migration", "425 ns; p50 3.2 µs, p95 20.6 µs, p99 54.9 µs (Go)"),
-    ("checks a second", "690 thousand, 2.45 million cached (Go); the Rust figures are projections"),
-    (
-        "memory and garbage collection",
-        "2.85 GB/s of garbage (Go); zero allocations claimed for Rust",
-    ),
-)
-ABSENT = "absent: Sordino has no authorization engine; caches and policies are outside of it"
-
-
 def section(run: Run) -> str:
     return "\n\n".join(
         [
@@ -301,13 +285,5 @@ def section(run: Run) -> str:
             ),
             "### Lists of every length, and trees (no rows in the reference)",
             lists(run),
-            "## Authorization",
-            markdown(
-                ["row", "reference", "Sordino"],
-                [[name, figure, ABSENT] for name, figure in ENGINE],
-                words=True,
-            ),
-            "The reference's claims table (2 to 4 times the speed, half the memory) compares a Go engine with a Rust hash and signature library; "
-            "its parts that are measured are answered above.",
         ]
     )

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// A column to filter by, as an argument: its name, and the type that it is read as.
@@ -128,9 +129,10 @@ impl Payloads {
         }
         let object = |row| {
             let values = self.0.iter().zip(&columns);
-            let values = values.map(|(name, column)| (name.clone(), json(column, row)));
-            let object: Map<String, Value> = values.collect();
-            Value::Object(object).to_string().into_bytes()
+            // Sorted here: the order of a `Map` is a feature of serde_json that another crate may turn on.
+            let values = values.map(|(name, column)| (name.as_str(), json(column, row)));
+            let object: BTreeMap<&str, Value> = values.collect();
+            serde_json::json!(object).to_string().into_bytes()
         };
         (0..rows).map(object).collect()
     }

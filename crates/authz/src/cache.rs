@@ -1,0 +1,305 @@
+//! A bounded table from lists of fields to values, read without a lock and without an allocation.
+//!
+//! # Keys
+//!
+//! A key is the list of fields itself: the length of each, and all their bytes. Two keys are equal if all lengths and all bytes are,
+//! so no two different requests share a key, wherever a separator or the border of two fields stands. An
+//! entry is found by a hash and then compared with the whole key: hashes that collide cost a comparison, never a wrong
+//! value. So the hash need not be one that nobody can collide; its seed is drawn anew in each process, to make it hard to
+//! fill one set on purpose, which would only make the cache miss.
+//!
+//! # Form
+//!
+//! Sets of four slots; a word beside each set holds sixteen bits of the hash of every slot, so that nearly always
+//! one slot at most is looked at. A slot is swapped as a whole, by the crate `arc-swap`: a reader sees an entry
+//! before or after a change and never waits. Tags are written after their slot; a reader that comes between misses, or looks
+//! at an entry whose key then differs.
+
+use core::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use arc_swap::ArcSwapOption;
+use foldhash::fast::RandomState;
+
+/// Slots of a set.
+const WAYS: usize = 4;
+/// Bytes counted for an entry beside its key: what is around it, and its value.
+const ENTRY: usize = 256;
+/// Bytes of entries for each slot, as they are expected.
+const SLOT: usize = 384;
+
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// The hash of a field that many keys have.
+pub(crate) fn hash(field: &[u8]) -> u64 {
+    let mut hasher = SEED.build_hasher();
+    hasher.write(field);
+    hasher.finish()
+}
+
+/// A table from keys of `N` fields to values.
+#[derive(Debug)]
+pub(crate) struct Cache<V, const N: usize> {
+    slots: Box<[ArcSwapOption<Entry<V, N>>]>,
+    tags: Box<[AtomicU64]>,
+    seed: RandomState,
+    /// Bytes of all entries, and their bound.
+    used: AtomicUsize,
+    most: usize,
+    /// The slot that is emptied next where room is needed.
+    hand: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Entry<V, const N: usize> {
+    lengths: [usize; N],
+    /// All fields, one after the other.
+    fields: Box<[u8]>,
+    value: V,
+}
+
+impl<V, const N: usize> Entry<V, N> {
+    fn bytes(&self) -> usize {
+        ENTRY + self.fields.len()
+    }
+}
+
+/// A key that is looked up: its fields, and their hash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key<'a, const N: usize> {
+    fields: [&'a [u8]; N],
+    hash: u64,
+}
+
+impl<const N: usize> Key<'_, N> {
+    #[inline]
+    fn lengths(&self) -> [usize; N] {
+        self.fields.map(<[u8]>::len)
+    }
+
+    #[inline]
+    fn is_of<V>(&self, entry: &Entry<V, N>) -> bool {
+        if self.lengths() != entry.lengths {
+            return false;
+        }
+        let mut rest = &*entry.fields;
+        self.fields.iter().all(|field| {
+            // The entry has as many bytes as its lengths say, and these are equal.
+            let (head, tail) = rest.split_at(field.len());
+            rest = tail;
+            same(head, field)
+        })
+    }
+
+    /// The place of the key's set among `sets`, a power of two, and the key's tag, which is not 0.
+    #[inline]
+    fn place(&self, sets: usize) -> (usize, u64) {
+        let set = usize::try_from(self.hash >> 32).unwrap_or(0) & (sets - 1);
+        (set, self.hash & 0xFFFF | 1)
+    }
+}
+
+/// Equality of two fields of one length. Names are short, and two words from both ends are compared faster than a call
+/// compares bytes.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    match a.len() {
+        8..=16 => {
+            a.first_chunk::<8>() == b.first_chunk::<8>()
+                && a.last_chunk::<8>() == b.last_chunk::<8>()
+        }
+        4..=7 => {
+            a.first_chunk::<4>() == b.first_chunk::<4>()
+                && a.last_chunk::<4>() == b.last_chunk::<4>()
+        }
+        0..=3 => a.iter().eq(b),
+        _ => a == b,
+    }
+}
+
+impl<V: Clone, const N: usize> Cache<V, N> {
+    /// An empty cache whose entries, keys included, stay below `most` bytes, and its slots below a twentieth of that.
+    pub(crate) fn new(most: usize) -> Self {
+        let sets = (most / SLOT / WAYS).next_power_of_two();
+        Self {
+            slots: (0..sets * WAYS).map(|_| ArcSwapOption::empty()).collect(),
+            tags: (0..sets).map(|_| AtomicU64::new(0)).collect(),
+            seed: SEED.clone(),
+            used: AtomicUsize::new(0),
+            most,
+            hand: AtomicUsize::new(0),
+        }
+    }
+
+    /// The key of these fields; `last` is the [`hash`] of the last of them, which is not hashed again.
+    #[inline]
+    pub(crate) fn key<'a>(&self, fields: [&'a [u8]; N], last: u64) -> Key<'a, N> {
+        let mut hasher = self.seed.build_hasher();
+        for field in &fields[..N - 1] {
+            hasher.write(field);
+        }
+        hasher.write_u64(last);
+        let hash = hasher.finish();
+        Key { fields, hash }
+    }
+
+    /// The value of a key.
+    #[inline]
+    pub(crate) fn get(&self, key: &Key<'_, N>) -> Option<V> {
+        let (set, tag) = key.place(self.tags.len());
+        let tags = self.tags[set].load(Ordering::Acquire);
+        (0..WAYS)
+            .filter(|way| tags >> (16 * way) & 0xFFFF == tag)
+            .find_map(|way| {
+                let entry = self.slots[WAYS * set + way].load();
+                let entry = entry.as_ref().filter(|entry| key.is_of(entry))?;
+                Some(entry.value.clone())
+            })
+    }
+
+    /// Remembers a value, unless its key is longer than an eighth of the cache.
+    pub(crate) fn insert(&self, key: &Key<'_, N>, value: V) {
+        let lengths = key.lengths();
+        if ENTRY + lengths.iter().sum::<usize>() > self.most / 8 {
+            return;
+        }
+        let (set, tag) = key.place(self.tags.len());
+        let tags = self.tags[set].load(Ordering::Acquire);
+        let of = |wanted: u64| (0..WAYS).find(|way| tags >> (16 * way) & 0xFFFF == wanted);
+        let turn = || self.hand.fetch_add(1, Ordering::Relaxed) % WAYS;
+        let way = of(tag).or_else(|| of(0)).unwrap_or_else(turn);
+        let fields = key.fields.concat().into();
+        let entry = Entry {
+            lengths,
+            fields,
+            value,
+        };
+        self.put(WAYS * set + way, Some(entry), tag);
+        // Others insert meanwhile; each empties slots until there is room, at most all of them.
+        for _ in 0..self.slots.len() {
+            if self.used.load(Ordering::Relaxed) <= self.most {
+                break;
+            }
+            let slot = self.hand.fetch_add(1, Ordering::Relaxed) % self.slots.len();
+            self.put(slot, None, 0);
+        }
+    }
+
+    /// Puts an entry into a slot, and its tag beside it.
+    fn put(&self, slot: usize, entry: Option<Entry<V, N>>, tag: u64) {
+        let bytes = entry.as_ref().map_or(0, Entry::bytes);
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(old) = self.slots[slot].swap(entry.map(Arc::new)) {
+            self.used.fetch_sub(old.bytes(), Ordering::Relaxed);
+        }
+        let shift = 16 * (slot % WAYS);
+        let set = |tags: u64| Some(tags & !(0xFFFF << shift) | tag << shift);
+        let tags = &self.tags[slot / WAYS];
+        // The closure always gives a value, so the update never fails.
+        let _ = tags.fetch_update(Ordering::AcqRel, Ordering::Acquire, set);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key<'a, const N: usize>(cache: &Cache<u32, N>, fields: [&'a [u8]; N]) -> Key<'a, N> {
+        cache.key(fields, hash(fields[N - 1]))
+    }
+
+    fn one<'a>(cache: &Cache<u32, 3>, field: &'a [u8]) -> Key<'a, 3> {
+        Key {
+            hash: 7,
+            ..key(cache, [b"a", field, b"b"])
+        }
+    }
+
+    /// The reference hashed fields one after the other, so that these pairs had one key.
+    #[test]
+    fn borders_of_fields_are_in_the_key() {
+        let long = [b'x'; 300];
+        for tail in [&b""[..], &long] {
+            let cache = Cache::new(1 << 20);
+            let first = [&b"user"[..], b"1read", b"", tail];
+            cache.insert(&key(&cache, first), 1);
+            assert_eq!(cache.get(&key(&cache, first)), Some(1));
+            for other in [
+                [&b"user1"[..], b"read", b"", tail],
+                [b"user1read", b"", b"", tail],
+                [b"user", b"1rea", b"d", tail],
+                [b"user", b"1", b"read", tail],
+                [b"USER", b"1read", b"", tail],
+            ] {
+                // Also if the hash of both is the same.
+                let collides = Key {
+                    hash: key(&cache, first).hash,
+                    ..key(&cache, other)
+                };
+                assert_eq!(cache.get(&key(&cache, other)), None);
+                assert_eq!(cache.get(&collides), None);
+            }
+        }
+    }
+
+    /// With one hash for all keys, only the comparison of keys keeps them apart: for every length, at every byte.
+    #[test]
+    fn keys_of_one_hash_are_kept_apart() {
+        for len in 0..40 {
+            let field: Vec<u8> = (0..len).collect();
+            let cache = Cache::new(1 << 20);
+            cache.insert(&one(&cache, &field), u32::from(len));
+            assert_eq!(cache.get(&one(&cache, &field)), Some(u32::from(len)));
+            for at in 0..usize::from(len) {
+                let mut other = field.clone();
+                other[at] ^= 0x80;
+                assert_eq!(
+                    cache.get(&one(&cache, &other)),
+                    None,
+                    "{len} bytes, the one at {at}"
+                );
+                assert_eq!(cache.get(&one(&cache, &field[at + 1..])), None);
+            }
+        }
+    }
+
+    #[test]
+    fn it_stays_below_its_bound() {
+        let cache = Cache::new(1 << 16);
+        for i in 0..20_000_u32 {
+            let field = vec![b'k'; (i as usize * 37) % 9000];
+            let head = i.to_le_bytes();
+            let key = key(&cache, [&head[..], &field]);
+            cache.insert(&key, i);
+            assert!(cache.used.load(Ordering::Relaxed) <= cache.most);
+            let fits = ENTRY + 4 + field.len() <= cache.most / 8;
+            assert!(fits || cache.get(&key).is_none());
+        }
+        let entries = cache.slots.iter().filter_map(|slot| slot.load_full());
+        let bytes = entries.map(|entry| entry.bytes()).sum::<usize>();
+        assert_eq!(bytes, cache.used.load(Ordering::Relaxed));
+        assert!(bytes > cache.most / 2);
+    }
+
+    #[test]
+    fn threads_find_their_own_values_only() {
+        let cache = Cache::new(1 << 15);
+        std::thread::scope(|scope| {
+            for thread in 0..4_u32 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for i in 0..20_000_u32 {
+                        let number = (i * 7 + thread) % 500;
+                        let bytes = number.to_le_bytes();
+                        let key = key(cache, [&bytes[..], b"field"]);
+                        match cache.get(&key) {
+                            Some(found) => assert_eq!(found, number),
+                            None => cache.insert(&key, number),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

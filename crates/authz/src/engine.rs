@@ -1,0 +1,182 @@
+//! The engine: decisions by the policies and entities of the moment.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use crate::Error;
+use crate::cache::Key;
+use crate::decision::{Decision, Epochs};
+use crate::policies::Policies;
+use crate::request::{Authorizer, Request};
+use crate::schema::Schema;
+use crate::state::State;
+use crate::world::World;
+
+/// Decisions by Cedar policies: deny by default, and one policy that forbids overrides all that permit.
+///
+/// Any number of threads ask at once, without a lock. Policies and entities are replaced as a whole while they ask.
+///
+/// # Replacement
+///
+/// Policies, entities, all that is compiled from them and the cache of decisions made by them are one value, which a
+/// replacement exchanges for another whose cache is empty. A check loads that value once and uses nothing else, and what it remembers it
+/// writes into the cache of the value that it loaded. So a check that begins after a replacement has returned loads
+/// the new value or a later one, and whatever it finds in that cache was decided by the same policies and entities: it cannot get an
+/// older decision. A check that overlaps a replacement may get either, never a mixture. [`Decision::epochs`] says which.
+#[derive(Debug)]
+pub struct Engine {
+    state: ArcSwap<State>,
+    /// The state before, kept until the next replacement, so that it is not a check that frees it. Locked by those who replace.
+    before: Mutex<Option<Arc<State>>>,
+}
+
+/// Policies of an engine, and how many of them are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Policies.
+    pub policies: usize,
+    /// Those that this crate evaluates itself; the others are left to Cedar's evaluator.
+    pub compiled: usize,
+}
+
+impl Engine {
+    /// An engine for a schema, policies in Cedar's syntax and entities in Cedar's JSON form. Requests that the schema does not admit are denied.
+    ///
+    /// # Errors
+    /// [`Error::Parse`], [`Error::Invalid`], [`Error::Template`], [`Error::DuplicatePolicy`] for policies;
+    /// [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`] for entities; [`Error::TooLarge`] and
+    /// [`Error::TooDeep`] for both.
+    pub fn new(schema: Schema, policies: &str, entities: &str) -> Result<Self, Error> {
+        Self::build(Some(Arc::new(schema)), policies, entities)
+    }
+
+    /// An engine without a schema, for policies, entities and requests that are validated elsewhere.
+    ///
+    /// # Security
+    /// Nothing is validated: a policy that misspells an attribute fails for every request and is left out of the decision,
+    /// also one that forbids.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`], but [`Error::Invalid`] and [`Error::UnknownType`].
+    pub fn without_schema(policies: &str, entities: &str) -> Result<Self, Error> {
+        Self::build(None, policies, entities)
+    }
+
+    fn build(schema: Option<Arc<Schema>>, policies: &str, entities: &str) -> Result<Self, Error> {
+        let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
+        let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
+        let state = State::new(schema, policies, Arc::new(world), Epochs::default());
+        Ok(Self {
+            state: ArcSwap::from_pointee(state),
+            before: Mutex::new(None),
+        })
+    }
+
+    /// Replaces all policies.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] for policies; the policies before then stay.
+    pub fn replace_policies(&self, policies: &str) -> Result<Epochs, Error> {
+        let schema = self.state.load().schema.clone();
+        let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
+        Ok(self.replace(|state, epochs| {
+            let policies_epoch = epochs.policies + 1;
+            let epochs = Epochs {
+                policies: policies_epoch,
+                ..epochs
+            };
+            State::new(schema, policies, state.world.clone(), epochs)
+        }))
+    }
+
+    /// Replaces all entities.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] for entities; the entities before then stay.
+    pub fn replace_entities(&self, entities: &str) -> Result<Epochs, Error> {
+        let schema = self.state.load().schema.clone();
+        let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
+        Ok(self.replace(|state, epochs| {
+            let entities_epoch = epochs.entities + 1;
+            let epochs = Epochs {
+                entities: entities_epoch,
+                ..epochs
+            };
+            State::new(schema, state.policies.clone(), Arc::new(world), epochs)
+        }))
+    }
+
+    fn replace(&self, next: impl FnOnce(&State, Epochs) -> State) -> Epochs {
+        // The state that is kept there stays whole if a thread panics.
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.load_full();
+        let next = next(&state, state.epochs);
+        let epochs = next.epochs;
+        self.state.store(Arc::new(next));
+        *before = Some(state);
+        epochs
+    }
+
+    /// True if the request is allowed.
+    #[must_use]
+    pub fn allows(&self, request: &Request<'_>) -> bool {
+        self.check(request).is_allowed()
+    }
+
+    /// The decision, made anew and not remembered.
+    #[must_use]
+    pub fn decide(&self, request: &Request<'_>) -> Decision {
+        self.state.load().decide(request)
+    }
+
+    /// The decision, if it is remembered.
+    #[must_use]
+    pub fn cached(&self, request: &Request<'_>) -> Option<Decision> {
+        let state = self.state.load();
+        state.cache.get(&key(&state, request))
+    }
+
+    /// Which policies and entities are in force.
+    #[must_use]
+    pub fn epochs(&self) -> Epochs {
+        self.state.load().epochs
+    }
+
+    /// The number of policies, and of those that are compiled.
+    #[must_use]
+    pub fn share(&self) -> Share {
+        let state = self.state.load();
+        Share {
+            policies: state.policies.len(),
+            compiled: state.program.compiled(),
+        }
+    }
+}
+
+impl Authorizer for Engine {
+    fn check(&self, request: &Request<'_>) -> Decision {
+        let state = self.state.load();
+        let key = key(&state, request);
+        state.cache.get(&key).unwrap_or_else(|| {
+            let decision = state.decide(request);
+            state.cache.insert(&key, decision.clone());
+            decision
+        })
+    }
+}
+
+/// The whole request as a key.
+#[inline]
+fn key<'a>(state: &State, request: &Request<'a>) -> Key<'a, 7> {
+    let fields = [
+        request.principal.type_name.as_bytes(),
+        request.principal.id.as_bytes(),
+        request.action.type_name.as_bytes(),
+        request.action.id.as_bytes(),
+        request.resource.type_name.as_bytes(),
+        request.resource.id.as_bytes(),
+        request.context.canonical(),
+    ];
+    state.cache.key(fields, request.context.hash())
+}

@@ -1,0 +1,157 @@
+//! The graph of entities and parents, looked at before Cedar computes all ancestors: its size, and cycles.
+
+use std::collections::{HashMap, HashSet};
+
+use cedar_policy::conformance_errors::EntitySchemaConformanceError;
+use cedar_policy::entities_errors::EntitiesError;
+use cedar_policy::entities_json_errors::JsonDeserializationError;
+use serde_json::Value;
+
+use crate::Error;
+use crate::error::at_most;
+
+/// Most bytes of a text of entities.
+const BYTES: usize = 256 << 20;
+/// Most entities.
+const ENTITIES: usize = 1 << 20;
+/// Most ancestors of one entity.
+const ANCESTORS: usize = 1 << 12;
+/// Most ancestors of all entities together.
+const PAIRS: usize = 1 << 23;
+/// Most parents looked at to count them.
+const STEPS: usize = 1 << 27;
+
+/// Reads a list of entities and bounds it: its length, its nesting (by serde_json, to 128 levels), its ancestors.
+pub(crate) fn parse(text: &str) -> Result<Value, Error> {
+    at_most("bytes of entities", text.len(), BYTES)?;
+    let json: Value = serde_json::from_str(text).map_err(|error| Error::Entities {
+        reason: error.to_string(),
+    })?;
+    let list = json
+        .as_array()
+        .ok_or_else(|| wrong("not a list".to_owned()))?;
+    at_most("entities", list.len(), ENTITIES)?;
+    let mut parents = HashMap::new();
+    for entity in list {
+        let uid = name(&entity["uid"])?;
+        let list = entity["parents"].as_array();
+        let list = list.ok_or_else(|| wrong(format!("{} has no list of parents", shown(uid))))?;
+        let list = list.iter().map(name).collect::<Result<Vec<_>, Error>>()?;
+        let all: &mut Vec<_> = parents.entry(uid).or_default();
+        all.extend(list);
+    }
+    check(&parents)?;
+    Ok(json)
+}
+
+type Name<'a> = (&'a str, &'a str);
+
+/// The type and id of an entity, in one of the two forms that Cedar reads.
+fn name(json: &Value) -> Result<Name<'_>, Error> {
+    let json = json.get("__entity").unwrap_or(json);
+    let part = |key| json.get(key).and_then(Value::as_str);
+    let name = part("type").zip(part("id"));
+    name.ok_or_else(|| wrong("an entity's name is {\"type\": .., \"id\": ..}".to_owned()))
+}
+
+fn wrong(reason: String) -> Error {
+    Error::Entities { reason }
+}
+
+fn shown((kind, id): Name<'_>) -> String {
+    format!("{kind}::{id:?}")
+}
+
+/// Refuses cycles, and graphs of more ancestors than the bounds.
+fn check(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
+    acyclic(parents)?;
+    let (mut pairs, mut steps) = (0, 0);
+    let (mut seen, mut next) = (HashSet::new(), Vec::new());
+    for uid in parents.keys() {
+        seen.clear();
+        next.push(uid);
+        while let Some(uid) = next.pop() {
+            let parents = parents.get(uid).map_or(&[][..], Vec::as_slice);
+            steps += parents.len();
+            for parent in parents {
+                if seen.insert(parent) {
+                    next.push(parent);
+                }
+            }
+            at_most("ancestors of an entity", seen.len(), ANCESTORS)?;
+            at_most("ways from entities to ancestors", steps, STEPS)?;
+        }
+        pairs += seen.len();
+        at_most("ancestors of all entities", pairs, PAIRS)?;
+    }
+    Ok(())
+}
+
+/// Removes entities without parents until none is left; if none can be removed, the rest has a cycle.
+fn acyclic(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
+    let mut children: HashMap<Name<'_>, Vec<Name<'_>>> = HashMap::new();
+    let mut waits: HashMap<Name<'_>, usize> = HashMap::new();
+    let mut free = Vec::new();
+    for (uid, list) in parents {
+        // A parent that is not in the list has no parents of its own.
+        let inner = list.iter().filter(|parent| parents.contains_key(*parent));
+        inner
+            .clone()
+            .for_each(|parent| children.entry(*parent).or_default().push(*uid));
+        waits.insert(*uid, inner.clone().count());
+        if inner.count() == 0 {
+            free.push(*uid);
+        }
+    }
+    while let Some(uid) = free.pop() {
+        waits.remove(&uid);
+        for child in children.get(&uid).into_iter().flatten() {
+            if let Some(wait) = waits.get_mut(child) {
+                *wait -= 1;
+                if *wait == 0 {
+                    free.push(*child);
+                }
+            }
+        }
+    }
+    // Entities below a cycle wait too; those of the cycle are reached by going up.
+    let mut seen = HashSet::new();
+    let mut at = waits.keys().min().copied();
+    while let Some(uid) = at {
+        if !seen.insert(uid) {
+            let entity = shown(uid);
+            return Err(Error::Cycle { entity });
+        }
+        at = parents[&uid]
+            .iter()
+            .find(|parent| waits.contains_key(*parent))
+            .copied();
+    }
+    Ok(())
+}
+
+/// Cedar's refusal, by name.
+pub(crate) fn refused(error: &EntitiesError) -> Error {
+    match error {
+        EntitiesError::TransitiveClosureError(_) => Error::Cycle {
+            entity: chain(error),
+        },
+        EntitiesError::InvalidEntity(EntitySchemaConformanceError::UnexpectedEntityType(error))
+        | EntitiesError::Deserialization(JsonDeserializationError::EntitySchemaConformance(
+            EntitySchemaConformanceError::UnexpectedEntityType(error),
+        )) => Error::UnknownType {
+            entity: error.uid.to_string(),
+        },
+        _ => wrong(chain(error)),
+    }
+}
+
+/// An error and its causes.
+fn chain(error: &dyn core::error::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

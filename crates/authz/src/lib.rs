@@ -1,0 +1,45 @@
+#![doc = include_str!("../README.md")]
+
+// Requests and decisions
+mod context;
+mod decision;
+mod error;
+mod request;
+mod value;
+
+// The engine: what it is made of, its state, its memory
+mod cache;
+mod engine;
+mod state;
+
+// Its record
+mod audit;
+
+// Policies by their meaning
+mod similar;
+
+// Schemas, entities and policies, as they are read
+mod bounds;
+mod convert;
+mod graph;
+mod names;
+mod policies;
+mod schema;
+mod world;
+
+// Policies, as they are evaluated
+mod compile;
+mod eval;
+mod expr;
+mod index;
+mod scope;
+
+pub use audit::{AuditKey, AuditLog, Entry, Head};
+pub use context::Context;
+pub use decision::{Decision, Epochs, Failure, PolicyError, Refusal};
+pub use engine::{Engine, Share};
+pub use error::Error;
+pub use request::{Authorizer, Request};
+pub use schema::Schema;
+pub use similar::{Match, Similar};
+pub use value::{EntityUid, Extension, Record, Set, Uid, Value};

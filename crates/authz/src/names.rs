@@ -1,0 +1,68 @@
+//! Entities under numbers, so that compiled policies compare numbers.
+
+use core::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::value::{EntityUid, Uid};
+
+/// The number of an entity that exists, or that a parent or a policy names.
+pub(crate) type Node = u32;
+
+/// Entities by number, and numbers by name.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    first: Node,
+    uids: Vec<EntityUid>,
+    numbers: HashTable<Node>,
+    seed: RandomState,
+}
+
+impl Names {
+    /// No names; numbers will begin with `first`.
+    pub(crate) fn from(first: Node) -> Self {
+        Self {
+            first,
+            ..Self::default()
+        }
+    }
+
+    /// The number of an entity that has one.
+    #[inline]
+    pub(crate) fn find(&self, uid: Uid<'_>) -> Option<Node> {
+        let equal = |&node: &Node| self.uid(node) == uid;
+        self.numbers.find(hash(&self.seed, uid), equal).copied()
+    }
+
+    /// The number of an entity, a new one if it has none.
+    pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
+        if let Some(node) = self.find(uid) {
+            return node;
+        }
+        let node = self.end();
+        self.uids.push(uid.owned());
+        let (seed, uids, first) = (&self.seed, &self.uids, self.first);
+        let rehash = |&node: &Node| hash(seed, uids[(node - first) as usize].borrowed());
+        self.numbers.insert_unique(hash(seed, uid), node, rehash);
+        node
+    }
+
+    /// The entity of this number.
+    pub(crate) fn uid(&self, node: Node) -> Uid<'_> {
+        self.uids[(node - self.first) as usize].borrowed()
+    }
+
+    /// The number that comes next.
+    pub(crate) fn end(&self) -> Node {
+        self.first + Node::try_from(self.uids.len()).expect("texts are bounded far below")
+    }
+}
+
+fn hash(seed: &RandomState, uid: Uid<'_>) -> u64 {
+    let mut hasher = seed.build_hasher();
+    hasher.write(uid.type_name.as_bytes());
+    hasher.write_usize(uid.type_name.len());
+    hasher.write(uid.id.as_bytes());
+    hasher.finish()
+}

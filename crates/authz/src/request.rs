@@ -1,0 +1,44 @@
+//! Requests, and the trait of those who decide them.
+
+use crate::context::{Context, EMPTY};
+use crate::decision::Decision;
+use crate::value::Uid;
+
+/// One question: may this principal do this action on this resource, in this context?
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Who asks.
+    pub principal: Uid<'a>,
+    /// The action that is asked for.
+    pub action: Uid<'a>,
+    /// On what.
+    pub resource: Uid<'a>,
+    /// Whatever else policies may look at.
+    pub context: &'a Context,
+}
+
+impl<'a> Request<'a> {
+    /// A request with an empty context.
+    #[must_use]
+    pub fn new(principal: Uid<'a>, action: Uid<'a>, resource: Uid<'a>) -> Self {
+        let context = &EMPTY;
+        Self {
+            principal,
+            action,
+            resource,
+            context,
+        }
+    }
+
+    /// The same in this context.
+    #[must_use]
+    pub fn with(self, context: &'a Context) -> Self {
+        Self { context, ..self }
+    }
+}
+
+/// Whoever answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
+pub trait Authorizer {
+    /// The decision, with its explanation. Without a reason to allow, it denies.
+    fn check(&self, request: &Request<'_>) -> Decision;
+}

@@ -1,0 +1,101 @@
+//! A schema, and which requests it admits.
+
+use cedar_policy::{RequestValidationError, SchemaFragment};
+
+use crate::cache::Cache;
+use crate::convert;
+use crate::decision::Refusal;
+use crate::request::Request;
+use crate::{Error, bounds};
+
+/// Bytes of remembered verdicts on kinds of requests.
+const REMEMBERED: usize = 1 << 20;
+
+/// A schema in Cedar's own notation: the types of entities, the actions, and the context of each.
+///
+/// # Examples
+/// ```
+/// let schema = sordino_authz::Schema::parse(
+///     "entity Team; entity Reader in [Team]; entity Index;
+///      action search appliesTo { principal: Reader, resource: Index, context: { results: Long } };",
+/// )?;
+/// # Ok::<(), sordino_authz::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Schema {
+    pub(crate) cedar: cedar_policy::Schema,
+    /// Verdicts by types, action and shape of the context: nothing else of a request is looked at, unless types are enumerated.
+    known: Option<Cache<Option<Refusal>, 5>>,
+}
+
+impl Schema {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if it does not parse or names what it does not declare; [`Error::TooLarge`] above 4 MiB;
+    /// [`Error::TooDeep`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        bounds::schema(text)?;
+        let schema = |error: &dyn core::fmt::Display| Error::Schema {
+            reason: error.to_string(),
+        };
+        let (fragment, _) =
+            SchemaFragment::from_cedarschema_str(text).map_err(|error| schema(&error))?;
+        let json = fragment
+            .clone()
+            .to_json_value()
+            .map_err(|error| schema(&error))?;
+        let cedar = cedar_policy::Schema::from_schema_fragments([fragment])
+            .map_err(|error| schema(&error))?;
+        let known = (!has_enumeration(&json)).then(|| Cache::new(REMEMBERED));
+        Ok(Self { cedar, known })
+    }
+
+    /// The reason why the schema does not admit this request, if it does not.
+    pub(crate) fn refusal(&self, request: &Request<'_>) -> Option<Refusal> {
+        let fields = [
+            request.principal.type_name.as_bytes(),
+            request.action.type_name.as_bytes(),
+            request.action.id.as_bytes(),
+            request.resource.type_name.as_bytes(),
+            request.context.shape(),
+        ];
+        let Some(known) = &self.known else {
+            return self.validate(request);
+        };
+        let key = known.key(fields, request.context.shape_hash());
+        known.get(&key).unwrap_or_else(|| {
+            let refusal = self.validate(request);
+            known.insert(&key, refusal);
+            refusal
+        })
+    }
+
+    /// Cedar's own validation.
+    fn validate(&self, request: &Request<'_>) -> Option<Refusal> {
+        match convert::request(request, Some(&self.cedar)) {
+            Ok(_) => None,
+            Err(convert::Refused::Name) => Some(Refusal::Name),
+            Err(convert::Refused::Context) => Some(Refusal::Context),
+            Err(convert::Refused::Schema(error)) => Some(match *error {
+                RequestValidationError::UndeclaredPrincipalType(_)
+                | RequestValidationError::InvalidPrincipalType(_) => Refusal::Principal,
+                RequestValidationError::UndeclaredResourceType(_)
+                | RequestValidationError::InvalidResourceType(_) => Refusal::Resource,
+                RequestValidationError::InvalidEnumEntity(_) => Refusal::Enumerated,
+                RequestValidationError::InvalidContext(_)
+                | RequestValidationError::TypeOfContext(_) => Refusal::Context,
+                _ => Refusal::Action,
+            }),
+        }
+    }
+}
+
+/// True if a type of the schema lists its ids.
+fn has_enumeration(json: &serde_json::Value) -> bool {
+    let namespaces = json.as_object().into_iter().flat_map(|json| json.values());
+    namespaces
+        .filter_map(|namespace| namespace.get("entityTypes")?.as_object())
+        .flat_map(|types| types.values())
+        .any(|kind| kind.get("enum").is_some())
+}

@@ -1,0 +1,16 @@
+//! Reading an audit log and a head: never a panic, and no head that nobody signed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sordino_authz::{AuditLog, Head};
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(log) = AuditLog::open(data) {
+        // An entry has a digest, a number, the digest before it, two epochs and a time at least.
+        assert!(log.len() <= data.len() / 96);
+    }
+    if let Ok(head) = Head::from_bytes(data) {
+        assert_eq!(head.to_bytes(), data);
+        assert!(head.verify(&[], &[7; 1952]).is_err());
+    }
+});
