@@ -75,7 +75,8 @@ def of_switch(l, w, b, secret=SECRET):
 def energy(depth, times=1):
     """of a selector; with what was rounded away counted as so many times its square"""
     switches = sum(of_switch(*GADGETS[i], SECRET * times) * 2**(depth - 1 - i) for i in range(depth))
-    return N * switches + 4**depth * (error() + rounding(KEPT))
+    # The query's own error has N coefficients, and each half of a step has twice the energy: check_paths.
+    return N * switches + N * 2**depth * (error() + rounding(KEPT))
 
 
 @functools.cache

@@ -136,6 +136,34 @@ fn selectors_are_what_was_packed_and_have_the_noise_expected() {
     }
 }
 
+/// An error so large that nothing else counts.
+#[test]
+fn an_error_of_a_query_has_twice_its_energy_after_each_step() {
+    let q = modulus();
+    for depth in [0, 1, 4, 9, 11] {
+        let (mut found, mut count, mut put) = (0.0, 0.0, 0.0);
+        for seed in 0..4 {
+            let (session, keys) = session(seed);
+            let mut error = vec![0; N];
+            residue::fill_vartime(&[seed; 32], 9, q, &mut error);
+            for x in &mut error {
+                *x = q.sub(*x % (1 << 24), 1 << 23);
+            }
+            put += energy(error.iter().copied()) / 4.0;
+            let ciphertext = exact(&session, &error, 0);
+            let mut leaf = |_: usize, selector: &[u64]| {
+                found += energy(phase(&session, selector).into_iter());
+                count += 1.0;
+            };
+            let leaves = 1 << depth;
+            Expansion::new(&keys, depth).descend(0, (0, leaves), &ciphertext, &mut leaf);
+        }
+        let ratio = found / count / put / f64::from(depth).exp2();
+        println!("depth {depth}: {ratio:.4} of the energy expected");
+        assert!((ratio - 1.0).abs() < 0.02, "depth {depth}: {ratio}");
+    }
+}
+
 #[test]
 fn expansion_is_the_same_whatever_is_expanded_together() {
     let (session, keys) = session(1);
@@ -192,7 +220,7 @@ fn bits(session: &Session, keys: &Evaluation, depth: u32, set: &[bool]) -> Bits 
 /// The energy of an expansion's own noise in that of a selector with an error.
 fn without_error(depth: u32) -> f64 {
     let fresh = 10.5 + f64::from(2 * 14).exp2() / 12.0 + 1.0 / 6.0;
-    of_selector(depth) - f64::from(2 * depth).exp2() * fresh
+    of_selector(depth) - N as f64 * f64::from(depth).exp2() * fresh
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn energy(depth: u32, times: f64) -> f64 {
         .map(|(gadget, later)| f64::from(later).exp2() * of_switch(*gadget, times * OF_SECRET))
         .sum();
     let fresh = cbd::VARIANCE + squared(DROPPED) / 12.0 + 1.0 / 6.0;
-    N as f64 * switches + f64::from(2 * depth).exp2() * fresh
+    N as f64 * (switches + f64::from(depth).exp2() * fresh)
 }
 
 /// `E`.
