@@ -297,7 +297,7 @@ fn search(name: &str, form: Form, metric: Metric) -> Result<Value, Error> {
     let mut rng = Recorder::new(10);
     let found = client.search(&mut rng, &mut line, query)?;
     let hits = found.hits.iter().zip(&found.payloads).map(|(hit, payload)| {
-        json!({"id": hit.id.to_string(), "score": floats(&[hit.score]), "payload": payload.as_ref().map(|it| hex(it))})
+        json!({"id": hit.id.to_string(), "score": floats(&[hit.score]), "payload": hex(payload)})
     });
     Ok(json!({
         "name": name,

@@ -33,7 +33,7 @@ pub(crate) fn show(set: &Set, k: usize, len: usize) -> Result<(), Error> {
     let mut right = 0;
     for (hit, found) in found.hits.iter().zip(&found.payloads) {
         let row = hit.id.number().and_then(|row| usize::try_from(row).ok());
-        right += usize::from(row.map(payload) == *found);
+        right += usize::from(row.map(payload).as_ref() == Some(found));
     }
     let (up, down) = exchanges.last().map_or((0, 0), |it| (it.up, it.down));
     let parts = client.manifest().parts()?;

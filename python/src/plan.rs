@@ -118,7 +118,7 @@ fn payloads<'py>(
     };
     let (server, client) = planned.times(speed);
     let payloads = PyDict::new(py);
-    payloads.set_item("form", planned.form())?;
+    payloads.set_item("form", planned.way.name())?;
     payloads.set_item("fetched", planned.fetched)?;
     payloads.set_item("capacity", planned.class.capacity())?;
     payloads.set_item("bytes_once", planned.cost.once)?;

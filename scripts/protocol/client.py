@@ -19,11 +19,12 @@ import checks
 import chunks
 import column
 import dot
+import hintless
 import metric
 import pir
 from keys import ReaderKeys, digest
 from manifest import DOWNLOADED, FORMAT, HASHED, LOCAL, MASKED, NUMBER, SEALED, Manifest, ids, numbers
-from transport import Connection
+from transport import Connection, Refused
 
 GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
 MAX_MANIFEST = 8 + (1 << 18) + 4627
@@ -53,6 +54,7 @@ class Client:
 
     def __init__(self, call, keys, random=os.urandom):
         self.call, self.keys, self.random = call, keys, random
+        self.session, self.left, self.known = None, 0, False
         reply = call(message(GET_MANIFEST, b""), 16 + MAX_MANIFEST)
         self.manifest = m = Manifest(body_of(reply, 102), keys)
         self.rotation = metric.Rotation(m.width, m.rotation)
@@ -134,7 +136,7 @@ class Client:
 
     def _open_sealed(self):
         m, base = self.manifest, self.manifest.segments[0]
-        self.pir = pir.Client(m.bucket_params(), m.pir_seed, self.parts[m.hint])
+        self.pir = self._retrieval(m.bucket_params(), m.pir_seed, m.hint)
         self.digests = split(self.parts[m.digests], 32)
         self.here = [None] + [self._open_chunks(at) for at in range(1, len(m.segments))]
         if m.routing == DOWNLOADED:
@@ -160,7 +162,10 @@ class Client:
         self.slots = dict(zip(numbers(places)[0], slot_of.tolist()))
         if p.fetch:
             params = self.manifest.payload_params()
-            self.payload_pir = pir.Client(params, p.fetch.seed, self.parts[p.fetch.hint])
+            self.payload_pir = self._retrieval(params, p.fetch.seed, p.fetch.hint)
+
+    def _retrieval(self, params, seed, hint):
+        return pir.Client(params, seed, self.parts[hint]) if hint else hintless.Client(params, seed)
 
     def search(self, vector):
         """The hits, best first: id, score, payload."""
@@ -279,12 +284,31 @@ class Client:
         return self._best(best + tail, m.k)
 
     def _fetch(self, client, kind, indices):
-        """Records by PIR, one query each, all in one message."""
+        """Records by PIR, all in one message."""
+        if isinstance(client, hintless.Client):
+            return self._fetch_hintless(client, kind, indices)
         asked = [client.query(index, t, self.random(32)) for t, index in enumerate(indices)]
         length = len(indices) * client.params.answer_len
         reply = self.call(self._request(kind, b"".join(sent for _, sent in asked)), 16 + length)
         answers = split(body_of(reply, kind + 1, length), client.params.answer_len)
         return [client.recover(secret, i, answer) for (secret, _), i, answer in zip(asked, indices, answers)]
+
+    def _fetch_hintless(self, client, kind, indices):
+        """Keys go with the first request of a session, and again if the server has forgotten them."""
+        if self.left == 0:
+            self.session, self.left, self.known = hintless.Session(self.random), hintless.REQUESTS, False
+        self.left -= 1
+        asked, sent = client.query(self.session, indices, self.random(32))
+        limit = 16 + client.params.answer_len
+        try:
+            reply = self.call(self._request(kind, (b"" if self.known else self.session.keys) + sent), limit)
+        except Refused as refused:
+            if not self.known or refused.name != "session":
+                raise
+            asked, sent = client.query(self.session, indices, self.random(32))
+            reply = self.call(self._request(kind, self.session.keys + sent), limit)
+        self.known = True
+        return client.recover(self.session, asked, body_of(reply, kind + 1, client.params.answer_len))
 
     def _payloads(self, places):
         """The payloads of these records; k slots are asked for whatever was found."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import checks
 import chunks
+import hintless
 import pir
 from column import SETS
 from keys import digest
@@ -75,7 +76,8 @@ class Manifest:
         def payloads():
             made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32(), log2=r.number("B"))
             pir_ = lambda: SimpleNamespace(per_column=r.u32(), seed=r.bytes(32), hint=r.bytes(32))
-            made.fetch = pir_() if r.tag(2) else None
+            hintless_ = lambda: SimpleNamespace(per_column=None, seed=r.bytes(32), hint=None)
+            made.fetch = (lambda: None, pir_, hintless_)[r.tag(3)]()
             made.records, made.places = r.bytes(32), coded()
             return made
 
@@ -98,7 +100,7 @@ class Manifest:
             self.layout = chunks.Layout(r.u32(), r.u32(), r.tag(4))
             self.routing, _, _ = r.tag(3), r.u32(), r.u64()
             self.pir_seed, self.buckets, self.digests = r.bytes(32), r.bytes(32), r.bytes(32)
-            self.hint, self.centroids = r.bytes(32), r.bytes(32)
+            self.hint, self.centroids = r.option(lambda: r.bytes(32)), r.bytes(32)
             self.codec = chunks.INT8
         elif self.mode == LOCAL:
             self.codec = r.tag(4)
@@ -122,7 +124,9 @@ class Manifest:
             slots = (p.records, p.slots * ((1 << p.log2) + 16))
             places = (p.places.digest, p.places.len)
             if p.fetch:
-                parts += [places, (p.fetch.hint, self.payload_params().hint_len)]
+                parts.append(places)
+                if p.fetch.hint:
+                    parts.append((p.fetch.hint, self.payload_params().hint_len))
             else:
                 parts += [slots, places]
         coded = lambda part: [(part.digest, part.len)] if part else []
@@ -138,7 +142,8 @@ class Manifest:
                 parts.append((self.centroids, self.clusters * self.width + 16))
             elif self.routing == HASHED:
                 parts.append((self.centroids, 4 * self.width + 16))
-            parts.append((self.hint, self.bucket_params().hint_len))
+            if self.hint:
+                parts.append((self.hint, self.bucket_params().hint_len))
             parts += about(self.segments[0])
             for s in self.segments[1:]:
                 parts += chunks_of(s) + about(s)
@@ -153,10 +158,14 @@ class Manifest:
         return parts
 
     def bucket_params(self):
+        if self.hint is None:
+            return hintless.Params(self.clusters, self.layout.sealed_len, self.probes)
         return pir.Params(self.clusters, self.layout.sealed_len, 1)
 
     def payload_params(self):
         p = self.payloads
+        if p.fetch.hint is None:
+            return hintless.Params(p.slots, (1 << p.log2) + 16, self.k)
         return pir.Params(p.slots, (1 << p.log2) + 16, p.fetch.per_column)
 
 

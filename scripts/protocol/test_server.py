@@ -26,6 +26,7 @@ INDEXES = [
     ("sealed", 3000, 32, ["--routing", "downloaded"]),
     ("sealed", 3000, 32, ["--routing", "encrypted"]),
     ("sealed", 20000, 24, ["--routing", "hashed", "--recall", "0.5"]),
+    ("sealed", 20000, 24, ["--routing", "downloaded", "--queries", "1"]),
 ]
 
 
@@ -101,6 +102,7 @@ class Server(unittest.TestCase):
                 # of distances are about the same for their squares.
                 a, b = a["score"], b["score"]
                 self.assertLess(min(abs(a - b), abs(a * a - b * b) / 15), 0.02, (a, b))
+        return answers[1]
 
     def test_modes(self):
         for mode, rows, dim, options in INDEXES:
@@ -108,6 +110,26 @@ class Server(unittest.TestCase):
                 index, queries = self.build(mode, rows, dim, options)
                 address = self.serve(index, "--plaintext", "--anyone")
                 self.compare(f"http://{address}", queries)
+
+    def test_payloads_without_a_hint(self):
+        # Mode, and whether a search fetches twice: buckets, then payloads under the keys that came with them.
+        for mode, rows in (("masked", 700), ("sealed", 20000)):
+            with self.subTest(mode):
+                generator = np.random.default_rng(8)
+                base = generator.standard_normal((rows, 16)).astype(np.float32)
+                text = lambda at: f"record {at} " + "x" * (at * 37 % (900 if rows == 700 else 30))
+                with open(os.path.join(self.folder, "base.jsonl"), "w", encoding="utf-8") as file:
+                    for at, vector in enumerate(base.tolist()):
+                        file.write(json.dumps({"id": at, "vector": vector, "text": text(at)}) + "\n")
+                name = f"{mode}.index"
+                options = ["--mode", mode, "--k", "5", "--queries", "1", "--id-column", "id", "--payload-column", "text"]
+                self.run_("index", "build", "base.jsonl", name, "--key", "owner.key", *options)
+                address = self.serve(name, "--plaintext", "--anyone")
+                queries = [base[at] for at in (3, 50, 3)]
+                answers = self.compare(f"http://{address}", queries)
+                for hits in answers:
+                    for hit in hits:
+                        self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(hit["id"]))
 
     def test_signed_requests_over_tls(self):
         certificate(self.folder)

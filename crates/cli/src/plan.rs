@@ -220,7 +220,7 @@ fn payloads(table: &Table, speed: &Speed) -> Option<Payloads> {
     let planned = table.payloads()?;
     let (server, client) = planned.times(speed);
     Some(Payloads {
-        form: planned.form(),
+        form: planned.way.name(),
         fetched: planned.fetched,
         capacity: planned.class.capacity(),
         bytes_once: planned.cost.once,

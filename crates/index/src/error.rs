@@ -314,10 +314,9 @@ pub enum Error {
     /// same, and a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]
     Search,
-    /// There was no room for a payload in its request: which ones that happens to follows from their places alone. Ask
-    /// with the next request that would be made anyway, since one made for this would be seen.
-    #[error("a payload found no room in its request: ask for it with the next one")]
-    LeftOut,
+    /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
+    #[error("the server does not hold the keys that the query names: send them with it")]
+    Session,
     /// PIR parameters, query or answer.
     #[error(transparent)]
     Pir(#[from] sordino_pir::Error),

@@ -36,7 +36,7 @@ pub(crate) use routed::{PARTS_LEN, row_bits};
 pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
 pub(crate) use size::{COORDINATE_LEN, rows_len};
-pub use size::{pir_params, route_len};
+pub use size::{hintless_params, pir_params, route_len};
 
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;

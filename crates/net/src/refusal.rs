@@ -44,6 +44,9 @@ pub enum Refusal {
     /// The message is not one that this index answers.
     #[error("the message is not one that the index answers")]
     Message,
+    /// The server does not hold the keys that a query names: it did not get them, or has forgotten them.
+    #[error("the server does not hold the session's keys: send them with the query")]
+    Session,
     /// The request is longer than any that this index answers.
     #[error("the request is longer than any that the index answers")]
     Long,
@@ -51,7 +54,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -65,6 +68,7 @@ impl Refusal {
         Self::Slow,
         Self::Changes,
         Self::Message,
+        Self::Session,
         Self::Long,
     ];
 
@@ -85,6 +89,7 @@ impl Refusal {
             Self::Slow => "slow",
             Self::Changes => "changes",
             Self::Message => "message",
+            Self::Session => "session",
             Self::Long => "long",
         }
     }

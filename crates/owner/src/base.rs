@@ -18,7 +18,7 @@ use sordino_vectors::u32_of;
 
 use crate::cluster;
 use crate::measured::Measured;
-use crate::plan::Plan;
+use crate::plan::{Plan, Way};
 use crate::probe::{MARGIN, SAMPLE, Sample};
 use crate::random::random;
 use crate::rows::Rows;
@@ -31,7 +31,8 @@ pub(crate) struct Base {
     pub(crate) buckets: Vec<u8>,
     pub(crate) digests: Vec<u8>,
     pub(crate) centroids: Vec<u8>,
-    pub(crate) hint: Vec<u8>,
+    /// `None` where buckets are fetched without one.
+    pub(crate) hint: Option<Vec<u8>>,
     /// Its chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
     pub(crate) measured: Measured,
@@ -163,7 +164,7 @@ impl Buckets {
         }
     }
 
-    /// Computes the hint, and the mode that names everything.
+    /// Computes the hint, if there is to be one, and the mode that names everything.
     fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
         let (chosen, wish) = (plan.chosen(), plan.wish());
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
@@ -175,11 +176,16 @@ impl Buckets {
         mode.buckets = digest::of(&self.sealed);
         mode.digests = digest::of(&self.digests);
         mode.centroids = digest::of(&self.centroids);
-        let params = manifest::pir_params(&mode)?;
-        let database = Database::from_slice(&params, &self.sealed)?;
-        let (_, hint) = simple::Server::setup(database, &params, &Seed(mode.pir_seed))?;
-        let hint = hint.to_bytes();
-        mode.hint = digest::of(&hint);
+        let hint = match plan.way(probes.count) {
+            Way::Hintless(_) => None,
+            _ => {
+                let params = manifest::pir_params(&mode)?;
+                let database = Database::from_slice(&params, &self.sealed)?;
+                let (_, hint) = simple::Server::setup(database, &params, &Seed(mode.pir_seed))?;
+                Some(hint.to_bytes())
+            }
+        };
+        mode.hint = hint.as_deref().map(digest::of);
         Ok(Base {
             mode,
             buckets: self.sealed,

@@ -230,19 +230,37 @@ impl Plan {
     #[must_use]
     pub(crate) fn most_probes(&self) -> usize {
         let Candidate {
-            clusters,
-            layout,
-            probes,
-            ..
+            clusters, probes, ..
         } = self.chosen;
         let budget = self.download.once / LEAST_QUERIES;
-        let affordable = (1..=clusters)
-            .take_while(|&probes| {
-                candidates::fetch_cost(clusters, &layout, probes)
-                    .is_some_and(|(up, down)| up + down <= budget)
-            })
-            .last();
-        affordable.unwrap_or(1).max(probes + probes / 2)
+        let affordable = |probes: usize| {
+            let cost = self.way(probes).cost(probes);
+            cost.up + cost.down <= budget
+        };
+        // Bytes grow with the probes, but for small steps where nothing is downloaded.
+        let (mut few, mut many) = (1, clusters + 1);
+        while many - few > 1 {
+            let middle = usize::midpoint(few, many);
+            if affordable(middle) {
+                few = middle;
+            } else {
+                many = middle;
+            }
+        }
+        few.max(probes + probes / 2)
+    }
+
+    /// The way in which so many buckets are fetched.
+    ///
+    /// # Panics
+    /// If no layout serves them, which one does for those of the chosen candidate.
+    #[must_use]
+    pub fn way(&self, probes: usize) -> Way {
+        let Candidate {
+            clusters, layout, ..
+        } = self.chosen;
+        Way::of_buckets(clusters, layout.sealed_len(), probes, self.wish.queries)
+            .expect("a way to fetch the chosen candidate's buckets")
     }
 
     /// The bytes that a client transfers with the number of probes that the builder measured.
@@ -255,7 +273,7 @@ impl Plan {
             routing,
             ..
         } = self.chosen;
-        candidates::cost(clusters, &layout, routing, probes)
+        candidates::cost(clusters, &layout, routing, (self.way(probes), probes))
             .expect("the chosen candidate has a cost")
     }
 }

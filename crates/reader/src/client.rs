@@ -13,10 +13,10 @@ use crate::checked::Wrong;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
-use crate::payload::Payload;
 use crate::question::{Found, Hit, Passing, Question, Wanted};
 use crate::records::{Fresh, Records};
 use crate::round::Round;
+use crate::session::Sessions;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
@@ -30,6 +30,8 @@ pub struct Client {
     kind: Kind,
     records: Records,
     payloads: Option<payload::Client>,
+    /// For what is fetched without a hint.
+    sessions: Arc<Sessions>,
     /// The records that the last filter chose, arranged for the mode.
     chosen: Mutex<Option<(Filter, Arc<Passing>)>>,
     cache: Option<Cache>,
@@ -101,12 +103,14 @@ impl Client {
         cache: Option<&Cache>,
     ) -> Result<Self, Error> {
         let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
+        let sessions = Arc::new(Sessions::default());
         let mut client = Self {
-            kind: Kind::new(&manifest, keys, &mut download)?,
+            kind: Kind::new(&manifest, keys, &sessions, &mut download)?,
             records: Records::default(),
             chosen: Mutex::default(),
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
-            payloads: payload::Client::new(&manifest, keys, &mut download)?,
+            payloads: payload::Client::new(&manifest, keys, &sessions, &mut download)?,
+            sessions,
             keys: keys.clone(),
             cache: cache.cloned(),
             bytes_once: received + download.bytes,
@@ -143,17 +147,17 @@ impl Client {
         }
         let kept = Kept::between(&self.manifest, &manifest);
         let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
-        let payloads = match kept.payloads {
-            true => None,
-            false => Some(payload::Client::new(&manifest, &self.keys, &mut download)?),
-        };
-        let records = Fresh::new(&manifest, &self.keys, kept.segments, &mut download)?;
+        let (keys, sessions) = (&self.keys, &self.sessions);
+        let payloads = (!kept.payloads)
+            .then(|| payload::Client::new(&manifest, keys, sessions, &mut download))
+            .transpose()?;
+        let records = Fresh::new(&manifest, keys, kept.segments, &mut download)?;
         let anew = match kept.segments {
-            0 => Some(Kind::new(&manifest, &self.keys, &mut download)?),
+            0 => Some(Kind::new(&manifest, keys, sessions, &mut download)?),
             _ => None,
         };
         let update = Update {
-            keys: &self.keys,
+            keys,
             kept: kept.segments,
             dead: &records.dead,
             download: &mut download,
@@ -313,7 +317,6 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Stale`], and [`Error::Search`] if what the server sent does not belong to this index.
-    /// [`Error::LeftOut`], about once in a thousand requests for payloads that are fetched without a hint.
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -329,13 +332,7 @@ impl Client {
         let mut payloads = Vec::with_capacity(ids.len());
         for places in places.chunks(k) {
             let read = client.read(round, places, k)?;
-            let read = read.map_err(|Wrong| Error::Search)?;
-            let named = read.into_iter().map(|payload| match payload {
-                Payload::Here(payload) => Ok(Some(payload)),
-                Payload::Nowhere => Ok(None),
-                Payload::LeftOut => Err(Error::LeftOut),
-            });
-            payloads.extend(named.collect::<Result<Vec<_>, _>>()?);
+            payloads.extend(read.map_err(|Wrong| Error::Search)?);
         }
         Ok(payloads)
     }

@@ -1,5 +1,7 @@
 //! The client of one mode.
 
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;
 use sordino_index::{Error, ReaderKeys, SignedManifest};
@@ -10,6 +12,7 @@ use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
+use crate::session::Sessions;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
@@ -30,12 +33,13 @@ impl Kind {
     pub(crate) fn new(
         manifest: &SignedManifest,
         keys: &ReaderKeys,
+        sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
         let width = manifest.width() as usize;
         Ok(match &manifest.mode {
             Mode::Sealed(mode) => {
-                let fetcher = sealed::Fetcher::new(mode, width, keys, download)?;
+                let fetcher = sealed::Fetcher::new(mode, (width, keys), sessions, download)?;
                 Self::Sealed(Box::new(fetcher))
             }
             Mode::Local(mode) => Self::Local(Chunks::new(width, mode.codec)),

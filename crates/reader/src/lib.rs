@@ -22,6 +22,8 @@ mod history;
 mod kind;
 mod payload;
 mod records;
+mod retrieval;
+mod session;
 mod update;
 
 pub use cache::Cache;

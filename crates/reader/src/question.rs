@@ -84,10 +84,8 @@ pub struct Found {
     /// that it saw they would be chosen-plaintext decryptions (IND-CPA-D), and they describe
     /// the query.
     pub hits: Vec<Hit>,
-    /// The payload of each hit, in their order; nothing at all where the index has no payloads. `None` for one that
-    /// found no room in the request, about once in a thousand searches of an index whose payloads are fetched without a
-    /// hint: [`Client::payloads`](crate::Client::payloads) asks for it, with the next request that is made anyway.
-    pub payloads: Vec<Option<Vec<u8>>>,
+    /// The payload of each hit, in their order; nothing at all where the index has no payloads.
+    pub payloads: Vec<Vec<u8>>,
     /// Where the time went.
     pub stages: Stages,
 }

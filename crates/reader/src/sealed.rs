@@ -1,6 +1,8 @@
 //! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; beside them,
 //! search what was added since.
 
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_index::code::Codec;
@@ -14,7 +16,7 @@ use sordino_index::router::{self, Mean};
 use sordino_index::seal::Seal;
 use sordino_index::wire::Message;
 use sordino_index::{Error, code};
-use sordino_pir::{Seed, simple};
+use sordino_pir::{Seed, hintless, simple};
 use sordino_vectors::Vectors;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
@@ -24,7 +26,9 @@ use crate::checked::{Checked, Wrong};
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::Wanted;
+use crate::retrieval::Retrieval;
 use crate::round::Round;
+use crate::session::Sessions;
 use crate::stages::{Stages, time};
 use crate::transport::Transport;
 use crate::update::Update;
@@ -37,7 +41,7 @@ pub(crate) struct Fetcher {
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
     route: Route,
-    pir: simple::Client,
+    retrieval: Retrieval,
     /// The rows of deleted records of the buckets.
     dead: Numbers,
     tail: Chunks,
@@ -57,11 +61,10 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        width: usize,
-        keys: &ReaderKeys,
+        (width, keys): (usize, &ReaderKeys),
+        sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let params = manifest::pir_params(mode)?;
         let (id, version) = (&mode.base.id, mode.base.version);
         let mut opened = |purpose| {
             let sealed = download.take(&mode.centroids)?;
@@ -82,14 +85,22 @@ impl Fetcher {
             }
         };
         let digests = download.take(&mode.digests)?;
-        let hint = simple::Hint::from_bytes(&params, &download.take(&mode.hint)?)?;
+        let seed = Seed(mode.pir_seed);
+        let retrieval = if let Some(hint) = &mode.hint {
+            let params = manifest::pir_params(mode)?;
+            let hint = simple::Hint::from_bytes(&params, &download.take(hint)?)?;
+            Retrieval::Simple(Box::new(simple::Client::new(&params, &seed, &hint)?))
+        } else {
+            let pir = hintless::Client::new(&manifest::hintless_params(mode)?, &seed);
+            Retrieval::Hintless(Box::new(pir), Arc::clone(sessions))
+        };
         Ok(Self {
             mode: mode.clone(),
             width,
             seal: keys.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
             route,
-            pir: simple::Client::new(&params, &Seed(mode.pir_seed), &hint)?,
+            retrieval,
             dead: Numbers::default(),
             tail: Chunks::new(width, Codec::Int8),
         })
@@ -120,7 +131,9 @@ impl Fetcher {
             Route::Server => self.encrypted_scores(round, query, stages)?,
         };
         let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
-        let fetched = time(&mut stages.fetch, || self.fetch(round, &buckets))?;
+        let fetched = time(&mut stages.fetch, || {
+            self.retrieval.fetch(round, Message::Fetch, &buckets)
+        })?;
         let opened = scores
             .and(fetched)
             .and_then(|fetched| time(&mut stages.open, || self.open(&buckets, &fetched)));
@@ -132,25 +145,6 @@ impl Fetcher {
         let rows = rows.chunks_exact(self.width);
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
         Zeroizing::new(time(&mut stages.scores, scores))
-    }
-
-    /// The sealed buckets, by one query each.
-    fn fetch<R: CryptoRng + ?Sized>(
-        &self,
-        round: &mut Round<'_, R, impl Transport>,
-        buckets: &[usize],
-    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
-        let (secrets, queries) = self.pir.query_batch(round.rng, buckets)?;
-        let queries: Vec<_> = queries.iter().map(simple::Query::to_bytes).collect();
-        let params = self.pir.params();
-        let len = queries.len() * params.answer_len();
-        round.ask(Message::Fetch, &queries.concat(), len, |body| {
-            let answers = body.chunks_exact(params.answer_len());
-            let answers: Result<Vec<_>, _> = answers
-                .map(|bytes| simple::Answer::from_bytes(params, bytes))
-                .collect();
-            Ok(self.pir.recover_batch(secrets, &answers?)?)
-        })
     }
 
     /// The vectors of these buckets. All of them are opened, wrong ones too.

@@ -71,7 +71,7 @@ fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
     let found = client.search(rng, &mut transport, query.row(0));
     let found = found.expect("a search");
     let ids = found.hits.into_iter().map(|hit| hit.id);
-    let payloads = found.payloads.into_iter().flatten();
+    let payloads = found.payloads;
     ids.zip(payloads).collect()
 }
 

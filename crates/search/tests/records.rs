@@ -127,7 +127,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
                 let hit = found.hits.iter().position(|hit| hit.id == id(kind, at));
                 assert!(found.hits.iter().all(|hit| !gone.contains(&hit.id)));
                 if let Some(place) = hit {
-                    assert_eq!(found.payloads[place], Some(payload(at)));
+                    assert_eq!(found.payloads[place], payload(at));
                     found_itself += 1;
                 }
             }

@@ -14,12 +14,14 @@ mod open;
 mod pass;
 mod payloads;
 mod prepared;
+mod retrieval;
 mod routed;
 mod sealed;
 
 use columns::Columns;
 use pass::Pass;
 pub use prepared::Prepared;
+use retrieval::{Retrieval, Sessions};
 use routed::Routed;
 use sealed::Sealed;
 
@@ -42,7 +44,9 @@ pub struct Server {
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
     /// Payloads that are fetched.
-    payloads: Option<Arc<payloads::Served>>,
+    payloads: Option<Arc<Retrieval>>,
+    /// Keys of clients that fetch without a hint.
+    sessions: Sessions,
 }
 
 /// The data that queries are answered from.
@@ -74,7 +78,7 @@ impl Server {
             Kind::Sealed(sealed) => {
                 let scores = sealed.centroids.as_ref();
                 let score = scores.map_or(0, |centroids| dot::Query::encoded_len(centroids.dim()));
-                score.max(sealed.probes * sealed.pir.params().query_len())
+                score.max(sealed.buckets.request_len())
             }
             Kind::Local => 0,
             Kind::Columns(columns) => {
@@ -84,7 +88,7 @@ impl Server {
             Kind::Routed(routed) => routed.query_len()?,
         };
         let payloads = self.payloads.as_ref();
-        let payloads = payloads.map_or(0, |pir| pir.request_len(self.manifest.k as usize));
+        let payloads = payloads.map_or(0, |payloads| payloads.request_len());
         let longest = query.max(payloads).max(parts).max(EDITION_LEN);
         Ok(message_len(EDITION_LEN + longest))
     }
@@ -218,23 +222,20 @@ impl Server {
         pass::score_centroids(centroids, bodies)
     }
 
-    /// Answers the manifest's number of PIR queries of each request, in one pass for all.
+    /// Answers each request for as many buckets as the manifest says.
     fn fetch(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         match &self.kind {
-            Kind::Sealed(sealed) => {
-                let kinds = [Message::Fetch, Message::Fetched];
-                pass::fetch_all(&sealed.pir, sealed.probes, kinds, bodies)
-            }
+            Kind::Sealed(sealed) => sealed.buckets.fetch(&self.sessions, bodies),
             _ => self.refuse(bodies.len(), "sealed"),
         }
     }
 
     /// Answers each request for as many payloads as a search has results.
     fn fetch_payloads(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
-        let Some(pir) = &self.payloads else {
+        let Some(payloads) = &self.payloads else {
             return self.refuse(bodies.len(), "one with payloads to fetch");
         };
-        pir.fetch(self.manifest.k as usize, bodies)
+        payloads.fetch(&self.sessions, bodies)
     }
 
     /// Refuses requests that the index's mode does not have.

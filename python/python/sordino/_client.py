@@ -28,8 +28,7 @@ class Result:
         uuid.UUID, an array of these objects, with None where there are fewer.
     scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
         where ids are -1. They must not be sent back to the server: they describe the query.
-    payloads: for each query a list of the bytes of what was found (None for one that found no room in a request
-    without a hint, once in a thousand searches); None if the index has none.
+    payloads: for each query a list of the bytes of what was found; None if the index has none.
     bytes_up, bytes_down: bytes of the messages of this call, without what the network adds.
     server_ms: milliseconds that this call waited for answers, summed over its queries: in one process the
         server's work, over a network that and the way.
@@ -39,7 +38,7 @@ class Result:
 
     ids: np.ndarray
     scores: np.ndarray
-    payloads: list[list[bytes | None]] | None
+    payloads: list[list[bytes]] | None
     bytes_up: int
     bytes_down: int
     server_ms: float
@@ -48,7 +47,7 @@ class Result:
         self,
         ids: np.ndarray,
         scores: np.ndarray,
-        payloads: list[list[bytes | None]] | None,
+        payloads: list[list[bytes]] | None,
         bytes_up: int,
         bytes_down: int,
         server_ms: float,

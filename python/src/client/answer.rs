@@ -12,7 +12,7 @@ use crate::transport::Moved;
 pub(super) type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyArray2<f32>>,
-    Option<Vec<Vec<Option<Bound<'py, PyBytes>>>>>,
+    Option<Vec<Vec<Bound<'py, PyBytes>>>>,
     u64,
     u64,
     f64,
@@ -35,7 +35,7 @@ pub(super) fn answer<'py>(
         }
         if payloads {
             let payloads = found.payloads.iter().take(k);
-            let bytes = payloads.map(|it| it.as_ref().map(|it| PyBytes::new(py, it)));
+            let bytes = payloads.map(|it| PyBytes::new(py, it));
             carried.push(bytes.collect());
         }
     }

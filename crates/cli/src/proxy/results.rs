@@ -46,7 +46,7 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is a place for each hit, or none at all.
     let mut payloads = found.payloads.into_iter();
     let hits = found.hits.into_iter().map(|hit| {
-        let (payload, payload_hex) = match payloads.next().flatten().map(String::from_utf8) {
+        let (payload, payload_hex) = match payloads.next().map(String::from_utf8) {
             Some(Ok(text)) => (Some(text), None),
             Some(Err(error)) => (None, Some(hex::encode(error.as_bytes()))),
             None => (None, None),

@@ -49,8 +49,7 @@ pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     // There is one for each hit, or none at all.
     let mut payloads = found.payloads.iter();
     let hits = found.hits.into_iter().map(|hit| {
-        let payload = payloads.next().and_then(Option::as_ref);
-        let shown = payload.map(|payload| shown(payload));
+        let shown = payloads.next().map(|payload| shown(payload));
         let (payload_form, payload) = shown.unzip();
         Hit {
             attributes: known_attributes(client, &hit.id),

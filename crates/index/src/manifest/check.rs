@@ -172,6 +172,8 @@ impl Manifest {
             (1..1_000_000).contains(&sealed.recall),
             "a recall that is no share",
         )?;
+        let fetched = sealed.hint.is_some() || super::hintless_params(sealed).is_ok();
+        require(fetched, "buckets that cannot be fetched")?;
         let places = u64::from(sealed.clusters) * u64::from(sealed.layout.slots);
         require(places >= u64::from(n), "fewer places than vectors")?;
         let len = u64::from(sealed.clusters).checked_mul(sealed.layout.sealed_len() as u64);

@@ -233,7 +233,6 @@ impl Manifest {
             routing => (super::route_len(routing, clusters, width), Holder::Everyone),
         };
         let buckets = clusters * mode.layout.sealed_len();
-        let hint = super::pir_params(mode)?.hint_len();
         let base = [
             part(PartKind::Buckets, buckets, &mode.buckets, Holder::Server),
             part(
@@ -243,9 +242,12 @@ impl Manifest {
                 Holder::Everyone,
             ),
             part(PartKind::Centroids, centroids, &mode.centroids, holder),
-            part(PartKind::BucketHint, hint, &mode.hint, Holder::Everyone),
         ];
         parts.extend(base.map(|part| part.of(0)));
+        if let Some(hint) = &mode.hint {
+            let len = super::pir_params(mode)?.hint_len();
+            parts.push(part(PartKind::BucketHint, len, hint, Holder::Everyone).of(0));
+        }
         parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
         for (at, segment) in (1..).zip(&mode.tail) {
             parts.extend(self.chunk_parts(at, segment, Holder::Everyone));

@@ -27,14 +27,14 @@ pub struct Sealed {
     pub recall: u32,
     /// The searches of a typical client: compaction plans with it.
     pub queries: u64,
-    /// The seed of the PIR matrix A.
+    /// The seed of the PIR matrix A, or, without a hint, of the pads and of the slots of requests.
     pub pir_seed: [u8; 32],
     /// The digest of all sealed buckets, one after the other.
     pub buckets: Digest,
     /// The digest of the list of all sealed buckets' digests.
     pub digests: Digest,
-    /// The digest of the PIR hint.
-    pub hint: Digest,
+    /// The digest of the PIR hint; `None` where buckets are fetched without one.
+    pub hint: Option<Digest>,
     /// The digest of the centroids, or the mean, in the form that `routing` gives out.
     pub centroids: Digest,
 }
@@ -56,7 +56,7 @@ impl Sealed {
             pir_seed: [0; 32],
             buckets: [0; 32],
             digests: [0; 32],
-            hint: [0; 32],
+            hint: Some([0; 32]),
             centroids: [0; 32],
         }
     }

@@ -184,7 +184,7 @@ mod tests {
                 pir_seed: [4; 32],
                 buckets: [5; 32],
                 digests: [5; 32],
-                hint: [6; 32],
+                hint: Some([6; 32]),
                 centroids: [7; 32],
             }),
         }

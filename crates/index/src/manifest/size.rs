@@ -12,6 +12,16 @@ pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::Params, Error> {
     Ok(sordino_pir::Params::for_columns(columns, len)?)
 }
 
+/// The layout of an index whose buckets are fetched without a hint.
+///
+/// # Errors
+/// If no layout serves so many or so long buckets, or so many at a time.
+pub fn hintless_params(mode: &Sealed) -> Result<sordino_pir::hintless::Params, Error> {
+    let (buckets, len) = (mode.clusters as usize, mode.layout.sealed_len());
+    let probes = mode.probes as usize;
+    Ok(sordino_pir::hintless::Params::new(buckets, len, probes)?)
+}
+
 /// The length of what clients download to find buckets.
 #[must_use]
 pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {

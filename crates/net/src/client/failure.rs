@@ -46,6 +46,7 @@ impl From<Error> for sordino_index::Error {
     fn from(error: Error) -> Self {
         match error {
             Error::Stale { found, serving } => Self::Stale { found, serving },
+            Error::Refused(Refusal::Session) => Self::Session,
             error => Self::Transport(Box::new(error)),
         }
     }
@@ -156,6 +157,26 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Refusal::ALL.len());
+    }
+
+    #[cfg(feature = "server")]
+    #[test]
+    fn what_a_client_of_the_index_acts_on_keeps_its_name() {
+        use sordino_index::Error as Of;
+        let sent = |error| Of::from(Error::from(crate::server::Refused::Message(error).status()));
+        assert!(matches!(sent(Of::Session), Of::Session));
+        let stale = Of::Stale {
+            found: 3,
+            serving: 4,
+        };
+        assert!(matches!(
+            sent(stale),
+            Of::Stale {
+                found: 3,
+                serving: 4
+            }
+        ));
+        assert!(matches!(sent(Of::Search), Of::Transport(_)));
     }
 
     #[test]

@@ -26,13 +26,14 @@ impl Refused {
     pub(crate) fn reason(&self) -> Refusal {
         match self {
             Self::By(refusal) => *refusal,
+            Self::Message(Error::Session) => Refusal::Session,
             Self::Message(_) => Refusal::Message,
         }
     }
 
     /// The refusal as it travels.
     pub(crate) fn status(&self) -> Status {
-        let Self::Message(error) = self else {
+        let (Self::Message(error), Refusal::Message) = (self, self.reason()) else {
             return self.reason().status(None);
         };
         let mut status = Refusal::Message.status(Some(error.to_string()));
@@ -61,6 +62,7 @@ impl Refusal {
             Self::Slow => Code::DeadlineExceeded,
             Self::Changes => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,
+            Self::Session => Code::FailedPrecondition,
             Self::Long => Code::OutOfRange,
         }
     }

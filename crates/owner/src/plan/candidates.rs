@@ -9,7 +9,7 @@ use sordino_index::wire::{message_len, request_len};
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
-use super::{Cost, Wish};
+use super::{Cost, Way, Wish};
 
 /// One way to cut an index, with what it would cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Candidate {
     pub routing: Routing,
     /// Buckets of a search, predicted from measured curves; the builder measures it.
     pub probes: usize,
+    /// The way in which they are fetched, if as many are.
+    pub way: Way,
     /// The bytes that a client transfers.
     pub cost: Cost,
 }
@@ -101,21 +103,19 @@ pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Cand
         // storing differences.
         let ways = ways.filter(|way| way.1 != Routing::Hashed || way.0 == Codec::Int8);
         let ways = ways.filter(|way| wish.routing.is_none_or(|routing| routing == way.1));
-        let costed = ways.filter_map(|(codec, routing)| {
-            candidate(n, dim, clusters, codec, routing, wish.recall)
-        });
+        let costed =
+            ways.filter_map(|(codec, routing)| candidate((n, dim), clusters, codec, routing, wish));
         candidates.extend(costed.min_by_key(|candidate| candidate.cost.total(wish.queries)));
     }
     candidates
 }
 
 fn candidate(
-    n: usize,
-    dim: usize,
+    (n, dim): (usize, usize),
     clusters: usize,
     codec: Codec,
     routing: Routing,
-    recall: f64,
+    wish: &Wish,
 ) -> Option<Candidate> {
     let slots = (PLACES * n).div_ceil(clusters).min(n);
     let layout = Layout {
@@ -123,28 +123,33 @@ fn candidate(
         slots: u32_of(slots),
         codec,
     };
-    let probes = predicted_probes(n, clusters, codec, routing, recall);
-    let cost = cost(clusters, &layout, routing, probes)?;
+    let probes = predicted_probes(n, clusters, codec, routing, wish.recall);
+    let way = Way::of_buckets(clusters, layout.sealed_len(), probes, wish.queries)?;
+    let cost = cost(clusters, &layout, routing, (way, probes))?;
     Some(Candidate {
         clusters,
         layout,
         routing,
         probes,
+        way,
         cost,
     })
 }
 
-/// The bytes that a client of this index transfers; `None` if the PIR has no parameters for it.
+/// The bytes that a client of this index transfers; `None` if no parameters serve its routing.
 pub(super) fn cost(
     clusters: usize,
     layout: &Layout,
     routing: Routing,
-    probes: usize,
+    (way, probes): (Way, usize),
 ) -> Option<Cost> {
-    let (mut up, mut down) = fetch_cost(clusters, layout, probes)?;
+    let Cost {
+        once,
+        mut up,
+        mut down,
+    } = way.cost(probes);
     let dim = layout.dim as usize;
-    let mut once = clusters * size_of::<Digest>() + pir_params(clusters, layout)?.hint_len();
-    once += manifest::route_len(routing, clusters, dim);
+    let beside = clusters * size_of::<Digest>() + manifest::route_len(routing, clusters, dim);
     match routing {
         Routing::Downloaded | Routing::Hashed => {}
         Routing::Encrypted => {
@@ -155,22 +160,10 @@ pub(super) fn cost(
         }
     }
     Some(Cost {
-        once: message_len(once) as u64,
+        once: once + message_len(beside) as u64,
         up,
         down,
     })
-}
-
-/// Bytes up and down of fetching buckets.
-pub(super) fn fetch_cost(clusters: usize, layout: &Layout, probes: usize) -> Option<(u64, u64)> {
-    let params = pir_params(clusters, layout)?;
-    let up = request_len(probes * params.query_len()) as u64;
-    let down = message_len(probes * params.answer_len()) as u64;
-    Some((up, down))
-}
-
-pub(super) fn pir_params(clusters: usize, layout: &Layout) -> Option<sordino_pir::Params> {
-    sordino_pir::Params::for_columns(clusters, layout.sealed_len()).ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 /// The bytes that a client transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes downloaded once.
+    /// Bytes moved once: downloaded or, of retrieval without a hint, the keys of a session, which go up.
     pub once: u64,
     /// Bytes sent for each query.
     pub up: u64,

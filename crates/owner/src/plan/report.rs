@@ -21,8 +21,8 @@ impl fmt::Display for Plan {
         )?;
         writeln!(
             f,
-            "  {:>8} {:>10} {:>10} {:>6} {:>12} {:>12} {:>12}",
-            "clusters", "code", "centroids", "probes", "once", "per query", "in all"
+            "  {:>8} {:>10} {:>10} {:>6} {:>8} {:>12} {:>12} {:>12}",
+            "clusters", "code", "centroids", "probes", "fetched", "once", "per query", "in all"
         )?;
         for candidate in &self.candidates {
             let Candidate {
@@ -30,14 +30,16 @@ impl fmt::Display for Plan {
                 layout,
                 routing,
                 probes,
+                way,
                 cost,
             } = candidate;
             writeln!(
                 f,
-                "{} {clusters:>8} {:>10} {:>10} {probes:>6} {:>12} {:>12} {:>12}",
+                "{} {clusters:>8} {:>10} {:>10} {probes:>6} {:>8} {:>12} {:>12} {:>12}",
                 if candidate == chosen { ">" } else { " " },
                 format!("{:?}", layout.codec),
                 routing.name(),
+                way.name(),
                 Bytes(cost.once),
                 Bytes(cost.up + cost.down),
                 Bytes(cost.total(wish.queries)),
@@ -107,7 +109,7 @@ impl fmt::Display for Table {
                 f,
                 "    {:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} in every row; {} of {} B at a time",
                 "payloads",
-                payloads.form(),
+                payloads.way.name(),
                 Bytes(cost.once),
                 Bytes(cost.up + cost.down),
                 Bytes(cost.total(self.queries)),

@@ -15,16 +15,20 @@ use super::{Cost, Speed, check};
 /// The most memory of a server for slots that are fetched without a hint, in bytes.
 const MOST_MEMORY: usize = 16 << 30;
 
-/// A way to fetch payloads.
+/// A way to fetch payloads, or buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
     /// All payloads are downloaded once.
     Download,
     /// SimplePIR, with this layout: a hint is downloaded once.
     Simple(Params),
-    /// Retrieval without a hint, all of a search in one request, which brings its keys.
+    /// Retrieval without a hint, all of a search in one request. The first one of a session brings keys.
     Hintless(hintless::Params),
 }
+
+/// Searches of a client in one version, at most, for which buckets are fetched without a hint, where that moves fewer
+/// bytes. It takes a server some ten times the work of a scan, which a client that comes more often need not ask of it.
+const FEW: u64 = 64;
 
 impl Way {
     /// The one with the fewest bytes for a client that fetches `k` of so many slots at a time in `searches` searches of
@@ -46,22 +50,79 @@ impl Way {
         let hintless = hintless::Params::new(slots, len, k).ok();
         let hintless = hintless.filter(|params| params.server_bytes() <= MOST_MEMORY);
         let hintless = hintless.map(|params| {
-            let request = request_of(&params) + params.answer_len();
+            // A client that comes seldom has a new session each time.
+            let request = hintless::Keys::LEN + params.query_len() + params.answer_len();
             let total = searches.saturating_mul(request as u64);
             (total, Self::Hintless(params))
         });
         let cheapest = known.chain(hintless).min_by_key(|(total, _)| *total);
         Ok(cheapest.map_or(Self::Download, |(_, way)| way))
     }
-}
 
-/// Bytes of a request without a hint.
-fn request_of(params: &hintless::Params) -> usize {
-    hintless::Keys::LEN + params.query_len()
-}
+    /// The one with the fewest bytes for a client that fetches `probes` of so many buckets at a time in `searches`
+    /// searches of one version; `None` if SimplePIR has no layout for them, which serves any number of probes.
+    pub(crate) fn of_buckets(
+        buckets: usize,
+        len: usize,
+        probes: usize,
+        searches: u64,
+    ) -> Option<Self> {
+        let simple = Self::Simple(Params::for_columns(buckets, len).ok()?);
+        let few = (searches <= FEW).then(|| hintless::Params::new(buckets, len, probes).ok());
+        let hintless = few
+            .flatten()
+            .filter(|params| params.server_bytes() <= MOST_MEMORY);
+        let ways = [simple].into_iter().chain(hintless.map(Self::Hintless));
+        ways.min_by_key(|way| way.cost(probes).total(searches))
+    }
 
-/// Nanoseconds that a new session's secret and keys take, on one thread of a Zen 4.
-const NEW_SESSION: f64 = 2e6;
+    /// The bytes of what is fetched so, `count` at a time.
+    pub(crate) fn cost(&self, count: usize) -> Cost {
+        match self {
+            Self::Download => Cost {
+                once: 0,
+                up: 0,
+                down: 0,
+            },
+            Self::Simple(params) => Cost {
+                once: params.hint_len() as u64,
+                up: request_len(count * params.query_len()) as u64,
+                down: message_len(count * params.answer_len()) as u64,
+            },
+            Self::Hintless(params) => Cost {
+                once: hintless::Keys::LEN as u64,
+                up: request_len(params.query_len()) as u64,
+                down: message_len(params.answer_len()) as u64,
+            },
+        }
+    }
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Download => "downloaded",
+            Self::Simple(_) => "PIR",
+            Self::Hintless(_) => "no hint",
+        }
+    }
+
+    /// Nanoseconds of one thread of server and client for `count` at a time.
+    pub(super) fn nanoseconds(&self, count: usize, speed: &Speed) -> (f64, f64) {
+        let params = match self {
+            Self::Download => return (0.0, 0.0),
+            Self::Hintless(params) => return params.nanoseconds(),
+            Self::Simple(params) => params,
+        };
+        let bytes = params.rows() as f64 * params.columns() as f64;
+        let words = (params.columns() + params.rows()) as f64 * params.n() as f64;
+        let count = count as f64;
+        (
+            speed.pir_scan * count * bytes,
+            speed.pir_word * count * words,
+        )
+    }
+}
 
 /// The way in which the payloads of an index are fetched, and what a client transfers for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,23 +151,11 @@ impl Retrieval {
         Numbers::range(u32_of(n)).write(&mut list);
         numbers::fill(&mut list);
         let list = (list.len() + TAG_LEN) as u64;
-        let cost = match &way {
-            Way::Download => Cost {
-                once: n as u64 * class.sealed_len() as u64 + list,
-                up: 0,
-                down: 0,
-            },
-            Way::Hintless(params) => Cost {
-                once: list,
-                up: request_len(request_of(params)) as u64,
-                down: message_len(params.answer_len()) as u64,
-            },
-            Way::Simple(params) => Cost {
-                once: params.hint_len() as u64 + list,
-                up: request_len(k * params.query_len()) as u64,
-                down: message_len(k * params.answer_len()) as u64,
-            },
-        };
+        let mut cost = way.cost(k);
+        cost.once += list;
+        if way == Way::Download {
+            cost.once += n as u64 * class.sealed_len() as u64;
+        }
         Ok(Self {
             slots: n,
             class,
@@ -125,36 +174,8 @@ impl Retrieval {
     /// The server's and the client's time for the payloads of one search, on one thread.
     #[must_use]
     pub fn times(&self, speed: &Speed) -> (Duration, Duration) {
-        let (server, client) = self.nanoseconds(speed);
+        let (server, client) = self.way.nanoseconds(self.fetched, speed);
         let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
         (time(server), time(client))
-    }
-
-    /// The word for how they are fetched, in reports.
-    #[must_use]
-    pub fn form(&self) -> &'static str {
-        match self.way {
-            Way::Download => "downloaded",
-            Way::Simple(_) => "PIR",
-            Way::Hintless(_) => "no hint",
-        }
-    }
-
-    fn nanoseconds(&self, speed: &Speed) -> (f64, f64) {
-        let params = match &self.way {
-            Way::Download => return (0.0, 0.0),
-            Way::Hintless(params) => {
-                let (server, client) = params.nanoseconds();
-                return (server, client + NEW_SESSION);
-            }
-            Way::Simple(params) => params,
-        };
-        let fetched = self.fetched as f64;
-        let bytes = params.rows() as f64 * params.columns() as f64;
-        let words = (params.columns() + params.rows()) as f64 * params.n() as f64;
-        (
-            speed.pir_scan * fetched * bytes,
-            speed.pir_word * fetched * words,
-        )
     }
 }

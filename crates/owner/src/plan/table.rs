@@ -6,7 +6,7 @@ use sordino_ckks::column;
 use sordino_index::manifest::{Grid, Routing};
 
 use super::speed::{Speed, blocks};
-use super::{Candidate, Cost, Grouping, Plan, Retrieval, Scoring, Terms, break_even, candidates};
+use super::{Candidate, Cost, Grouping, Plan, Retrieval, Scoring, Terms, break_even};
 
 /// Why terms rule a mode out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,16 +232,13 @@ impl Plan {
             layout,
             routing,
             probes,
+            way,
             cost,
         } = self.chosen;
+        let (mut server, mut client) = way.nanoseconds(probes, speed);
         let (probes, centroids) = (probes as f64, clusters as f64);
         let read = probes * f64::from(layout.slots) * self.dim as f64;
-        let matrix = (clusters * layout.sealed_len()) as f64;
-        // Few columns go with sets of far smaller dimension than many.
-        let dimension = candidates::pir_params(clusters, &layout).map_or(0, |params| params.n());
-        let words = (clusters + layout.sealed_len()) as f64 * dimension as f64;
-        let mut server = speed.pir_scan * probes * matrix;
-        let mut client = speed.pir_word * probes * words + (speed.open + speed.product) * read;
+        client += (speed.open + speed.product) * read;
         let coordinates = centroids * self.dim as f64;
         let hides = match routing {
             Routing::Downloaded => {

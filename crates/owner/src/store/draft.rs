@@ -192,8 +192,8 @@ impl Draft {
             base,
             measured,
         } = base;
-        for part in [buckets, digests, centroids, hint] {
-            folder.put(&part)?;
+        for part in [buckets, digests, centroids].iter().chain(&hint) {
+            folder.put(part)?;
         }
         for part in base.parts() {
             folder.put(part)?;

@@ -177,6 +177,7 @@ impl Server {
             given.push((part.digest, bytes));
         }
         Ok(Self {
+            sessions: before.map_or_else(Default::default, |before| before.sessions.clone()),
             edition: manifest.edition(),
             history,
             manifest,

@@ -1,20 +1,21 @@
-//! Sealed mode: buckets for PIR queries.
+//! Sealed mode: buckets that are fetched.
 
 use std::sync::Arc;
 
 use sordino_ckks::dot;
 use sordino_index::manifest::{self, Manifest, Mode, PartKind, Routing};
+use sordino_index::wire::Message;
 use sordino_index::{Error, code};
-use sordino_pir::simple;
+use sordino_pir::{Seed, hintless, simple};
 
 use super::open::Read;
+use super::retrieval::{Retrieval, Way};
 use super::{Kind, Server};
 
-/// Buckets for PIR queries, and centroids if the server scores them.
+/// Buckets, and centroids if the server scores them.
 #[derive(Debug)]
 pub(super) struct Sealed {
-    pub(super) probes: usize,
-    pub(super) pir: simple::Server,
+    pub(super) buckets: Retrieval,
     /// The centroids in the clear, if they are scored here.
     pub(super) centroids: Option<dot::Plaintexts>,
 }
@@ -26,10 +27,17 @@ impl Sealed {
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
         let buckets = read(&manifest.part(PartKind::Buckets, Some(0))?, Vec::new())?;
-        let params = manifest::pir_params(mode)?;
         let records = buckets.chunks_exact(mode.layout.sealed_len());
-        let database = sordino_pir::Database::from_records(&params, records)?;
-        let pir = simple::Server::new(database, &params, &sordino_pir::Seed(mode.pir_seed))?;
+        let seed = Seed(mode.pir_seed);
+        let way = if mode.hint.is_some() {
+            let params = manifest::pir_params(mode)?;
+            let database = sordino_pir::Database::from_records(&params, records)?;
+            Way::Simple(simple::Server::new(database, &params, &seed)?)
+        } else {
+            let params = manifest::hintless_params(mode)?;
+            let database = hintless::Database::from_records(&params, &seed, records)?;
+            Way::Hintless(Box::new(database.into()))
+        };
         let centroids = match mode.routing {
             Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
@@ -44,8 +52,11 @@ impl Sealed {
             }
         };
         Ok(Self {
-            probes: mode.probes as usize,
-            pir,
+            buckets: Retrieval {
+                way,
+                count: mode.probes as usize,
+                kinds: [Message::Fetch, Message::Fetched],
+            },
             centroids,
         })
     }

@@ -1,0 +1,100 @@
+//! Sessions of retrieval without a hint: a secret and its keys for a number of requests.
+//!
+//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and says
+//! so: then they go up once more, with a fresh query. So the messages follow from what the server says of its memory, and
+//! from nothing that is asked for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand_core::CryptoRng;
+use sordino_pir::hintless::{Digest, Session};
+
+/// Requests of a session: as many can be linked to each other by the name of its keys, and share their 589 KB.
+pub(crate) const REQUESTS: usize = 64;
+
+/// A client's session, the next one when it is used up.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<Option<Current>>);
+
+struct Current {
+    session: Arc<Session>,
+    keys: Arc<[u8]>,
+    /// Requests that it is still good for.
+    left: usize,
+    /// True when a request that brought the keys was answered.
+    known: bool,
+}
+
+/// A request's session.
+pub(crate) struct Turn {
+    pub(crate) session: Arc<Session>,
+    /// The message of its keys, if the server has them not.
+    pub(crate) keys: Option<Arc<[u8]>>,
+}
+
+impl Sessions {
+    /// The session of the next request.
+    pub(crate) fn next<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
+        let mut held = self.lock();
+        let current = held.take().filter(|current| current.left > 0);
+        let mut current = current.unwrap_or_else(|| {
+            let (session, keys) = Session::new(rng);
+            Current {
+                session: Arc::new(session),
+                keys: keys.to_bytes().into(),
+                left: REQUESTS,
+                known: false,
+            }
+        });
+        current.left -= 1;
+        let turn = Turn {
+            session: Arc::clone(&current.session),
+            keys: (!current.known).then(|| Arc::clone(&current.keys)),
+        };
+        *held = Some(current);
+        turn
+    }
+
+    /// The server has the keys of this session, or has forgotten them.
+    pub(crate) fn learn(&self, session: &Digest, known: bool) {
+        let mut held = self.lock();
+        let current = held.as_mut();
+        if let Some(current) = current.filter(|current| current.session.digest() == session) {
+            current.known = known;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current>> {
+        // Whatever was being done, a session is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    #[test]
+    fn keys_go_up_until_they_are_known_and_sessions_end() {
+        let (rng, sessions) = (&mut StdRng::seed_from_u64(1), Sessions::default());
+        let first = sessions.next(rng);
+        let name = *first.session.digest();
+        assert!(first.keys.is_some() && sessions.next(rng).keys.is_some());
+        sessions.learn(&name, true);
+        assert!(sessions.next(rng).keys.is_none());
+        sessions.learn(&name, false);
+        assert!(sessions.next(rng).keys.is_some());
+        sessions.learn(&name, true);
+        for _ in 4..REQUESTS {
+            let turn = sessions.next(rng);
+            assert!(*turn.session.digest() == name && turn.keys.is_none());
+        }
+        let second = sessions.next(rng);
+        assert!(*second.session.digest() != name && second.keys.is_some());
+        // An answer to a request of the one before says nothing about this one.
+        sessions.learn(&name, true);
+        assert!(sessions.next(rng).keys.is_some());
+    }
+}

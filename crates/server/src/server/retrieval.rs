@@ -1,0 +1,110 @@
+//! Items that clients fetch privately: buckets of sealed mode, and payloads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sordino_index::Error;
+use sordino_index::wire::Message;
+use sordino_pir::hintless::{self, Evaluation, Keys, Query};
+use sordino_pir::simple;
+
+use super::{malformed, pass};
+
+/// Sessions whose keys are held: 1.5 MB each.
+const SESSIONS: usize = 128;
+
+/// The keys of clients that fetch without a hint, for all that a server gives out and for its next versions.
+#[derive(Clone, Debug)]
+pub(super) struct Sessions(Arc<Mutex<hintless::Sessions>>);
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(hintless::Sessions::new(SESSIONS))))
+    }
+}
+
+impl Sessions {
+    /// The keys that a query names: those that came with it, or those that are held.
+    fn of(&self, query: &Query, keys: Option<&[u8]>) -> Result<Arc<Evaluation>, Error> {
+        let keys = keys.map(Keys::from_bytes).transpose()?;
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match keys {
+            Some(keys) if keys.digest() != *query.session() => {
+                Err(sordino_pir::Error::SessionMismatch.into())
+            }
+            Some(keys) => Ok(held.insert(&keys)),
+            None => held.get(query.session()).map_err(|_| Error::Session),
+        }
+    }
+}
+
+/// The server of items that clients fetch, always as many at a time.
+#[derive(Debug)]
+pub(super) struct Retrieval {
+    pub(super) way: Way,
+    /// Items of a request.
+    pub(super) count: usize,
+    /// The messages of a request and a reply.
+    pub(super) kinds: [Message; 2],
+}
+
+#[derive(Debug)]
+pub(super) enum Way {
+    /// By a query for each, for clients that have a hint.
+    Simple(simple::Server),
+    /// By one query for all, under keys that came with it or before.
+    Hintless(Box<hintless::Server>),
+}
+
+impl Retrieval {
+    /// Bytes of a request at most.
+    pub(super) fn request_len(&self) -> usize {
+        match &self.way {
+            Way::Simple(pir) => self.count * pir.params().query_len(),
+            Way::Hintless(pir) => Keys::LEN + pir.database().params().query_len(),
+        }
+    }
+
+    /// Answers requests.
+    pub(super) fn fetch(
+        &self,
+        sessions: &Sessions,
+        bodies: &[&[u8]],
+    ) -> Vec<Result<Vec<u8>, Error>> {
+        match &self.way {
+            Way::Simple(pir) => pass::fetch_all(pir, self.count, self.kinds, bodies),
+            // A pass of its own for each: what clients would share is a small part of the work.
+            Way::Hintless(pir) => {
+                let answers = bodies.iter().map(|body| self.answer(pir, sessions, body));
+                answers.collect()
+            }
+        }
+    }
+
+    /// Answers a query without a hint, before which the keys of its session may stand.
+    fn answer(
+        &self,
+        pir: &hintless::Server,
+        sessions: &Sessions,
+        body: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let [request, reply] = self.kinds;
+        let params = pir.database().params();
+        let (keys, query) = match body.len().checked_sub(params.query_len()) {
+            Some(0) => (None, body),
+            Some(Keys::LEN) => {
+                let (keys, query) = body.split_at(Keys::LEN);
+                (Some(keys), query)
+            }
+            _ => {
+                let (found, one) = (body.len(), params.query_len());
+                let both = one + Keys::LEN;
+                let why =
+                    format!("{request:?} of {found} bytes, expected {one}, or {both} with keys");
+                return Err(malformed(why));
+            }
+        };
+        let query = Query::from_bytes(params, query)?;
+        let keys = sessions.of(&query, keys)?;
+        Ok(reply.with(&pir.answer(&keys, &query)?.to_bytes()))
+    }
+}
