@@ -329,12 +329,13 @@ impl Client {
         let k = self.manifest.k as usize;
         let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
-        let mut payloads = Vec::with_capacity(ids.len());
+        let mut payloads = Ok(Vec::with_capacity(ids.len()));
         for places in places.chunks(k) {
+            // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
             let read = client.read(round, places, k)?;
-            payloads.extend(read.map_err(|Wrong| Error::Search)?);
+            payloads = payloads.and_then(|all: Vec<_>| Ok([all, read?].concat()));
         }
-        Ok(payloads)
+        payloads.map_err(|Wrong| Error::Search)
     }
 }
 

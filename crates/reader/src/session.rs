@@ -10,6 +10,10 @@ use rand_core::CryptoRng;
 use sordino_pir::hintless::{Digest, Session};
 
 /// Requests of a session: as many can be linked to each other by the name of its keys, and share their 589 KB.
+///
+/// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
+/// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
+/// some 2 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
 pub(crate) const REQUESTS: usize = 64;
 
 /// A client's session, the next one when it is used up.
