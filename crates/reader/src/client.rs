@@ -9,7 +9,7 @@ use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
 use crate::cache::Cache;
-use crate::checked::Wrong;
+use crate::checked::{Checked, Wrong};
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
@@ -329,13 +329,12 @@ impl Client {
         let k = self.manifest.k as usize;
         let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
-        let mut payloads = Ok(Vec::with_capacity(ids.len()));
-        for places in places.chunks(k) {
-            // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
-            let read = client.read(round, places, k)?;
-            payloads = payloads.and_then(|all: Vec<_>| Ok([all, read?].concat()));
-        }
-        payloads.map_err(|Wrong| Error::Search)
+        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
+        let read = places.chunks(k).map(|places| client.read(round, places, k));
+        let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
+        let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
+        let payloads = read.map_err(|Wrong| Error::Search)?;
+        Ok(payloads.into_iter().flatten().collect())
     }
 }
 
