@@ -325,6 +325,21 @@ fn payloads_by_id_are_fetched_like_those_of_a_search() {
     }
     let none = client.payloads(&mut rng(3), &mut transport, &[]).unwrap();
     assert!(none.is_empty() && transport.take_exchanges().is_empty());
+
+    // A wrong reply is no reason to end: where messages end would show which of them held something wanted.
+    let ids: Vec<Id> = (0..=3 * K as u64).map(Id::Number).collect();
+    let mut refused = 0;
+    for at in (0..6000).step_by(977) {
+        let mut transport = Tampering {
+            inner: InProcess::new(&server),
+            kind: FETCH_PAYLOADS,
+            at,
+        };
+        let found = client.payloads(&mut rng(4), &mut transport, &ids);
+        assert_eq!(transport.inner.take_exchanges(), vec![fetch; 4]);
+        refused += usize::from(matches!(found, Err(Error::Search)));
+    }
+    assert!(refused > 0);
 }
 
 /// Bytes of a message beside its body.
