@@ -46,10 +46,10 @@ pub struct Args {
     /// Results of a search.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
-    /// Part of the true nearest that sealed mode should find.
+    /// Part of the true nearest that sealed and routed mode should find.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
-    /// Searches that a client makes in one version of the index: what sealed mode is planned for.
+    /// Searches that a client makes in one version of the index: sealed and routed mode are planned for it.
     #[arg(long, default_value_t = 100)]
     session: u64,
     /// The modes to measure.

@@ -59,8 +59,8 @@ pub struct Args {
     /// distance, a higher one.
     #[arg(long, value_name = "SCORE", allow_hyphen_values = true, value_parser = numbers::score)]
     min_score: Option<f32>,
-    /// Find only records whose attributes pass this condition; in sealed mode, of the records of the buckets that a
-    /// search reads.
+    /// Find only records whose attributes pass this condition; in sealed and routed mode, of the records of the
+    /// buckets or clusters that a search reads.
     #[arg(long = "where", value_name = "CONDITION", value_parser = Filter::parse)]
     filter: Option<Filter>,
     /// Searches at a time, each on a connection of its own: the server answers them in one pass.

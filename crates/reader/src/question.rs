@@ -16,8 +16,8 @@ pub struct Question<'a> {
     pub k: Option<usize>,
     /// Records further than this are left out: with a lower score or, for the Euclidean distance, a higher one.
     pub threshold: Option<f32>,
-    /// Records that do not pass are left out before ranking. In sealed mode that is among the records of the
-    /// buckets that a search fetches, so fewer may be found than there are.
+    /// Records that do not pass are left out before ranking. In sealed and routed mode that is among the
+    /// records of the buckets or clusters that a search reads, so fewer may be found than there are.
     pub filter: Option<&'a Filter>,
 }
 
