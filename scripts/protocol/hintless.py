@@ -34,7 +34,7 @@ def of_switch(gadget, y):
 
 def energy(depth, y=2 / 3):
     switches = sum(2.0 ** (depth - 1 - i) * of_switch(GADGETS[i], y) for i in range(depth))
-    return N * switches + 4.0**depth * (10.5 + 4.0**LEFT / 12 + 1 / 6)
+    return N * switches + N * 2.0**depth * (10.5 + 4.0**LEFT / 12 + 1 / 6)
 
 
 def of_external(depth):
