@@ -285,11 +285,13 @@ mod tests {
             assert!(vectors(&good[..cut]).is_err(), "cut at {cut}");
         }
         let message = |bytes: &[u8]| vectors(bytes).unwrap_err().to_string();
-        assert!(message(&npy("|u1", "(2, 3)", &[0; 7])).contains("found 7"));
+        assert!(message(&npy("|u1", "(2, 3)", &[0; 7])).contains("with 7 bytes"));
         assert!(message(&npy("|u1", "(6,)", &[0; 6])).contains("1 dimension"));
         assert!(message(&npy(">f4", "(1, 1)", &[0; 4])).contains(">f4"));
         assert!(message(&npy("|u1", "(0, 3)", &[])).contains("no vectors"));
-        assert!(message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("found 6"));
+        assert!(
+            message(&npy("|u1", "(18446744073709551615, 2)", &[0; 6])).contains("with 6 bytes")
+        );
         assert!(message(&npy("<f4", "(1, 1)", &f32::NAN.to_le_bytes())).contains("row 0"));
         assert!(message(&npy("<f8", "(1, 1)", &1e300f64.to_le_bytes())).contains("row 0"));
         assert!(message(&npy("|u1", "(1, 9000)", &[0; 9000])).contains("9000 dimensions"));

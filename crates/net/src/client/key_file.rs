@@ -134,10 +134,13 @@ impl KeyFile {
         let mut kinds = KeyKind::ALL.into_iter();
         let (kind, digits) = kinds
             .find_map(|kind| Some((kind, text.strip_prefix(kind.prefix().as_bytes())?)))
-            .ok_or(
-                "not a key file: expected a line that begins with sordino- and the kind, as `sordino keys new` writes \
-                 it",
-            )?;
+            .ok_or(match text.starts_with(b"sordino-") {
+                true => "not a key file of this version of sordino",
+                false => {
+                    "not a key file: expected a line that begins with sordino- and the kind, as `sordino keys new` \
+                     writes it"
+                }
+            })?;
         if digits.iter().any(u8::is_ascii_uppercase) {
             return Err("a damaged key file: upper-case digits");
         }
