@@ -129,7 +129,7 @@ class Server(unittest.TestCase):
                 answers = self.compare(f"http://{address}", queries)
                 for hits in answers:
                     for hit in hits:
-                        self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(hit["id"]))
+                        self.assertEqual(bytes.fromhex(hit["payload"]).decode(), text(int(hit["id"])))
 
     def test_signed_requests_over_tls(self):
         certificate(self.folder)
