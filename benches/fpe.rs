@@ -1,7 +1,7 @@
 //! Format-preserving encryption: AES-128, 8-byte tweak, digits in and digits out.
 //!
 //! Group: the operation. Function: algorithm and implementation; `-batch` is a batch of 1,024
-//! records (divide, or read the throughput), `-fpe-crate` is crates.io's `fpe`. `ff1` has a plan for
+//! records (divide, or read the throughput), `-fpe-crate` is the published crate `fpe`. `ff1` has a plan for
 //! the length, made once; `ff1-no-plan` prepares the length in each call, as the `fpe` crate does.
 //! Parameter: decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
 //! what is missing for a number of digits cannot be written so.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the peers that are not on crates.io, in pinned versions, on the inputs of the benches, and
+# Runs the peers that are no published packages, in pinned versions, on the inputs of the benches, and
 # prints one JSON object a line: {"group", "function", "parameter", "median_ns"}. What cannot be
 # run here is a line of group "missing", with the reason, and stops nothing.
 set -u

@@ -1,4 +1,4 @@
-//! FF1 against NIST's samples, Wycheproof's vectors and crates.io's `fpe`.
+//! FF1 against NIST's samples, Wycheproof's vectors and the published crate `fpe`.
 
 #![expect(
     clippy::unwrap_used,
@@ -140,7 +140,7 @@ fn wycheproof() {
     assert!(valid > 20_000 && small > 50 && invalid > 3_000);
 }
 
-/// The same string by crates.io's `fpe`, decrypted if `!forward`.
+/// The same string by the published crate `fpe`, decrypted if `!forward`.
 fn reference(key: &[u8], radix: u32, tweak: &[u8], x: &[u16], forward: bool) -> Vec<u16> {
     use fpe::ff1::{FF1, FlexibleNumeralString as Numerals};
     let x = Numerals::from(x.to_vec());
