@@ -2,6 +2,7 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::payload::Fetch;
+use sordino_search::plan::Terms;
 use sordino_search::recall;
 use sordino_search::{Attributes, Column, Filter, Metric, Question};
 use sordino_search::{
