@@ -352,8 +352,8 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     assert_eq!((look.way.name(), look.fetched), ("no hint", 32));
     assert_eq!(look.form.capacity(), 256);
     let (table, before) = (
-        plan.table(Default::default()),
-        plain.table(Default::default()),
+        plan.table(super::Terms::default()),
+        plain.table(super::Terms::default()),
     );
     for (row, before) in table.rows().iter().zip(before.rows()) {
         let scored = ["masked", "routed", "open"].contains(&row.mode);
