@@ -139,7 +139,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         speed,
         line: args.line.map(Line::rate),
     });
-    let recommended = table.recommended().map(|row| row.mode);
+    let recommended = table.recommended().map(|row| row.mode.name());
     let planned = Planned {
         n,
         dim,
@@ -233,7 +233,7 @@ fn payloads(table: &Table, speed: &Speed) -> Option<Payloads> {
 
 fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
     Mode {
-        mode: row.mode,
+        mode: row.mode.name(),
         form: row.form,
         bytes_once: row.cost.once,
         bytes_up: row.cost.up,

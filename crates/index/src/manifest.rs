@@ -22,6 +22,7 @@ use crate::sketch::Sketch;
 
 mod check;
 mod columns;
+mod kind;
 mod part;
 mod routed;
 mod sealed;
@@ -29,6 +30,7 @@ mod signed;
 mod size;
 
 pub use columns::{ColumnSegment, Columns, Packing};
+pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
@@ -183,20 +185,6 @@ pub enum Mode {
     /// The server holds the vectors under pads, in clusters, and scores some clusters under encryption without
     /// knowing which.
     Routed(Routed),
-}
-
-impl Mode {
-    /// The mode's name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Sealed(_) => "sealed",
-            Self::Local(_) => "local",
-            Self::Open(_) => "open",
-            Self::Masked(_) => "masked",
-            Self::Routed(_) => "routed",
-        }
-    }
 }
 
 /// Records that were added together.

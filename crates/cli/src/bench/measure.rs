@@ -218,7 +218,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
             .sum()
     };
     Ok(Measured {
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         form: form(manifest),
         n,
         dim,

@@ -133,7 +133,7 @@ impl Serve {
             metrics: self.running.metrics_address(),
             index: hex::encode(manifest.index),
             version: manifest.version,
-            mode: manifest.mode.name(),
+            mode: manifest.mode.kind().name(),
             n: manifest.n,
             dim: manifest.dim,
         };

@@ -7,6 +7,7 @@ use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
+use sordino_index::payload::Payloads;
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
@@ -138,6 +139,11 @@ impl Server {
         })
     }
 
+    /// The payloads and the number of them that a search fetches, by which their databases are laid out.
+    fn fetched(&self) -> (&Option<Payloads>, u32) {
+        (&self.manifest.payloads, self.manifest.k)
+    }
+
     /// The manifests before this one, if it is this server's or the next: their signatures were checked when
     /// they were read, 256 of them at most.
     fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
@@ -156,7 +162,7 @@ impl Server {
     ) -> Result<Self, Error> {
         let kind = Kind::new(&manifest, before, read)?;
         let payloads = match (&manifest.payloads, before) {
-            (new, Some(before)) if *new == before.manifest.payloads => before.payloads.clone(),
+            (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
             (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
             (None, _) => None,
         };
