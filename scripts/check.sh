@@ -86,7 +86,7 @@ for crate in "${kernels[@]}"; do
         if [ -e "$test" ]; then of_kernels+=(--test "$(basename "${test%/main.rs}" .rs)"); fi
     done
 done
-selected=(--lib --test end_to_end --test lies --test plain_scoring "${of_kernels[@]}")
+selected=(--lib --test end_to_end --test attacks --test plain_scoring "${of_kernels[@]}")
 [ "$extent" = long ] && selected=(--lib --tests)
 for level in "${levels[@]}"; do
     # The libraries ignore a name that is no level's; the example refuses it.

@@ -1,6 +1,6 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve};
+use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve, transparency};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -44,6 +44,8 @@ pub enum Command {
     Query(query::Args),
     /// Search a server for the programs of this machine, over HTTP and JSON.
     Proxy(proxy::Args),
+    /// Publish the versions of indexes in a log that only grows, and check what is in it.
+    Log(transparency::Args),
     /// Measure the modes: recall, time, bytes.
     Bench(bench::Args),
     /// Format-preserving encryption of lines and CSV columns.

@@ -269,6 +269,9 @@ fn search_code(error: &Search) -> u8 {
         | Search::FormatVersion { .. }
         | Search::Digest { .. }
         | Search::Signature
+        | Search::LogSignature
+        | Search::NotLogged
+        | Search::LogFork { .. }
         | Search::Rollback { .. }
         | Search::Fork { .. }
         | Search::OtherIndex { .. }

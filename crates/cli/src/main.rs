@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use sordino_cli::config::Refused;
 use sordino_cli::{
     Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, man, plan, proxy,
-    query, serve,
+    query, serve, transparency,
 };
 use std::process::ExitCode;
 
@@ -43,6 +43,7 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
         Command::Serve(args) => serve::run(*args, output),
         Command::Query(args) => query::run(&args, output),
         Command::Proxy(args) => proxy::run(&args, output),
+        Command::Log(args) => transparency::run(args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Fpe(args) => fpe::run(args, output),
         Command::Completions(args) => completions::run(&args, &mut Arguments::command()),

@@ -50,6 +50,15 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
+/// The first half of a digest for people to compare, eight groups of four: to find two contents of one takes 2^64
+/// tries of who makes both, another one for a given content 2^128.
+#[must_use]
+pub fn short(digest: &Digest) -> String {
+    let pairs = digest[..16].chunks_exact(2);
+    let groups = pairs.map(|pair| format!("{:02x}{:02x}", pair[0], pair[1]));
+    groups.collect::<Vec<_>>().join("-")
+}
+
 /// Refuses a part that is not the one that the manifest names.
 ///
 /// # Errors

@@ -1,8 +1,12 @@
 //! Everything that can be wrong with an input, a file or a message.
 
+mod words;
+
 use std::path::PathBuf;
 
 use sordino_vectors::id::{Id, IdKind};
+
+use words::{hex, most_results};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -236,6 +240,20 @@ pub enum Error {
         /// The part.
         what: &'static str,
     },
+    /// A version that is not in the log that its owner publishes.
+    #[error("the version is not in the owner's log: not published, or of another history")]
+    NotLogged,
+    /// A log does not begin with the entries that were seen before.
+    #[error("a log of {found} entries does not begin with the {seen} that were seen before")]
+    LogFork {
+        /// Entries of the log.
+        found: u64,
+        /// Entries that were seen.
+        seen: u64,
+    },
+    /// The signature of a log's head is not the owner's.
+    #[error("the log is not signed by this owner's key: it was changed, or is another owner's")]
+    LogSignature,
     /// The manifest's signature is not the owner's.
     #[error(
         "the manifest is not signed by this owner's key: it was changed, or is another owner's"
@@ -326,17 +344,4 @@ pub enum Error {
     /// Encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
-}
-
-/// The most results that a search of so many vectors can have, and why.
-fn most_results(n: usize) -> String {
-    match n {
-        0..1024 => format!("{n}, the number of vectors"),
-        _ => "1024, the most that a search can have".to_owned(),
-    }
-}
-
-/// An index's id as it is printed.
-fn hex(id: &[u8; 16]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

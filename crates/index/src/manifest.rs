@@ -54,7 +54,7 @@ pub const CHUNK: u32 = 1024;
 
 /// A signed manifest is never longer.
 pub const MAX_SIGNED_LEN: usize =
-    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + crate::public_key::SIGNATURE_LEN;
 
 /// One version of one index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

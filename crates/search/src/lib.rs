@@ -22,7 +22,7 @@ pub use sordino_index::digest::Digest;
 pub use sordino_index::folder::Copied;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;
-pub use sordino_index::{code, payload};
+pub use sordino_index::{code, digest, log, payload};
 pub use sordino_vectors as vectors;
 pub use sordino_vectors::column::{Column, ColumnKind};
 pub use sordino_vectors::{Metric, Vectors, metric, recall, rotation, synthetic};
