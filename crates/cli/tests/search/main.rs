@@ -23,4 +23,5 @@ mod push;
 mod query;
 mod serve;
 mod served;
+mod token;
 mod usage;
