@@ -47,6 +47,7 @@ features_alone sordino-mldsa std rayon signature digest spki sign
 features_alone sordino-cpu std
 features_alone sordino-aes std
 features_alone sordino-hash std rayon mmap zeroize serde
+features_alone sordino-token sign
 features_alone sordino-lsh rayon
 features_alone sordino-lattice rayon mmap
 features_alone sordino-pir rayon mmap

@@ -1,6 +1,8 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve, transparency};
+use crate::{
+    bench, completions, fpe, index, keys, man, plan, proxy, query, serve, token, transparency,
+};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -34,6 +36,8 @@ Examples:
 pub enum Command {
     /// Make and inspect keys.
     Keys(keys::Args),
+    /// Issue, narrow and verify tokens that allow clients something.
+    Token(token::Args),
     /// Predict the costs of each mode for your numbers.
     Plan(plan::Args),
     /// Build, inspect and change an index.

@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use sordino_cli::config::Refused;
 use sordino_cli::{
     Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, man, plan, proxy,
-    query, serve, transparency,
+    query, serve, token, transparency,
 };
 use std::process::ExitCode;
 
@@ -38,6 +38,7 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     }
     match arguments.command {
         Command::Keys(args) => keys::run(args, output),
+        Command::Token(args) => token::run(&args, output),
         Command::Plan(args) => plan::run(&args, output),
         Command::Index(args) => index::run(args, output),
         Command::Serve(args) => serve::run(*args, output),

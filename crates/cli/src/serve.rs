@@ -9,8 +9,9 @@ use clap::{ArgGroup, Args as ClapArgs};
 use running::{Current, Serve};
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_net::{Access, Exporter, Identity, Limits, Listen, Service};
+use sordino_net::{Access, Exporter, Identity, KeyKind, Limits, Listen, Service};
 use sordino_search::{OwnerPublicKey, Server};
+use sordino_token::PublicKey;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -31,7 +32,7 @@ const RELOAD: &[i32] = &[];
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 #[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
-#[command(group(ArgGroup::new("askers").args(["clients", "anyone"]).required(true)))]
+#[command(group(ArgGroup::new("askers").args(["clients", "issuers", "anyone"]).required(true).multiple(true)))]
 pub struct Args {
     /// The index.
     #[arg(value_name = "INDEX")]
@@ -60,8 +61,18 @@ pub struct Args {
     #[arg(long = "client", value_name = "CLIENT_PUBLIC_KEY")]
     clients: Vec<PathBuf>,
     /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
-    #[arg(long, conflicts_with = "clients")]
+    #[arg(long, conflicts_with_all = ["clients", "issuers"])]
     anyone: bool,
+    /// Answer holders of tokens that this issuer signed, by its public key, as far as they allow it; may be given several times.
+    #[arg(
+        long = "issuer",
+        value_name = "ISSUER_PUBLIC_KEY",
+        requires = "audience"
+    )]
+    issuers: Vec<PathBuf>,
+    /// The name by which tokens are for this server.
+    #[arg(long, value_name = "NAME", requires = "issuers")]
+    audience: Option<String>,
     /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
@@ -193,6 +204,20 @@ fn owner(path: &Path) -> Result<OwnerPublicKey, Error> {
     keys::public(path)
 }
 
+/// The public key of an issuer. Its secret, which lets anybody in, must not be where the server is.
+fn issuer(path: &Path) -> Result<PublicKey, Error> {
+    let file = keys::read(path)?;
+    if file.kind() == KeyKind::Issuer {
+        return Err(Error::KeyKind {
+            path: path.to_owned(),
+            found: file.kind().described(),
+            expected: "the issuer's public key, since a server must have no secret: `sordino keys new issuer-public \
+                       issuer.pub --from issuer.key` makes it",
+        });
+    }
+    keys::issuer_public(path)
+}
+
 impl Args {
     /// The form of the log, and its level if that is set.
     #[must_use]
@@ -205,7 +230,16 @@ impl Args {
             return Ok(Access::Anyone);
         }
         let keys = self.clients.iter().map(|path| keys::client_public(path));
-        Ok(Access::Keys(keys.collect::<Result<_, _>>()?))
+        let keys = keys.collect::<Result<_, _>>()?;
+        let Some(audience) = self.audience.clone() else {
+            return Ok(Access::Keys(keys));
+        };
+        let issuers = self.issuers.iter().map(|path| issuer(path));
+        Ok(Access::Tokens {
+            keys,
+            audience,
+            issuers: issuers.collect::<Result<_, _>>()?,
+        })
     }
 
     fn limits(&self) -> Limits {

@@ -11,6 +11,7 @@ mod trust;
 
 // Keys
 mod key_file;
+mod login;
 mod signing;
 
 // An owner's changes
@@ -19,5 +20,7 @@ mod push;
 pub use connection::{Connection, Traffic};
 pub use endpoint::{Deadlines, Endpoint};
 pub use key_file::{KeyFile, KeyKind};
+#[cfg(all(test, feature = "server"))]
+pub(crate) use login::Login;
 pub use push::Pushed;
 pub use signing::ClientKey;

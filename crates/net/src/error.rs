@@ -137,8 +137,8 @@ impl Error {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => true,
-            // The server draws a new run when it starts, for which the next request is signed.
-            Self::Refused(Refusal::Signature | Refusal::Instance) => true,
+            // The server draws a new run when it starts, for which the next request is signed, or tagged.
+            Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => true,
             Self::Refused(refusal) => refusal.is_passing(),
             _ => false,
         }

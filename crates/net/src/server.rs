@@ -12,6 +12,8 @@ mod service;
 
 // Who may ask
 mod askers;
+mod bearers;
+mod logins;
 mod replay;
 mod signed;
 mod verifier;

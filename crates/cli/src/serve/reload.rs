@@ -36,6 +36,7 @@ impl Args {
         }
         // The others stay as they are in effect.
         self.clients = new.clients;
+        (self.issuers, self.audience) = (new.issuers, new.audience);
         (self.cert, self.cert_key) = (new.cert, new.cert_key);
         self.rate = new.rate;
         self.rate_per_key = new.rate_per_key;

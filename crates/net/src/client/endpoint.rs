@@ -51,6 +51,8 @@ pub struct Endpoint {
     name: Option<String>,
     roots: Option<Vec<u8>>,
     pub(crate) key: Option<Arc<ClientKey>>,
+    /// Empty if there is none.
+    pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
 }
 
@@ -63,6 +65,7 @@ impl Endpoint {
             name: None,
             roots: None,
             key: None,
+            token: Vec::new(),
             deadlines: Deadlines::default(),
         }
     }
@@ -82,7 +85,14 @@ impl Endpoint {
         self
     }
 
-    /// Signs every request with this key.
+    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list that.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {
+        self.token = token.into();
+        self
+    }
+
+    /// Logs in with this key, or signs every request with it where the server has no logins.
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {
         self.key = Some(key.into());
