@@ -73,6 +73,7 @@ impl Mode {
                     recall: 0.95,
                     queries: 100,
                     routing: Some(Routing::Downloaded),
+                    ..Wish::default()
                 };
                 let plan = Plan::new(base.len(), base.dim(), wish)?;
                 build::sealed(rng, keys, base, &plan, &mut |_| ()).map(|built| built.index)

@@ -123,7 +123,7 @@ fn payloads<'py>(
     let payloads = PyDict::new(py);
     payloads.set_item("form", planned.way.name())?;
     payloads.set_item("fetched", planned.fetched)?;
-    payloads.set_item("capacity", planned.class.capacity())?;
+    payloads.set_item("capacity", planned.form.capacity())?;
     payloads.set_item("bytes_once", planned.cost.once)?;
     payloads.set_item("bytes_up", planned.cost.up)?;
     payloads.set_item("bytes_down", planned.cost.down)?;

@@ -16,6 +16,7 @@ use crate::IdKind;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::digest::{Coded, Digest};
+use crate::look::SecondLook;
 use crate::metric::{AsQuery, Metric, Space};
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
@@ -83,7 +84,7 @@ pub struct Manifest {
     pub rotation: [u8; 32],
     /// The records that are deleted or replaced, sealed.
     pub deleted: Deleted,
-    /// The payloads, if records carry any.
+    /// The payloads, if records carry any, and exact vectors, if searches have a second look.
     pub payloads: Option<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
@@ -114,6 +115,20 @@ impl Manifest {
             payloads: None,
             mode,
         }
+    }
+
+    /// True if records carry payloads.
+    #[must_use]
+    pub fn has_payloads(&self) -> bool {
+        self.payloads
+            .as_ref()
+            .is_some_and(|payloads| payloads.form.class.is_some())
+    }
+
+    /// The second look of searches, if they have one.
+    #[must_use]
+    pub fn second_look(&self) -> Option<SecondLook> {
+        self.payloads.as_ref()?.form.look
     }
 
     /// True if there is no version before it.

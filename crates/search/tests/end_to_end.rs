@@ -45,6 +45,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         recall: 0.9,
         queries: 10,
         routing: Some(routing),
+        ..Wish::default()
     };
     let plan = Plan::new(N, DIM, wish).expect("a plan");
     let mut steps = Vec::new();
@@ -401,6 +402,7 @@ fn a_tiny_set_works_too() {
             recall: 0.9,
             queries: 1,
             routing: None,
+            ..Wish::default()
         };
         let plan = Plan::new(n, 3, wish).unwrap();
         let (rng, keys) = (&mut rng(1), keys());

@@ -81,7 +81,7 @@ impl Open {
                 dim: manifest.dim as usize,
                 k: manifest.k as usize,
                 ids: manifest.ids,
-                payloads: manifest.payloads.is_some(),
+                payloads: manifest.has_payloads(),
                 bytes_once: reader.bytes_once(),
             }
         })
