@@ -276,9 +276,7 @@ pub enum Error {
         most: usize,
     },
     /// A second look has fewer candidates than a search has results, or more than 64.
-    #[error(
-        "a second look at {0} candidates: expected as many as a search has results, or more, to 64"
-    )]
+    #[error("a second look at {0} candidates: expected from a search's results to 64")]
     Candidates(u32),
     /// There are not as many payloads as vectors.
     #[error("{found} payloads for {expected} vectors")]

@@ -112,14 +112,10 @@ impl Plan {
     #[must_use]
     pub fn table(&self, terms: Terms) -> Table {
         let speed = &terms.speed;
-        let masked = self
-            .masked
-            .as_ref()
-            .map(|planned| self.masked_row(planned, speed));
-        let open = self
-            .open
-            .as_ref()
-            .map(|planned| self.open_row(planned, speed));
+        let masked = self.masked.as_ref();
+        let masked = masked.map(|planned| self.masked_row(planned, speed));
+        let open = self.open.as_ref();
+        let open = open.map(|planned| self.open_row(planned, speed));
         let routed = self.routed.as_ref();
         let routed = routed.map(|planned| self.routed_row(planned, speed));
         let sealed = (self.sealed_row(speed), 1.0);
