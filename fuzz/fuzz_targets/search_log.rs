@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = LogProof::from_bytes(data, owner);
     // The head of a log without entries, of this kind and of a proof's.
     for kind in [3, 4] {
-        let mut bytes = [empty, data].concat();
+        let mut bytes = [&empty[..], data].concat();
         bytes[6] = kind;
         if let Ok(log) = Log::from_bytes(&bytes, owner) {
             assert_eq!(log.to_bytes(), bytes);

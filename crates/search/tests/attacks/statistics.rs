@@ -72,11 +72,12 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
                 decoys.chain([wanted]).collect()
             })
             .collect();
-        assert_eq!(intersection(&among_decoys), [wanted].into());
+        assert_eq!(intersection(&among_decoys), BTreeSet::from([wanted]));
         // By private retrieval.
         let private: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| servers.touched(&client.query(rng, wanted).unwrap().1))
             .collect();
-        assert_eq!(intersection(&private), (0..RECORDS).collect());
+        let all: BTreeSet<usize> = (0..RECORDS).collect();
+        assert_eq!(intersection(&private), all);
     }
 }
