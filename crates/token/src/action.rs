@@ -98,6 +98,7 @@ impl Actions {
         self.0 == 0
     }
 
+    #[cfg(feature = "sign")]
     pub(crate) fn bits(self) -> u8 {
         self.0
     }
