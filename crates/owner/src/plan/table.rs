@@ -156,8 +156,8 @@ impl Plan {
         let mut download = self.download.and(&beside(false));
         let (mut server, mut client) = (row.server, row.client);
         let fetched = match row.mode {
-            MASKED | ROUTED | OPEN => self.look.or(self.payloads),
-            _ => self.payloads,
+            ModeKind::Masked | ModeKind::Routed | ModeKind::Open => self.look.or(self.payloads),
+            ModeKind::Sealed | ModeKind::Local => self.payloads,
         };
         download.once += self.payloads.as_ref().map_or(0, Retrieval::whole);
         if let Some(fetched) = fetched {
