@@ -1,6 +1,6 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve};
+use crate::{bench, completions, fpe, gather, index, keys, man, plan, proxy, query, serve};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -40,6 +40,8 @@ pub enum Command {
     Index(index::Args),
     /// Serve an index.
     Serve(Box<serve::Args>),
+    /// Serve an index whose shards other servers hold.
+    Gather(Box<gather::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
     /// Search a server for the programs of this machine, over HTTP and JSON.

@@ -307,6 +307,14 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
+    /// A server is another shard than the one that it was asked as: number and count of both.
+    #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", found[0], found[1], expected[0], expected[1])]
+    Position {
+        /// The server's.
+        found: [u16; 2],
+        /// Those expected.
+        expected: [u16; 2],
+    },
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("no reply: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),

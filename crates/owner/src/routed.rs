@@ -73,11 +73,12 @@ impl Base {
         mode.centroids = digest::of(&base.centroids);
         mode.members = digest::of(&base.members);
         progress(Step::Hint);
+        let groups = mode.grid.groups as usize;
         let pulse = |_| {
             progress(Step::Hint);
             Ok(())
         };
-        let (_, hint) = table::encode(&mode, dim, &base.table[..], pulse)?;
+        let (_, hint) = table::encode(&mode, dim, 0..groups, &base.table[..], pulse)?;
         mode.hint = digest::of(&hint);
         let Parts {
             table,

@@ -15,7 +15,7 @@ pub use sordino_owner::{
     Verified, Wish, build, plan,
 };
 pub use sordino_reader::{Cache, Client, Filter, Found, Hit, Question, Stages, Transport};
-pub use sordino_server::{Prepared, Server};
+pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;

@@ -176,9 +176,13 @@ impl Calls {
             call.peer.prove();
         }
         call.begin(asker)?;
-        let index = self.shared.index();
+        let index = self.shared.index_of(&message);
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
+        }
+        if let Some(shards) = &self.shared.shards {
+            let metrics = &self.shared.metrics;
+            return Ok(Content::Own(shards.answer(&index, message, metrics).await?));
         }
         let scan = Scan {
             index,

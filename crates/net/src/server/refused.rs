@@ -58,7 +58,7 @@ impl Refusal {
             | Self::Signature
             | Self::Replayed => Code::Unauthenticated,
             Self::Rate | Self::Busy => Code::ResourceExhausted,
-            Self::Stopping => Code::Unavailable,
+            Self::Stopping | Self::Shard => Code::Unavailable,
             Self::Slow => Code::DeadlineExceeded,
             Self::Changes => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,

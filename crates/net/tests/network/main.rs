@@ -8,6 +8,7 @@ mod hostile_client;
 mod hostile_server;
 mod parties;
 mod searches;
+mod shards;
 mod spoken;
 mod stopping;
 mod strangers;
