@@ -20,6 +20,7 @@ fn servers() -> Vec<Server> {
             recall: 0.9,
             queries: 1,
             routing: Some(routing),
+            ..Wish::default()
         };
         let plan = Plan::new(200, 8, wish).expect("a plan");
         let built = build::sealed(rng, &keys, &base, &plan, &mut |_| ());

@@ -3,7 +3,8 @@
 use crate::host::Host;
 use crate::{Error, keys, log, numbers};
 use clap::{ArgGroup, Args as ClapArgs};
-use sordino_net::{Access, Exporter, Identity, Limits, Listen, Running};
+use sordino_net::{Access, Exporter, Identity, KeyKind, Limits, Listen, Running};
+use sordino_token::PublicKey;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,7 +14,7 @@ use zeroize::Zeroizing;
 /// Options of `sordino serve` and `sordino gather`.
 #[derive(ClapArgs, Debug)]
 #[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
-#[command(group(ArgGroup::new("askers").args(["clients", "anyone"]).required(true)))]
+#[command(group(ArgGroup::new("askers").args(["clients", "issuers", "anyone"]).required(true).multiple(true)))]
 pub(crate) struct Door {
     /// The address to listen on, HOST:PORT; port 0 for one that is free. A name stands for all its
     /// addresses. May be given several times.
@@ -32,8 +33,18 @@ pub(crate) struct Door {
     #[arg(long = "client", value_name = "CLIENT_PUBLIC_KEY")]
     clients: Vec<PathBuf>,
     /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
-    #[arg(long, conflicts_with = "clients")]
+    #[arg(long, conflicts_with_all = ["clients", "issuers"])]
     anyone: bool,
+    /// Answer holders of tokens that this issuer signed, by its public key, as far as they allow it; may be given several times.
+    #[arg(
+        long = "issuer",
+        value_name = "ISSUER_PUBLIC_KEY",
+        requires = "audience"
+    )]
+    issuers: Vec<PathBuf>,
+    /// The name by which tokens are for this server.
+    #[arg(long, value_name = "NAME", requires = "issuers")]
+    audience: Option<String>,
     /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
@@ -94,7 +105,16 @@ impl Door {
             return Ok(Access::Anyone);
         }
         let keys = self.clients.iter().map(|path| keys::client_public(path));
-        Ok(Access::Keys(keys.collect::<Result<_, _>>()?))
+        let keys = keys.collect::<Result<_, _>>()?;
+        let Some(audience) = self.audience.clone() else {
+            return Ok(Access::Keys(keys));
+        };
+        let issuers = self.issuers.iter().map(|path| issuer(path));
+        Ok(Access::Tokens {
+            keys,
+            audience,
+            issuers: issuers.collect::<Result<_, _>>()?,
+        })
     }
 
     pub(crate) fn limits(&self) -> Limits {
@@ -157,6 +177,7 @@ impl Door {
         }
         // The others stay as they are in effect.
         self.clients = new.clients;
+        (self.issuers, self.audience) = (new.issuers, new.audience);
         (self.cert, self.cert_key) = (new.cert, new.cert_key);
         self.rate = new.rate;
         self.rate_per_key = new.rate_per_key;
@@ -184,6 +205,20 @@ impl Door {
         ];
         differing(options)
     }
+}
+
+/// The public key of an issuer. Its secret, which lets anybody in, must not be where the server is.
+fn issuer(path: &Path) -> Result<PublicKey, Error> {
+    let file = keys::read(path)?;
+    if file.kind() == KeyKind::Issuer {
+        return Err(Error::KeyKind {
+            path: path.to_owned(),
+            found: file.kind().described(),
+            expected: "the issuer's public key, since a server must have no secret: `sordino keys new issuer-public \
+                       issuer.pub --from issuer.key` makes it",
+        });
+    }
+    keys::issuer_public(path)
 }
 
 /// The options of a command line that was read anew.

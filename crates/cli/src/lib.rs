@@ -14,6 +14,8 @@ pub mod plan; // the costs of each mode
 pub mod proxy; // searches for programs of this machine
 pub mod query; // searches
 pub mod serve; // the server
+pub mod token; // tokens that allow clients something
+pub mod transparency; // logs of versions
 
 mod cache;
 mod door;

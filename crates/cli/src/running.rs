@@ -160,7 +160,7 @@ impl<S: Source> Serve<S> {
             metrics: self.running.metrics_address(),
             index: hex::encode(manifest.index),
             version: manifest.version,
-            mode: manifest.mode.name(),
+            mode: manifest.mode.kind().name(),
             n: manifest.n,
             dim: manifest.dim,
         };

@@ -17,6 +17,10 @@ pub mod disk;
 pub mod folder;
 /// The manifests before the newest, as they are sent.
 pub mod history;
+/// A log of manifests, with proofs that it only grows.
+pub mod log;
+/// The second look at a search's candidates.
+pub mod look;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
 /// The shape of what records carry beside their vectors.

@@ -19,6 +19,11 @@ pub(crate) const MANIFEST: Kind = (1, "manifest");
 /// A whole index.
 pub const INDEX: Kind = (2, "index");
 
+/// A log of manifests.
+pub(crate) const LOG: Kind = (3, "log");
+/// A proof from such a log.
+pub(crate) const LOG_PROOF: Kind = (4, "log proof");
+
 /// Magic, version, kind.
 pub(crate) const FILE_HEAD_LEN: usize = 8;
 

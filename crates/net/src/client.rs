@@ -2,8 +2,11 @@
 
 mod connection;
 mod key_file;
+mod login;
 mod push;
 
 pub use connection::{Connection, Traffic};
 pub use key_file::{KeyFile, KeyKind};
+#[cfg(all(test, feature = "server"))]
+pub(crate) use login::Login;
 pub use push::Pushed;

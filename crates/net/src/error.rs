@@ -155,8 +155,8 @@ impl Error {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => true,
-            // The server draws a new run when it starts, for which the next request is signed.
-            Self::Refused(Refusal::Signature | Refusal::Instance) => true,
+            // The server draws a new run when it starts, for which the next request is signed, or tagged.
+            Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => true,
             Self::Refused(refusal) => refusal.is_passing(),
             Self::Shard { source, .. } => match &**source {
                 // A version is being put in place: not all shards have it yet.

@@ -14,6 +14,8 @@ mod server;
 // Seen by both
 mod error;
 #[cfg(any(feature = "client", feature = "server"))]
+mod login;
+#[cfg(any(feature = "client", feature = "server"))]
 mod protocol;
 mod public_key;
 mod refusal;

@@ -25,6 +25,12 @@ pub enum Refusal {
     /// The request was seen before.
     #[error("the request was seen before")]
     Replayed,
+    /// The server does not know the login: it was started anew, or the login is over.
+    #[error("the login is not known to the server, or over")]
+    Login,
+    /// The token is not accepted here, or does not allow what is asked.
+    #[error("the token is not accepted here, or does not allow this")]
+    Token,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
@@ -57,7 +63,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -65,6 +71,8 @@ impl Refusal {
         Self::Time,
         Self::Signature,
         Self::Replayed,
+        Self::Login,
+        Self::Token,
         Self::Rate,
         Self::Busy,
         Self::Stopping,
@@ -87,6 +95,8 @@ impl Refusal {
             Self::Time => "time",
             Self::Signature => "signature",
             Self::Replayed => "replayed",
+            Self::Login => "login",
+            Self::Token => "token",
             Self::Rate => "rate",
             Self::Busy => "busy",
             Self::Stopping => "stopping",

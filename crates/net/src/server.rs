@@ -13,6 +13,8 @@ mod shards;
 
 // Who may ask
 mod askers;
+mod bearers;
+mod logins;
 mod replay;
 mod signed;
 mod verifier;

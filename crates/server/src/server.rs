@@ -294,7 +294,7 @@ impl Server {
 
     /// Refuses requests that the index's mode does not have.
     fn refuse(&self, count: usize, expected: &'static str) -> Vec<Result<Vec<u8>, Error>> {
-        let found = self.manifest.mode.name();
+        let found = self.manifest.mode.kind().name();
         let refusals = (0..count).map(|_| Err(Error::Mode { found, expected }));
         refusals.collect()
     }

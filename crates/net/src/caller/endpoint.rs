@@ -55,6 +55,9 @@ pub struct Endpoint {
     roots: Option<Vec<u8>>,
     #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
+    /// Empty if there is none.
+    #[cfg(feature = "client")]
+    pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
 }
 
@@ -68,6 +71,8 @@ impl Endpoint {
             roots: None,
             #[cfg(feature = "client")]
             key: None,
+            #[cfg(feature = "client")]
+            token: Vec::new(),
             deadlines: Deadlines::default(),
         }
     }
@@ -87,7 +92,15 @@ impl Endpoint {
         self
     }
 
-    /// Signs every request with this key.
+    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list that.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {
+        self.token = token.into();
+        self
+    }
+
+    /// Logs in with this key, or signs every request with it where the server has no logins.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {

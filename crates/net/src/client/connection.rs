@@ -11,15 +11,19 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tonic::transport::Channel;
 
+use super::login::{Instance, Login};
 use crate::caller::{Connector, ask, calls, wait};
 use crate::schema::search_client::SearchClient;
-use crate::schema::{CallRequest, ChangeRequest, HelloRequest, StepReply};
+use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::now;
 use crate::signing::sign_change;
-use crate::{Deadlines, Endpoint, Error, Refusal};
+use crate::{ClientKey, Deadlines, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
 const CHANGES: usize = 5;
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
 /// A connection to a server, for [`sordino_reader::Client`].
 ///
@@ -37,7 +41,9 @@ pub struct Connection {
     calls: SearchClient<Channel>,
     connector: Connector,
     /// The run of the server that signatures are made for.
-    instance: Option<[u8; 32]>,
+    instance: Option<Instance>,
+    /// The login by which requests are tagged.
+    login: Option<Login>,
     traffic: Traffic,
 }
 
@@ -88,6 +94,7 @@ impl Connection {
             calls,
             connector,
             instance: None,
+            login: None,
             traffic: Traffic::default(),
         })
     }
@@ -143,14 +150,19 @@ impl Connection {
     /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`], [`Error::Deadline`].
     pub fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let deadlines = self.endpoint.deadlines;
-        let mut signature = None;
+        let (mut signature, mut tag) = (None, None);
         if let Some(key) = self.endpoint.key.clone() {
             let instance = self.instance()?;
-            signature = Some(key.sign(&instance, message, now()));
+            if instance.kem_key.is_empty() {
+                signature = Some(key.sign(&instance.name, message, now()));
+            } else {
+                tag = Some(self.login(&key, &instance)?.tag(message));
+            }
         }
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
             signature,
+            tag,
         };
         self.traffic.calls += 1;
         self.traffic.up += request.encoded_len() as u64;
@@ -171,7 +183,7 @@ impl Connection {
     /// Sends one step of a change that the owner signs.
     pub(crate) fn change(&mut self, keys: &OwnerKeys, step: Bytes) -> Result<StepReply, Error> {
         let instance = self.instance()?;
-        let signature = Some(sign_change(keys, &instance, &step, now()));
+        let signature = Some(sign_change(keys, &instance.name, &step, now()));
         let request = ChangeRequest { step, signature };
         self.traffic.up += request.encoded_len() as u64;
         let (mut calls, deadlines) = (self.calls.clone(), self.endpoint.deadlines);
@@ -189,27 +201,55 @@ impl Connection {
 
     /// After such an error the server may have been started anew: the next call finds out.
     fn forget_instance(&mut self, error: Option<&Error>) {
-        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature)) = error {
+        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
+        {
             self.instance = None;
+            self.login = None;
         }
     }
 
+    /// The login at this run of the server: the present one, or a new one.
+    fn login(&mut self, key: &ClientKey, instance: &Instance) -> Result<&mut Login, Error> {
+        if self.login.as_ref().is_none_or(Login::is_over) {
+            let (token, Instance { name, kem_key }) = (&self.endpoint.token, instance);
+            let (request, half) = Login::ask(key, token, name, kem_key, now())?;
+            self.traffic.up += request.encoded_len() as u64;
+            let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
+            let ask = async move {
+                let late = |_| Error::Deadline { after: time };
+                let reply = timeout(time, calls.login(request)).await;
+                Ok(reply.map_err(late)??.into_inner())
+            };
+            let reply = self.wait(ask);
+            self.forget_instance(reply.as_ref().err());
+            let reply = reply?;
+            self.traffic.down += reply.encoded_len() as u64;
+            let lifetime = Duration::from_secs(reply.seconds.min(DAY));
+            self.login = Some(half.begun(reply.login, lifetime));
+        }
+        self.login
+            .as_mut()
+            .ok_or_else(|| Error::Reply("no login".to_owned()))
+    }
+
     /// The run of the server that signatures are made for.
-    fn instance(&mut self) -> Result<[u8; 32], Error> {
-        if let Some(instance) = self.instance {
-            return Ok(instance);
+    fn instance(&mut self) -> Result<Instance, Error> {
+        if let Some(instance) = &self.instance {
+            return Ok(instance.clone());
         }
         let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
         let hello = async move {
             let late = |_| Error::Deadline { after: time };
             let reply = timeout(time, calls.hello(HelloRequest {})).await;
-            Ok(reply.map_err(late)??.into_inner().instance)
+            Ok(reply.map_err(late)??.into_inner())
         };
-        let found = self.wait(hello)?;
-        let instance: [u8; 32] = found[..]
+        let HelloReply { instance, kem_key } = self.wait(hello)?;
+        let found = instance.len();
+        let name: [u8; 32] = instance[..]
             .try_into()
-            .map_err(|_| Error::Reply(format!("an instance of {} bytes", found.len())))?;
-        self.instance = Some(instance);
+            .map_err(|_| Error::Reply(format!("an instance of {found} bytes")))?;
+        let instance = Instance { name, kem_key };
+        self.instance = Some(instance.clone());
         Ok(instance)
     }
 

@@ -15,6 +15,7 @@ use super::changes::Changes;
 use super::door::Door;
 use super::metrics::Metrics;
 use super::signed::ADDED_LEN;
+use crate::schema::HelloReply;
 use crate::signature::shown;
 use crate::{Access, Error, Limits, Shards};
 
@@ -64,10 +65,9 @@ impl Service {
     ) -> Result<Self, Error> {
         limits.check()?;
         let metrics = Metrics::new();
-        let keys = match access {
-            Access::Anyone => None,
-            Access::Keys(keys) => Some(Askers::new(keys, &limits, &metrics)?),
-        };
+        let keys = access.asked();
+        let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
+        let keys = keys.transpose()?;
         metrics.serves(server.manifest());
         let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
@@ -146,9 +146,9 @@ impl Service {
     /// keys. Nothing is changed then.
     pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         limits.check()?;
-        match (access, &self.shared.keys) {
-            (Access::Anyone, None) => (),
-            (Access::Keys(keys), Some(askers)) => askers.renew(keys, limits)?,
+        match (access.asked(), &self.shared.keys) {
+            (None, None) => (),
+            (Some(asked), Some(askers)) => askers.renew(asked, limits)?,
             _ => return Err(Error::Access),
         }
         self.shared.door.set_rates(limits);
@@ -245,6 +245,18 @@ impl Shared {
         drop(older);
         self.metrics.replaced.inc();
         tracing::info!(version, "index replaced");
+    }
+
+    /// The names of this run.
+    pub(crate) fn hello(&self) -> HelloReply {
+        let kem_key = self
+            .keys
+            .as_ref()
+            .map(|keys| keys.logins.kem_key().to_vec());
+        HelloReply {
+            instance: Bytes::copy_from_slice(&self.instance),
+            kem_key: kem_key.unwrap_or_default().into(),
+        }
     }
 
     /// The longest request that is answered, as an encoded call.

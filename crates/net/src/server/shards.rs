@@ -244,6 +244,7 @@ fn unsigned(message: Bytes) -> CallRequest {
     CallRequest {
         message,
         signature: None,
+        tag: None,
     }
 }
 

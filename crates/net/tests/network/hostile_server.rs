@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sordino_net::schema::search_server::{Search, SearchServer};
 use sordino_net::schema::{
-    CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply,
+    CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
+    StepReply,
 };
 use sordino_net::{Connection, Deadlines, Endpoint, Error};
 use sordino_search::{Client, Server};
@@ -33,7 +34,14 @@ struct Liar {
 impl Search for Liar {
     async fn hello(&self, _: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
         let instance = self.instance.clone();
-        Ok(Response::new(HelloReply { instance }))
+        Ok(Response::new(HelloReply {
+            instance,
+            ..HelloReply::default()
+        }))
+    }
+
+    async fn login(&self, _: Request<LoginRequest>) -> Result<Response<LoginReply>, Status> {
+        Err(Status::unimplemented("it has no KEM key"))
     }
 
     async fn change(&self, _: Request<ChangeRequest>) -> Result<Response<StepReply>, Status> {

@@ -6,6 +6,7 @@ mod changes;
 mod flood;
 mod hostile_client;
 mod hostile_server;
+mod logins;
 mod parties;
 mod searches;
 mod shards;

@@ -33,7 +33,7 @@ impl Cut {
             }
             Mode::Sealed(_) | Mode::Local(_) => {
                 return Err(Error::Mode {
-                    found: manifest.mode.name(),
+                    found: manifest.mode.kind().name(),
                     expected: "masked, open or routed, which are cut into shards",
                 });
             }

@@ -8,6 +8,7 @@ use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
+use sordino_index::payload::Payloads;
 use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
@@ -173,6 +174,11 @@ impl Server {
         )
     }
 
+    /// The payloads and the number of them that a search fetches, by which their databases are laid out.
+    fn fetched(&self) -> (&Option<Payloads>, u32) {
+        (&self.manifest.payloads, self.manifest.k)
+    }
+
     /// The manifests before this one, if it is this server's or the next: their signatures were checked when
     /// they were read, 256 of them at most.
     pub(super) fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
@@ -196,7 +202,7 @@ impl Server {
         let kind = Kind::new(&manifest, own, before, read)?;
         let payloads = match (&manifest.payloads, before) {
             _ if !own.is_first() => None,
-            (new, Some(before)) if *new == before.manifest.payloads => before.payloads.clone(),
+            (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
             (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
             (None, _) => None,
         };

@@ -16,7 +16,7 @@ pub(super) fn server(
     read: &mut Read<'_>,
 ) -> Result<Option<Retrieval>, Error> {
     let mut records = || all(read, &manifest.part(PartKind::Payloads, None)?);
-    let len = payloads.class.sealed_len();
+    let len = payloads.form.sealed_len();
     let (simple, hintless) = (
         payloads.pir_params()?,
         payloads.hintless_params(manifest.k as usize)?,
@@ -39,7 +39,7 @@ pub(super) fn server(
     };
     Ok(Some(Retrieval {
         way,
-        count: manifest.k as usize,
+        count: payloads.form.fetched(manifest.k as usize),
         kinds: [Message::FetchPayloads, Message::Payloads],
     }))
 }

@@ -44,7 +44,7 @@ impl Base {
         let groups = shard.range(all);
         if groups.is_empty() {
             return Err(Error::Mode {
-                found: manifest.mode.name(),
+                found: manifest.mode.kind().name(),
                 expected: "one with at least as many groups of clusters as there are shards",
             });
         }
