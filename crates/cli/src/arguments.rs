@@ -1,7 +1,8 @@
 //! The arguments of the whole command.
 
 use crate::{
-    bench, completions, fpe, index, keys, man, plan, proxy, query, serve, token, transparency,
+    bench, completions, fpe, gather, index, keys, man, plan, proxy, query, serve, token,
+    transparency,
 };
 use clap::{Parser, Subcommand};
 
@@ -44,6 +45,8 @@ pub enum Command {
     Index(index::Args),
     /// Serve an index.
     Serve(Box<serve::Args>),
+    /// Serve an index whose shards other servers hold.
+    Gather(Box<gather::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
     /// Search a server for the programs of this machine, over HTTP and JSON.

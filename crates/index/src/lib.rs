@@ -25,6 +25,8 @@ pub mod look;
 pub mod manifest;
 /// The shape of what records carry beside their vectors.
 pub mod payload;
+/// The shares of an index that several servers hold.
+pub mod shard;
 /// Local mode's first stage.
 pub mod sketch;
 /// Routed mode's clusters, to be scored under encryption.
