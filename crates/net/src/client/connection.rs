@@ -18,7 +18,7 @@ use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::now;
 use crate::signing::sign_change;
-use crate::{ClientKey, Deadlines, Endpoint, Error, Refusal};
+use crate::{ClientKey, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
 const CHANGES: usize = 5;
