@@ -3,8 +3,8 @@
 #
 #   packaging/package.sh DIR
 #
-# usr/bin/sordino, its manual pages, completions for bash, zsh and fish, the systemd unit and its user, and
-# a configuration to begin with.
+# usr/bin/sordino, its manual pages, completions for bash, zsh and fish, the systemd unit and its user,
+# a configuration to begin with, and a bill of materials.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 to=$(mkdir -p "${1:?"expected a folder: packaging/package.sh DIR"}" && cd "$1" && pwd)
@@ -24,4 +24,5 @@ install -Dm644 "$root/packaging/sordino.service" "$to/usr/lib/systemd/system/sor
 install -Dm644 "$root/packaging/sordino.sysusers" "$to/usr/lib/sysusers.d/sordino.conf"
 install -Dm644 "$root/packaging/sordino.toml" "$to/etc/sordino/sordino.toml"
 install -Dm644 -t "$to/usr/share/doc/sordino" "$root/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT"
+"$root/scripts/sbom.py" >"$to/usr/share/doc/sordino/sordino.cdx.json"
 du -b "$sordino"

@@ -1,5 +1,5 @@
-"""How often an honest reply of masked mode is refused, and which changes are seen: derived from docs/scoring.md,
-without a look at the code. Standard library only.
+"""How often an honest reply of masked mode is refused, and which changes are seen: derived from docs/scoring.md and
+docs/security/masked.md, without a look at the code. Standard library only.
 
 crates/index/tests/checks.csv has tolerances. A check row's sum has the errors of K + 1 rows, K of its group binomial;
 an error has the variance of docs/scoring.md, with an eighth more for what one index's rows and polynomials draw. Asked is
@@ -46,7 +46,7 @@ def seen(tolerance):
 
 
 def check():
-    scoring = open(os.path.join(os.path.dirname(__file__), "../docs/scoring.md")).read()
+    page = open(os.path.join(os.path.dirname(__file__), "../docs/security/masked.md")).read()
     with open(TABLE) as table:
         for row in csv.DictReader(table):
             t, width, n, tolerance = (int(row[name]) for name in ("t", "width", "n", "tolerance"))
@@ -54,7 +54,7 @@ def check():
             assert -56 < refusal < -40, (row, refusal)
             stored = f"{100 * COUNT / group(width):.1f} %"
             line = f"| {n:,} x {width}, `t = {t}` | {group(width):,} | {stored} | {seen(tolerance):.4f} |"
-            assert line in scoring, f"docs/scoring.md lacks {line}"
+            assert line in page, f"docs/security/masked.md lacks {line}"
             print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")
 
 

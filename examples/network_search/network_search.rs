@@ -128,7 +128,7 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
     }
     for mode in Mode::ALL {
         let index = mode.build(&keys, &base)?;
-        let name = index.manifest().mode.name();
+        let name = index.manifest().mode.kind().name();
         let party = Party::start(&index, &keys)?;
         let measured = searches(&party, &keys, &queries, &truth)?;
         let metrics = party.metrics()?;

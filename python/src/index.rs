@@ -181,7 +181,7 @@ impl Index {
         let info = PyDict::new(py);
         info.set_item("index", hex::encode(manifest.index))?;
         info.set_item("version", manifest.version)?;
-        info.set_item("mode", manifest.mode.name())?;
+        info.set_item("mode", manifest.mode.kind().name())?;
         info.set_item("metric", metric_name(manifest.metric))?;
         info.set_item("stored", manifest.n)?;
         info.set_item("dim", manifest.dim)?;

@@ -152,7 +152,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         speed,
         line: args.line.map(Line::rate),
     });
-    let recommended = table.recommended().map(|row| row.mode);
+    let recommended = table.recommended().map(|row| row.mode.name());
     let planned = Planned {
         n,
         dim,
@@ -246,7 +246,7 @@ fn payloads(planned: &Retrieval, speed: &Speed) -> Payloads {
 
 fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
     Mode {
-        mode: row.mode,
+        mode: row.mode.name(),
         form: row.form,
         bytes_once: row.cost.once,
         bytes_up: row.cost.up,

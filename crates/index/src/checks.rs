@@ -12,7 +12,7 @@
 //! a client asks for that. A reply in which the score of one row is off by more than twice the
 //! `tolerance` is accepted for one of the two values of `b_iv` at most, whatever the other errors in it are: the
 //! two sums differ by that error. So it passes with probability `2^-COUNT` at most, until refusals that the server
-//! notices have told it bits (docs/scoring.md). Signs alone, `b_iv` in
+//! notices have told it bits (docs/security/masked.md). Signs alone, `b_iv` in
 //! `{-1, 1}`, would not do: sums mod P that differ by twice an error of `P/2` are equal.
 //!
 //! The signs are there for the noise. Errors of neighbouring rows are coefficients of one product of polynomials, and a
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn tolerances_are_those_whose_failure_is_derived_elsewhere() {
-        // scripts/checks_failure.py derives from docs/scoring.md how often an honest reply is refused with these.
+        // scripts/checks_failure.py derives from docs/scoring.md and docs/security/masked.md how often an honest reply is refused with these.
         let table = include_str!("../tests/checks.csv");
         for line in table.lines().skip(1) {
             let fields: Vec<usize> = line

@@ -23,6 +23,7 @@ use crate::sketch::Sketch;
 
 mod check;
 mod columns;
+mod kind;
 mod part;
 mod routed;
 mod sealed;
@@ -30,6 +31,7 @@ mod signed;
 mod size;
 
 pub use columns::{ColumnSegment, Columns, Packing};
+pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
@@ -53,7 +55,7 @@ pub const CHUNK: u32 = 1024;
 
 /// A signed manifest is never longer.
 pub const MAX_SIGNED_LEN: usize =
-    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + crate::public_key::SIGNATURE_LEN;
 
 /// One version of one index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,20 +200,6 @@ pub enum Mode {
     /// The server holds the vectors under pads, in clusters, and scores some clusters under encryption without
     /// knowing which.
     Routed(Routed),
-}
-
-impl Mode {
-    /// The mode's name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Sealed(_) => "sealed",
-            Self::Local(_) => "local",
-            Self::Open(_) => "open",
-            Self::Masked(_) => "masked",
-            Self::Routed(_) => "routed",
-        }
-    }
 }
 
 /// Records that were added together.

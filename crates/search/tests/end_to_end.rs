@@ -100,7 +100,7 @@ fn all(set: &Set) -> [Index; 9] {
 fn every_mode_finds_what_exact_search_finds() {
     let set = set();
     for index in all(&set) {
-        let name = index.manifest().mode.name();
+        let name = index.manifest().mode.kind().name();
         // Recall, and how far a score may be from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),

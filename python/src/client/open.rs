@@ -76,7 +76,7 @@ impl Open {
             Facts {
                 index: manifest.index,
                 version: manifest.version,
-                mode: manifest.mode.name(),
+                mode: manifest.mode.kind().name(),
                 metric: manifest.metric,
                 dim: manifest.dim as usize,
                 k: manifest.k as usize,

@@ -244,7 +244,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
         ms: quantile(&mut looks, 0.5),
     });
     Ok(Measured {
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         form: form(manifest),
         n,
         dim,

@@ -155,7 +155,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         index: args.index.clone(),
         id: hex::encode(manifest.index),
         version: manifest.version,
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
         n: store.len(),
@@ -168,7 +168,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         expected_recall: measured.map(|measured| measured.expected_recall),
         reached: measured.map(|measured| measured.reached),
         bytes_in_all: measured.map(|measured| measured.cost.total(measured.queries)),
-        instead: measured.and_then(|measured| Some(measured.instead?.mode)),
+        instead: measured.and_then(|measured| Some(measured.instead?.mode.name())),
     };
     output.report(&report, || {
         let mut text = format!(

@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         index: args.index.clone(),
         id: hex::encode(manifest.index),
         version: manifest.version,
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
         payloads: manifest.has_payloads(),

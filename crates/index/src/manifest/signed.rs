@@ -4,12 +4,9 @@ use super::Manifest;
 use crate::digest::Digest;
 #[cfg(feature = "secret")]
 use crate::keys::OwnerKeys;
-use crate::public_key::OwnerPublicKey;
+use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
 use crate::wire::{self, Edition};
 use crate::{Error, wire::MANIFEST};
-
-/// Length of an encoded manifest's signature: ML-DSA-87's.
-pub(super) const SIGNATURE_LEN: usize = 4627;
 
 /// An encoded manifest without its signature is never longer: 1,024 segments take up to 210,000 bytes.
 pub(super) const MAX_LEN: usize = 1 << 18;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sordino_ckks::column;
-use sordino_index::manifest::{Grid, Routing};
+use sordino_index::manifest::{Grid, ModeKind, Routing};
 
 use super::speed::{Speed, blocks};
 use super::{Candidate, Cost, Grouping, Plan, Retrieval, Scoring, Terms, break_even};
@@ -34,8 +34,8 @@ impl Refusal {
 /// One mode, as planned, with its records' payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// The mode's name.
-    pub mode: &'static str,
+    /// The mode.
+    pub mode: ModeKind,
     /// The form of it that is cheapest.
     pub form: &'static str,
     /// The bytes that a client transfers.
@@ -55,7 +55,7 @@ pub struct Row {
 impl Row {
     /// False for a mode that looks at a part of the records, and finds fewer of the neighbours.
     pub(super) fn finds_all(&self) -> bool {
-        !matches!(self.mode, SEALED | ROUTED)
+        !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
 
     /// The seconds that this many searches of one client take in all, one after the other, on a line of so many
@@ -91,12 +91,6 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
-const MASKED: &str = "masked";
-const ROUTED: &str = "routed";
-const SEALED: &str = "sealed";
-const OPEN: &str = "open";
-const LOCAL: &str = "local";
-
 /// Recall@10 that modes which score every vector reach, the least that was measured at 100,000
 /// vectors: masked and open mode .997 (uniform data, t = 4), 8-bit codes .988.
 const COLUMNS_RECALL: f64 = 0.997;
@@ -118,14 +112,10 @@ impl Plan {
     #[must_use]
     pub fn table(&self, terms: Terms) -> Table {
         let speed = &terms.speed;
-        let masked = self
-            .masked
-            .as_ref()
-            .map(|planned| self.masked_row(planned, speed));
-        let open = self
-            .open
-            .as_ref()
-            .map(|planned| self.open_row(planned, speed));
+        let masked = self.masked.as_ref();
+        let masked = masked.map(|planned| self.masked_row(planned, speed));
+        let open = self.open.as_ref();
+        let open = open.map(|planned| self.open_row(planned, speed));
         let routed = self.routed.as_ref();
         let routed = routed.map(|planned| self.routed_row(planned, speed));
         let sealed = (self.sealed_row(speed), 1.0);
@@ -162,12 +152,12 @@ impl Plan {
             down: 0,
         };
         // A sealed index's base is one segment.
-        let mut cost = row.cost.and(&beside(row.mode == SEALED));
+        let mut cost = row.cost.and(&beside(row.mode == ModeKind::Sealed));
         let mut download = self.download.and(&beside(false));
         let (mut server, mut client) = (row.server, row.client);
         let fetched = match row.mode {
-            MASKED | ROUTED | OPEN => self.look.or(self.payloads),
-            _ => self.payloads,
+            ModeKind::Masked | ModeKind::Routed | ModeKind::Open => self.look.or(self.payloads),
+            ModeKind::Sealed | ModeKind::Local => self.payloads,
         };
         download.once += self.payloads.as_ref().map_or(0, Retrieval::whole);
         if let Some(fetched) = fetched {
@@ -175,7 +165,7 @@ impl Plan {
             cost = cost.and(&fetched.cost);
             (server, client) = (server + times.0, client + times.1);
         }
-        let everything = row.mode == LOCAL && cost.up + cost.down == 0;
+        let everything = row.mode == ModeKind::Local && cost.up + cost.down == 0;
         Row {
             cost,
             server,
@@ -189,7 +179,7 @@ impl Plan {
     }
 
     fn refusal(&self, row: &Row, recall: f64, terms: &Terms) -> Option<Refusal> {
-        if row.mode == OPEN && !terms.server_sees_vectors {
+        if row.mode == ModeKind::Open && !terms.server_sees_vectors {
             return Some(Refusal::Visible);
         }
         if self.wish.recall > recall {
@@ -203,7 +193,7 @@ impl Plan {
         let (server, client) = self.column_times(&planned.packing.masked(), speed);
         let pads = speed.pad * self.coordinates();
         Self::row(
-            (MASKED, planned.packing.name(), "queries, vectors"),
+            (ModeKind::Masked, planned.packing.name(), "queries, vectors"),
             planned.cost,
             (server, client + pads),
         )
@@ -222,7 +212,11 @@ impl Plan {
             + speed.pad * rows * dim
             + speed.centroid * clusters * dim;
         Self::row(
-            (ROUTED, grid.packing.name(), "queries, vectors, clusters"),
+            (
+                ModeKind::Routed,
+                grid.packing.name(),
+                "queries, vectors, clusters",
+            ),
             planned.cost,
             (server, client),
         )
@@ -231,7 +225,7 @@ impl Plan {
     fn open_row(&self, planned: &Scoring, speed: &Speed) -> Row {
         let hides = "queries; it holds the vectors";
         Self::row(
-            (OPEN, planned.packing.name(), hides),
+            (ModeKind::Open, planned.packing.name(), hides),
             planned.cost,
             self.column_times(&planned.packing.open(), speed),
         )
@@ -266,18 +260,22 @@ impl Plan {
                 "queries, vectors; it holds the centroids"
             }
         };
-        Self::row((SEALED, routing.name(), hides), cost, (server, client))
+        Self::row(
+            (ModeKind::Sealed, routing.name(), hides),
+            cost,
+            (server, client),
+        )
     }
 
     fn local_row(&self, speed: &Speed) -> Row {
         // Where vectors have structure clients compare codes first, which takes about half of it.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
-        Self::row((LOCAL, "", hides), self.download, (0.0, client))
+        Self::row((ModeKind::Local, "", hides), self.download, (0.0, client))
     }
 
     fn row(
-        (mode, form, hides): (&'static str, &'static str, &'static str),
+        (mode, form, hides): (ModeKind, &'static str, &'static str),
         cost: Cost,
         (server, client): (f64, f64),
     ) -> Row {
@@ -365,7 +363,7 @@ mod tests {
         }
     }
 
-    fn recommended(table: &Table) -> &'static str {
+    fn recommended(table: &Table) -> ModeKind {
         table.recommended().expect("a mode").mode
     }
 
@@ -373,14 +371,14 @@ mod tests {
     fn few_queries_are_scored_and_many_are_downloaded() {
         let private = Terms::default();
         let of = |n, count| recommended(&table(n, 128, queries(count), private));
-        assert_eq!(of(100_000, 1), MASKED);
-        assert_eq!(of(100_000, 20), MASKED);
-        assert_eq!(of(100_000, 1000), LOCAL);
+        assert_eq!(of(100_000, 1), ModeKind::Masked);
+        assert_eq!(of(100_000, 20), ModeKind::Masked);
+        assert_eq!(of(100_000, 1000), ModeKind::Local);
         // Scoring everything costs bytes in proportion to n as the download does, at a hundredth of it; scoring a part of
         // it costs less, and buckets that are fetched without a hint have next to nothing to download once.
-        assert_eq!(of(1_000_000, 2), SEALED);
-        assert_eq!(of(1_000_000, 20), ROUTED);
-        assert_eq!(of(1_000_000, 1000), LOCAL);
+        assert_eq!(of(1_000_000, 2), ModeKind::Sealed);
+        assert_eq!(of(1_000_000, 20), ModeKind::Routed);
+        assert_eq!(of(1_000_000, 1000), ModeKind::Local);
     }
 
     #[test]
@@ -434,9 +432,9 @@ mod tests {
             ..Terms::default()
         };
         let table = table(100_000, 128, queries(10), public);
-        assert_eq!(recommended(&table), OPEN);
+        assert_eq!(recommended(&table), ModeKind::Open);
         let of = |mode| *table.rows().iter().find(|row| row.mode == mode).unwrap();
-        let (open, masked) = (of(OPEN), of(MASKED));
+        let (open, masked) = (of(ModeKind::Open), of(ModeKind::Masked));
         assert!(open.client < masked.client && open.cost.up < masked.cost.up);
     }
 
@@ -447,7 +445,7 @@ mod tests {
             ..Terms::default()
         };
         let of = |micros| table(1_000_000, 128, queries(10), within(micros));
-        assert_eq!(recommended(&of(1_000_000)), ROUTED);
+        assert_eq!(recommended(&of(1_000_000)), ModeKind::Routed);
         assert_eq!(of(1).recommended(), None);
         assert!(of(1).rows().iter().all(|row| row.refusal.is_some()));
         let budget = of(1_000_000).rows()[0].client.as_micros();
@@ -463,9 +461,13 @@ mod tests {
             ..Wish::default()
         };
         let table = table(100_000, 128, wish, Terms::default());
-        let local = table.rows().iter().find(|row| row.mode == LOCAL).unwrap();
+        let local = table
+            .rows()
+            .iter()
+            .find(|row| row.mode == ModeKind::Local)
+            .unwrap();
         assert_eq!(local.refusal, Some(Refusal::Recall));
-        assert_ne!(recommended(&table), LOCAL);
+        assert_ne!(recommended(&table), ModeKind::Local);
     }
 
     /// Below some hundreds of buckets queries are hidden under secrets of a smaller dimension, and making
@@ -479,7 +481,11 @@ mod tests {
             };
             let plan = Plan::new(n, 32, wish).unwrap();
             let table = plan.table(Terms::default());
-            let row = *table.rows().iter().find(|row| row.mode == SEALED).unwrap();
+            let row = *table
+                .rows()
+                .iter()
+                .find(|row| row.mode == ModeKind::Sealed)
+                .unwrap();
             let Candidate {
                 clusters,
                 layout,
@@ -497,10 +503,10 @@ mod tests {
     /// Whole searches of 100,000 image descriptors on the machine of `Speed::ZEN5`, one thread,
     /// medians of 500 queries, November 2026: milliseconds of server and client. The sealed index
     /// took 28 probes where 23 are predicted.
-    const MEASURED: [(&str, f64, f64); 3] = [
-        (MASKED, 3.42, 3.05),
-        (OPEN, 2.34, 1.25),
-        (SEALED, 4.95, 7.52),
+    const MEASURED: [(ModeKind, f64, f64); 3] = [
+        (ModeKind::Masked, 3.42, 3.05),
+        (ModeKind::Open, 2.34, 1.25),
+        (ModeKind::Sealed, 4.95, 7.52),
     ];
 
     #[test]

@@ -70,7 +70,8 @@ impl Dealt {
             progress(Step::Hint);
             Ok(())
         };
-        let (_, hint) = table::encode(&mode, dim, table, pulse)?;
+        let groups = 0..mode.grid.groups as usize;
+        let (_, hint) = table::encode(&mode, dim, groups, table, pulse)?;
         mode.hint = digest::of(&hint);
         Ok((mode, ids))
     }

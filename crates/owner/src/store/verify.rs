@@ -181,7 +181,8 @@ impl<'a, D: Disk> Check<'a, D> {
         let width = self.manifest.width() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
         let table = part(PartKind::Table)?;
-        let (_, hint) = table::encode(mode, width, &table[..], |_| Ok(()))?;
+        let groups = 0..mode.grid.groups as usize;
+        let (_, hint) = table::encode(mode, width, groups, &table[..], |_| Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
         self.keys
             .open_route(mode, width, &part(PartKind::Centroids)?)?;

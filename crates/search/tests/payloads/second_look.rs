@@ -1,8 +1,7 @@
 //! Searches that rank their candidates by exact vectors.
 
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{ModeKind, Packing};
 use sordino_search::payload::Fetch;
-use sordino_search::plan::Terms;
 use sordino_search::recall;
 use sordino_search::{Attributes, Column, Filter, Metric, Question};
 use sordino_search::{
@@ -356,7 +355,10 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
         plain.table(super::Terms::default()),
     );
     for (row, before) in table.rows().iter().zip(before.rows()) {
-        let scored = ["masked", "routed", "open"].contains(&row.mode);
+        let scored = matches!(
+            row.mode,
+            ModeKind::Masked | ModeKind::Routed | ModeKind::Open
+        );
         let expected = match scored {
             true => before.cost.and(&look.cost),
             false => before.cost,

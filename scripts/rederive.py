@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Derives every number of docs/security anew, and fails where document, description and code differ.
+
+  scripts/rederive.py
+
+Runs the derivations of parameters and failure bounds (param_check.py and what it calls, half a minute), then computes what the
+pages state from the schemes' descriptions, takes the constants that these rest on out of the code to compare them, and looks for each
+result in its page. Prints what it looked for; exits with 1 if something is not there. Standard library only.
+"""
+import math
+import re
+import sys
+
+import checks_failure
+import hintless_failure
+import lwe_failure
+import param_check
+import pir_failure
+from rust_source import ROOT
+
+PAGES = ROOT / "docs/security"
+wrong = []
+
+
+def states(page, text):
+    """a page has these words, line breaks aside"""
+    words = " ".join(text.split())
+    found = words in " ".join((PAGES / page).read_text().split())
+    print(f"{page}: {words}" if found else f"{page} LACKS {words}")
+    if not found:
+        wrong.append(f"{page}: {words}")
+
+
+def constant(file, pattern, expected):
+    """a constant of the code, as the pages take it"""
+    found = re.search(pattern, (ROOT / "crates" / file).read_text())
+    if not found or found.group(1).replace("_", "") != str(expected):
+        wrong.append(f"crates/{file}: {found.group(1) if found else 'nothing'} for {pattern}, expected {expected}")
+
+
+def power(log2):
+    """a bound, rounded up"""
+    return "1" if log2 >= 0 else f"2^{math.ceil(10 * log2 - 1e-6) / 10:.1f}"
+
+
+# --- the code's constants ---
+
+LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS = 26, 40, 17, 16, 8, 4627, 64
+
+
+def constants():
+    constant("index/src/residue.rs", r"LOG_P: u32 = (\d+)", LOG_P)
+    constant("index/src/residue.rs", r"LARGEST: f32 = ([\d.]+)", 1.0175)
+    constant("index/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
+    constant("index/src/checks.rs", r"COUNT: usize = (\d+)", CHECKS)
+    constant("index/src/checks.rs", r"RUN: usize = (\d+)", checks_failure.RUN)
+    constant("index/src/checks.rs", r"RUN \* (\(7296 / width\.max\(1\)\)\.clamp\(13, 38\))", "(7296 / width.max(1)).clamp(13, 38)")
+    constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
+    constant("owner/src/store/draft.rs", r"FIRST: usize = (\d+)", FIRST)
+    constant("owner/src/store/draft.rs", r"NEXT: usize = (\d+)", NEXT)
+    constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)
+    constant("reader/src/session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
+
+
+# --- estimates, and what hybrids leave of them ---
+
+
+def estimates():
+    rlwe, module = param_check.SETS["rlwe-2048-50"], param_check.SETS["lwe-1472-36"]
+    wide, narrow = param_check.SETS["pir-1024-s32"], param_check.SETS["pir-1024-s16"]
+    rows = {
+        "ring-LWE, `N = 2048`, `q` of 50 bits, ternary secret, any number of samples | scores in masked, open and routed mode": rlwe,
+        "module-LWE, rank 3 over degree 512, `q / sigma = 2^36` | clusters in routed mode": module,
+        "LWE, `n = 1024`, `q = 2^32`, deviation 32 | retrieval with a hint, more than some 500 to 700 columns": wide,
+        "the same, deviation 16 | the same, more columns still": narrow,
+    }
+    for row, estimate in rows.items():
+        states("README.md", f"| {row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
+    for name, of, log2 in (("one", "1", 0), ("a client's", "2^10", 10), ("an index's", "2^30", 30)):
+        states("README.md", f"| {name} | {of} | {rlwe[5] - log2:.1f} | {module[5] - log2:.1f} |")
+    one, client, index = (f"{rlwe[5] - log2:.1f}" for log2 in (0, 10, 30))
+    states("masked.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
+    states("masked.md", f"{one} bits by the lattice estimator (MATZOV cost model; core-SVP {rlwe[6]:.1f})")
+    one, client, index = (f"{module[5] - log2:.1f}" for log2 in (0, 10, 30))
+    states("routed.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
+    states("routed.md", f"{module[5]:.1f} bits (MATZOV; core-SVP {module[6]:.1f}), counted for {module[0]:,} entries")
+    for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
+        states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
+
+
+# --- pads ---
+
+
+def segments(n):
+    """records of each segment of a stream of n"""
+    at, sizes = 0, []
+    while n > 0:
+        doublings = 0 if at < FIRST else 1 + (at - FIRST) // NEXT
+        sizes.append(min(n, 2 ** (SEGMENT + doublings)))
+        n, at = n - sizes[-1], at + 1
+    return sizes
+
+
+def blocks(rows, width):
+    return rows * -(-width // 4)
+
+
+def pads():
+    for n, width in ((131_072, 128), (1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
+        sizes = segments(n)
+        group = checks_failure.group(width)
+        stored = [size + CHECKS * -(-size // group) for size in sizes]
+        log2 = math.log2(sum(blocks(rows, width) ** 2 for rows in stored)) - 129
+        states("masked.md", f"| {n:,} x {width} | {len(sizes)} | {power(log2)} |")
+    for n, width in ((1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
+        log2 = 2 * math.log2(blocks(n * 3 // 2, width)) - 129
+        states("routed.md", f"| {n:,} x {width} | {power(log2)} |")
+
+
+# --- check rows ---
+
+
+def check_rows():
+    for tries in (1, 100, 1000, 1_000_000):
+        cells = []
+        for refusals in range(4):
+            nodes = sum(math.comb(tries, i + 1) for i in range(refusals + 1))
+            # By the tree itself, level by level.
+            if tries <= 1000:
+                assert nodes == sum(math.comb(j, i) for j in range(tries) for i in range(refusals + 1))
+            cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
+        states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
+    states("README.md", f"| one score, by more than `2T` | yes, 2^-{CHECKS} |")
+    share = 100 * CHECKS / 512
+    states("README.md", f"{CHECKS} more places for a cluster of 512, which is {share:.1f} % more")
+    # A score of open mode lies in the band with this probability or more, were it uniform.
+    states("open.md", "`1 - (1.0175 / 1.025)^n`")
+    states("open.md", "about 1 of 100 random changes")
+    assert 0.005 < 1 - 1.0175 / 1.025 < 0.015
+    states("routed.md", "at most 1 in 500 makes a score that is refused")
+    assert 1 / 600 < max(impossible(width, angle / 1000) for width in (8, 128, 768) for angle in range(1, 1571)) < 1 / 500
+
+
+def impossible(width, angle):
+    """The part of uniform products that make an impossible score, of a query that is the vector, at this angle to the base."""
+    norm = math.sqrt(2**17 - 2048) - math.sqrt(width) / 2
+    error = math.sqrt(width) / norm + (width / 4 + 2048) / norm**2
+    along, rest = math.cos(angle), math.sin(angle)
+    lengths = math.ceil(255 * rest) / 255 * rest
+    most, bound = 2**17 / norm**2, 1.001 + lengths * error
+    over = max(0, most - (bound - along**2) / lengths) + max(0, most - (bound + along**2) / lengths)
+    return over / (2 * most)
+
+
+# --- what is sealed ---
+
+
+def seals():
+    for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a payload of 1 MiB", 1 << 20)):
+        states("sealed.md", f"| {row} | {power(math.log2(-(-size // 16) + 1) - 128)} |")
+    states("README.md", f"| a bucket, chunk or payload changed | yes, {power(math.log2((1 << 16) + 1) - 128)} |")
+    states("sealed.md", f"on top, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
+
+
+# --- retrieval ---
+
+
+def retrieval():
+    sets = [(64, 81), (128, 174), (256, 360), (384, 547), (512, 733)]
+    for n, most in sets:
+        assert param_check.log2_distance(n, most) <= -128 < param_check.log2_distance(n, most + 1)
+    n, most = sets[-1]
+    # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
+    distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
+    columns = ", ".join(str(most) for _, most in sets)
+    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at least 2^{math.floor(10 * distinct) / 10:.1f} for {most} columns |")
+    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) - 128)}")
+    states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
+    table = (ROOT / "crates/pir/tests/params.rs").read_text()
+    for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
+        assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
+        states("retrieval.md", f"| {length:,} | {most} |")
+
+
+# --- logs ---
+
+
+def logs():
+    entries = 1_000_000
+    levels = (entries - 1).bit_length()
+    head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
+    size = 8 + head + 4 + proof + proof + 32
+    states("history.md", f"a proof of a version in a log of a million, from any older head: {size:,} bytes at most, of which {SIGNATURE:,} are the signature")
+
+
+def main():
+    param_check.correctness()
+    pir_failure.check()
+    hintless_failure.check()
+    lwe_failure.check()
+    checks_failure.check()
+    for derive in (constants, estimates, pads, check_rows, seals, retrieval, logs):
+        derive()
+    for line in wrong:
+        print(f"rederive.py: {line}", file=sys.stderr)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
