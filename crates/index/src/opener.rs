@@ -45,11 +45,16 @@ impl Opener {
         })
     }
 
-    /// The slots of the records in these places; `None` for one that is not there.
+    /// The slots of the records in these places; `None` for one that is not there, which takes as much work as any.
     #[must_use]
     pub fn slots(&self, places: &[Option<u32>]) -> Vec<Option<u32>> {
-        let rank = |place: &Option<u32>| place.and_then(|place| self.places.rank(place.into()));
-        let ranks: Vec<Option<u32>> = places.iter().map(rank).collect();
+        // For one that is not there the first is looked up.
+        let first = self.places.number(0);
+        let ranks = places.iter().map(|place| {
+            let rank = self.places.rank(place.map_or(first, u64::from));
+            place.and(rank)
+        });
+        let ranks: Vec<Option<u32>> = ranks.collect();
         let known: Vec<u32> = ranks.iter().map(|rank| rank.unwrap_or(0)).collect();
         let slots = self.order.positions(&known);
         ranks

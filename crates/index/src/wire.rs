@@ -152,8 +152,8 @@ pub enum Message {
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,
-    /// The edition, and a PIR query for each of the manifest's `k`; or, without a hint, keys and one query for
-    /// all.
+    /// The edition, and a PIR query for each of the manifest's `k`, or of a second look's candidates; or, without a hint, keys
+    /// and one query for all.
     FetchPayloads = 109,
     /// A PIR answer for each query, in the same order.
     Payloads = 110,

@@ -117,11 +117,11 @@ impl Client {
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
     ) -> Result<Checked<Vec<Option<Slot>>>, Error> {
-        let slots = self.opener.slots(places);
-        // A slot is asked for in the place of every one that is not needed.
+        // A slot is looked up and asked for in the place of every one that is not needed: before the request nothing takes
+        // longer where there are more places.
+        let slots = self.opener.slots(&padded(places, self.fetched));
         let asked = slots.iter().map(|slot| slot.unwrap_or(0) as usize);
-        let mut asked: Vec<usize> = asked.collect();
-        asked.resize(self.fetched, 0);
+        let asked: Vec<usize> = asked.collect();
         let sealed = match &self.source {
             Source::Here { records, slot_len } => {
                 let slots = asked.iter().map(|&slot| {
@@ -133,13 +133,20 @@ impl Client {
             Source::There(retrieval) => retrieval.fetch(round, Message::FetchPayloads, &asked)?,
         };
         Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
-            let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
+            let wanted = slots.iter().zip(&sealed).take(places.len());
+            let opened = wanted.map(|(slot, sealed)| {
                 let open = |slot| self.opener.open(slot, sealed).ok_or(Wrong);
                 slot.map(open).transpose()
             });
             opened.collect()
         }))
     }
+}
+
+/// Places filled up to so many.
+fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
+    let rest = std::iter::repeat(None);
+    places.iter().copied().chain(rest).take(count).collect()
 }
 
 impl Source {
@@ -165,5 +172,21 @@ impl Source {
                 slot_len: payloads.form.sealed_len(),
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_places_are_looked_up_whatever_was_found() {
+        for found in 0..=8 {
+            let places: Vec<Option<u32>> = (0..found).map(Some).collect();
+            let padded = padded(&places, 8);
+            assert_eq!(padded.len(), 8);
+            assert!(padded.starts_with(&places));
+            assert!(padded[places.len()..].iter().all(Option::is_none));
+        }
     }
 }
