@@ -52,7 +52,7 @@ impl Corrupt {
         let Fetch::Hintless { seed } = payloads.fetch else {
             panic!("payloads are fetched without a hint");
         };
-        let len = payloads.class.sealed_len();
+        let len = payloads.form.sealed_len();
         let mut slots = self.slots.to_vec();
         slots[changed.start * len..changed.end * len].fill(0);
         let (params, slots) = (self.params(), slots.chunks_exact(len));

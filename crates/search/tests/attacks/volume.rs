@@ -2,7 +2,6 @@
 //! it found.
 
 use sordino_search::manifest::Packing;
-use sordino_search::payload::Class;
 use sordino_search::{
     Batch, Client, Exchange, Form, InProcess, Memory, Question, Server, Spec, Store, Vectors,
 };
@@ -42,7 +41,8 @@ fn fetched(exchanges: &[Exchange]) -> usize {
 #[test]
 fn what_a_question_finds_does_not_show_in_what_is_fetched() {
     let (server, vectors) = server(|_| 900);
-    let slot = Class::of(900).unwrap().sealed_len();
+    let payloads = server.manifest().payloads.as_ref().unwrap();
+    let slot = payloads.form.sealed_len();
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     let mut ask = |row: usize, k: usize, threshold: f32| {
