@@ -1,5 +1,5 @@
-//! Authorization: `authz/check` (one decision; parameter = number of policies) and `authz/similar` (policies of similar
-//! meaning; parameter = number of policies).
+//! Authorization: `authz/check` (one decision; parameter = number of policies), `authz/similar` (policies of similar
+//! meaning; parameter = number of policies) and `authz/token` (tokens verified; parameter = tokens at a time).
 //!
 //! Teams may search folders that are theirs. Every request is about one index in one folder by one reader of one team, in
 //! turn for 64 readers, so that a tenth of the requests are denied. `sordino` decides anew, `sordino cached` finds the
@@ -14,6 +14,7 @@ use cedar_policy::PolicySet;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Authorizer, Context, Engine, Request, Schema, Similar, Uid, Value};
+use sordino_token::{Algorithm, Claims, SigningKey, Token, Verifier};
 
 mod settings;
 
@@ -209,9 +210,61 @@ fn similar(c: &mut Criterion) {
     group.finish();
 }
 
+/// Tokens of one issuer, with as many holders, verified at a time; `issue` and `attenuate` sign one.
+fn token(c: &mut Criterion) {
+    let mut group = c.benchmark_group("authz/token");
+    let now = 1_800_000_000;
+    for algorithm in [Algorithm::MlDsa65, Algorithm::MlDsa44] {
+        let key = |seed: u8| SigningKey::from_seed(algorithm, &[seed; 32]);
+        let (issuer, name) = (key(255), algorithm.name());
+        let claims = |holder: &SigningKey| Claims {
+            audience: "search.example".to_owned(),
+            holder: holder.public().clone(),
+            indexes: vec![[7; 16]],
+            actions: "search,payload".parse().expect("actions"),
+            rate: 600,
+            not_before: now,
+            expiry: now + 60,
+        };
+        let holders: Vec<SigningKey> = (0..32).map(key).collect();
+        let issued = holders
+            .iter()
+            .map(|holder| Token::issue(&claims(holder), &issuer));
+        let tokens: Vec<Token> = issued.collect::<Result<_, _>>().expect("claims in bounds");
+        let narrowed = tokens[0].attenuate(&claims(&holders[1]), &holders[0]);
+        let narrowed = narrowed.expect("the same claims");
+        let mut verifier = Verifier::new("search.example", &[issuer.public().clone()]);
+        for count in [1, 8, 32] {
+            let batch: Vec<&[u8]> = tokens[..count].iter().map(Token::as_bytes).collect();
+            group.throughput(Throughput::Elements(count as u64));
+            group.bench_function(BenchmarkId::new(format!("sordino {name}"), count), |b| {
+                b.iter(|| {
+                    let grants = verifier.verify_each(black_box(&batch), now);
+                    assert!(grants.iter().all(Result::is_ok));
+                });
+            });
+        }
+        group.throughput(Throughput::Elements(1));
+        group.bench_function(
+            BenchmarkId::new(format!("sordino {name}, narrowed once"), 1),
+            |b| {
+                b.iter(|| {
+                    verifier
+                        .verify(black_box(narrowed.as_bytes()), now)
+                        .expect("good")
+                });
+            },
+        );
+        group.bench_function(BenchmarkId::new(format!("sordino {name}, issue"), 1), |b| {
+            b.iter(|| Token::issue(black_box(&claims(&holders[0])), &issuer).expect("in bounds"));
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = settings::short();
-    targets = check, similar
+    targets = check, similar, token
 }
 criterion_main!(benches);

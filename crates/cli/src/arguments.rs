@@ -1,6 +1,9 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve, transparency};
+use crate::{
+    bench, completions, fpe, gather, index, keys, man, plan, proxy, query, serve, token,
+    transparency,
+};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -34,12 +37,16 @@ Examples:
 pub enum Command {
     /// Make and inspect keys.
     Keys(keys::Args),
+    /// Issue, narrow and verify tokens that allow clients something.
+    Token(token::Args),
     /// Predict the costs of each mode for your numbers.
     Plan(plan::Args),
     /// Build, inspect and change an index.
     Index(index::Args),
     /// Serve an index.
     Serve(Box<serve::Args>),
+    /// Serve an index whose shards other servers hold.
+    Gather(Box<gather::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
     /// Search a server for the programs of this machine, over HTTP and JSON.

@@ -1,6 +1,6 @@
 //! The server that a command connects to.
 
-use crate::{Error, keys};
+use crate::{Error, keys, token};
 use sordino_net::Endpoint;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 /// Arguments of the commands that connect to a server as a client: those beside `--connect`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct EndpointArgs {
-    /// Sign requests with this client's key.
+    /// Log in with this client's key.
     #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
     client_key: Option<PathBuf>,
+    /// Show this token, which was issued to that client.
+    #[arg(long, value_name = "TOKEN", requires = "client_key")]
+    token: Option<PathBuf>,
     /// The certificates, in PEM, of which one must have signed the server's. Without them the server
     /// must have a certificate that this system trusts.
     #[arg(long, value_name = "PEM", requires = "connect")]
@@ -23,12 +26,16 @@ pub(crate) struct EndpointArgs {
 impl EndpointArgs {
     /// The server at this address, as these arguments want it.
     pub(crate) fn at(&self, address: &str) -> Result<Endpoint, Error> {
-        endpoint(
+        let endpoint = endpoint(
             address,
             self.client_key.as_deref(),
             self.roots(),
             self.server_name.as_deref(),
-        )
+        )?;
+        Ok(match &self.token {
+            Some(path) => endpoint.token(token::read(path)?.as_bytes()),
+            None => endpoint,
+        })
     }
 
     /// The file of root certificates.

@@ -135,6 +135,14 @@ pub enum Error {
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] fpe::Error),
+    /// A token that is refused, or cannot be made.
+    #[error("{path}: {source}", path = path.display())]
+    Token {
+        /// The token's file.
+        path: PathBuf,
+        /// The fault.
+        source: sordino_token::Error,
+    },
     /// Something in a configuration file.
     #[error("{path}, line {line}: {why}", path = path.display())]
     Config {
@@ -252,6 +260,7 @@ impl Error {
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } => search_code(error),
             Self::Net(error) => net_code(error),
+            Self::Token { source, .. } => token_code(source),
             _ => FAILURE,
         }
     }
@@ -281,8 +290,16 @@ fn search_code(error: &Search) -> u8 {
             Some(error) => net_code(error),
             None => SERVER,
         },
-        Search::Stale { .. } => SERVER,
+        Search::Stale { .. } | Search::Position(..) => SERVER,
         _ => FAILURE,
+    }
+}
+
+fn token_code(error: &sordino_token::Error) -> u8 {
+    use sordino_token::Error as Token;
+    match error {
+        Token::Claim { .. } | Token::Depth { .. } | Token::Raised { .. } => FAILURE,
+        _ => INTEGRITY,
     }
 }
 
@@ -295,6 +312,7 @@ fn net_code(error: &Net) -> u8 {
         | Net::Status { .. }
         | Net::Deadline { .. } => SERVER,
         Net::Reply(_) => INTEGRITY,
+        Net::Shard { source, .. } => search_code(source),
         _ => FAILURE,
     }
 }

@@ -8,6 +8,7 @@ use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
 use sordino_net::{ClientKey, ClientPublicKey};
 use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use sordino_token::{PublicKey, SigningKey};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -26,6 +27,8 @@ Examples:
   sordino keys new public owner.pub --from owner.key
   sordino keys new client alice.key
   sordino keys new client-public alice.pub --from alice.key
+  sordino keys new issuer issuer.key
+  sordino keys new issuer-public issuer.pub --from issuer.key
   sordino keys show alice.pub
 
 The owner keeps owner.key; a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
@@ -79,6 +82,19 @@ enum New {
         #[arg(long, value_name = "CLIENT_KEY")]
         from: PathBuf,
     },
+    /// The secret of whoever issues tokens.
+    Issuer {
+        /// The file to write, readable by you alone.
+        output: PathBuf,
+    },
+    /// The public half of an issuer's key, by which its tokens are verified.
+    IssuerPublic {
+        /// The file to write.
+        output: PathBuf,
+        /// The issuer's key file.
+        #[arg(long, value_name = "ISSUER_KEY")]
+        from: PathBuf,
+    },
 }
 
 /// The report of a key file.
@@ -122,6 +138,10 @@ impl New {
             Self::ClientPublic { output, from } => {
                 (output, KeyFile::of_client_public(&client_public(&from)?))
             }
+            Self::Issuer { output } => (output, KeyFile::of_issuer(&*random()?)),
+            Self::IssuerPublic { output, from } => {
+                (output, KeyFile::of_issuer_public(&issuer_public(&from)?)?)
+            }
         })
     }
 }
@@ -130,6 +150,9 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     let digest = match file.kind() {
         KeyKind::Client | KeyKind::ClientPublic => {
             blake3::hash(file.client_public().map_err(at(path))?.to_bytes())
+        }
+        KeyKind::Issuer | KeyKind::IssuerPublic => {
+            blake3::hash(file.issuer_public().map_err(at(path))?.as_bytes())
         }
         _ => blake3::hash(&file.public().map_err(at(path))?.to_bytes()),
     };
@@ -216,6 +239,22 @@ pub fn client(path: &Path) -> Result<ClientKey, Error> {
 /// If it cannot be read or is another kind.
 pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
     read(path)?.client_public().map_err(at(path))
+}
+
+/// The key of a file that issues tokens.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
+    read(path)?.issuer().map_err(at(path))
+}
+
+/// The issuer's public key of a file: that key's or the issuer's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
+    read(path)?.issuer_public().map_err(at(path))
 }
 
 fn random() -> Result<Zeroizing<[u8; 32]>, Error> {

@@ -9,6 +9,7 @@ pub type Digest = [u8; 32];
 
 /// A sealed part whose length says, up to a factor of two, how long its content is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Coded {
     /// Bytes.
     pub len: u64,

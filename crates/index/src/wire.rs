@@ -161,10 +161,14 @@ pub enum Message {
     GetHistory = 111,
     /// The manifests, newest first, each with its length before it.
     History = 112,
+    /// Asks a server which shard it is; no body.
+    GetShard = 113,
+    /// A shard's head, and its part of the body of the reply.
+    Partial = 114,
 }
 
 impl Message {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::GetManifest,
         Self::Manifest,
         Self::GetParts,
@@ -177,6 +181,8 @@ impl Message {
         Self::Payloads,
         Self::GetHistory,
         Self::History,
+        Self::GetShard,
+        Self::Partial,
     ];
 
     /// The kind of the reply to this request; of a reply itself.
@@ -189,12 +195,14 @@ impl Message {
             Self::Fetch => Self::Fetched,
             Self::FetchPayloads => Self::Payloads,
             Self::GetHistory => Self::History,
+            Self::GetShard => Self::Partial,
             Self::Manifest
             | Self::Parts
             | Self::Scored
             | Self::Fetched
             | Self::Payloads
-            | Self::History => self,
+            | Self::History
+            | Self::Partial => self,
         }
     }
 

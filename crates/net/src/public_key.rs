@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sordino_mldsa::{MlDsa65, Params};
+use sordino_token::{Algorithm, PublicKey};
 
 use crate::Error;
 
@@ -34,6 +35,15 @@ impl ClientPublicKey {
     #[must_use]
     pub fn to_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The key as tokens name it.
+    ///
+    /// # Panics
+    /// Never: both are keys of ML-DSA-65.
+    #[must_use]
+    pub fn for_tokens(&self) -> PublicKey {
+        PublicKey::from_bytes(Algorithm::MlDsa65, &self.bytes).expect("a key of ML-DSA-65")
     }
 
     /// The key's name: its BLAKE3 digest.

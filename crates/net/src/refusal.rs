@@ -25,6 +25,12 @@ pub enum Refusal {
     /// The request was seen before.
     #[error("the request was seen before")]
     Replayed,
+    /// The server does not know the login: it was started anew, or the login is over.
+    #[error("the login is not known to the server, or over")]
+    Login,
+    /// The token is not accepted here, or does not allow what is asked.
+    #[error("the token is not accepted here, or does not allow this")]
+    Token,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
@@ -38,6 +44,9 @@ pub enum Refusal {
     /// The server took too long.
     #[error("the server took too long")]
     Slow,
+    /// One of the servers that hold the index did not answer. It is not said which.
+    #[error("a part of the index did not answer: ask again later")]
+    Shard,
     /// The server does not accept changes of its index.
     #[error("the server does not accept changes: it is to be started with --accept-changes")]
     Changes,
@@ -54,7 +63,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -62,10 +71,13 @@ impl Refusal {
         Self::Time,
         Self::Signature,
         Self::Replayed,
+        Self::Login,
+        Self::Token,
         Self::Rate,
         Self::Busy,
         Self::Stopping,
         Self::Slow,
+        Self::Shard,
         Self::Changes,
         Self::Message,
         Self::Session,
@@ -83,10 +95,13 @@ impl Refusal {
             Self::Time => "time",
             Self::Signature => "signature",
             Self::Replayed => "replayed",
+            Self::Login => "login",
+            Self::Token => "token",
             Self::Rate => "rate",
             Self::Busy => "busy",
             Self::Stopping => "stopping",
             Self::Slow => "slow",
+            Self::Shard => "shard",
             Self::Changes => "changes",
             Self::Message => "message",
             Self::Session => "session",
@@ -97,6 +112,9 @@ impl Refusal {
     /// The same request, made anew, may well be answered a little later.
     #[must_use]
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::Rate | Self::Busy | Self::Stopping | Self::Slow)
+        matches!(
+            self,
+            Self::Rate | Self::Busy | Self::Stopping | Self::Slow | Self::Shard
+        )
     }
 }

@@ -18,9 +18,10 @@ const DOCUMENTS: [(&str, usize); 3] = [
 ];
 
 /// The subcommands whose help is read.
-const HELP: [&str; 18] = [
+const HELP: [&str; 19] = [
     "",
     "keys",
+    "token",
     "plan",
     "index",
     "index build",

@@ -9,6 +9,8 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
     let place = Place::new();
     done(&place.line("keys new client @alice.key"));
     done(&place.line("keys new client-public @alice.pub --from @alice.key"));
+    done(&place.line("keys new issuer @issuer.key"));
+    done(&place.line("keys new issuer-public @issuer.pub --from @issuer.key"));
     let mut digests = Vec::new();
     for (name, kind, secret) in [
         ("owner.key", "owner-key", true),
@@ -16,6 +18,8 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
         ("owner.pub", "owner-public-key", false),
         ("alice.key", "client-key", true),
         ("alice.pub", "client-public-key", false),
+        ("issuer.key", "issuer-key", true),
+        ("issuer.pub", "issuer-public-key", false),
     ] {
         let shown = json(&["keys", "show", &place.at(name)]);
         assert_eq!(
@@ -43,6 +47,7 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
     }
     assert!(digests[0] == digests[1] && digests[1] == digests[2] && digests[3] == digests[4]);
     assert_ne!(digests[2], digests[3]);
+    assert_eq!(digests[5], digests[6]);
 }
 
 #[test]

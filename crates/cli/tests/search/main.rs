@@ -23,5 +23,6 @@ mod push;
 mod query;
 mod serve;
 mod served;
+mod token;
 mod transparency;
 mod usage;

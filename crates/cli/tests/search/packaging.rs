@@ -26,6 +26,7 @@ fn manual_pages_and_completions_have_every_command_and_option() {
     let bash = done(&["completions", "bash"]);
     for words in [
         "serve",
+        "gather",
         "query",
         "plan",
         "bench",

@@ -2,31 +2,29 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
 use sordino_index::OwnerKeys;
 use sordino_reader::{Cache, Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout;
 use tonic::transport::Channel;
 
-use super::collected::Collected;
-use super::connector::Connector;
-use super::signing::sign_change;
-use crate::protocol::CHUNK;
+use super::login::{Instance, Login};
+use crate::caller::{Connector, ask, calls, wait};
 use crate::schema::search_client::SearchClient;
-use crate::schema::{CallRequest, ChangeRequest, HelloRequest, StepReply};
+use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::now;
-use crate::{Deadlines, Endpoint, Error, Refusal};
+use crate::signing::sign_change;
+use crate::{ClientKey, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
 const CHANGES: usize = 5;
 
-/// More than a chunk's tags and lengths.
-const CHUNK_HEAD: usize = 64;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
 /// A connection to a server, for [`sordino_reader::Client`].
 ///
@@ -44,7 +42,9 @@ pub struct Connection {
     calls: SearchClient<Channel>,
     connector: Connector,
     /// The run of the server that signatures are made for.
-    instance: Option<[u8; 32]>,
+    instance: Option<Instance>,
+    /// The login by which requests are tagged.
+    login: Option<Login>,
     traffic: Traffic,
 }
 
@@ -88,13 +88,14 @@ impl Connection {
             }
         };
         let channel = wait(&runtime, connect)?;
-        let calls = SearchClient::new(channel).max_decoding_message_size(CHUNK + CHUNK_HEAD);
+        let calls = calls(channel);
         Ok(Self {
             runtime: Some(runtime),
             endpoint,
             calls,
             connector,
             instance: None,
+            login: None,
             traffic: Traffic::default(),
         })
     }
@@ -150,14 +151,19 @@ impl Connection {
     /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`], [`Error::Deadline`].
     pub fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let deadlines = self.endpoint.deadlines;
-        let mut signature = None;
+        let (mut signature, mut tag) = (None, None);
         if let Some(key) = self.endpoint.key.clone() {
             let instance = self.instance()?;
-            signature = Some(key.sign(&instance, message, now()));
+            if instance.kem_key.is_empty() {
+                signature = Some(key.sign(&instance.name, message, now()));
+            } else {
+                tag = Some(self.login(&key, &instance)?.tag(message));
+            }
         }
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
             signature,
+            tag,
         };
         self.traffic.calls += 1;
         self.traffic.up += request.encoded_len() as u64;
@@ -178,7 +184,7 @@ impl Connection {
     /// Sends one step of a change that the owner signs.
     pub(crate) fn change(&mut self, keys: &OwnerKeys, step: Bytes) -> Result<StepReply, Error> {
         let instance = self.instance()?;
-        let signature = Some(sign_change(keys, &instance, &step, now()));
+        let signature = Some(sign_change(keys, &instance.name, &step, now()));
         let request = ChangeRequest { step, signature };
         self.traffic.up += request.encoded_len() as u64;
         let (mut calls, deadlines) = (self.calls.clone(), self.endpoint.deadlines);
@@ -196,27 +202,55 @@ impl Connection {
 
     /// After such an error the server may have been started anew: the next call finds out.
     fn forget_instance(&mut self, error: Option<&Error>) {
-        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature)) = error {
+        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
+        {
             self.instance = None;
+            self.login = None;
         }
     }
 
+    /// The login at this run of the server: the present one, or a new one.
+    fn login(&mut self, key: &ClientKey, instance: &Instance) -> Result<&mut Login, Error> {
+        if self.login.as_ref().is_none_or(Login::is_over) {
+            let (token, Instance { name, kem_key }) = (&self.endpoint.token, instance);
+            let (request, half) = Login::ask(key, token, name, kem_key, now())?;
+            self.traffic.up += request.encoded_len() as u64;
+            let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
+            let ask = async move {
+                let late = |_| Error::Deadline { after: time };
+                let reply = timeout(time, calls.login(request)).await;
+                Ok(reply.map_err(late)??.into_inner())
+            };
+            let reply = self.wait(ask);
+            self.forget_instance(reply.as_ref().err());
+            let reply = reply?;
+            self.traffic.down += reply.encoded_len() as u64;
+            let lifetime = Duration::from_secs(reply.seconds.min(DAY));
+            self.login = Some(half.begun(reply.login, lifetime));
+        }
+        self.login
+            .as_mut()
+            .ok_or_else(|| Error::Reply("no login".to_owned()))
+    }
+
     /// The run of the server that signatures are made for.
-    fn instance(&mut self) -> Result<[u8; 32], Error> {
-        if let Some(instance) = self.instance {
-            return Ok(instance);
+    fn instance(&mut self) -> Result<Instance, Error> {
+        if let Some(instance) = &self.instance {
+            return Ok(instance.clone());
         }
         let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
         let hello = async move {
             let late = |_| Error::Deadline { after: time };
             let reply = timeout(time, calls.hello(HelloRequest {})).await;
-            Ok(reply.map_err(late)??.into_inner().instance)
+            Ok(reply.map_err(late)??.into_inner())
         };
-        let found = self.wait(hello)?;
-        let instance: [u8; 32] = found[..]
+        let HelloReply { instance, kem_key } = self.wait(hello)?;
+        let found = instance.len();
+        let name: [u8; 32] = instance[..]
             .try_into()
-            .map_err(|_| Error::Reply(format!("an instance of {} bytes", found.len())))?;
-        self.instance = Some(instance);
+            .map_err(|_| Error::Reply(format!("an instance of {found} bytes")))?;
+        let instance = Instance { name, kem_key };
+        self.instance = Some(instance.clone());
         Ok(instance)
     }
 
@@ -230,55 +264,6 @@ impl Connection {
                 "over a connection that is closed".to_owned(),
             )),
         }
-    }
-}
-
-/// Has `work` done by the runtime, so that blocking here is possible anywhere.
-fn wait<T: Send + 'static>(
-    runtime: &Runtime,
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let (done, result) = mpsc::sync_channel(1);
-    runtime.spawn(async move {
-        // Nobody waits any more only if the waiting thread is gone.
-        let _ = done.send(work.await);
-    });
-    let gone = || Error::Connect("since the connection's thread ended".to_owned());
-    result.recv().unwrap_or_else(|_| Err(gone()))
-}
-
-/// One call. The reply may not be longer than `limit`, nor slower than the deadlines.
-async fn ask(
-    mut calls: SearchClient<Channel>,
-    request: CallRequest,
-    limit: usize,
-    deadlines: Deadlines,
-) -> Result<(Vec<u8>, u64), Error> {
-    let whole = deadlines.whole(limit);
-    let end = Instant::now() + whole;
-    let receive = async {
-        let mut stream = part(deadlines.part, calls.call(request))
-            .await?
-            .into_inner();
-        let mut reply = Collected::new(limit);
-        while let Some(next) = part(deadlines.part, stream.message()).await? {
-            reply.push(&next)?;
-        }
-        reply.finish()
-    };
-    timeout_at(end.into(), receive)
-        .await
-        .map_err(|_| Error::Deadline { after: whole })?
-}
-
-/// A part of a reply, in time.
-async fn part<T>(
-    time: Duration,
-    next: impl Future<Output = Result<T, tonic::Status>>,
-) -> Result<T, Error> {
-    match timeout(time, next).await {
-        Ok(next) => Ok(next?),
-        Err(_) => Err(Error::Deadline { after: time }),
     }
 }
 

@@ -13,6 +13,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use sordino_index::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use sordino_token::{Algorithm, PublicKey, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::{ClientKey, ClientPublicKey, Error};
@@ -90,6 +91,21 @@ impl KeyFile {
     #[must_use]
     pub fn of_client_public(key: &ClientPublicKey) -> Self {
         Self::new(KeyKind::ClientPublic, key.to_bytes())
+    }
+
+    /// The file of the key that issues tokens, by its seed: a key of ML-DSA-65.
+    #[must_use]
+    pub fn of_issuer(seed: &[u8; 32]) -> Self {
+        Self::new(KeyKind::Issuer, seed)
+    }
+
+    /// The file of an issuer's public key of ML-DSA-65.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for a key of another algorithm.
+    pub fn of_issuer_public(key: &PublicKey) -> Result<Self, Error> {
+        ClientPublicKey::from_bytes(key.as_bytes())?;
+        Ok(Self::new(KeyKind::IssuerPublic, key.as_bytes()))
     }
 
     /// The kind of the key in the file.
@@ -270,6 +286,31 @@ impl KeyFile {
             KeyKind::Client => Ok(self.client()?.public().clone()),
             KeyKind::ClientPublic => ClientPublicKey::from_bytes(&self.key),
             _ => Err(self.wrong("a client's public key, or its key")),
+        }
+    }
+}
+
+impl KeyFile {
+    /// The key that issues tokens.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn issuer(&self) -> Result<SigningKey, Error> {
+        match self.kind {
+            KeyKind::Issuer => Ok(SigningKey::from_seed(Algorithm::MlDsa65, &self.secret())),
+            _ => Err(self.wrong("an issuer's key")),
+        }
+    }
+
+    /// The issuer's public key: of its own or the issuer's file.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] if it is another kind of key.
+    pub fn issuer_public(&self) -> Result<PublicKey, Error> {
+        match self.kind {
+            KeyKind::Issuer => Ok(self.issuer()?.public().clone()),
+            KeyKind::IssuerPublic => Ok(ClientPublicKey::from_bytes(&self.key)?.for_tokens()),
+            _ => Err(self.wrong("an issuer's public key, or its key")),
         }
     }
 }

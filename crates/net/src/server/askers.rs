@@ -1,27 +1,57 @@
 //! The keys that may ask, and the thread that verifies what they sign.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::batcher::Batcher;
+use super::bearers::{self, Bearers};
+use super::logins::{Entrant, Logins};
 use super::metrics::Metrics;
 use super::signed::Signed;
-use super::verifier::{self, Claimed, KnownKeys, Verifier};
-use crate::{ClientPublicKey, Error, Limits, Refusal};
+use super::verifier::{self, Asked, Claimed, KnownKeys, Verifier};
+use crate::schema::LoginRequest;
+use crate::{Error, Limits, Refusal};
 
 /// The keys that may ask. Their list can change while requests come.
 #[derive(Debug)]
 pub(crate) struct Askers {
     known: RwLock<KnownKeys>,
     verifier: Arc<Mutex<Verifier>>,
+    pub(crate) logins: Logins,
+    pub(crate) bearers: Bearers,
     queue: Batcher<Claimed, Result<(), Refusal>>,
+}
+
+/// A client that may log in.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    signed: Signed,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    /// By its number on the list.
+    List(u32),
+    /// By a token, at this state of the issuers.
+    Token(Entrant, u64),
+}
+
+impl Admitted {
+    /// The number that its requests in flight are counted for.
+    pub(crate) fn client(&self) -> u32 {
+        match &self.by {
+            By::List(client) => *client,
+            By::Token(entrant, _) => entrant.client,
+        }
+    }
 }
 
 impl Askers {
     /// Starts the thread. As many requests wait for it as are let in to be received, so its queue is
     /// never full.
     pub(crate) fn new(
-        keys: &[ClientPublicKey],
+        asked: Asked<'_>,
         limits: &Limits,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, Error> {
@@ -39,21 +69,65 @@ impl Askers {
         let askers = Self {
             known: RwLock::default(),
             verifier,
+            logins: Logins::new(&mut rand::rng()),
+            bearers: Bearers::new(limits),
             queue: queue.map_err(Error::Start)?,
         };
-        askers.renew(keys, limits)?;
+        askers.renew(asked, limits)?;
         Ok(askers)
     }
 
     /// Changes the list and the rates; where a key cannot be read, nothing is changed.
-    pub(crate) fn renew(&self, keys: &[ClientPublicKey], limits: &Limits) -> Result<(), Error> {
+    pub(crate) fn renew(&self, (keys, tokens): Asked<'_>, limits: &Limits) -> Result<(), Error> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let renewed = known.renewed(keys);
         let mut verifier = self.verifier.lock().unwrap_or_else(PoisonError::into_inner);
         verifier.renew(keys, &renewed, limits)?;
         verifier.set_rates(limits);
+        let numbers = renewed.all();
+        let listed = |client| client >= bearers::FIRST || numbers.contains(&client);
+        self.logins.retain(listed);
+        let end = || self.logins.retain(|client| client < bearers::FIRST);
+        self.bearers.renew(tokens, limits, end);
         *known = renewed;
         Ok(())
+    }
+
+    /// The client that asks to log in, if its signature is good and its key is listed or its token lets it in.
+    pub(crate) async fn admit(
+        &self,
+        instance: &[u8; 32],
+        request: &LoginRequest,
+    ) -> Result<Admitted, Refusal> {
+        let signed = Signed::of_login(instance, self.logins.kem_key(), request)?;
+        let by = match request.token.is_empty() {
+            true => By::List(self.number(signed.clone()).await?),
+            false => {
+                let (entrant, generation) = self.bearers.admit(&request.token, &signed)?;
+                By::Token(entrant, generation)
+            }
+        };
+        Ok(Admitted { signed, by })
+    }
+
+    /// Logs a client in that was admitted: the login's name, and how long it lasts.
+    pub(crate) fn log_in(
+        &self,
+        Admitted { signed, by }: Admitted,
+        ciphertext: &[u8],
+    ) -> Result<(u64, Duration), Refusal> {
+        let open = |entrant| self.logins.open(entrant, &signed, ciphertext);
+        match by {
+            By::List(client) => {
+                // Held until the login is there, so that a list that changes meanwhile ends it.
+                let verifier = self.verifier.lock().unwrap_or_else(PoisonError::into_inner);
+                let rate = verifier.rate_of(client).ok_or(Refusal::Key)?;
+                open(Entrant::listed(client, rate))
+            }
+            By::Token(entrant, generation) => {
+                self.bearers.unless_changed(generation, || open(entrant))
+            }
+        }
     }
 
     /// The number of the key that signed a request, if its signature is good.

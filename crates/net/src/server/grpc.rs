@@ -14,20 +14,25 @@ use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
+use super::bearers::permit;
 use super::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
 use super::door::Call;
 use super::peer::Peer;
 use super::refused::Refused;
 use super::service::{Scan, Shared};
-use super::signed::Signed;
+use super::signed::{LONGEST_LOGIN, Signed};
 use crate::Refusal;
 use crate::protocol::CHUNK;
 use crate::schema::search_server::{Search, SearchServer};
-use crate::schema::{CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
+use crate::schema::{
+    CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
+    StepReply,
+};
 
 /// The paths of calls end with the call's name.
 const HELLO: &str = "/Hello";
 const CHANGE: &str = "/Change";
+const LOGIN: &str = "/Login";
 
 /// Lets requests in or refuses them, before their bodies are read.
 #[derive(Clone)]
@@ -90,6 +95,7 @@ impl Shared {
             (true, Some(_)) => LONGEST_CHANGE,
             // Long enough to be told that none are accepted.
             (true, None) => SHORTEST_CHANGE,
+            (false, _) if path.ends_with(LOGIN) => LONGEST_LOGIN,
             (false, _) => self.longest_call(),
         }
     }
@@ -168,24 +174,53 @@ impl Calls {
 
     /// Answers `request`, once it is known that it may be.
     async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
-        let CallRequest { message, signature } = request;
+        let CallRequest {
+            message,
+            signature,
+            tag,
+        } = request;
         let mut asker = None;
         if let Some(keys) = &self.shared.keys {
-            let signed = Signed::read(&self.shared.instance, &message, signature)?;
-            asker = Some(keys.number(signed).await?);
+            asker = Some(match (tag, signature) {
+                (Some(tag), None) => {
+                    let login = keys.logins.check(&tag, &message)?;
+                    if let Some(grant) = &login.entrant.grant {
+                        permit(grant, &self.shared.index().manifest().index, &message)?;
+                    }
+                    login.entrant.client
+                }
+                (None, signature) => {
+                    let signed = Signed::read(&self.shared.instance, &message, signature)?;
+                    keys.number(signed).await?
+                }
+                (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
+            });
             call.peer.prove();
         }
         call.begin(asker)?;
-        let index = self.shared.index();
+        let index = self.shared.index_of(&message);
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
         }
-        let scan = Scan {
-            index,
-            request: message,
-        };
+        if let Some(shards) = &self.shared.shards {
+            let reply = shards.answer(&index, message, &self.shared.metrics);
+            return Ok(Content::Own(reply.await?));
+        }
+        let request = message;
+        let scan = Scan { index, request };
         let reply = self.shared.scans.ask(scan).await?;
         Ok(Content::Own(reply.map_err(Refused::Message)?))
+    }
+
+    /// Logs a client in, once it is known who it is.
+    async fn log_in(&self, call: &Call, request: LoginRequest) -> Result<LoginReply, Refused> {
+        let keys = self.shared.keys.as_ref().ok_or(Refusal::Login)?;
+        let admitted = keys.admit(&self.shared.instance, &request).await?;
+        call.peer.prove();
+        call.begin(Some(admitted.client()))?;
+        let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
+        let seconds = lifetime.as_secs();
+        Ok(LoginReply { login, seconds })
     }
 
     /// Takes a step of a change, once it is known that the owner signed it.
@@ -218,9 +253,18 @@ impl Search for Calls {
         mut request: Request<HelloRequest>,
     ) -> Result<Response<HelloReply>, Status> {
         Self::begun(&mut request)?;
-        Ok(Response::new(HelloReply {
-            instance: Bytes::copy_from_slice(&self.shared.instance),
-        }))
+        Ok(Response::new(self.shared.hello()))
+    }
+
+    async fn login(
+        &self,
+        mut request: Request<LoginRequest>,
+    ) -> Result<Response<LoginReply>, Status> {
+        let call = Self::begun(&mut request)?;
+        let reply = self.log_in(&call, request.into_inner()).await;
+        let reply = reply.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
+        self.shared.metrics.answered.inc();
+        Ok(Response::new(reply))
     }
 
     async fn change(

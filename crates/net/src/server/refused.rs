@@ -56,11 +56,12 @@ impl Refusal {
             | Self::Instance
             | Self::Time
             | Self::Signature
-            | Self::Replayed => Code::Unauthenticated,
+            | Self::Replayed
+            | Self::Login => Code::Unauthenticated,
             Self::Rate | Self::Busy => Code::ResourceExhausted,
-            Self::Stopping => Code::Unavailable,
+            Self::Stopping | Self::Shard => Code::Unavailable,
             Self::Slow => Code::DeadlineExceeded,
-            Self::Changes => Code::PermissionDenied,
+            Self::Changes | Self::Token => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,
             Self::Session => Code::FailedPrecondition,
             Self::Long => Code::OutOfRange,

@@ -3,14 +3,20 @@
 use bytes::Bytes;
 use sordino_mldsa::{MlDsa65, MlDsa87, Params};
 
-use crate::Refusal;
-use crate::schema::RequestSignature;
-use crate::signature::{STATEMENT_LEN, statement};
+use crate::schema::{LoginRequest, RequestSignature};
+use crate::signature::{CONTEXT, STATEMENT_LEN, statement};
+use crate::{Refusal, login};
 
 /// Bytes that a signature adds to a request: four fields, their tags and lengths, and those of the
 /// whole.
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
+
+/// Bytes of a ciphertext (FIPS 203, Table 3).
+const CIPHERTEXT_LEN: usize = 1088;
+
+/// The longest login: its ciphertext and its token, each behind a tag and a length, and its signature.
+pub(crate) const LONGEST_LOGIN: usize = 3 + CIPHERTEXT_LEN + 4 + sordino_token::MAX_LEN + ADDED_LEN;
 
 /// A signed request whose parts have their lengths; whether the signature is good is not known.
 #[derive(Clone, Debug)]
@@ -19,6 +25,8 @@ pub(crate) struct Signed {
     pub(crate) time: u64,
     pub(crate) nonce: [u8; 16],
     pub(crate) statement: [u8; STATEMENT_LEN],
+    /// The use that it was signed for (FIPS 204, 5.2).
+    pub(crate) context: &'static [u8],
     pub(crate) signature: Bytes,
 }
 
@@ -30,6 +38,22 @@ impl Signed {
         signature: Option<RequestSignature>,
     ) -> Result<Self, Refusal> {
         Self::of_len(MlDsa65::SIGNATURE_LEN, instance, message, signature)
+    }
+
+    /// Reads the signature of a login at the run of the server that has this KEM key.
+    pub(crate) fn of_login(
+        instance: &[u8; 32],
+        kem_key: &[u8],
+        request: &LoginRequest,
+    ) -> Result<Self, Refusal> {
+        if request.ciphertext.len() != CIPHERTEXT_LEN {
+            return Err(Refusal::Malformed);
+        }
+        let transcript = login::transcript(kem_key, &request.ciphertext, &request.token);
+        let signature = request.signature.clone();
+        let signed = Self::of_len(MlDsa65::SIGNATURE_LEN, instance, &transcript, signature)?;
+        let context = login::CONTEXT;
+        Ok(Self { context, ..signed })
     }
 
     /// Reads the signature of an owner's step of a change.
@@ -63,6 +87,7 @@ impl Signed {
             time,
             nonce,
             statement: statement(instance, &key, time, &nonce, message),
+            context: CONTEXT,
             signature,
         })
     }

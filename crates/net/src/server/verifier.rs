@@ -1,14 +1,17 @@
 //! The keys that may ask, and the check of their signatures, many at a time.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
+use sordino_token::PublicKey;
 
+use super::logins::SharedRate;
 use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
-use crate::signature::{CONTEXT, now};
+use crate::signature::now;
 use crate::{ClientPublicKey, Error, Limits, Refusal};
 
 /// The clients that may ask.
@@ -19,6 +22,34 @@ pub enum Access {
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
+    /// The holders of these keys, and those of tokens, as far as a token allows it: for searches, payloads and downloads. Changes of an
+    /// index are its owner's alone.
+    Tokens {
+        /// The keys whose holders need no token.
+        keys: Vec<ClientPublicKey>,
+        /// The name by which tokens are for this server.
+        audience: String,
+        /// The keys that may have issued them.
+        issuers: Vec<PublicKey>,
+    },
+}
+
+/// The keys that may ask; the audience and the issuers of tokens.
+pub(crate) type Asked<'a> = (&'a [ClientPublicKey], (&'a str, &'a [PublicKey]));
+
+impl Access {
+    /// Those who may ask, unless anyone may.
+    pub(crate) fn asked(&self) -> Option<Asked<'_>> {
+        match self {
+            Self::Anyone => None,
+            Self::Keys(keys) => Some((keys, ("", &[]))),
+            Self::Tokens {
+                keys,
+                audience,
+                issuers,
+            } => Some((keys, (audience, issuers))),
+        }
+    }
 }
 
 /// Signatures that are verified in one go: eight lanes of the hash, twice over.
@@ -53,6 +84,11 @@ impl KnownKeys {
         renewed
     }
 
+    /// The numbers of all keys.
+    pub(crate) fn all(&self) -> HashSet<u32> {
+        self.numbers.values().copied().collect()
+    }
+
     /// The number of the key that is said to have signed a request.
     pub(crate) fn number(&self, signed: &Signed) -> Result<u32, Refusal> {
         self.numbers.get(&signed.key).copied().ok_or(Refusal::Key)
@@ -74,7 +110,7 @@ pub(crate) struct Verifier {
 #[derive(Debug)]
 struct Known {
     key: ExpandedKey<MlDsa65>,
-    rate: Rate,
+    rate: SharedRate,
 }
 
 impl Known {
@@ -87,12 +123,23 @@ impl Known {
         };
         Ok(Self {
             key: ExpandedKey::from_bytes(bytes).map_err(key_length)?,
-            rate: Rate::new(limits.rate_per_key, Instant::now()),
+            rate: Arc::new(Mutex::new(Rate::new(limits.rate_per_key, Instant::now()))),
         })
     }
 }
 
+impl Known {
+    fn rate(&self) -> MutexGuard<'_, Rate> {
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Verifier {
+    /// The rest of the rate of a key, as long as it is known.
+    pub(crate) fn rate_of(&self, number: u32) -> Option<SharedRate> {
+        self.keys.get(&number).map(|known| Arc::clone(&known.rate))
+    }
+
     /// A verifier that knows no key yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
@@ -119,7 +166,7 @@ impl Verifier {
             }
         }
         // Nothing fails from here on.
-        let stay: HashSet<u32> = known.numbers.values().copied().collect();
+        let stay = known.all();
         self.keys.retain(|number, _| stay.contains(number));
         self.keys.extend(new);
         Ok(())
@@ -128,8 +175,8 @@ impl Verifier {
     /// Changes the rates to those of `limits`.
     pub(crate) fn set_rates(&mut self, limits: &Limits) {
         let now = Instant::now();
-        for known in self.keys.values_mut() {
-            known.rate.set(limits.rate_per_key, now);
+        for known in self.keys.values() {
+            known.rate().set(limits.rate_per_key, now);
         }
         self.replay.set_capacity(limits.nonces());
     }
@@ -163,7 +210,7 @@ impl Verifier {
             .filter(|(_, look)| look.is_ok())
             .map(|((number, signed), _)| {
                 let key = &self.keys[number].key;
-                Item::new(key, &signed.statement, CONTEXT, &signed.signature)
+                Item::new(key, &signed.statement, signed.context, &signed.signature)
             })
             .collect();
         let mut verdicts = self.batch.verify_each(&items).into_iter();
@@ -178,8 +225,8 @@ impl Verifier {
                 let seen = (*number, signed.nonce);
                 // Again, for a recording may stand twice in this batch: it does not use up the rate.
                 self.replay.look(&seen, signed.time, time)?;
-                let known = self.keys.get_mut(number).ok_or(Refusal::Key)?;
-                if !known.rate.take(instant) {
+                let known = self.keys.get(number).ok_or(Refusal::Key)?;
+                if !known.rate().take(instant) {
                     return Err(Refusal::Rate);
                 }
                 self.replay.accept(seen, signed.time, time)

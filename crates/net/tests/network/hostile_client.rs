@@ -144,6 +144,7 @@ impl Raw {
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
             signature: Some(signature),
+            tag: None,
         };
         self.runtime.block_on(async move {
             let mut stream = calls.call(request).await?.into_inner();
@@ -168,6 +169,7 @@ impl Raw {
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
             signature: Some(signature),
+            tag: None,
         };
         let reply = self
             .runtime
@@ -234,8 +236,9 @@ fn a_replayed_delayed_or_borrowed_signature_is_refused_by_name() {
 #[test]
 fn too_many_requests_are_refused_by_rate() {
     let set = set();
+    // The login is one of them.
     let limits = Limits {
-        rate_per_key: 3.0,
+        rate_per_key: 4.0,
         ..Limits::default()
     };
     let running = signed_door(server(4, &set), limits);

@@ -302,6 +302,7 @@ fn a_slow_request_of_a_known_key_is_not_displaced() {
     let whole = CallRequest {
         signature: Some(raw.sign(&manifest, now(), [1; 16])),
         message: manifest.into(),
+        tag: None,
     };
     let mut body = vec![0];
     body.extend(u32::try_from(whole.encoded_len()).unwrap().to_be_bytes());

@@ -41,8 +41,8 @@ fn fetched(exchanges: &[Exchange]) -> usize {
 #[test]
 fn what_a_question_finds_does_not_show_in_what_is_fetched() {
     let (server, vectors) = server(|_| 900);
-    let payloads = server.manifest().payloads.as_ref().unwrap();
-    let slot = payloads.form.sealed_len();
+    let payloads = server.manifest().payloads.clone();
+    let slot = payloads.unwrap().form.sealed_len();
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     let mut ask = |row: usize, k: usize, threshold: f32| {

@@ -22,16 +22,22 @@ pub enum KeyKind {
     Client,
     /// A client's public key.
     ClientPublic,
+    /// The seed of the ML-DSA-65 key that issues tokens.
+    Issuer,
+    /// The public key of an issuer of tokens.
+    IssuerPublic,
 }
 
 impl KeyKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Owner,
         Self::Reader,
         Self::Public,
         Self::Client,
         Self::ClientPublic,
+        Self::Issuer,
+        Self::IssuerPublic,
     ];
 
     /// The word for it in the file and in reports.
@@ -43,6 +49,8 @@ impl KeyKind {
             Self::Public => "owner-public-key",
             Self::Client => "client-key",
             Self::ClientPublic => "client-public-key",
+            Self::Issuer => "issuer-key",
+            Self::IssuerPublic => "issuer-public-key",
         }
     }
 
@@ -55,6 +63,8 @@ impl KeyKind {
             Self::Public => "an owner's public key",
             Self::Client => "a client's key (secret)",
             Self::ClientPublic => "a client's public key",
+            Self::Issuer => "an issuer's key (secret)",
+            Self::IssuerPublic => "an issuer's public key",
         }
     }
 
@@ -62,17 +72,17 @@ impl KeyKind {
     #[must_use]
     pub fn is_secret(self) -> bool {
         match self {
-            Self::Owner | Self::Reader | Self::Client => true,
-            Self::Public | Self::ClientPublic => false,
+            Self::Owner | Self::Reader | Self::Client | Self::Issuer => true,
+            Self::Public | Self::ClientPublic | Self::IssuerPublic => false,
         }
     }
 
     pub(super) fn len(self) -> usize {
         match self {
-            Self::Owner | Self::Client => SECRET_LEN,
+            Self::Owner | Self::Client | Self::Issuer => SECRET_LEN,
             Self::Reader => SECRET_LEN + OWNER_PUBLIC_LEN,
             Self::Public => OWNER_PUBLIC_LEN,
-            Self::ClientPublic => CLIENT_PUBLIC_LEN,
+            Self::ClientPublic | Self::IssuerPublic => CLIENT_PUBLIC_LEN,
         }
     }
 

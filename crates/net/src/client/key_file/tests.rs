@@ -58,7 +58,7 @@ fn debug_prints_no_secret() {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0usize..5) {
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0usize..7) {
         prop_assert!(KeyFile::parse(&bytes).is_err());
         let text = [KeyKind::ALL[kind].prefix().as_bytes(), &bytes].concat();
         prop_assert!(KeyFile::parse(&text).is_err());

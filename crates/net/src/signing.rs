@@ -9,9 +9,9 @@ use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::ClientPublicKey;
 use crate::schema::RequestSignature;
-use crate::signature::{CONTEXT, shown, statement};
+use crate::signature::{CONTEXT, STATEMENT_LEN, shown, statement};
+use crate::{ClientPublicKey, login};
 
 /// A client's ML-DSA-65 key, with which it signs its requests.
 ///
@@ -58,6 +58,26 @@ impl ClientKey {
 
     /// Signs that this client asks this of this run of the server, now.
     pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
+        self.sign_within(CONTEXT, instance, message, time).0
+    }
+
+    /// Signs a login's transcript; the statement that was signed, too.
+    pub(crate) fn sign_login(
+        &self,
+        instance: &[u8; 32],
+        transcript: &[u8],
+        time: u64,
+    ) -> (RequestSignature, [u8; STATEMENT_LEN]) {
+        self.sign_within(login::CONTEXT, instance, transcript, time)
+    }
+
+    fn sign_within(
+        &self,
+        context: &[u8],
+        instance: &[u8; 32],
+        message: &[u8],
+        time: u64,
+    ) -> (RequestSignature, [u8; STATEMENT_LEN]) {
         let mut nonce = [0; 16];
         nonce.copy_from_slice(&shown(&mut rand::rng(), message)[..16]);
         let key = self.public.id();
@@ -65,14 +85,15 @@ impl ClientKey {
         let signature = self
             .signing
             .expanded_key()
-            .sign_deterministic(&statement, CONTEXT)
+            .sign_deterministic(&statement, context)
             .expect("a context of less than 256 bytes");
-        RequestSignature {
+        let signature = RequestSignature {
             key: Bytes::copy_from_slice(&key),
             time,
             nonce: Bytes::copy_from_slice(&nonce),
             signature: Bytes::copy_from_slice(&signature.encode()),
-        }
+        };
+        (signature, statement)
     }
 }
 

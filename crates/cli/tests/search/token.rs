@@ -1,0 +1,200 @@
+//! `sordino token`.
+
+use crate::binary::{done, failed, json};
+use crate::place::{Place, assert_found};
+use crate::served::Served;
+use std::fs;
+
+const MAIL: &str = "07070707070707070707070707070707";
+const NEWS: &str = "09090909090909090909090909090909";
+
+/// An issuer, and clients Alice and Bob.
+fn place() -> Place {
+    let place = Place::without_keys();
+    done(&place.line("keys new issuer @issuer.key"));
+    done(&place.line("keys new issuer-public @issuer.pub --from @issuer.key"));
+    for client in ["alice", "bob"] {
+        done(&place.line(&format!("keys new client @{client}.key")));
+        let line = format!("keys new client-public @{client}.pub --from @{client}.key");
+        done(&place.line(&line));
+    }
+    let issue = format!(
+        "token issue @alice.token --key @issuer.key --holder @alice.pub --audience here --index {NEWS} --index {MAIL} \
+         --allow search,add --lifetime 2h --rate 60"
+    );
+    let issued = json(&place.line(&issue));
+    assert_eq!(
+        issued["blocks"][0]["indexes"],
+        serde_json::json!([MAIL, NEWS])
+    );
+    place
+}
+
+#[test]
+fn a_token_is_issued_narrowed_inspected_and_verified() {
+    let place = place();
+    let narrow = format!(
+        "token attenuate @alice.token @bob.token --key @alice.key --holder @bob.pub --allow search --index {MAIL}"
+    );
+    done(&place.line(&narrow));
+    let inspected = json(&place.line("token inspect @bob.token"));
+    let issuer = json(&place.line("keys show @issuer.pub"));
+    let bob = json(&place.line("keys show @bob.pub"));
+    assert_eq!(inspected["issuer"], issuer["public_key_digest"]);
+    assert_eq!(inspected["state"], "not verified");
+    let (first, last) = (&inspected["blocks"][0], &inspected["blocks"][1]);
+    assert_eq!(last["holder"], bob["public_key_digest"]);
+    assert_eq!(
+        (&last["actions"], &first["actions"]),
+        (&"search".into(), &"search,add".into())
+    );
+    assert_eq!(last["requests_per_minute"], 60);
+    assert_eq!(last["expiry"], first["expiry"]);
+    let verify = format!(
+        "token verify @bob.token --issuer @issuer.pub --audience here --holder @bob.pub --index {MAIL} --action search"
+    );
+    let text = done(&place.line(&verify));
+    assert!(
+        text.contains("verified") && !text.contains("not verified") && text.contains(MAIL),
+        "{text}"
+    );
+    assert_eq!(json(&place.line(&verify))["state"], "verified");
+}
+
+#[test]
+fn a_token_is_refused_by_name() {
+    let place = place();
+    let verify = "token verify @alice.token --issuer @issuer.pub --audience here";
+    done(&place.line(verify));
+    let expiry = json(&place.line("token inspect @alice.token"))["blocks"][0]["expiry"]
+        .as_u64()
+        .unwrap();
+    let mail = format!("--index {MAIL}");
+    for (more, said, code) in [
+        (format!("--at {expiry}"), "expired at", 3),
+        ("--at 1000".to_owned(), "valid from", 3),
+        (
+            format!("{mail} --action delete"),
+            "does not allow the action delete",
+            3,
+        ),
+        (
+            format!("--index {} --action add", "00".repeat(16)),
+            "does not name this index",
+            3,
+        ),
+        ("--holder @bob.pub".to_owned(), "made for another key", 3),
+        (mail, "--action", 2),
+    ] {
+        let error = failed(&place.line(&format!("{verify} {more}")), code);
+        assert!(error.contains(said), "{more}: {error}");
+    }
+    let other = failed(
+        &place.line("token verify @alice.token --issuer @issuer.pub --audience there"),
+        3,
+    );
+    assert!(
+        other.contains("audience \"here\", expected \"there\""),
+        "{other}"
+    );
+    done(&place.line("keys new issuer @other.key"));
+    let other = failed(
+        &place.line("token verify @alice.token --issuer @other.key --audience here"),
+        3,
+    );
+    assert!(other.contains("issuer is not trusted"), "{other}");
+    // Damaged, cut, of any other file
+    let good = fs::read(place.path("alice.token")).unwrap();
+    let mut damaged = good.clone();
+    let end = damaged.len() - 1000;
+    damaged[end] ^= 1;
+    fs::write(place.path("damaged.token"), damaged).unwrap();
+    let error = failed(
+        &place.line("token verify @damaged.token --issuer @issuer.pub --audience here"),
+        3,
+    );
+    assert!(error.contains("signature of block 0"), "{error}");
+    fs::write(place.path("cut.token"), &good[..good.len() - 1]).unwrap();
+    assert!(failed(&place.line("token inspect @cut.token"), 3).contains("bytes end at"));
+    assert!(failed(&place.line("token inspect @base.npy"), 3).contains("expected at most"));
+}
+
+#[test]
+fn a_token_cannot_be_made_for_more_nor_written_over() {
+    let place = place();
+    let narrow = "token attenuate @alice.token @bob.token --holder @bob.pub --key";
+    for (more, said) in [
+        (
+            "@alice.key --allow delete",
+            "grants more than the one before it: actions",
+        ),
+        (
+            "@alice.key --lifetime 3h",
+            "grants more than the one before it: expiry",
+        ),
+        (
+            "@alice.key --rate 61",
+            "grants more than the one before it: rate",
+        ),
+        ("@bob.key", "made for another key"),
+        ("@issuer.key", "expected a client's key"),
+    ] {
+        let error = failed(&place.line(&format!("{narrow} {more}")), 1);
+        assert!(error.contains(said), "{more}: {error}");
+        assert!(!place.path("bob.token").exists());
+    }
+    let before = fs::read(place.path("alice.token")).unwrap();
+    let again = format!(
+        "token issue @alice.token --key @issuer.key --holder @bob.pub --audience here --index {MAIL}"
+    );
+    assert!(failed(&place.line(&again), 1).contains("alice.token"));
+    assert_eq!(fs::read(place.path("alice.token")).unwrap(), before);
+}
+
+#[test]
+fn a_server_lets_holders_of_tokens_in() {
+    let place = place();
+    for line in [
+        "keys new owner @owner.key",
+        "keys new reader @reader.key --from @owner.key",
+        "keys new public @owner.pub --from @owner.key",
+    ] {
+        done(&place.line(line));
+    }
+    place.build_mode("open");
+    let info = json(&place.line("index info @open --key @owner.pub"));
+    let index = info["id"].as_str().unwrap();
+    for (token, allow) in [
+        ("search", "search,payload,download"),
+        ("download", "download"),
+    ] {
+        done(&place.line(&format!(
+            "token issue @{token}.token --key @issuer.key --holder @bob.pub --audience here --index {index} --allow {allow}"
+        )));
+    }
+    let serve = "@open --key @owner.pub --plaintext --audience here --issuer";
+    let secret = failed(&place.line(&format!("serve {serve} @issuer.key")), 1);
+    assert!(secret.contains("must have no secret"), "{secret}");
+    let served = Served::new(&place.line(&format!("{serve} @issuer.pub")));
+    let url = served.url();
+    let bob = ["--connect", &url, "--client-key", &place.at("bob.key")];
+    let token = ["--token", &place.at("search.token")];
+    assert_found(&place.query(&[&bob[..], &token].concat()), "open");
+    let query = format!("query --key @reader.key --file @queries.npy --connect {url}");
+    for (more, said) in [
+        ("--client-key @bob.key", "not known"),
+        (
+            "--client-key @bob.key --token @download.token",
+            "does not allow this",
+        ),
+        ("--client-key @bob.key --token @alice.token", "not known"),
+        (
+            "--client-key @alice.key --token @alice.token",
+            "does not allow this",
+        ),
+    ] {
+        let error = failed(&place.line(&format!("{query} {more}")), 4);
+        assert!(error.contains(said), "{more}: {error}");
+    }
+    failed(&place.line(&format!("{query} --token @search.token")), 2);
+}

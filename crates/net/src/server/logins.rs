@@ -1,0 +1,249 @@
+//! The clients that have logged in, and the requests of each.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use ml_kem::kem::{Decapsulate, KeyExport};
+use ml_kem::{Ciphertext, DecapsulationKey, MlKem768, Seed};
+use rand_core::CryptoRng;
+use sordino_token::Grant;
+use zeroize::Zeroize;
+
+use super::rate::Rate;
+use super::signed::Signed;
+use crate::Refusal;
+use crate::login::{KEM_KEY_LEN, RequestKey};
+use crate::schema::RequestTag;
+use crate::signature::shown;
+
+/// The time after which a client logs in anew.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+/// Logins of one listed key. One more ends its oldest, so nobody can end another's.
+const MOST_PER_KEY: usize = 16;
+
+/// The rest of a key's rate, shared by its signed requests and its logins.
+pub(crate) type SharedRate = Arc<Mutex<Rate>>;
+
+/// The KEM key of this run, and the logins that are valid.
+pub(crate) struct Logins {
+    kem: DecapsulationKey<MlKem768>,
+    kem_key: [u8; KEM_KEY_LEN],
+    by_id: RwLock<HashMap<u64, Arc<Login>>>,
+}
+
+/// A client that may log in.
+#[derive(Debug)]
+pub(crate) struct Entrant {
+    /// The number of its key, or of its token's first holder.
+    pub(crate) client: u32,
+    /// Logins that this number may have.
+    pub(crate) most: usize,
+    /// A request counts against each of them.
+    pub(crate) rates: Vec<SharedRate>,
+    /// The time that the login may last at most.
+    pub(crate) lifetime: Duration,
+    /// The limits of what it may do, if it is on no list.
+    pub(crate) grant: Option<Arc<Grant>>,
+}
+
+impl Entrant {
+    /// The holder of a listed key.
+    pub(crate) fn listed(client: u32, rate: SharedRate) -> Self {
+        Self {
+            client,
+            most: MOST_PER_KEY,
+            rates: vec![rate],
+            lifetime: LIFETIME,
+            grant: None,
+        }
+    }
+}
+
+/// A client that has logged in.
+pub(crate) struct Login {
+    pub(crate) entrant: Entrant,
+    key: RequestKey,
+    window: Mutex<Window>,
+    until: Instant,
+}
+
+impl Logins {
+    /// Draws the KEM key.
+    pub(crate) fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        let mut seed = Seed::default();
+        rng.fill_bytes(&mut seed);
+        let kem = DecapsulationKey::from_seed(seed);
+        seed.zeroize();
+        let mut kem_key = [0; KEM_KEY_LEN];
+        kem_key.copy_from_slice(&kem.encapsulation_key().to_bytes());
+        let by_id = RwLock::default();
+        Self {
+            kem,
+            kem_key,
+            by_id,
+        }
+    }
+
+    /// The KEM key that clients encapsulate to.
+    pub(crate) fn kem_key(&self) -> &[u8; KEM_KEY_LEN] {
+        &self.kem_key
+    }
+
+    /// Begins a login of a client whose signature `signed` is good; its name, and how long it lasts. A ciphertext that was not
+    /// made for this run's key gives a login whose tags nobody can make (FIPS 203, implicit rejection).
+    pub(crate) fn open(
+        &self,
+        entrant: Entrant,
+        signed: &Signed,
+        ciphertext: &[u8],
+    ) -> Result<(u64, Duration), Refusal> {
+        let ciphertext = Ciphertext::<MlKem768>::try_from(ciphertext);
+        let ciphertext = ciphertext.map_err(|_| Refusal::Malformed)?;
+        let mut secret = self.kem.decapsulate(&ciphertext);
+        let key = RequestKey::new(&secret, &signed.statement);
+        secret.zeroize();
+        let (client, most) = (entrant.client, entrant.most);
+        let lifetime = LIFETIME.min(entrant.lifetime);
+        let login = Arc::new(Login {
+            entrant,
+            key,
+            window: Mutex::default(),
+            until: Instant::now() + lifetime,
+        });
+        let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut by_id, client, most, Instant::now());
+        loop {
+            let random = shown(&mut rand::rng(), b"login");
+            let (id, _) = random
+                .split_first_chunk()
+                .expect("32 bytes are more than 8");
+            let id = u64::from_le_bytes(*id);
+            if let std::collections::hash_map::Entry::Vacant(place) = by_id.entry(id) {
+                place.insert(login);
+                return Ok((id, lifetime));
+            }
+        }
+    }
+
+    /// The login of whoever made this tag for this message, once.
+    pub(crate) fn check(&self, tag: &RequestTag, message: &[u8]) -> Result<Arc<Login>, Refusal> {
+        self.check_at(tag, message, Instant::now())
+    }
+
+    fn check_at(
+        &self,
+        tag: &RequestTag,
+        message: &[u8],
+        now: Instant,
+    ) -> Result<Arc<Login>, Refusal> {
+        let given: [u8; 32] = tag.tag[..].try_into().map_err(|_| Refusal::Malformed)?;
+        let login = {
+            let by_id = self.by_id.read().unwrap_or_else(PoisonError::into_inner);
+            by_id.get(&tag.login).cloned()
+        };
+        let login = login.filter(|login| now < login.until);
+        let login = login.ok_or(Refusal::Login)?;
+        // Before any arithmetic, and again once the tag is known to be good: of two at a time one is a recording.
+        login.window().look(tag.number)?;
+        // Compared in constant time.
+        if login.key.tag(tag.number, message) != given {
+            return Err(Refusal::Signature);
+        }
+        login.window().accept(tag.number)?;
+        for rate in &login.entrant.rates {
+            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
+            if !rate.take(now) {
+                return Err(Refusal::Rate);
+            }
+        }
+        Ok(login)
+    }
+
+    /// Ends the logins of keys that are not known any more.
+    pub(crate) fn retain(&self, known: impl Fn(u32) -> bool) {
+        let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+        by_id.retain(|_, login| known(login.entrant.client));
+    }
+}
+
+/// Makes room for one more login of `client`: what is over goes, and its oldest where it has the most.
+fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
+    by_id.retain(|_, login| now < login.until);
+    let own = || {
+        by_id
+            .iter()
+            .filter(|(_, login)| login.entrant.client == client)
+    };
+    if own().count() >= most {
+        let oldest = own()
+            .min_by_key(|(_, login)| login.until)
+            .map(|(id, _)| *id);
+        oldest.and_then(|id| by_id.remove(&id));
+    }
+}
+
+impl Login {
+    fn window(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login")
+            .field("entrant", &self.entrant)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Logins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logins").finish_non_exhaustive()
+    }
+}
+
+/// The numbers of a login's requests that were accepted: the highest, and which of the 64 up to it.
+///
+/// Each number is accepted once. Requests that are in flight together may come in any order, as long as none is 64 behind another.
+#[derive(Debug, Default)]
+struct Window {
+    /// One more than the highest, 0 before the first.
+    next: u64,
+    /// Bit `i`: `next - 1 - i` was accepted.
+    seen: u64,
+}
+
+impl Window {
+    /// Refuses a number that was accepted, or may have been.
+    fn look(&self, number: u64) -> Result<(), Refusal> {
+        let behind = match self.next.checked_sub(number) {
+            // The last number would have none after it.
+            None | Some(0) if number < u64::MAX => return Ok(()),
+            None | Some(0) => return Err(Refusal::Replayed),
+            Some(behind) => behind - 1,
+        };
+        match behind < 64 && self.seen >> behind & 1 == 0 {
+            true => Ok(()),
+            false => Err(Refusal::Replayed),
+        }
+    }
+
+    fn accept(&mut self, number: u64) -> Result<(), Refusal> {
+        self.look(number)?;
+        if number >= self.next {
+            let steps = number - self.next + 1;
+            let shift = u32::try_from(steps).unwrap_or(u32::MAX);
+            self.seen = self.seen.checked_shl(shift).unwrap_or(0);
+            self.next = number + 1;
+        }
+        self.seen |= 1 << (self.next - 1 - number);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "client")]
+mod tests;

@@ -1,0 +1,202 @@
+//! Logins of clients that are what they say, and of others.
+
+use super::*;
+use crate::ClientKey;
+use crate::client::Login as ClientLogin;
+use proptest::prelude::*;
+use std::collections::HashSet;
+
+const INSTANCE: [u8; 32] = [9; 32];
+
+/// Bytes that a tag adds to a request: three fields, their tags and lengths, and those of the whole.
+const ADDED_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
+
+fn rate(per_second: f64) -> SharedRate {
+    Arc::new(Mutex::new(Rate::new(per_second, Instant::now())))
+}
+
+/// The number of whoever made a tag.
+fn check(logins: &Logins, tag: &RequestTag, message: &[u8]) -> Result<u32, Refusal> {
+    logins.check(tag, message).map(|login| login.entrant.client)
+}
+
+/// Logs client `number` in; its end of the login.
+fn log_in(logins: &Logins, number: u8, rate: SharedRate) -> ClientLogin {
+    let key = ClientKey::from_seed(&[number; 32]);
+    let (request, half) = ClientLogin::ask(&key, b"", &INSTANCE, logins.kem_key(), 1).unwrap();
+    let signed = Signed::of_login(&INSTANCE, logins.kem_key(), &request).unwrap();
+    let entrant = Entrant::listed(number.into(), rate);
+    let (id, lifetime) = logins.open(entrant, &signed, &request.ciphertext).unwrap();
+    half.begun(id, lifetime)
+}
+
+fn logins() -> Logins {
+    Logins::new(&mut rand::rng())
+}
+
+#[test]
+fn a_tag_is_accepted_once_for_its_message_and_key() {
+    let logins = logins();
+    let (mut alice, mut bob) = (
+        log_in(&logins, 1, rate(100.0)),
+        log_in(&logins, 2, rate(100.0)),
+    );
+    let tag = alice.tag(b"message");
+    assert_eq!(check(&logins, &tag, b"massage"), Err(Refusal::Signature));
+    assert_eq!(check(&logins, &tag, b"message"), Ok(1));
+    assert_eq!(check(&logins, &tag, b"message"), Err(Refusal::Replayed));
+    assert_eq!(check(&logins, &bob.tag(b"message"), b"message"), Ok(2));
+    // Under another's name, with another number, cut
+    let mut other = bob.tag(b"x");
+    other.login = tag.login;
+    other.number = 77;
+    assert_eq!(check(&logins, &other, b"x"), Err(Refusal::Signature));
+    let mut other = alice.tag(b"x");
+    other.number += 1;
+    assert_eq!(check(&logins, &other, b"x"), Err(Refusal::Signature));
+    other.number -= 1;
+    assert_eq!(check(&logins, &other, b"x"), Ok(1));
+    let mut short = alice.tag(b"x");
+    short.tag = short.tag.slice(1..);
+    assert_eq!(check(&logins, &short, b"x"), Err(Refusal::Malformed));
+    let mut unknown = alice.tag(b"x");
+    unknown.login ^= 1;
+    assert_eq!(check(&logins, &unknown, b"x"), Err(Refusal::Login));
+}
+
+#[test]
+fn a_login_belongs_to_one_run_and_ends() {
+    let (first, second) = (logins(), logins());
+    let mut alice = log_in(&first, 1, rate(100.0));
+    let tag = alice.tag(b"x");
+    assert_eq!(check(&second, &tag, b"x"), Err(Refusal::Login));
+    let late = Instant::now() + LIFETIME;
+    assert_eq!(first.check_at(&tag, b"x", late).err(), Some(Refusal::Login));
+    assert_eq!(check(&first, &tag, b"x"), Ok(1));
+    // A key that is not known any more has no logins.
+    first.retain(|client| client != 1);
+    assert_eq!(check(&first, &alice.tag(b"x"), b"x"), Err(Refusal::Login));
+}
+
+/// A ciphertext for another key is decapsulated to a secret that nobody knows; one of another length is refused.
+#[test]
+fn a_ciphertext_for_another_key_gives_a_login_without_use() {
+    let (logins, other) = (logins(), logins());
+    let key = ClientKey::from_seed(&[1; 32]);
+    let (request, half) = ClientLogin::ask(&key, b"", &INSTANCE, other.kem_key(), 1).unwrap();
+    let signed = Signed::of_login(&INSTANCE, other.kem_key(), &request).unwrap();
+    let (id, _) = logins
+        .open(Entrant::listed(1, rate(9.0)), &signed, &request.ciphertext)
+        .unwrap();
+    let mut login = half.begun(id, LIFETIME);
+    assert_eq!(
+        check(&logins, &login.tag(b"x"), b"x"),
+        Err(Refusal::Signature)
+    );
+    let cut = logins.open(
+        Entrant::listed(1, rate(9.0)),
+        &signed,
+        &request.ciphertext[1..],
+    );
+    assert_eq!(cut.err(), Some(Refusal::Malformed));
+}
+
+#[test]
+fn one_key_has_so_many_logins_and_ends_only_its_own() {
+    let logins = logins();
+    let mut bob = log_in(&logins, 2, rate(100.0));
+    let mut alice: Vec<ClientLogin> = (0..=MOST_PER_KEY)
+        .map(|_| log_in(&logins, 1, rate(100.0)))
+        .collect();
+    let verdicts: Vec<_> = alice
+        .iter_mut()
+        .map(|it| check(&logins, &it.tag(b""), b""))
+        .collect();
+    assert_eq!(verdicts[0], Err(Refusal::Login));
+    assert!(verdicts[1..].iter().all(|verdict| *verdict == Ok(1)));
+    assert_eq!(check(&logins, &bob.tag(b""), b""), Ok(2));
+}
+
+#[test]
+fn all_logins_of_a_key_share_its_rate() {
+    let (logins, rate) = (logins(), rate(2.0));
+    let mut first = log_in(&logins, 1, Arc::clone(&rate));
+    let mut second = log_in(&logins, 1, rate);
+    let asked = [&mut first, &mut second].map(|it| check(&logins, &it.tag(b""), b""));
+    assert_eq!(asked, [Ok(1), Ok(1)]);
+    assert_eq!(check(&logins, &first.tag(b""), b""), Err(Refusal::Rate));
+}
+
+#[test]
+fn every_tag_has_the_same_size() {
+    use prost::Message;
+    let logins = logins();
+    let mut alice = log_in(&logins, 1, rate(1.0));
+    // Zeros are not sent.
+    assert!((0..70).all(|_| alice.tag(b"x").encoded_len() + 2 == ADDED_LEN));
+    assert_eq!(ADDED_LEN, 54);
+}
+
+proptest! {
+    /// Against a memory that forgets nothing: no number twice, and all of them in any order as long as none is 64 behind.
+    #[test]
+    fn no_number_is_accepted_twice(numbers in prop::collection::vec(0u64..300, 0..400)) {
+        let (mut window, mut seen, mut highest) = (Window::default(), HashSet::new(), 0);
+        for number in numbers {
+            let late = number + 64 <= highest;
+            let expected = !late && seen.insert(number);
+            prop_assert_eq!(window.accept(number).is_ok(), expected, "{}", number);
+            highest = highest.max(number);
+        }
+    }
+}
+
+#[test]
+fn the_window_has_an_end() {
+    let mut window = Window::default();
+    assert_eq!(window.accept(u64::MAX), Err(Refusal::Replayed));
+    assert_eq!(window.accept(u64::MAX - 1), Ok(()));
+    assert_eq!(window.accept(u64::MAX - 1), Err(Refusal::Replayed));
+    assert_eq!(window.accept(0), Err(Refusal::Replayed));
+}
+
+/// Prints the time of a login on both sides, and of a request by signature and by tag.
+#[test]
+#[ignore = "measures: cargo test --workspace --lib -- --ignored --nocapture times_of"]
+fn times_of_logins_and_tags() {
+    let each = |what: &str, times: u32, work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        (0..times).for_each(|_| work());
+        println!(
+            "{what}: {:.2} us",
+            start.elapsed().as_secs_f64() * 1e6 / f64::from(times)
+        );
+    };
+    let logins = logins();
+    let key = ClientKey::from_seed(&[1; 32]);
+    each("login, client", 200, &mut || {
+        ClientLogin::ask(&key, b"", &INSTANCE, logins.kem_key(), 1).unwrap();
+    });
+    let (request, _) = ClientLogin::ask(&key, b"", &INSTANCE, logins.kem_key(), 1).unwrap();
+    let signed = Signed::of_login(&INSTANCE, logins.kem_key(), &request).unwrap();
+    each("login, server, without the signature", 200, &mut || {
+        logins
+            .open(Entrant::listed(1, rate(1.0)), &signed, &request.ciphertext)
+            .unwrap();
+    });
+    let mut alice = log_in(&logins, 1, rate(1e9));
+    for len in [64, 1 << 10, 16 << 10, 400 << 10] {
+        let message = vec![7; len];
+        each(&format!("signature, {len} bytes"), 200, &mut || {
+            key.sign(&INSTANCE, &message, 1);
+        });
+        each(&format!("tag, {len} bytes"), 2000, &mut || {
+            alice.tag(&message);
+        });
+        let tags: Vec<RequestTag> = (0..2000).map(|_| alice.tag(&message)).collect();
+        let mut tags = tags.iter();
+        each(&format!("check, {len} bytes"), 2000, &mut || {
+            check(&logins, tags.next().unwrap(), &message).unwrap();
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! The check of tokens, many at a time.
+
+use std::collections::HashMap;
+
+use sordino_mldsa::{BatchVerifier, Item, Key, Message, MlDsa44, MlDsa65, Params};
+
+use crate::block::Block;
+use crate::chain::{self, MAX_BLOCKS};
+use crate::error::Error;
+use crate::grant::{Grant, check_time};
+use crate::key::{Algorithm, PublicKey};
+
+/// The keys that may issue tokens, by their names.
+type Issuers = HashMap<[u8; 32], PublicKey>;
+
+/// Verifies tokens for one service.
+///
+/// All that can be refused without arithmetic comes first, and a block's signature is looked at only once that of the block before
+/// was good: a stranger costs one verification under an issuer's key, which is kept expanded.
+#[derive(Debug)]
+pub struct Verifier {
+    audience: String,
+    issuers: Issuers,
+    of_44: BatchVerifier<MlDsa44>,
+    of_65: BatchVerifier<MlDsa65>,
+}
+
+/// A token of which all but the signatures is right.
+struct Candidate<'a> {
+    issuer: &'a PublicKey,
+    blocks: Vec<Block<'a>>,
+}
+
+impl<'a> Candidate<'a> {
+    fn read(
+        audience: &str,
+        issuers: &'a Issuers,
+        token: &'a [u8],
+        now: u64,
+    ) -> Result<Self, Error> {
+        let blocks = chain::read(token)?;
+        let issuer = issuers.get(&blocks[0].signer);
+        let issuer = issuer.filter(|key| key.algorithm() == blocks[0].algorithm);
+        let issuer = issuer.ok_or(Error::Issuer)?;
+        // The last block is within all others.
+        let claims = &blocks[blocks.len() - 1].claims;
+        if claims.audience != audience {
+            return Err(Error::Audience {
+                found: claims.audience.clone(),
+                expected: audience.to_owned(),
+            });
+        }
+        check_time(claims, now)?;
+        Ok(Self { issuer, blocks })
+    }
+
+    /// Block `depth`, and the key that must have signed it.
+    fn block(&self, depth: usize) -> Option<(&Block<'a>, &PublicKey)> {
+        let block = self.blocks.get(depth)?;
+        let key = match depth {
+            0 => self.issuer,
+            _ => &self.blocks[depth - 1].claims.holder,
+        };
+        Some((block, key))
+    }
+
+    fn granted(self) -> Grant {
+        Grant {
+            issuer: self.blocks[0].signer,
+            blocks: self.blocks.into_iter().map(|block| block.claims).collect(),
+        }
+    }
+}
+
+impl Verifier {
+    /// A verifier of tokens for `audience` that these keys issued.
+    #[must_use]
+    pub fn new(audience: &str, issuers: &[PublicKey]) -> Self {
+        let by_name = issuers.iter().map(|key| (key.id(), key.clone()));
+        Self {
+            audience: audience.to_owned(),
+            issuers: by_name.collect(),
+            of_44: BatchVerifier::new(),
+            of_65: BatchVerifier::new(),
+        }
+    }
+
+    /// Verifies a token. `now` is in seconds since 1970.
+    ///
+    /// # Errors
+    /// Those of [`Token::from_bytes`](crate::Token::from_bytes), then in this order [`Error::Issuer`], [`Error::Audience`],
+    /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Signature`].
+    pub fn verify(&mut self, token: &[u8], now: u64) -> Result<Grant, Error> {
+        let mut verdicts = self.verify_each(&[token], now);
+        // There is a verdict for each token.
+        verdicts.pop().unwrap_or(Err(Error::Issuer))
+    }
+
+    /// Verifies every token as if it were alone: verdict `i` is that on `tokens[i]`, as [`verify`](Self::verify) gives it.
+    #[must_use]
+    pub fn verify_each(&mut self, tokens: &[&[u8]], now: u64) -> Vec<Result<Grant, Error>> {
+        let Self {
+            audience,
+            issuers,
+            of_44,
+            of_65,
+        } = self;
+        let read = tokens
+            .iter()
+            .map(|token| Candidate::read(audience, issuers, token, now));
+        let mut read: Vec<Result<Candidate<'_>, Error>> = read.collect();
+        for block in 0..MAX_BLOCKS {
+            let mut wrong = wrong(of_44, Algorithm::MlDsa44, &read, block);
+            wrong.extend(self::wrong(of_65, Algorithm::MlDsa65, &read, block));
+            for (token, reason) in wrong {
+                read[token] = Err(Error::Signature { block, reason });
+            }
+        }
+        let granted = |read: Result<Candidate<'_>, Error>| read.map(Candidate::granted);
+        read.into_iter().map(granted).collect()
+    }
+}
+
+/// The tokens whose block `depth` is of this algorithm and has a wrong signature.
+fn wrong<P: Params>(
+    verifier: &mut BatchVerifier<P>,
+    algorithm: Algorithm,
+    read: &[Result<Candidate<'_>, Error>],
+    depth: usize,
+) -> Vec<(usize, sordino_mldsa::Error)> {
+    let (mut tokens, mut items) = (Vec::new(), Vec::<Item<'_, P>>::new());
+    for (token, candidate) in read.iter().enumerate() {
+        let block = candidate.as_ref().ok().and_then(|it| it.block(depth));
+        let Some((block, key)) = block.filter(|(block, _)| block.algorithm == algorithm) else {
+            continue;
+        };
+        tokens.push(token);
+        items.push(Item {
+            key: Key::Encoded(key.as_bytes()),
+            message: Message::Parts {
+                parts: &block.signed,
+                context: b"",
+            },
+            signature: block.signature,
+        });
+    }
+    let verdicts = verifier.verify_each(&items).into_iter();
+    let verdicts = tokens.into_iter().zip(verdicts);
+    verdicts
+        .filter_map(|(token, verdict)| Some((token, verdict.err()?)))
+        .collect()
+}
