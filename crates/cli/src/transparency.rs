@@ -20,7 +20,7 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Append an index's versions to a log, which is made if there is none, and sign it.
+    /// Append an index's versions to a log, and sign it.
     Append(Append),
     /// Write a short proof that a version is in a log, and that the log begins with an older one.
     Prove(Prove),
@@ -46,10 +46,14 @@ struct Append {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    /// Make the log: there must be none yet. An owner with two logs has signed a fork of its own.
+    #[arg(long)]
+    new: bool,
 }
 
 const APPEND: &str = "\
 Examples:
+  sordino log append versions.log base.index --key owner.key --new
   sordino log append versions.log base.index --key owner.key
 
 Run it after each change, before the version is served, and put the file where everyone finds it. One log holds
@@ -163,16 +167,31 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
 
 fn append(args: &Append, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
+    if args.new == args.log.exists() {
+        let why = match args.new {
+            true => "it is there already: without --new versions are appended to it",
+            false => "there is no such log: --new makes one",
+        };
+        return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
+    }
+    // Of two commands at once the second goes on from what the first wrote: two heads of one length would be a fork.
+    let _held = hold(&args.log)?;
     let mut log = match bytes(&args.log) {
         Ok(bytes) => Log::from_bytes(&bytes, &keys.public()).map_err(Error::index(&args.log))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
+        Err(error) if args.new && error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
         Err(error) => return Err(Error::at(&args.log)(error)),
     };
     let store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
     let versions = store.history().map_err(Error::index(&args.index))?;
     // From the first version on.
     let appended = log.append(versions.iter().rev(), &keys);
-    write(&args.log, &log.to_bytes())?;
+    let whole = log.to_bytes();
+    if whole.len() as u64 > MAX_FILE {
+        let (log, found) = (args.log.display(), whole.len());
+        let why = format!("{log}: it would have {found} bytes, expected at most {MAX_FILE}");
+        return Err(Error::Arguments(why));
+    }
+    write(&args.log, &whole)?;
     Report::new(&args.log, log.head(), Some(appended)).print(output)
 }
 
@@ -255,10 +274,11 @@ fn pinned(path: &Path) -> Result<sordino_search::Pin, Error> {
     seen.ok_or_else(|| Error::at(path)(io::ErrorKind::NotFound.into()))
 }
 
-/// The newest head that a reader has seen, in a file.
+/// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.
 struct SeenFile {
     path: PathBuf,
     head: Option<Head>,
+    _held: File,
 }
 
 /// One line of JSON.
@@ -271,6 +291,7 @@ struct Line {
 
 impl SeenFile {
     fn read(path: &Path) -> Result<Self, Error> {
+        let held = hold(path)?;
         let head = match bytes(path) {
             Ok(bytes) => {
                 let line: Option<Line> = serde_json::from_slice(&bytes).ok();
@@ -289,8 +310,11 @@ impl SeenFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::at(path)(error)),
         };
-        let path = path.to_owned();
-        Ok(Self { path, head })
+        Ok(Self {
+            path: path.to_owned(),
+            head,
+            _held: held,
+        })
     }
 
     fn remember(&self, head: Head) -> Result<(), Error> {
@@ -306,6 +330,18 @@ impl SeenFile {
 
 /// The longest file that is read: a log of two million versions.
 const MAX_FILE: u64 = 1 << 26;
+
+/// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
+fn hold(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let path = PathBuf::from(name);
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(Error::at(&path))?;
+    file.lock().map_err(Error::at(&path))?;
+    Ok(file)
+}
 
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
