@@ -1,13 +1,17 @@
 //! `sordino log`: a log of all versions that an owner published.
 
-use crate::{Error, Output, keys, pin::PinFile, whole::Whole};
+mod files; // read, written, held
+mod seen; // the newest log that a reader has seen
+
+use crate::{Error, Output, keys, pin::PinFile};
 use clap::{Args as ClapArgs, Subcommand};
-use serde::{Deserialize, Serialize};
+use files::{MAX_FILE, bytes, hold, write};
+use seen::SeenFile;
+use serde::Serialize;
 use sordino_search::log::{Head, Log, LogProof};
 use sordino_search::{Digest, Index, Store, digest};
 use std::{
-    fs::File,
-    io::{self, Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -174,7 +178,7 @@ fn append(args: &Append, output: Output) -> Result<(), Error> {
         };
         return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
     }
-    // Of two commands at once the second goes on from what the first wrote: two heads of one length would be a fork.
+    // Another command goes on from what this one writes: two heads of one length would be a fork.
     let _held = hold(&args.log)?;
     let mut log = match bytes(&args.log) {
         Ok(bytes) => Log::from_bytes(&bytes, &keys.public()).map_err(Error::index(&args.log))?,
@@ -272,88 +276,4 @@ impl Version {
 fn pinned(path: &Path) -> Result<sordino_search::Pin, Error> {
     let seen = PinFile::read(path)?.seen().copied();
     seen.ok_or_else(|| Error::at(path)(io::ErrorKind::NotFound.into()))
-}
-
-/// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.
-struct SeenFile {
-    path: PathBuf,
-    head: Option<Head>,
-    _held: File,
-}
-
-/// One line of JSON.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    count: u64,
-    root: String,
-}
-
-impl SeenFile {
-    fn read(path: &Path) -> Result<Self, Error> {
-        let held = hold(path)?;
-        let head = match bytes(path) {
-            Ok(bytes) => {
-                let line: Option<Line> = serde_json::from_slice(&bytes).ok();
-                let mut root = [0; 32];
-                let head = line.and_then(|line| {
-                    hex::decode_to_slice(&line.root, &mut root).ok()?;
-                    let count = line.count;
-                    Some(Head { count, root })
-                });
-                // It is a promise to the user, so it is not guessed at.
-                Some(head.ok_or_else(|| Error::KeyFile {
-                    path: path.to_owned(),
-                    why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
-                })?)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::at(path)(error)),
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            head,
-            _held: held,
-        })
-    }
-
-    fn remember(&self, head: Head) -> Result<(), Error> {
-        let line = Line {
-            count: head.count,
-            root: hex::encode(head.root),
-        };
-        let mut text = serde_json::to_vec(&line).map_err(io::Error::from)?;
-        text.push(b'\n');
-        write(&self.path, &text)
-    }
-}
-
-/// The longest file that is read: a log of two million versions.
-const MAX_FILE: u64 = 1 << 26;
-
-/// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
-fn hold(path: &Path) -> Result<File, Error> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let path = PathBuf::from(name);
-    let mut options = File::options();
-    let file = options.create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(Error::at(&path))?;
-    file.lock().map_err(Error::at(&path))?;
-    Ok(file)
-}
-
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Puts a whole file in the place of an old one.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = Whole::new(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.finish()
-    });
-    written.map_err(Error::at(path))
 }
