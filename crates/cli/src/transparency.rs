@@ -1,13 +1,17 @@
 //! `sordino log`: a log of all versions that an owner published.
 
-use crate::{Error, Output, keys, pin::PinFile, whole::Whole};
+mod files; // read, written, held
+mod seen; // the newest log that a reader has seen
+
+use crate::{Error, Output, keys, pin::PinFile};
 use clap::{Args as ClapArgs, Subcommand};
-use serde::{Deserialize, Serialize};
+use files::{MAX_FILE, bytes, hold, write};
+use seen::SeenFile;
+use serde::Serialize;
 use sordino_search::log::{Head, Log, LogProof};
 use sordino_search::{Digest, Index, Store, digest};
 use std::{
-    fs::File,
-    io::{self, Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -20,7 +24,7 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Append an index's versions to a log, which is made if there is none, and sign it.
+    /// Append an index's versions to a log, and sign it.
     Append(Append),
     /// Write a short proof that a version is in a log, and that the log begins with an older one.
     Prove(Prove),
@@ -46,10 +50,14 @@ struct Append {
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
+    /// Make the log: there must be none yet. An owner with two logs has signed a fork of its own.
+    #[arg(long)]
+    new: bool,
 }
 
 const APPEND: &str = "\
 Examples:
+  sordino log append versions.log base.index --key owner.key --new
   sordino log append versions.log base.index --key owner.key
 
 Run it after each change, before the version is served, and put the file where everyone finds it. One log holds
@@ -163,16 +171,31 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
 
 fn append(args: &Append, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
+    if args.new == args.log.exists() {
+        let why = match args.new {
+            true => "it is there already: without --new versions are appended to it",
+            false => "there is no such log: --new makes one",
+        };
+        return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
+    }
+    // Another command goes on from what this one writes: two heads of one length would be a fork.
+    let _held = hold(&args.log)?;
     let mut log = match bytes(&args.log) {
         Ok(bytes) => Log::from_bytes(&bytes, &keys.public()).map_err(Error::index(&args.log))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
+        Err(error) if args.new && error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
         Err(error) => return Err(Error::at(&args.log)(error)),
     };
     let store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
     let versions = store.history().map_err(Error::index(&args.index))?;
     // From the first version on.
     let appended = log.append(versions.iter().rev(), &keys);
-    write(&args.log, &log.to_bytes())?;
+    let whole = log.to_bytes();
+    if whole.len() as u64 > MAX_FILE {
+        let (log, found) = (args.log.display(), whole.len());
+        let why = format!("{log}: it would have {found} bytes, expected at most {MAX_FILE}");
+        return Err(Error::Arguments(why));
+    }
+    write(&args.log, &whole)?;
     Report::new(&args.log, log.head(), Some(appended)).print(output)
 }
 
@@ -253,71 +276,4 @@ impl Version {
 fn pinned(path: &Path) -> Result<sordino_search::Pin, Error> {
     let seen = PinFile::read(path)?.seen().copied();
     seen.ok_or_else(|| Error::at(path)(io::ErrorKind::NotFound.into()))
-}
-
-/// The newest head that a reader has seen, in a file.
-struct SeenFile {
-    path: PathBuf,
-    head: Option<Head>,
-}
-
-/// One line of JSON.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    count: u64,
-    root: String,
-}
-
-impl SeenFile {
-    fn read(path: &Path) -> Result<Self, Error> {
-        let head = match bytes(path) {
-            Ok(bytes) => {
-                let line: Option<Line> = serde_json::from_slice(&bytes).ok();
-                let mut root = [0; 32];
-                let head = line.and_then(|line| {
-                    hex::decode_to_slice(&line.root, &mut root).ok()?;
-                    let count = line.count;
-                    Some(Head { count, root })
-                });
-                // It is a promise to the user, so it is not guessed at.
-                Some(head.ok_or_else(|| Error::KeyFile {
-                    path: path.to_owned(),
-                    why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
-                })?)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::at(path)(error)),
-        };
-        let path = path.to_owned();
-        Ok(Self { path, head })
-    }
-
-    fn remember(&self, head: Head) -> Result<(), Error> {
-        let line = Line {
-            count: head.count,
-            root: hex::encode(head.root),
-        };
-        let mut text = serde_json::to_vec(&line).map_err(io::Error::from)?;
-        text.push(b'\n');
-        write(&self.path, &text)
-    }
-}
-
-/// The longest file that is read: a log of two million versions.
-const MAX_FILE: u64 = 1 << 26;
-
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Puts a whole file in the place of an old one.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = Whole::new(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.finish()
-    });
-    written.map_err(Error::at(path))
 }

@@ -20,7 +20,13 @@ fn a_log_shows_who_was_shown_another_history() {
     let line = |text: &str| place.line(text);
     place.build("index", &["--mode", "local"]);
     let append = |index: &str| json(&line(&format!("log append @log @{index} --key @owner.key")));
-    assert_eq!(append("index")["appended"], 1);
+    let missing = failed(&line("log append @log @index --key @owner.key"), 1);
+    assert!(missing.contains("--new makes one"), "{missing}");
+    assert!(!place.path("log").exists());
+    let new = json(&line("log append @log @index --key @owner.key --new"));
+    assert_eq!(new["appended"], 1);
+    let again = failed(&line("log append @log @index --key @owner.key --new"), 1);
+    assert!(again.contains("there already"), "{again}");
     delete(&place, "index", 1);
     delete(&place, "index", 2);
     // Versions that were not appended one by one.
@@ -60,7 +66,7 @@ fn a_log_shows_who_was_shown_another_history() {
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
     // Nor is it published behind the reader's back: another log is no extension of what was seen.
-    done(&line("log append @other @copy --key @owner.key"));
+    done(&line("log append @other @copy --key @owner.key --new"));
     done(&line("log check @other --key @owner.pub --index @copy"));
     let forked = "log check @other --key @owner.pub --index @copy --seen @seen";
     assert!(failed(&line(forked), 3).contains("does not begin with"));
@@ -76,7 +82,7 @@ fn damaged_logs_and_wrong_uses_are_named() {
     let place = Place::new();
     let line = |text: &str| place.line(text);
     place.build("index", &["--mode", "local"]);
-    done(&line("log append @log @index --key @owner.key"));
+    done(&line("log append @log @index --key @owner.key --new"));
     let check = "log check @log --key @owner.pub --index @index";
     let whole = fs::read(place.path("log")).unwrap();
     for (at, code) in [(0, 3), (20, 3), (60, 3), (whole.len() - 1, 3)] {
@@ -103,4 +109,29 @@ fn damaged_logs_and_wrong_uses_are_named() {
     fs::write(place.path("seen"), "{}").unwrap();
     let seen = failed(&line(&format!("{check} --seen @seen")), 1);
     assert!(seen.contains("remove it to trust the log anew"), "{seen}");
+}
+
+/// Heads of one length that differ would be a fork that the owner signed.
+#[test]
+fn commands_at_once_make_one_log() {
+    let place = Place::new();
+    for (at, index) in ["a", "b"].into_iter().enumerate() {
+        place.build(index, &["--mode", "local"]);
+        delete(&place, index, at);
+    }
+    done(&place.line("log append @log @a --key @owner.key --new"));
+    delete(&place, "a", 7);
+    let append = |index: &str| {
+        let line = format!("log append @log @{index} --key @owner.key");
+        json(&place.line(&line))["appended"].clone()
+    };
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| append("b"));
+        assert_eq!(append("a"), 1);
+        assert_eq!(second.join().unwrap(), 2);
+    });
+    for index in ["a", "b"] {
+        let line = format!("log check @log --key @owner.pub --index @{index} --seen @seen");
+        assert_eq!(json(&place.line(&line))["entries"], 5);
+    }
 }

@@ -78,7 +78,7 @@ impl Extension {
     }
 
     /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with that of [`old`](Self::old)
-    /// digests whose root is `old`.
+    /// digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old) is 0, any `new` is accepted.
     ///
     /// # Errors
     /// [`Error::ProofMismatch`] if it does not.

@@ -1,0 +1,65 @@
+//! The newest log that a reader has seen.
+
+use super::files::{bytes, hold, write};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use sordino_search::log::Head;
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.
+pub(super) struct SeenFile {
+    path: PathBuf,
+    pub(super) head: Option<Head>,
+    _held: File,
+}
+
+/// One line of JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    count: u64,
+    root: String,
+}
+
+impl SeenFile {
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let held = hold(path)?;
+        let head = match bytes(path) {
+            Ok(bytes) => {
+                let line: Option<Line> = serde_json::from_slice(&bytes).ok();
+                let mut root = [0; 32];
+                let head = line.and_then(|line| {
+                    hex::decode_to_slice(&line.root, &mut root).ok()?;
+                    let count = line.count;
+                    Some(Head { count, root })
+                });
+                // It is a promise to the user, so it is not guessed at.
+                Some(head.ok_or_else(|| Error::KeyFile {
+                    path: path.to_owned(),
+                    why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
+                })?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::at(path)(error)),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            head,
+            _held: held,
+        })
+    }
+
+    pub(super) fn remember(&self, head: Head) -> Result<(), Error> {
+        let line = Line {
+            count: head.count,
+            root: hex::encode(head.root),
+        };
+        let mut text = serde_json::to_vec(&line).map_err(io::Error::from)?;
+        text.push(b'\n');
+        write(&self.path, &text)
+    }
+}
