@@ -227,7 +227,7 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
     let request = message(GET_MANIFEST, b"");
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
     let mut nobody = Connection::open(endpoint(&open)).unwrap();
-    let mut sent = |connection: &mut Connection| {
+    let sent = |connection: &mut Connection| {
         let before = connection.traffic().up;
         connection.exchange(&request, 1 << 20).unwrap();
         connection.traffic().up - before
