@@ -41,6 +41,7 @@ fn sealed(base: &Vectors, keys: &OwnerKeys, routing: Routing) -> Index {
         recall: 0.95,
         queries: 100,
         routing: Some(routing),
+        ..Wish::default()
     };
     let plan = Plan::new(base.len(), DIM, wish).expect("a size that can be planned");
     build::sealed(&mut rng(), keys, base, &plan, &mut |_| ())

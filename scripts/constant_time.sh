@@ -10,10 +10,14 @@ unchecked() {
     echo "--config profile.dev.package.$1.overflow-checks=false"
 }
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
-for crate in ${*:-sordino-pir sordino-ckks sordino-lwe sordino-fpe}; do
-    # shellcheck disable=SC2046 # the words of options
-    test_binary=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-pir) $(unchecked sordino-lwe) -p "$crate" --test constant_time --no-run --message-format=json 2>/dev/null |
-        sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
+crates=${*:-sordino-pir sordino-ckks sordino-lwe sordino-fpe}
+# One build of the workspace's test of this name: for a package alone cargo would compile what it uses once more.
+# shellcheck disable=SC2046 # the words of options
+built=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-pir) $(unchecked sordino-lwe) \
+    --workspace --test constant_time --no-run --message-format=json 2>/dev/null) || { echo "the tests do not build"; exit 1; }
+for crate in $crates; do
+    test_binary=$(echo "$built" | grep "/${crate#sordino-}#" | sed -n 's/.*"executable":"\([^"]*constant_time[^"]*\)".*/\1/p' | tail -n 1)
+    [ -n "$test_binary" ] || { echo "$crate has no test constant_time"; exit 1; }
     for level in portable avx2; do
         echo "constant time, $crate, $level:"
         SORDINO_VALGRIND=1 SORDINO_CPU=$level RAYON_NUM_THREADS=1 valgrind --quiet \

@@ -20,6 +20,8 @@ targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
     for file in fuzz/fuzz_targets/*.rs; do targets+=("$(basename "$file" .rs)"); done
 fi
+# Sanitizers and link-time optimisation do not go together.
+export CARGO_PROFILE_RELEASE_LTO=off
 cargo +nightly fuzz build --release
 for target in "${targets[@]}"; do
     echo "-- $target"

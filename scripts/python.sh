@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 case ${1:-dev} in
     dev) profile=(--profile dev) ;;
-    release) profile=(--release) ;;
+    release) profile=(--profile dist) ;;
     *) echo "python.sh: expected nothing or release" >&2 && exit 2 ;;
 esac
 work=$(realpath -m "${CARGO_TARGET_DIR:-target}")/python

@@ -45,7 +45,7 @@ def power(log2):
 
 # --- the code's constants ---
 
-LOG_P, CHECKS, SEGMENT, FIRST, NEXT, REQUESTS = 26, 40, 17, 16, 8, 64
+LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS = 26, 40, 17, 16, 8, 4627, 64
 
 
 def constants():
@@ -58,6 +58,7 @@ def constants():
     constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
     constant("owner/src/store/draft.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/store/draft.rs", r"NEXT: usize = (\d+)", NEXT)
+    constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)
     constant("reader/src/session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
 
 
@@ -181,13 +182,24 @@ def retrieval():
         states("retrieval.md", f"| {length:,} | {most} |")
 
 
+# --- logs ---
+
+
+def logs():
+    entries = 1_000_000
+    levels = (entries - 1).bit_length()
+    head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
+    size = 8 + head + 4 + proof + proof + 32
+    states("history.md", f"a proof of a version in a log of a million, from any older head: {size:,} bytes at most, of which {SIGNATURE:,} are the signature")
+
+
 def main():
     param_check.correctness()
     pir_failure.check()
     hintless_failure.check()
     lwe_failure.check()
     checks_failure.check()
-    for derive in (constants, estimates, pads, check_rows, seals, retrieval):
+    for derive in (constants, estimates, pads, check_rows, seals, retrieval, logs):
         derive()
     for line in wrong:
         print(f"rederive.py: {line}", file=sys.stderr)

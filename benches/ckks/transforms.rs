@@ -5,6 +5,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sordino_lattice::ring::{Coefficient, Poly};
 use sordino_lattice::{Modulus, ntt};
 
 /// The largest 50-bit prime that is 1 mod 2^15.
@@ -16,7 +17,9 @@ pub(crate) fn transforms(c: &mut Criterion) {
         let mut group = c.benchmark_group(name);
         for n in [1024, 2048, 4096, 8192, 16384] {
             group.throughput(Throughput::Elements(n as u64));
-            let values: Vec<u64> = (0..n).map(|_| rng.random_range(0..Q)).collect();
+            // On lines of the cache, as polynomials are held.
+            let mut values = Poly::<Coefficient>::zero(n);
+            values.fill_with(|| rng.random_range(0..Q));
             let modulus = Modulus::new(Q).expect("a prime");
             let ours = ntt::Plan::new(n, modulus).expect("1 mod 2n");
             let peer = tfhe_ntt::prime64::Plan::try_new(n, Q).expect("1 mod 2n");

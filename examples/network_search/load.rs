@@ -32,7 +32,7 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
     }
     for mode in [Mode::Masked, Mode::Open] {
         let index = mode.build(&keys, &base)?;
-        let name = index.manifest().mode.name();
+        let name = index.manifest().mode.kind().name();
         let party = Party::start(&index, &keys)?;
         drop(index);
         let mut ratios = Vec::new();

@@ -73,6 +73,7 @@ impl Mode {
                     recall: 0.95,
                     queries: 100,
                     routing: Some(Routing::Downloaded),
+                    ..Wish::default()
                 };
                 let plan = Plan::new(base.len(), base.dim(), wish)?;
                 build::sealed(rng, keys, base, &plan, &mut |_| ()).map(|built| built.index)
@@ -127,7 +128,7 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
     }
     for mode in Mode::ALL {
         let index = mode.build(&keys, &base)?;
-        let name = index.manifest().mode.name();
+        let name = index.manifest().mode.kind().name();
         let party = Party::start(&index, &keys)?;
         let measured = searches(&party, &keys, &queries, &truth)?;
         let metrics = party.metrics()?;

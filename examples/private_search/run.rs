@@ -124,7 +124,7 @@ fn search(set: &Set, keys: &OwnerKeys, index: Index, build: Duration) -> Result<
     let manifest = client.manifest();
     let (clusters, probes, centroids, code) = layout(&manifest.mode);
     Ok(Measured {
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         centroids,
         k,
         queries: set.queries.len(),

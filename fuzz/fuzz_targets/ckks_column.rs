@@ -31,6 +31,12 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Ok(reply) = Reply::from_bytes(data) {
         assert_eq!(reply.to_bytes(), data);
+        let blocks = reply.len().div_ceil(reply.params().block_vectors());
+        let mut whole = Vec::new();
+        Reply::join(&[data], [(0, blocks)], &mut whole).expect("it is all of it");
+        assert_eq!(whole, data);
+        // Twice as much, or no blocks to begin with.
+        let _ = Reply::join(&[data, data], [(0, blocks), (1, blocks)], &mut whole);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
         let (secret, _) = client
             .encrypt(&mut rng, &[0.5; DIM])

@@ -1,10 +1,11 @@
 #![no_main]
-//! Messages to a server in each mode: an answer or a typed error.
+//! Messages to a server in each mode: an answer or a typed error. And the heads of shards' replies.
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
+use sordino_index::shard::Head;
 use sordino_search::manifest::Packing;
 use sordino_search::{OwnerKeys, Plan, Routing, Server, Wish, build, synthetic};
 
@@ -19,6 +20,7 @@ fn servers() -> Vec<Server> {
             recall: 0.9,
             queries: 1,
             routing: Some(routing),
+            ..Wish::default()
         };
         let plan = Plan::new(200, 8, wish).expect("a plan");
         let built = build::sealed(rng, &keys, &base, &plan, &mut |_| ());
@@ -43,6 +45,9 @@ fn servers() -> Vec<Server> {
 
 fuzz_target!(|data: &[u8]| {
     static SERVERS: OnceLock<Vec<Server>> = OnceLock::new();
+    if let Ok((head, rest)) = Head::read(data) {
+        assert_eq!([&head.to_bytes()[..], rest].concat(), data);
+    }
     for server in SERVERS.get_or_init(servers) {
         let _ = server.handle(data);
         // A request about another version is refused at once: name the one that is served.

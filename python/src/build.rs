@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     packing: Option<u8>,
     id_kind: String,
     routing: Option<String>,
+    second_look: Option<u32>,
     /// Records and dimensions, where they are known beforehand.
     size: Option<(usize, usize)>,
 }
@@ -93,6 +94,7 @@ impl Settings {
             metric: metric(py, &self.metric)?,
             norm: self.norm,
             searches: self.queries,
+            second_look: self.second_look,
             form,
         })
     }

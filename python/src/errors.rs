@@ -80,7 +80,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::NothingLeft { .. } => "NothingLeftError",
         Search::Unsure { .. } => "UnsureError",
         Search::Dimension { .. } => "DimensionError",
-        Search::K { .. } => "KError",
+        Search::K { .. } | Search::Candidates(_) => "KError",
         Search::Recall(_) => "RecallError",
         Search::Count { .. } | Search::TooLarge { .. } => "TooLargeError",
         Search::Malformed { .. } => "MalformedError",

@@ -181,14 +181,16 @@ impl Index {
         let info = PyDict::new(py);
         info.set_item("index", hex::encode(manifest.index))?;
         info.set_item("version", manifest.version)?;
-        info.set_item("mode", manifest.mode.name())?;
+        info.set_item("mode", manifest.mode.kind().name())?;
         info.set_item("metric", metric_name(manifest.metric))?;
         info.set_item("stored", manifest.n)?;
         info.set_item("dim", manifest.dim)?;
         info.set_item("k", manifest.k)?;
         info.set_item("id_kind", ids::kind_name(manifest.ids))?;
         info.set_item("segments", manifest.segments().len())?;
-        info.set_item("payloads", manifest.payloads.is_some())?;
+        info.set_item("payloads", manifest.has_payloads())?;
+        let look = manifest.second_look().map(|look| look.candidates);
+        info.set_item("second_look", look)?;
         info.set_item("bytes", stored(py, &manifest)?)?;
         info.set_item("manifest", hex::encode(manifest.digest()))?;
         info.set_item("previous", hex::encode(manifest.previous))?;

@@ -63,7 +63,10 @@ pub(crate) fn plan<'py>(
     dict.set_item("k", wish.k)?;
     dict.set_item("recall", wish.recall)?;
     dict.set_item("queries", wish.queries)?;
-    dict.set_item("recommended", table.recommended().map(|row| row.mode))?;
+    dict.set_item(
+        "recommended",
+        table.recommended().map(|row| row.mode.name()),
+    )?;
     dict.set_item("modes", modes(py, &table, wish.queries)?)?;
     dict.set_item("payloads", payloads(py, &table, &speed)?)?;
     let text = format!(
@@ -92,7 +95,7 @@ fn modes<'py>(py: Python<'py>, table: &Table, queries: u64) -> PyResult<Bound<'p
     let modes = PyList::empty(py);
     for row in table.rows() {
         let mode = PyDict::new(py);
-        mode.set_item("mode", row.mode)?;
+        mode.set_item("mode", row.mode.name())?;
         mode.set_item("form", row.form)?;
         mode.set_item("bytes_once", row.cost.once)?;
         mode.set_item("bytes_up", row.cost.up)?;
@@ -120,7 +123,7 @@ fn payloads<'py>(
     let payloads = PyDict::new(py);
     payloads.set_item("form", planned.way.name())?;
     payloads.set_item("fetched", planned.fetched)?;
-    payloads.set_item("capacity", planned.class.capacity())?;
+    payloads.set_item("capacity", planned.form.capacity())?;
     payloads.set_item("bytes_once", planned.cost.once)?;
     payloads.set_item("bytes_up", planned.cost.up)?;
     payloads.set_item("bytes_down", planned.cost.down)?;

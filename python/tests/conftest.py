@@ -1,7 +1,12 @@
+import signal
+
 import numpy as np
 import pytest
 
 import sordino
+
+# A shell that starts the tests in the background ignores Ctrl-C for them, and for what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 N, DIM = 2000, 24
 

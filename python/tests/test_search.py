@@ -52,6 +52,18 @@ def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
     assert (ids == np.arange(50)).mean() >= least
 
 
+def test_a_second_look_ranks_exactly(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors, key=key, second_look=32)
+    assert index.info()["second_look"] == 32 and not index.info()["payloads"]
+    query = np.random.default_rng(2).standard_normal((1, DIM), dtype=np.float32)
+    with sordino.Client(index, key=key) as client:
+        found = client.search(query, k=10)
+    assert found.payloads is None
+    assert found.ids[0].tolist() == list(nearest(vectors, query[0], 10))
+    with pytest.raises(sordino.KError):
+        sordino.build(tmp_path / "other", vectors, key=key, second_look=9)
+
+
 def test_records_come_in_any_form(tmp_path, key, vectors):
     np.save(tmp_path / "base.npy", vectors)
     forms = {

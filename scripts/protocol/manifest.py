@@ -74,7 +74,10 @@ class Manifest:
         self.deleted = SimpleNamespace(id=r.bytes(16), version=r.u64(), rows=coded())
 
         def payloads():
-            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32(), log2=r.number("B"))
+            made = SimpleNamespace(id=r.bytes(16), version=r.u64(), slots=r.u32())
+            made.log2 = r.option(lambda: r.number("B"))
+            made.look = r.option(lambda: SimpleNamespace(candidates=r.u32(), width=r.u32()))
+            made.len = 16 + (2 * made.look.width if made.look else 0) + (1 << made.log2 if made.log2 else 0)
             pir_ = lambda: SimpleNamespace(per_column=r.u32(), seed=r.bytes(32), hint=r.bytes(32))
             hintless_ = lambda: SimpleNamespace(per_column=None, seed=r.bytes(32), hint=None)
             made.fetch = (lambda: None, pir_, hintless_)[r.tag(3)]()
@@ -121,7 +124,7 @@ class Manifest:
         parts = [(self.deleted.rows.digest, self.deleted.rows.len)]
         if self.payloads:
             p = self.payloads
-            slots = (p.records, p.slots * ((1 << p.log2) + 16))
+            slots = (p.records, p.slots * p.len)
             places = (p.places.digest, p.places.len)
             if p.fetch:
                 parts.append(places)
@@ -165,8 +168,8 @@ class Manifest:
     def payload_params(self):
         p = self.payloads
         if p.fetch.hint is None:
-            return hintless.Params(p.slots, (1 << p.log2) + 16, self.k)
-        return pir.Params(p.slots, (1 << p.log2) + 16, p.fetch.per_column)
+            return hintless.Params(p.slots, p.len, p.look.candidates if p.look else self.k)
+        return pir.Params(p.slots, p.len, p.fetch.per_column)
 
 
 def varint(data, at):

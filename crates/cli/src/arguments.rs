@@ -1,6 +1,9 @@
 //! The arguments of the whole command.
 
-use crate::{bench, completions, fpe, index, keys, man, plan, proxy, query, serve, token};
+use crate::{
+    bench, completions, fpe, gather, index, keys, man, plan, proxy, query, serve, token,
+    transparency,
+};
 use clap::{Parser, Subcommand};
 
 /// Private vector search, and format-preserving encryption.
@@ -42,10 +45,14 @@ pub enum Command {
     Index(index::Args),
     /// Serve an index.
     Serve(Box<serve::Args>),
+    /// Serve an index whose shards other servers hold.
+    Gather(Box<gather::Args>),
     /// Search an index, on a server or in this process.
     Query(query::Args),
     /// Search a server for the programs of this machine, over HTTP and JSON.
     Proxy(proxy::Args),
+    /// Publish the versions of indexes in a log that only grows, and check what is in it.
+    Log(transparency::Args),
     /// Measure the modes: recall, time, bytes.
     Bench(bench::Args),
     /// Format-preserving encryption of lines and CSV columns.

@@ -52,6 +52,16 @@ pub struct Args {
     /// Searches that a client makes in one version of the index: sealed and routed mode are planned for it.
     #[arg(long, default_value_t = 100)]
     session: u64,
+    /// Masked, open and routed mode rank so many candidates of each search, 32 if no number is given, by their exact vectors.
+    #[arg(
+        long,
+        value_name = "CANDIDATES",
+        num_args = 0..=1,
+        default_missing_value = "32",
+        require_equals = true,
+        value_parser = numbers::candidates
+    )]
+    second_look: Option<u32>,
     /// The modes to measure.
     #[arg(long = "mode", value_enum, value_delimiter = ',', default_values_t = Mode::ALL)]
     modes: Vec<Mode>,
@@ -169,6 +179,14 @@ fn table(report: &Report<'_>) -> String {
             row.build_s
                 .map_or("-".to_owned(), |build| format!("{build:.1}"))
         );
+        if let Some(look) = &row.second_look {
+            text += &format!(
+                "         of these the second look at {} candidates: {} a query, {:.2} ms\n",
+                look.candidates,
+                Bytes(look.bytes_up + look.bytes_down),
+                look.ms
+            );
+        }
         if !row.reached {
             text += &format!(
                 "         {} mode does not reach the recall asked for on these vectors: \

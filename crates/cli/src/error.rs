@@ -278,6 +278,9 @@ fn search_code(error: &Search) -> u8 {
         | Search::FormatVersion { .. }
         | Search::Digest { .. }
         | Search::Signature
+        | Search::LogSignature
+        | Search::NotLogged
+        | Search::LogFork { .. }
         | Search::Rollback { .. }
         | Search::Fork { .. }
         | Search::OtherIndex { .. }
@@ -287,7 +290,7 @@ fn search_code(error: &Search) -> u8 {
             Some(error) => net_code(error),
             None => SERVER,
         },
-        Search::Stale { .. } => SERVER,
+        Search::Stale { .. } | Search::Position(..) => SERVER,
         _ => FAILURE,
     }
 }
@@ -309,6 +312,7 @@ fn net_code(error: &Net) -> u8 {
         | Net::Status { .. }
         | Net::Deadline { .. } => SERVER,
         Net::Reply(_) => INTEGRITY,
+        Net::Shard { source, .. } => search_code(source),
         _ => FAILURE,
     }
 }

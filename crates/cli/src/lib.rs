@@ -5,6 +5,7 @@ pub mod bench; // every mode measured on the same vectors
 pub mod completions; // scripts for shells
 pub mod config; // configuration files
 pub mod fpe; // format-preserving encryption of lines and columns
+pub mod gather; // the server over several that hold shards
 pub mod index; // indexes on disk
 pub mod keys; // key files
 pub mod log; // events on standard error
@@ -14,8 +15,10 @@ pub mod proxy; // searches for programs of this machine
 pub mod query; // searches
 pub mod serve; // the server
 pub mod token; // tokens that allow clients something
+pub mod transparency; // logs of versions
 
 mod cache;
+mod door;
 mod endpoint;
 mod error;
 mod following;
@@ -27,6 +30,7 @@ mod output;
 mod patience;
 mod pin;
 mod random;
+mod running;
 mod whole;
 
 pub use arguments::{Arguments, Command};

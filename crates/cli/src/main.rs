@@ -4,8 +4,8 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use sordino_cli::config::Refused;
 use sordino_cli::{
-    Arguments, Command, Error, Output, bench, completions, fpe, index, keys, log, man, plan, proxy,
-    query, serve, token,
+    Arguments, Command, Error, Output, bench, completions, fpe, gather, index, keys, log, man,
+    plan, proxy, query, serve, token, transparency,
 };
 use std::process::ExitCode;
 
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     match &arguments.command {
         Command::Serve(args) => log::start(Some(args.log())),
+        Command::Gather(args) => log::start(Some(args.log())),
         Command::Proxy(args) => log::start(Some(args.log())),
         _ => log::start(None),
     }
@@ -42,8 +43,10 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
         Command::Plan(args) => plan::run(&args, output),
         Command::Index(args) => index::run(args, output),
         Command::Serve(args) => serve::run(*args, output),
+        Command::Gather(args) => gather::run(*args, output),
         Command::Query(args) => query::run(&args, output),
         Command::Proxy(args) => proxy::run(&args, output),
+        Command::Log(args) => transparency::run(args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Fpe(args) => fpe::run(args, output),
         Command::Completions(args) => completions::run(&args, &mut Arguments::command()),

@@ -1,6 +1,7 @@
 //! The modes, as arguments.
 
 use clap::ValueEnum;
+use sordino_search::manifest::ModeKind;
 
 /// A way to search an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,13 +31,14 @@ impl Mode {
     /// The word for it.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Masked => "masked",
-            Self::Routed => "routed",
-            Self::Open => "open",
-            Self::Sealed => "sealed",
-            Self::Local => "local",
-        }
+        let kind = match self {
+            Self::Masked => ModeKind::Masked,
+            Self::Routed => ModeKind::Routed,
+            Self::Open => ModeKind::Open,
+            Self::Sealed => ModeKind::Sealed,
+            Self::Local => ModeKind::Local,
+        };
+        kind.name()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers as arguments. What is out of bounds is refused with the argument's name.
 
+use sordino_search::SecondLook;
 use sordino_search::manifest::{MAX_DIM, MAX_K};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -21,6 +22,11 @@ pub(crate) fn coordinates(text: &str) -> Result<usize, String> {
 /// Results of a search.
 pub(crate) fn results(text: &str) -> Result<usize, String> {
     within(text, 1..=MAX_K as usize)
+}
+
+/// Candidates of a second look.
+pub(crate) fn candidates(text: &str) -> Result<u32, String> {
+    within(text, 1..=SecondLook::MOST)
 }
 
 /// Bytes that a record has beside its vector.

@@ -6,7 +6,7 @@ use crate::{Error, Output, numbers};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
-use sordino_search::plan::{Beside, Plan, Row, Speed, Table, Terms, Wish};
+use sordino_search::plan::{Beside, Plan, Retrieval, Row, Speed, Terms, Wish};
 use sordino_search::vectors::Reader;
 use std::{path::PathBuf, time::Duration};
 
@@ -35,6 +35,16 @@ pub struct Args {
     /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
     #[arg(long, value_name = "LONGEST")]
     payload_bytes: Option<usize>,
+    /// Masked, open and routed mode rank so many candidates of each search, 32 if no number is given, by their exact vectors.
+    #[arg(
+        long,
+        value_name = "CANDIDATES",
+        num_args = 0..=1,
+        default_missing_value = "32",
+        require_equals = true,
+        value_parser = numbers::candidates
+    )]
+    second_look: Option<u32>,
     /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps up to 11.
     /// 0: numbers that follow one another.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
@@ -75,6 +85,8 @@ struct Planned {
     modes: Vec<Mode>,
     /// The cost of payloads; it is part of every mode's figures.
     payloads: Option<Payloads>,
+    /// The cost of a second look, payloads included; it is part of the figures of masked, open and routed mode.
+    second_look: Option<Payloads>,
 }
 
 #[derive(Serialize)]
@@ -118,6 +130,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         k: args.k,
         recall: args.recall,
         queries: args.queries,
+        second_look: args.second_look,
         ..Wish::default()
     };
     let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
@@ -139,7 +152,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         speed,
         line: args.line.map(Line::rate),
     });
-    let recommended = table.recommended().map(|row| row.mode);
+    let recommended = table.recommended().map(|row| row.mode.name());
     let planned = Planned {
         n,
         dim,
@@ -152,7 +165,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             .iter()
             .map(|row| mode(row, args.queries, args.line))
             .collect(),
-        payloads: payloads(&table, &speed),
+        payloads: table.payloads().map(|planned| payloads(planned, &speed)),
+        second_look: table.second_look().map(|look| payloads(look, &speed)),
     };
     output.report(&planned, || {
         let last = match recommended {
@@ -216,24 +230,23 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn payloads(table: &Table, speed: &Speed) -> Option<Payloads> {
-    let planned = table.payloads()?;
+fn payloads(planned: &Retrieval, speed: &Speed) -> Payloads {
     let (server, client) = planned.times(speed);
-    Some(Payloads {
+    Payloads {
         form: planned.way.name(),
         fetched: planned.fetched,
-        capacity: planned.class.capacity(),
+        capacity: planned.form.capacity(),
         bytes_once: planned.cost.once,
         bytes_up: planned.cost.up,
         bytes_down: planned.cost.down,
         server_ms: ms(server),
         client_ms: ms(client),
-    })
+    }
 }
 
 fn mode(row: &Row, queries: u64, line: Option<Line>) -> Mode {
     Mode {
-        mode: row.mode,
+        mode: row.mode.name(),
         form: row.form,
         bytes_once: row.cost.once,
         bytes_up: row.cost.up,

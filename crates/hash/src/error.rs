@@ -22,10 +22,10 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A proof does not begin as one.
-    #[error("not an inclusion proof: it does not start with the magic bytes")]
+    #[error("not a proof of this kind: it does not start with its magic bytes")]
     ProofMagic,
     /// A proof of another version.
-    #[error("inclusion proof of version {found}, expected {expected}")]
+    #[error("proof of version {found}, expected {expected}")]
     ProofVersion {
         /// Version in the bytes.
         found: u8,
@@ -33,7 +33,7 @@ pub enum Error {
         expected: u8,
     },
     /// A proof whose number of bytes does not fit its index and list length.
-    #[error("inclusion proof of {found} bytes, expected {expected}")]
+    #[error("proof of {found} bytes, expected {expected}")]
     ProofLength {
         /// Bytes given.
         found: usize,
@@ -48,7 +48,15 @@ pub enum Error {
         /// List length in the proof.
         count: u64,
     },
-    /// The digest is not at this place of the list with this root.
-    #[error("inclusion proof does not lead from the digest to the root")]
+    /// A proof that a list begins with a longer one.
+    #[error("extension proof from a list of {old} to one of {new}, which is shorter")]
+    ProofShrinks {
+        /// Length of the list that is to be extended.
+        old: u64,
+        /// Length of the other.
+        new: u64,
+    },
+    /// The digest is not at this place of the list with this root, or this list does not begin with the other.
+    #[error("the proof does not lead to the root")]
     ProofMismatch,
 }

@@ -1,4 +1,5 @@
-//! A Merkle tree over a list of digests: its root, and proofs that a digest is at a place of the list.
+//! A Merkle tree over a list of digests: its root, proofs that a digest is at a place of the list, and that a list begins
+//! with another.
 //!
 //! This tree is of this crate. It is not BLAKE3's own tree, which lies within one message, and its proofs
 //! are not those of Bao.
@@ -29,7 +30,13 @@
 //! | from 24 | the siblings on the way from the leaf to the top, 32 bytes each; a level where the node has no sibling has no entry |
 //!
 //! The index and `n` fix the number of siblings, at most 64, so other lengths are refused.
+//!
+//! # Lists that grow
+//! The tree has the shape of RFC 9162's (2.1): the left part of a list is the largest power of two below its length. So a
+//! list that only grows keeps its inner nodes, and [`Extension`] proves, by at most 65 of them, that one root's list begins with
+//! another's: RFC 9162's consistency proof, but that the first node is always in it, since a root here has the length on top.
 
+mod extension;
 mod proof;
 
 use alloc::vec;
@@ -41,6 +48,7 @@ use crate::Backend;
 use crate::each::each;
 use crate::mode::Mode;
 
+pub use extension::Extension;
 pub use proof::Proof;
 
 const LEAF: &str = "sordino-hash v1 tree: leaf";
@@ -131,6 +139,24 @@ impl Tree {
         let siblings = siblings.filter_map(|(height, level)| level.get(index >> height ^ 1));
         let siblings = siblings.copied().collect();
         Some(Proof::new(index as u64, self.len() as u64, siblings))
+    }
+
+    /// The proof that this list begins with one of `old` digests; `None` if it is shorter.
+    #[must_use]
+    pub fn prove_extension(&self, old: usize) -> Option<Extension> {
+        if old > self.len() {
+            return None;
+        }
+        let mut nodes = Vec::new();
+        if old > 0 {
+            // The last whole subtree of the old list, and what is beside the way from it to the top.
+            let height = old.trailing_zeros() as usize;
+            let last = (old >> height) - 1;
+            nodes.push(self.levels[height][last]);
+            let above = self.levels[height..].iter().enumerate();
+            nodes.extend(above.filter_map(|(up, level)| level.get(last >> up ^ 1)));
+        }
+        Some(Extension::new(old as u64, self.len() as u64, nodes))
     }
 }
 

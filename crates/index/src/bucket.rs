@@ -6,6 +6,8 @@ use crate::TAG_LEN;
 use crate::code::Codec;
 
 /// The shape that all buckets of an index share.
+///
+/// Its fields are these for good: a segment's id binds each of them, and a new one that is not bound must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Coordinates of a vector.

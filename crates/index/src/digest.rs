@@ -9,6 +9,7 @@ pub type Digest = [u8; 32];
 
 /// A sealed part whose length says, up to a factor of two, how long its content is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Coded {
     /// Bytes.
     pub len: u64,
@@ -47,6 +48,15 @@ pub fn of(bytes: &[u8]) -> Digest {
         .update_rayon(bytes)
         .finalize()
         .as_bytes()
+}
+
+/// The first half of a digest for people to compare, eight groups of four: to find two contents of one takes 2^64
+/// tries of who makes both, another one for a given content 2^128.
+#[must_use]
+pub fn short(digest: &Digest) -> String {
+    let pairs = digest[..16].chunks_exact(2);
+    let groups = pairs.map(|pair| format!("{:02x}{:02x}", pair[0], pair[1]));
+    groups.collect::<Vec<_>>().join("-")
 }
 
 /// Refuses a part that is not the one that the manifest names.

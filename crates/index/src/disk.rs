@@ -63,15 +63,7 @@ pub trait Disk {
     /// # Errors
     /// Those of `read`.
     fn read_into(&self, path: &Path, most: u64, room: Vec<u8>) -> io::Result<Bytes> {
-        let found = fs::metadata(path)?;
-        if found.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        // Opening a pipe would wait for whoever writes into it.
-        if !found.is_file() {
-            return Err(io::Error::other("a pipe or a device, expected a file"));
-        }
-        let file = File::open(path)?;
+        let file = open(path)?;
         let most = most.saturating_add(1);
         let len = file.metadata()?.len().min(most);
         let mut bytes = room;
@@ -79,6 +71,15 @@ pub trait Disk {
         bytes.reserve_exact(usize::try_from(len).unwrap_or(0));
         file.take(most).read_to_end(&mut bytes)?;
         Ok(Bytes::from(bytes))
+    }
+
+    /// Gives a file's bytes to `each`, some at a time in their order, or one byte more than `most` of a longer one.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    fn stream(&self, path: &Path, most: u64, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        each(&self.read(path, most)?);
+        Ok(())
     }
 
     /// Removes a directory with nothing in it.
@@ -136,6 +137,19 @@ pub trait Disk {
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         names.collect()
     }
+}
+
+/// Opens what is a file to read it.
+fn open(path: &Path) -> io::Result<File> {
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // Opening a pipe would wait for whoever writes into it.
+    if !found.is_file() {
+        return Err(io::Error::other("a pipe or a device, expected a file"));
+    }
+    File::open(path)
 }
 
 /// True if this open file is the one of that name.
@@ -197,4 +211,20 @@ impl Disk for Files {
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
+
+    fn stream(&self, path: &Path, most: u64, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let mut file = open(path)?.take(most.saturating_add(1));
+        let mut bytes = Vec::with_capacity(STREAMED);
+        loop {
+            bytes.clear();
+            (&mut file).take(STREAMED as u64).read_to_end(&mut bytes)?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            each(&bytes);
+        }
+    }
 }
+
+/// Bytes of a file that are in memory at a time when it is streamed.
+const STREAMED: usize = 4 << 20;

@@ -1,8 +1,11 @@
 //! Everything that can be wrong with an input, a file or a message.
 
+mod words;
+
 use std::path::PathBuf;
 
 use sordino_vectors::id::{Id, IdKind};
+use words::{hex, most_results};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -236,6 +239,20 @@ pub enum Error {
         /// The part.
         what: &'static str,
     },
+    /// A version that is not in the log that its owner publishes.
+    #[error("the version is not in the owner's log: not published, or of another history")]
+    NotLogged,
+    /// A log does not begin with the entries that were seen before.
+    #[error("a log of {found} entries does not begin with the {seen} that were seen before")]
+    LogFork {
+        /// Entries of the log.
+        found: u64,
+        /// Entries that were seen.
+        seen: u64,
+    },
+    /// The signature of a log's head is not the owner's.
+    #[error("the log is not signed by this owner's key: it was changed, or is another owner's")]
+    LogSignature,
     /// The manifest's signature is not the owner's.
     #[error(
         "the manifest is not signed by this owner's key: it was changed, or is another owner's"
@@ -257,6 +274,9 @@ pub enum Error {
         /// The most.
         most: usize,
     },
+    /// A second look has fewer candidates than a search has results, or more than 64.
+    #[error("a second look at {0} candidates: expected from a search's results to 64")]
+    Candidates(u32),
     /// There are not as many payloads as vectors.
     #[error("{found} payloads for {expected} vectors")]
     PayloadCount {
@@ -273,8 +293,7 @@ pub enum Error {
         /// The server's.
         serving: u64,
     },
-    /// Two manifests of one index do not follow one another: it was restored from a backup and
-    /// changed in another way, or the server shows different clients different indexes.
+    /// Two manifests of one index do not follow one another: one was restored and changed, or clients are shown several.
     #[error("version {version} of the index does not follow from the one that this client knows")]
     Fork {
         /// The version offered.
@@ -307,11 +326,13 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
+    /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
+    #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
+    Position([u16; 2], [u16; 2]),
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("no reply: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A search failed. It does not say how: whatever a bucket contained, the messages were the
-    /// same, and a reason that reached the server would tell it about the query.
+    /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]
     Search,
     /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
@@ -326,17 +347,4 @@ pub enum Error {
     /// Encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
-}
-
-/// The most results that a search of so many vectors can have, and why.
-fn most_results(n: usize) -> String {
-    match n {
-        0..1024 => format!("{n}, the number of vectors"),
-        _ => "1024, the most that a search can have".to_owned(),
-    }
-}
-
-/// An index's id as it is printed.
-fn hex(id: &[u8; 16]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

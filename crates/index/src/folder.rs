@@ -21,6 +21,7 @@ mod copy;
 mod free;
 mod history;
 mod names;
+mod range;
 mod receive;
 
 use crate::digest::Digest;
@@ -30,6 +31,7 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Bytes, Disk, Error, digest};
 pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
+use range::check_len;
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.
 const LINE: u64 = 20 + 1 + 64 + 1;
@@ -182,18 +184,7 @@ impl<D: Disk> Folder<D> {
     pub fn part_into(&self, part: &Part, room: Vec<u8>) -> Result<Bytes, Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
         let bytes = self.run(&path, self.disk.read_into(&path, part.len, room))?;
-        if bytes.len() as u64 != part.len {
-            let longer = if bytes.len() as u64 > part.len {
-                " and more"
-            } else {
-                ""
-            };
-            let why = format!("{} bytes{longer}, expected {}", bytes.len(), part.len);
-            return Err(Error::Malformed {
-                what: part.kind.name(),
-                why,
-            });
-        }
+        check_len(part, bytes.len() as u64)?;
         digest::check(part.kind.name(), &bytes, &part.digest)?;
         Ok(bytes)
     }

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::checks::Checks;
 use crate::order::RowOrder;
 use crate::pad::Pad;
-use crate::public_key::{CHANGE, CONTEXT, OwnerPublicKey};
+use crate::public_key::{CHANGE, CONTEXT, LOG, OwnerPublicKey};
 use crate::purpose::Purpose;
 use crate::seal::Seal;
 
@@ -70,6 +70,12 @@ impl OwnerKeys {
     #[must_use]
     pub fn sign_change(&self, message: &[u8]) -> Vec<u8> {
         self.sign_in(CHANGE, message)
+    }
+
+    /// Signs the head of a log of manifests.
+    #[must_use]
+    pub fn sign_log(&self, message: &[u8]) -> Vec<u8> {
+        self.sign_in(LOG, message)
     }
 
     fn sign_in(&self, context: &[u8], message: &[u8]) -> Vec<u8> {

@@ -17,10 +17,16 @@ pub mod disk;
 pub mod folder;
 /// The manifests before the newest, as they are sent.
 pub mod history;
+/// A log of manifests, with proofs that it only grows.
+pub mod log;
+/// The second look at a search's candidates.
+pub mod look;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
 /// The shape of what records carry beside their vectors.
 pub mod payload;
+/// The shares of an index that several servers hold.
+pub mod shard;
 /// Local mode's first stage.
 pub mod sketch;
 /// Routed mode's clusters, to be scored under encryption.

@@ -16,12 +16,14 @@ use crate::IdKind;
 use crate::bucket::Layout;
 use crate::code::Codec;
 use crate::digest::{Coded, Digest};
+use crate::look::SecondLook;
 use crate::metric::{AsQuery, Metric, Space};
 use crate::payload::Payloads;
 use crate::sketch::Sketch;
 
 mod check;
 mod columns;
+mod kind;
 mod part;
 mod routed;
 mod sealed;
@@ -29,6 +31,7 @@ mod signed;
 mod size;
 
 pub use columns::{ColumnSegment, Columns, Packing};
+pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
@@ -52,7 +55,7 @@ pub const CHUNK: u32 = 1024;
 
 /// A signed manifest is never longer.
 pub const MAX_SIGNED_LEN: usize =
-    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + signed::SIGNATURE_LEN;
+    crate::wire::FILE_HEAD_LEN + signed::MAX_LEN + crate::public_key::SIGNATURE_LEN;
 
 /// One version of one index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +84,7 @@ pub struct Manifest {
     pub rotation: [u8; 32],
     /// The records that are deleted or replaced, sealed.
     pub deleted: Deleted,
-    /// The payloads, if records carry any.
+    /// The payloads, if records carry any, and exact vectors, if searches have a second look.
     pub payloads: Option<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
@@ -112,6 +115,20 @@ impl Manifest {
             payloads: None,
             mode,
         }
+    }
+
+    /// True if records carry payloads.
+    #[must_use]
+    pub fn has_payloads(&self) -> bool {
+        self.payloads
+            .as_ref()
+            .is_some_and(|payloads| payloads.form.class.is_some())
+    }
+
+    /// The second look of searches, if they have one.
+    #[must_use]
+    pub fn second_look(&self) -> Option<SecondLook> {
+        self.payloads.as_ref()?.form.look
     }
 
     /// True if there is no version before it.
@@ -183,20 +200,6 @@ pub enum Mode {
     /// The server holds the vectors under pads, in clusters, and scores some clusters under encryption without
     /// knowing which.
     Routed(Routed),
-}
-
-impl Mode {
-    /// The mode's name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Sealed(_) => "sealed",
-            Self::Local(_) => "local",
-            Self::Open(_) => "open",
-            Self::Masked(_) => "masked",
-            Self::Routed(_) => "routed",
-        }
-    }
 }
 
 /// Records that were added together.

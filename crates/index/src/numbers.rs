@@ -208,7 +208,7 @@ impl Run {
     }
 }
 
-/// Pads a code to its class.
+/// Fills a code with zeros to its class.
 pub fn fill(code: &mut Vec<u8>) {
     code.resize(code.len().next_power_of_two().max(CLASS), 0);
 }

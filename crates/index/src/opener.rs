@@ -4,7 +4,7 @@ use crate::Error;
 use crate::keys::ReaderKeys;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
-use crate::payload::{Class, Payloads};
+use crate::payload::{Payloads, Slot, SlotForm};
 use crate::purpose::Purpose;
 use crate::seal::Seal;
 
@@ -27,7 +27,9 @@ pub struct Opener {
     places: Numbers,
     order: RowOrder,
     seal: Seal,
-    class: Class,
+    form: SlotForm,
+    /// The bytes that slots are bound to.
+    shape: Vec<u8>,
 }
 
 impl Opener {
@@ -38,7 +40,8 @@ impl Opener {
             places: keys.open_places(payloads, places)?,
             order: payloads.order(keys),
             seal: payloads.seal(keys),
-            class: payloads.class,
+            form: payloads.form,
+            shape: payloads.form.shape(),
         })
     }
 
@@ -56,26 +59,26 @@ impl Opener {
             .collect()
     }
 
-    /// The payload in a slot, if it is the one that the owner put there.
+    /// The content of a slot, if it is what the owner put there.
     #[must_use]
-    pub fn open(&self, slot: u32, sealed: &[u8]) -> Option<Vec<u8>> {
-        let plain = self.seal.open(slot, &[self.class.log2()], sealed)?;
-        self.class.strip(&plain)
+    pub fn open(&self, slot: u32, sealed: &[u8]) -> Option<Slot> {
+        let plain = self.seal.open(slot, &self.shape, sealed)?;
+        self.form.strip(&plain)
     }
 
-    /// All payloads with their records' places, in order.
+    /// The content of all slots with their records' places, in order.
     ///
     /// # Errors
     /// If one is not what the owner sealed.
-    pub fn open_all(&self, records: &[u8]) -> Result<Vec<(u64, Vec<u8>)>, Error> {
-        let slots = records.chunks_exact(self.class.sealed_len());
+    pub fn open_all(&self, records: &[u8]) -> Result<Vec<(u64, Slot)>, Error> {
+        let slots = records.chunks_exact(self.form.sealed_len());
         let mut all = Vec::with_capacity(self.places.len());
         for (slot, sealed) in (0..).zip(slots) {
-            let payload = self.open(slot, sealed).ok_or(Error::Malformed {
+            let content = self.open(slot, sealed).ok_or(Error::Malformed {
                 what: "payloads",
                 why: "not sealed with this index's key".to_owned(),
             })?;
-            all.push((self.places.number(self.order.row(slot)), payload));
+            all.push((self.places.number(self.order.row(slot)), content));
         }
         all.sort_by_key(|(place, _)| *place);
         Ok(all)

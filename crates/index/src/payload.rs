@@ -7,11 +7,15 @@
 //! Retrieval needs a hint, which is downloaded once, or keys, which go up with every message: a client
 //! that comes once has nothing to download then. Where everything is no more to download than these and a
 //! session's queries, it is downloaded once, and nothing is asked.
+//!
+//! Slots hold the records' exact vectors too where searches have a [second look](crate::look): then a client asks for the
+//! slots of all candidates, as many as the manifest says, and ranks them.
 
 use serde::{Deserialize, Serialize};
 use sordino_pir::{Params, hintless};
 
 use crate::digest::{Coded, Digest};
+use crate::look::SecondLook;
 use crate::{Error, TAG_LEN};
 use sordino_vectors::u32_of;
 
@@ -54,12 +58,6 @@ impl Class {
         (1 << self.0) - LEN_LEN
     }
 
-    /// Bytes of a sealed slot.
-    #[must_use]
-    pub fn sealed_len(self) -> usize {
-        (1 << self.0) + TAG_LEN
-    }
-
     /// True if it is one of the classes.
     #[must_use]
     pub fn exists(self) -> bool {
@@ -89,6 +87,95 @@ impl Class {
         let (len, rest) = plain.split_first_chunk::<LEN_LEN>()?;
         let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
         rest.get(..len).map(<[u8]>::to_vec)
+    }
+}
+
+/// The form of an index's slots: payloads, exact vectors, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotForm {
+    /// The size that payloads are filled up to, if records have payloads.
+    pub class: Option<Class>,
+    /// The second look, if searches have one.
+    pub look: Option<SecondLook>,
+}
+
+/// The content of a slot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// The code of the record's vector; empty without a second look.
+    pub exact: Vec<u8>,
+    /// Its payload; empty where records have none.
+    pub payload: Vec<u8>,
+}
+
+impl SlotForm {
+    /// Slots of payloads alone.
+    #[must_use]
+    pub fn of_payloads(class: Class) -> Self {
+        Self {
+            class: Some(class),
+            look: None,
+        }
+    }
+
+    /// True if slots hold something, payloads of one of the classes.
+    #[must_use]
+    pub(crate) fn exists(&self) -> bool {
+        let some = self.class.is_some() || self.look.is_some();
+        some && self.class.is_none_or(Class::exists)
+    }
+
+    /// Bytes of a sealed slot.
+    #[must_use]
+    pub fn sealed_len(&self) -> usize {
+        let payload = self.class.map_or(0, |class| 1 << class.0);
+        self.vector_len() + payload + TAG_LEN
+    }
+
+    /// Bytes of an exact vector and of the longest payload.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.vector_len() + self.class.map_or(0, Class::capacity)
+    }
+
+    /// Slots that a search of `k` results fetches.
+    #[must_use]
+    pub fn fetched(&self, k: usize) -> usize {
+        self.look.map_or(k, |look| look.candidates as usize)
+    }
+
+    /// The bytes that every slot's seal is bound to.
+    #[must_use]
+    pub fn shape(&self) -> Vec<u8> {
+        let mut shape = vec![self.class.map_or(0, Class::log2)];
+        shape.extend(self.look.iter().flat_map(|look| look.width.to_le_bytes()));
+        shape
+    }
+
+    /// A record in its slot's form.
+    #[must_use]
+    pub fn fill(&self, exact: &[u8], payload: &[u8]) -> Vec<u8> {
+        let mut plain = exact.to_vec();
+        plain.extend(self.class.iter().flat_map(|class| class.fill(payload)));
+        plain
+    }
+
+    /// The record in a slot.
+    #[must_use]
+    pub fn strip(&self, plain: &[u8]) -> Option<Slot> {
+        let (exact, rest) = plain.split_at_checked(self.vector_len())?;
+        let payload = match self.class {
+            Some(class) => class.strip(rest)?,
+            None => Vec::new(),
+        };
+        Some(Slot {
+            exact: exact.to_vec(),
+            payload,
+        })
+    }
+
+    fn vector_len(&self) -> usize {
+        self.look.map_or(0, SecondLook::vector_len)
     }
 }
 
@@ -123,8 +210,8 @@ pub struct Payloads {
     pub version: u64,
     /// Slots: one for each record that is there.
     pub slots: u32,
-    /// The size of a slot.
-    pub class: Class,
+    /// The content of a slot.
+    pub form: SlotForm,
     /// The way for clients to get at them.
     pub fetch: Fetch,
     /// The digest of all slots, one after the other.
@@ -137,12 +224,12 @@ pub struct Payloads {
 impl Payloads {
     /// Payloads that are downloaded: the digests are zeros, to be filled in.
     #[must_use]
-    pub fn new(id: [u8; 16], version: u64, slots: u32, class: Class) -> Self {
+    pub fn new(id: [u8; 16], version: u64, slots: u32, form: SlotForm) -> Self {
         Self {
             id,
             version,
             slots,
-            class,
+            form,
             fetch: Fetch::Download,
             records: [0; 32],
             places: Coded::default(),
@@ -152,7 +239,7 @@ impl Payloads {
     /// Bytes of all slots.
     #[must_use]
     pub(crate) fn records_len(&self) -> usize {
-        self.slots as usize * self.class.sealed_len()
+        self.slots as usize * self.form.sealed_len()
     }
 
     /// True of the digests of these payloads' parts.
@@ -166,7 +253,7 @@ impl Payloads {
         all.contains(&Some(part))
     }
 
-    /// The layout of retrieval without a hint, `k` slots at once, if they are fetched so.
+    /// The layout of retrieval without a hint, of all slots of a search of `k` results at once, if they are fetched so.
     ///
     /// # Errors
     /// If no layout serves so many or so long slots.
@@ -174,8 +261,9 @@ impl Payloads {
         let Fetch::Hintless { .. } = self.fetch else {
             return Ok(None);
         };
-        let (slots, len) = (self.slots as usize, self.class.sealed_len());
-        Ok(Some(hintless::Params::new(slots, len, k)?))
+        let (slots, len) = (self.slots as usize, self.form.sealed_len());
+        let fetched = self.form.fetched(k);
+        Ok(Some(hintless::Params::new(slots, len, fetched)?))
     }
 
     /// The PIR parameters, if slots are fetched with a hint.
@@ -186,7 +274,7 @@ impl Payloads {
         let Fetch::Pir { per_column, .. } = self.fetch else {
             return Ok(None);
         };
-        let (slots, len) = (self.slots as usize, self.class.sealed_len());
+        let (slots, len) = (self.slots as usize, self.form.sealed_len());
         let security = sordino_pir::Security::default();
         let params = Params::with_layout(slots, len, per_column as usize, security)?;
         Ok(Some(params))
@@ -205,7 +293,10 @@ mod tests {
             assert!(class == Class::MIN || len > Class(class.0 - 1).capacity());
             let payload: Vec<u8> = (0..len).map(|at| at.to_le_bytes()[0]).collect();
             let plain = class.fill(&payload);
-            assert_eq!(plain.len() + TAG_LEN, class.sealed_len());
+            assert_eq!(
+                plain.len() + TAG_LEN,
+                SlotForm::of_payloads(class).sealed_len()
+            );
             assert_eq!(class.strip(&plain).unwrap(), payload);
         }
         let error = Class::of(Class::MAX.capacity() + 1).unwrap_err();
@@ -213,5 +304,36 @@ mod tests {
         // A length that its slot has no room for.
         assert_eq!(Class::MIN.strip(&[13, 0, 0, 0].repeat(4)), None);
         assert_eq!(Class::MIN.strip(&[1, 0]), None);
+    }
+
+    #[test]
+    fn a_slot_holds_a_vector_a_payload_or_both() {
+        let look = SecondLook {
+            candidates: 32,
+            width: 3,
+        };
+        let (exact, payload) = ([1, 2, 3, 4, 5, 6], *b"bytes");
+        let classes = [None, Some(Class::MIN), Some(Class::of(100).unwrap())];
+        let mut shapes = std::collections::BTreeSet::new();
+        for class in classes {
+            for look in [None, Some(look), Some(SecondLook { width: 4, ..look })] {
+                let form = SlotForm { class, look };
+                assert!(shapes.insert(form.shape()));
+                assert_eq!(form.exists(), class.is_some() || look.is_some());
+                if look.is_some_and(|look| look.width == 4) {
+                    continue;
+                }
+                let exact = if look.is_some() { &exact[..] } else { &[] };
+                let payload = if class.is_some() { &payload[..] } else { &[] };
+                let plain = form.fill(exact, payload);
+                assert_eq!(plain.len() + TAG_LEN, form.sealed_len());
+                let slot = form.strip(&plain).unwrap();
+                assert_eq!((&slot.exact[..], &slot.payload[..]), (exact, payload));
+                assert_eq!(form.fetched(10), if look.is_some() { 32 } else { 10 });
+                if look.is_some() {
+                    assert_eq!(form.strip(&plain[..5]), None);
+                }
+            }
+        }
     }
 }

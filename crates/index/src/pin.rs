@@ -1,7 +1,7 @@
 //! The memory of a client of an index, so that nobody takes it back or to another one.
 
 use crate::Error;
-use crate::digest::Digest;
+use crate::digest::{self, Digest};
 use crate::manifest::{Manifest, SignedManifest};
 use crate::wire::Edition;
 
@@ -26,6 +26,13 @@ impl Pin {
             version: manifest.version,
             manifest: manifest.digest(),
         }
+    }
+
+    /// A line that two clients compare to know that they were shown the same index, version and history, since the
+    /// manifest names the one before it: the version, and the beginning of the manifest's digest.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        format!("{} {}", self.version, digest::short(&self.manifest))
     }
 
     /// Names the version in requests.

@@ -13,6 +13,12 @@ pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
 /// The context of steps by which an owner changes an index over a network.
 pub(crate) const CHANGE: &[u8] = b"sordino change 1";
 
+/// The context of heads of a log of manifests.
+pub(crate) const LOG: &[u8] = b"sordino log 1";
+
+/// Bytes of the owner's signature: ML-DSA-87's.
+pub(crate) const SIGNATURE_LEN: usize = 4627;
+
 /// The owner's ML-DSA-87 public key.
 #[derive(Clone)]
 pub struct OwnerPublicKey {
@@ -63,6 +69,15 @@ impl OwnerPublicKey {
     /// [`Error::Signature`].
     pub fn verify_change(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         self.verify_in(CHANGE, message, signature)
+    }
+
+    /// Checks that the owner signed `message` as the head of a log.
+    ///
+    /// # Errors
+    /// [`Error::LogSignature`].
+    pub fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        let verified = self.verify_in(LOG, message, signature);
+        verified.map_err(|_| Error::LogSignature)
     }
 
     fn verify_in(&self, context: &[u8], message: &[u8], signature: &[u8]) -> Result<(), Error> {

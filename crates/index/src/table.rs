@@ -5,6 +5,8 @@
 //! with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that, computed
 //! from the table as in masked mode.
 
+use std::ops::Range;
+
 use sordino_ckks::column::{Database, Segments};
 use sordino_lwe::{Seed, Table};
 
@@ -20,25 +22,31 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// The table of these rows, which are dropped as soon as they are in it, and the hint that clients download. `each` gets the encoded hint of each group, in
-/// their order: they are [`segments`].
+/// Some groups of the table, of their rows, which are dropped as soon as they are in it, and the hint of these groups that
+/// clients download. `each` gets the encoded hint of each group, in their order: they are [`segments`].
 ///
 /// # Errors
 /// If the rows do not fit the mode, and those of `each`.
 pub fn encode(
     mode: &Routed,
     width: usize,
+    groups: Range<usize>,
     rows: impl std::ops::Deref<Target = [u8]>,
     mut each: impl FnMut(Database) -> Result<(), Error>,
 ) -> Result<(Table, Vec<u8>), Error> {
-    let shape = mode.grid.shape(width)?;
-    let mut table = Table::zeroed(&Grid::params(), shape, &Seed(mode.seed));
+    let whole = mode.grid.shape(width)?;
+    let mut table = Table::part(&Grid::params(), whole, groups, &Seed(mode.seed))?;
+    let shape = table.shape();
     let found = rows.len();
     let (entries, rest) = rows.as_chunks::<ENTRY_LEN>();
     if !rest.is_empty() || entries.len() != shape.answers() * shape.columns() {
         return Err(Error::Malformed {
             what: "table",
-            why: format!("{} bytes, expected {}", found, mode.grid.table_len(width)),
+            why: format!(
+                "{found} bytes of {} groups, expected {}",
+                shape.groups(),
+                shape.answers() * shape.columns() * ENTRY_LEN
+            ),
         });
     }
     let mut row = Vec::with_capacity(shape.columns());

@@ -19,6 +19,11 @@ pub(crate) const MANIFEST: Kind = (1, "manifest");
 /// A whole index.
 pub const INDEX: Kind = (2, "index");
 
+/// A log of manifests.
+pub(crate) const LOG: Kind = (3, "log");
+/// A proof from such a log.
+pub(crate) const LOG_PROOF: Kind = (4, "log proof");
+
 /// Magic, version, kind.
 pub(crate) const FILE_HEAD_LEN: usize = 8;
 
@@ -156,10 +161,14 @@ pub enum Message {
     GetHistory = 111,
     /// The manifests, newest first, each with its length before it.
     History = 112,
+    /// Asks a server which shard it is; no body.
+    GetShard = 113,
+    /// A shard's head, and its part of the body of the reply.
+    Partial = 114,
 }
 
 impl Message {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::GetManifest,
         Self::Manifest,
         Self::GetParts,
@@ -172,6 +181,8 @@ impl Message {
         Self::Payloads,
         Self::GetHistory,
         Self::History,
+        Self::GetShard,
+        Self::Partial,
     ];
 
     /// The kind of the reply to this request; of a reply itself.
@@ -184,12 +195,14 @@ impl Message {
             Self::Fetch => Self::Fetched,
             Self::FetchPayloads => Self::Payloads,
             Self::GetHistory => Self::History,
+            Self::GetShard => Self::Partial,
             Self::Manifest
             | Self::Parts
             | Self::Scored
             | Self::Fetched
             | Self::Payloads
-            | Self::History => self,
+            | Self::History
+            | Self::Partial => self,
         }
     }
 

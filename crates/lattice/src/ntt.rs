@@ -11,7 +11,8 @@
 //! do encoded databases on disk. Cooley-Tukey butterflies forward and Gentleman-Sande butterflies
 //! backward (Longa and Naehrig, eprint 2016/504), with Shoup's products and Harvey's lazy ranges
 //! (arXiv:1205.2926); AVX2 and NEON, which have no wide products of 64-bit lanes, work in double
-//! precision with fused multiply-add. Every backend returns the same canonical residues.
+//! precision with fused multiply-add; AVX-512 starts an inverse with cyclic ones. Every backend returns the
+//! same canonical residues.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -27,15 +28,12 @@ use sordino_cpu::{Backend, dispatch};
 
 use crate::modulus::{Modulus, ModulusError};
 
-/// A constant factor `w` with its two Shoup quotients `floor(w 2^b / q)`.
+/// Constant factors `w` with Shoup's quotients.
 #[derive(Clone, Default)]
 struct Factors {
     w: Vec<u64>,
-    /// `b = 64`, for 64-bit multiplication.
+    /// `floor(w 2^64 / q)`.
     quotient64: Vec<u64>,
-    /// `b = 52`, for IFMA.
-    #[cfg(target_arch = "x86_64")]
-    quotient52: Vec<u64>,
     /// `w` in `(-q/2, q/2)` and `w / q`, in double precision.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     double: double::Factors,
@@ -44,11 +42,8 @@ struct Factors {
 impl Factors {
     fn new(w: Vec<u64>, modulus: Modulus) -> Self {
         let q = modulus.q();
-        let quotients = |bits: u32| w.iter().map(|&w| quotient(w, bits, q)).collect();
         Self {
-            quotient64: quotients(64),
-            #[cfg(target_arch = "x86_64")]
-            quotient52: quotients(52),
+            quotient64: w.iter().map(|&w| quotient(w, 64, q)).collect(),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             double: double::Factors::new(&w, modulus),
             w,
@@ -86,6 +81,8 @@ pub struct Plan {
     inverse: Factors,
     /// The factors of the sums and of the differences of the last inverse stage: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
+    #[cfg(target_arch = "x86_64")]
+    tables: avx512::Tables,
     kernels: Kernels,
 }
 
@@ -120,6 +117,7 @@ impl Plan {
             table
         };
         let inverse = powers(modulus.inverse_vartime(psi));
+        let forward = powers(psi);
         let per_n = modulus.inverse_vartime(n as u64);
         // A pruned stage leaves its division by two to the last one, as every other stage does: the
         // same two factors serve every stride.
@@ -128,7 +126,9 @@ impl Plan {
             modulus,
             n,
             psi,
-            forward: Factors::new(powers(psi), modulus),
+            #[cfg(target_arch = "x86_64")]
+            tables: avx512::Tables::new(&forward, &inverse, per_n, modulus),
+            forward: Factors::new(forward, modulus),
             inverse: Factors::new(inverse, modulus),
             last: Factors::new(last, modulus),
             kernels: Kernels::of(Backend::detect()),

@@ -10,7 +10,7 @@ use crate::public;
 use crate::table::Table;
 
 impl Table {
-    /// Rows `rows` of the hint of all groups: `n` numbers each, `H` rounded to `h` bits, in `[-2^(h-1), 2^(h-1))`.
+    /// Rows `rows` of the hint of all groups that are here: `n` numbers each, `H` rounded to `h` bits, in `[-2^(h-1), 2^(h-1))`.
     ///
     /// For coefficient `j` of a product, row `j` of the matrix of a polynomial `a` holds coefficient `j - l` of `a` in
     /// column `l`, so a row `D` of the table has the hint `sum_j D_j a_(j - l)`: coefficient `l` of `D(X) a(X^-1)`.
@@ -28,7 +28,8 @@ impl Table {
             let group = first / per;
             let last = rows.end.min((group + 1) * per);
             let (own, others) = rest.split_at_mut((last - first) * n);
-            let a = reflected(&public::rows(&self.seed, group * polys, polys));
+            let a = (self.first + group) * polys;
+            let a = reflected(&public::rows(&self.seed, a, polys));
             threads::for_each(
                 own.chunks_exact_mut(n).collect(),
                 || Aligned::new((2 + RANK) * N),

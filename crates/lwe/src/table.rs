@@ -1,5 +1,7 @@
 //! The server: matrices of 18-bit entries, each row in two planes of 16-bit numbers, scanned by queries.
 
+use std::ops::Range;
+
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
@@ -13,10 +15,15 @@ use crate::{Error, Seed, Shape};
 /// Bytes that a thread takes at a time, and below which a scan stays on its thread.
 const PART: usize = 1 << 20;
 
-/// `D_1, ..., D_G`, row after row, of each the low plane first; and the seed of the public polynomials.
+/// `D_1, ..., D_G` or some of them in a row, row after row, of each the low plane first; and the seed of the public
+/// polynomials.
 pub struct Table {
     pub(crate) params: Params,
+    /// The groups that are here.
     pub(crate) shape: Shape,
+    /// The groups that queries are for, and the first of them that is here.
+    whole: Shape,
+    pub(crate) first: usize,
     pub(crate) seed: Seed,
     entries: Store,
 }
@@ -37,9 +44,37 @@ impl Table {
         Self {
             params: *params,
             shape,
+            whole: shape,
+            first: 0,
             seed: *seed,
             entries: Store::zeroed(shape.scanned_len()),
         }
+    }
+
+    /// Some of the groups of a table of zeros of shape `whole`. Its rows and answers are those of these groups alone, and
+    /// its queries are the whole table's.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no groups, or groups beyond the last.
+    pub fn part(
+        params: &Params,
+        whole: Shape,
+        groups: Range<usize>,
+        seed: &Seed,
+    ) -> Result<Self, Error> {
+        if groups.end > whole.groups() {
+            return Err(Error::Shape {
+                what: "groups",
+                found: groups.end,
+                most: whole.groups(),
+            });
+        }
+        let shape = Shape::new(groups.len(), whole.rows(), whole.columns())?;
+        Ok(Self {
+            whole,
+            first: groups.start,
+            ..Self::zeroed(params, shape, seed)
+        })
     }
 
     /// The parameter set.
@@ -48,7 +83,7 @@ impl Table {
         &self.params
     }
 
-    /// The shape.
+    /// The shape of the groups that are here.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
@@ -107,10 +142,10 @@ impl Table {
     /// # Errors
     /// [`Error::Mismatch`] if it was made for another shape, [`Error::Epoch`] if for another seed.
     pub fn check(&self, query: &Query) -> Result<(), Error> {
-        query.check(self.shape, epoch(&self.seed))
+        query.check(self.whole, epoch(&self.seed))
     }
 
-    /// `y_g = D_g b_g mod 2^32` for all groups `g`, one after the other: `G r` words.
+    /// `y_g = D_g b_g mod 2^32` for all groups `g` that are here, one after the other: `G r` words.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the query was made for another shape, [`Error::Epoch`] if for another seed.
@@ -144,7 +179,8 @@ impl Table {
             (0..shape.groups()).collect(),
             || (),
             |(), _, g| {
-                let words: Vec<_> = queries.iter().map(|query| query.group(g)).collect();
+                let words = queries.iter();
+                let words: Vec<_> = words.map(|query| query.group(self.first + g)).collect();
                 Words::new(&words)
             },
         );

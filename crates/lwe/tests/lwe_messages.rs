@@ -200,6 +200,44 @@ fn a_generator_that_repeats_itself_does_not_repeat_a_secret() {
     assert!(equal < 16, "{equal} of 320 bytes are equal");
 }
 
+/// Some groups of a table answer and have hints as in the whole, and take the whole's queries.
+#[test]
+fn groups_apart_answer_as_in_the_whole() {
+    let params = Params::module_1536();
+    let row = |row: usize| -> Vec<i32> {
+        let row = i32::try_from(row).unwrap();
+        let entries = (0..40).map(|column| (row * 7919 + column * 104_729) % (1 << 17));
+        entries.collect()
+    };
+    let mut whole = Table::zeroed(&params, shape(), &SEED);
+    for at in 0..6 {
+        whole.set(at, &row(at)).unwrap();
+    }
+    let sent = query(&[5; 80]);
+    let (answer, hint) = (whole.answer(&sent).unwrap(), whole.hint(0..6));
+    for groups in [0..1, 1..2, 0..2] {
+        let mut part = Table::part(&params, shape(), groups.clone(), &SEED).unwrap();
+        let rows = 3 * groups.start..3 * groups.end;
+        for (at, of) in rows.clone().enumerate() {
+            part.set(at, &row(of)).unwrap();
+        }
+        assert!(part.set(rows.len(), &row(0)).is_err());
+        assert_eq!(part.answer(&sent).unwrap(), answer[rows.clone()]);
+        let n = params.n();
+        assert_eq!(part.hint(0..rows.len()), hint[n * rows.start..n * rows.end]);
+        let alone = Shape::new(groups.len(), 3, 40).unwrap();
+        let own = Client::new(&params, alone, &SEED);
+        let own = own
+            .query(&mut rng(), &vec![5; 40 * groups.len()])
+            .unwrap()
+            .1;
+        assert_eq!(part.check(&own).is_ok(), groups.len() == 2);
+    }
+    for groups in [0..0, 1..1, 1..3, 2..3] {
+        assert!(Table::part(&params, shape(), groups, &SEED).is_err());
+    }
+}
+
 #[test]
 fn nothing_secret_is_printed() {
     let client = Client::new(&Params::module_1536(), shape(), &SEED);

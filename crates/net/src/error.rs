@@ -122,6 +122,24 @@ pub enum Error {
         /// The time that it was waited for.
         after: Duration,
     },
+    /// One of the servers that hold an index's shards cannot be used.
+    #[error("shard {number}, {address}: {source}")]
+    Shard {
+        /// Its number, from 1 on.
+        number: u16,
+        /// Its address.
+        address: String,
+        /// Why.
+        source: Box<sordino_index::Error>,
+    },
+    /// Another number of shards than an index can be cut into.
+    #[error("{found} shards: expected 1 to {most}")]
+    Shards {
+        /// Addresses given.
+        found: usize,
+        /// The most.
+        most: u16,
+    },
     /// The server was told to stop, and some requests were not answered in time.
     #[error("stopped before the last requests were answered, after {} s", after.as_secs_f32())]
     Drain {
@@ -140,6 +158,15 @@ impl Error {
             // The server draws a new run when it starts, for which the next request is signed, or tagged.
             Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => true,
             Self::Refused(refusal) => refusal.is_passing(),
+            Self::Shard { source, .. } => match &**source {
+                // A version is being put in place: not all shards have it yet.
+                sordino_index::Error::Stale { .. } => true,
+                sordino_index::Error::Transport(error) => match error.downcast_ref::<Self>() {
+                    Some(Self::Deadline { .. }) => true,
+                    error => error.is_some_and(Self::is_passing),
+                },
+                _ => false,
+            },
             _ => false,
         }
     }

@@ -3,7 +3,9 @@
 /// The messages and calls of `proto/sordino.proto`, for those who write another client or server.
 pub mod schema;
 
-// The two ends of a connection
+// The two ends of a connection; a server has both where its index's data is with others
+#[cfg(any(feature = "client", feature = "server"))]
+mod caller;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "server")]
@@ -19,13 +21,19 @@ mod public_key;
 mod refusal;
 #[cfg(any(feature = "client", feature = "server"))]
 mod signature;
-
 #[cfg(feature = "client")]
-pub use client::{ClientKey, Connection, Deadlines, Endpoint, KeyFile, KeyKind, Pushed, Traffic};
+mod signing;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub use caller::{Deadlines, Endpoint};
+#[cfg(feature = "client")]
+pub use client::{Connection, KeyFile, KeyKind, Pushed, Traffic};
 pub use error::Error;
 pub use public_key::ClientPublicKey;
 pub use refusal::Refusal;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::Identity;
 #[cfg(feature = "server")]
-pub use server::{Access, Exporter, Limits, Listen, Running, Service};
+pub use server::{Access, Exporter, Limits, Listen, Running, Service, Shards};
+#[cfg(feature = "client")]
+pub use signing::ClientKey;

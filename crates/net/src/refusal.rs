@@ -44,6 +44,9 @@ pub enum Refusal {
     /// The server took too long.
     #[error("the server took too long")]
     Slow,
+    /// One of the servers that hold the index did not answer. It is not said which.
+    #[error("a part of the index did not answer: ask again later")]
+    Shard,
     /// The server does not accept changes of its index.
     #[error("the server does not accept changes: it is to be started with --accept-changes")]
     Changes,
@@ -60,7 +63,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -74,6 +77,7 @@ impl Refusal {
         Self::Busy,
         Self::Stopping,
         Self::Slow,
+        Self::Shard,
         Self::Changes,
         Self::Message,
         Self::Session,
@@ -97,6 +101,7 @@ impl Refusal {
             Self::Busy => "busy",
             Self::Stopping => "stopping",
             Self::Slow => "slow",
+            Self::Shard => "shard",
             Self::Changes => "changes",
             Self::Message => "message",
             Self::Session => "session",
@@ -107,6 +112,9 @@ impl Refusal {
     /// The same request, made anew, may well be answered a little later.
     #[must_use]
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::Rate | Self::Busy | Self::Stopping | Self::Slow)
+        matches!(
+            self,
+            Self::Rate | Self::Busy | Self::Stopping | Self::Slow | Self::Shard
+        )
     }
 }

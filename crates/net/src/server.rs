@@ -9,6 +9,7 @@ mod incoming;
 mod opening;
 mod running;
 mod service;
+mod shards;
 
 // Who may ask
 mod askers;
@@ -42,4 +43,5 @@ pub use limits::Limits;
 pub(crate) use refused::Refused;
 pub use running::{Listen, Running};
 pub use service::Service;
+pub use shards::Shards;
 pub use verifier::Access;

@@ -6,7 +6,7 @@
 use sordino_index::IdKind;
 use sordino_index::code::Codec;
 use sordino_index::manifest::{Grid, Mode, Packing, Routing, SecretPacking};
-use sordino_index::payload::Class;
+use sordino_index::payload::{Class, SlotForm};
 use sordino_vectors::Metric;
 use sordino_vectors::metric::Space;
 
@@ -54,7 +54,7 @@ impl Binding {
             Content::Masked => binding.word(1),
             Content::Chunks(codec) => binding.word(2).word(codec.bits() as u64),
             Content::Base(candidate) => binding.word(3).candidate(candidate),
-            Content::Payloads(class) => binding.word(4).word(class.log2().into()),
+            Content::Payloads(form) => binding.word(4).slots(form),
             Content::Deleted => binding.word(5),
             Content::Routed(grid) => binding.word(6).grid(grid),
         }
@@ -77,6 +77,12 @@ impl Binding {
             .word(layout.slots.into())
             .word(codec_bits(layout.codec))
             .word(routing)
+    }
+
+    fn slots(self, form: &SlotForm) -> Self {
+        let width = form.look.map_or(0, |look| look.width);
+        let class = form.class.map_or(0, Class::log2);
+        self.word(class.into()).word(width.into())
     }
 
     fn grid(self, grid: &Grid) -> Self {
@@ -120,7 +126,7 @@ pub(crate) enum Content<'a> {
     Masked,
     Chunks(Codec),
     Base(&'a Candidate),
-    Payloads(Class),
+    Payloads(SlotForm),
     Deleted,
     Routed(&'a Grid),
 }
@@ -181,6 +187,7 @@ impl From<&Mode> for Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sordino_index::look::SecondLook;
     use std::collections::HashSet;
 
     #[test]
@@ -211,10 +218,21 @@ mod tests {
         ];
         let contents = || {
             let codecs = [Codec::Int8, Codec::Int12].map(Content::Chunks);
-            let classes = [Class::MIN, Class::MAX].map(Content::Payloads);
+            let look = |width| SecondLook {
+                candidates: 32,
+                width,
+            };
+            let forms = [
+                (Some(Class::MIN), None),
+                (Some(Class::MAX), None),
+                (Some(Class::MAX), Some(look(4))),
+                (None, Some(look(4))),
+                (None, Some(look(5))),
+            ];
+            let forms = forms.map(|(class, look)| Content::Payloads(SlotForm { class, look }));
             let rest = [Content::Open, Content::Masked, Content::Deleted];
             let grids = grids.iter().map(Content::Routed);
-            codecs.into_iter().chain(classes).chain(rest).chain(grids)
+            codecs.into_iter().chain(forms).chain(rest).chain(grids)
         };
         for variant in variants {
             for metric in metrics {

@@ -75,7 +75,11 @@ pub fn routed<R: CryptoRng + ?Sized>(
         recall: wish.recall,
         queries: wish.queries,
     };
-    built(rng, keys, &spec(form, wish.k), vectors, progress)
+    let spec = Spec {
+        second_look: wish.second_look,
+        ..spec(form, wish.k)
+    };
+    built(rng, keys, &spec, vectors, progress)
 }
 
 fn built<R: CryptoRng + ?Sized>(

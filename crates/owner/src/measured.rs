@@ -1,5 +1,7 @@
 //! The recall that a build measured, of an index that is searched in parts.
 
+use sordino_index::manifest::ModeKind;
+
 use crate::plan::Cost;
 
 /// The measurements that are made when buckets or clusters are built.
@@ -21,8 +23,8 @@ pub struct Measured {
 /// Masked mode, which hides as much and finds more, where what was built does not save a fifth of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instead {
-    /// The mode's name.
-    pub mode: &'static str,
+    /// The mode.
+    pub mode: ModeKind,
     /// The bytes that a client of it transfers.
     pub cost: Cost,
 }
@@ -42,7 +44,7 @@ impl Measured {
             cost,
             queries,
             instead: masked.filter(better).map(|cost| Instead {
-                mode: "masked",
+                mode: ModeKind::Masked,
                 cost,
             }),
         }
@@ -60,7 +62,7 @@ mod tests {
         let instead = |built: Cost| Measured::new((0.9, true), built, Some(masked), 100).instead;
         assert_eq!(instead(cost(600, 10)), None);
         let better = instead(cost(601, 10)).expect("masked mode");
-        assert_eq!((better.mode, better.cost), ("masked", masked));
+        assert_eq!((better.mode, better.cost), (ModeKind::Masked, masked));
         assert_eq!(
             Measured::new((0.9, true), cost(601, 10), None, 100).instead,
             None

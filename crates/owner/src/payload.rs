@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::digest::{self, Coded};
 use sordino_index::numbers::Numbers;
-use sordino_index::payload::{Class, Fetch, Payloads};
+use sordino_index::payload::{Class, Fetch, Payloads, Slot, SlotForm};
 use sordino_index::purpose::Purpose;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::u32_of;
@@ -23,45 +23,42 @@ pub(crate) struct WrittenPayloads {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes payloads, one for each of `places` and in their order, in the cheapest way to fetch `k` at a
-    /// time in so many searches.
+    /// Writes slots of these contents, one for each of `places` and in their order, in the cheapest way to fetch those of
+    /// a search of `k` results in so many searches.
     ///
     /// # Errors
-    /// [`Error::Payload`] if one is longer than the class, or the PIR's own.
+    /// [`Error::Payload`] if a payload is longer than the class, or the PIR's own.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         places: &Numbers,
-        payloads: &[&[u8]],
-        class: Class,
+        slots: &[Slot],
+        form: SlotForm,
         (k, searches): (usize, u64),
     ) -> Result<WrittenPayloads, Error> {
-        assert_eq!(places.len(), payloads.len(), "a payload for each record");
-        let most = class.capacity();
-        if let Some(long) = payloads.iter().find(|payload| payload.len() > most) {
+        assert_eq!(places.len(), slots.len(), "a slot for each record");
+        let most = form.class.map_or(0, Class::capacity);
+        if let Some(long) = slots.iter().find(|slot| slot.payload.len() > most) {
             return Err(Error::Payload {
-                found: long.len(),
+                found: long.payload.len(),
                 most,
             });
         }
-        let words = payloads.iter().flat_map(|payload| {
-            let (words, rest) = payload.as_chunks();
-            let mut last = [0; 4];
-            last[..rest.len()].copy_from_slice(rest);
-            let words = words.iter().copied().chain([last]).map(u32::from_le_bytes);
-            std::iter::once(u32_of(payload.len())).chain(words)
-        });
+        let words = slots
+            .iter()
+            .flat_map(|slot| words(&slot.exact).chain(words(&slot.payload)));
         let mut code = Vec::new();
         places.write(&mut code);
-        let id = self.id(rng, &Content::Payloads(class), &code, words);
+        let id = self.id(rng, &Content::Payloads(form), &code, words);
         let reader = self.reader();
-        let mut written = Payloads::new(id, self.version(), u32_of(places.len()), class);
+        let mut written = Payloads::new(id, self.version(), u32_of(places.len()), form);
+        let shape = form.shape();
         let (order, seal) = (written.order(reader), written.seal(reader));
         let records: Vec<u8> = (0..written.slots)
             .into_par_iter()
             .flat_map_iter(|slot| {
-                let plain = class.fill(payloads[order.row(slot) as usize]);
-                seal.seal(slot, &[class.log2()], &plain)
+                let Slot { exact, payload } = &slots[order.row(slot) as usize];
+                seal.seal(slot, &shape, &form.fill(exact, payload))
             })
             .collect();
         let sealed_places = self.sealed(Purpose::Ids, &id, code);
@@ -69,7 +66,7 @@ impl SegmentWriter<'_> {
         written.places = Coded::of(&sealed_places);
 
         let mut hint = None;
-        match Way::cheapest(places.len(), class, k, searches)? {
+        match Way::cheapest((places.len(), form), k, searches)? {
             Way::Download => {}
             // Drawn behind the records, which are sealed: nobody can fit them to it.
             Way::Hintless(_) => {
@@ -96,4 +93,13 @@ impl SegmentWriter<'_> {
             hint,
         })
     }
+}
+
+/// Bytes as words, their number before them.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let (words, rest) = bytes.as_chunks();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().copied().chain([last]).map(u32::from_le_bytes);
+    std::iter::once(u32_of(bytes.len())).chain(words)
 }

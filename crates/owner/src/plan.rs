@@ -9,6 +9,7 @@ use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::columns::Rows;
 use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Routing};
+use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
@@ -28,6 +29,7 @@ pub use beside::Beside;
 pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
+pub(crate) use retrieval::second_look;
 pub use retrieval::{Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{cost as routed_cost, divisors};
@@ -48,6 +50,8 @@ pub struct Wish {
     pub queries: u64,
     /// The way in which clients find their buckets; `None` lets the planner choose.
     pub routing: Option<Routing>,
+    /// Candidates that a search ranks by their exact vectors, if it has a second look: in masked, open and routed mode.
+    pub second_look: Option<u32>,
 }
 
 impl Wish {
@@ -77,6 +81,7 @@ impl Default for Wish {
             recall: 0.95,
             queries: 100,
             routing: None,
+            second_look: None,
         }
     }
 }
@@ -94,6 +99,8 @@ pub struct Plan {
     masked: Option<Scoring>,
     routed: Option<Grouping>,
     payloads: Option<Retrieval>,
+    /// The slots that a second look fetches, payloads included, if there is one.
+    look: Option<Retrieval>,
     beside: Beside,
     download: Cost,
 }
@@ -106,7 +113,8 @@ impl Plan {
     /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
-    /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share.
+    /// If there are no vectors or too many, `k` is 0 or above `n`, the recall is no share, or a second look has
+    /// fewer candidates than results or more than 64.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }
@@ -140,6 +148,7 @@ impl Plan {
             masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked),
             routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
+            look: Retrieval::of_look(n, dim, None, &wish)?,
             beside: Beside::default(),
             download,
         })
@@ -151,9 +160,12 @@ impl Plan {
     /// # Errors
     /// [`Error::Payload`] if that is too long.
     pub fn with_payloads(self, longest: usize) -> Result<Self, Error> {
-        let payloads = Retrieval::new(self.n, self.wish.k, longest, self.wish.queries)?;
+        let class = Class::of(longest)?;
+        let form = SlotForm::of_payloads(class);
+        let payloads = Retrieval::new(self.n, self.wish.k, form, self.wish.queries)?;
         Ok(Self {
             payloads: Some(payloads),
+            look: Retrieval::of_look(self.n, self.dim, Some(class), &self.wish)?,
             ..self
         })
     }
@@ -170,6 +182,13 @@ impl Plan {
     #[must_use]
     pub fn payloads(&self) -> Option<&Retrieval> {
         self.payloads.as_ref()
+    }
+
+    /// The cost of the second look that was wished for, payloads included: [`table`](Self::table) counts it in masked, open
+    /// and routed mode.
+    #[must_use]
+    pub fn second_look(&self) -> Option<&Retrieval> {
+        self.look.as_ref()
     }
 
     /// Checks that these are vectors of the planned number and dimension.

@@ -27,6 +27,8 @@ pub(crate) struct Sample {
     /// The `k` nearest rows and one more, for the row itself is among them.
     truth: Truth,
     k: usize,
+    /// Records that are kept of what is found: more than `k` where these are ranked exactly afterwards.
+    kept: usize,
 }
 
 impl Sample {
@@ -45,7 +47,14 @@ impl Sample {
             queries,
             truth,
             k,
+            kept: k,
         }
+    }
+
+    /// The same queries for searches that rank the best `candidates` exactly.
+    pub(crate) fn with_candidates(self, candidates: Option<u32>) -> Self {
+        let kept = candidates.map_or(self.k, |candidates| candidates as usize);
+        Self { kept, ..self }
     }
 
     /// The queries.
@@ -60,11 +69,12 @@ impl Sample {
         others.filter(|&id| id != itself).take(self.k).collect()
     }
 
-    /// Mean recall@k of the best of what is found for each query, in which copies may be.
+    /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
+    /// of a second look is found.
     pub(crate) fn recall(&self, find: impl Fn(&[f32]) -> Vec<Scored> + Sync) -> f64 {
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
             let (itself, truth) = (u32_of(self.rows[at]), self.truth(at));
-            let mut best = Best::new(self.k);
+            let mut best = Best::new(self.kept);
             let found = find(self.queries.row(at)).into_iter();
             found
                 .filter(|hit| hit.id != itself)

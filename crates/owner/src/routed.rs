@@ -1,22 +1,21 @@
 //! The base of a routed index: clusters in groups, as a table of codes under pads.
-#![expect(clippy::integer_division_remainder_used, reason = "public shapes")]
 
+mod dealt;
 mod measure;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
-use sordino_index::members::Members;
-use sordino_index::purpose::Purpose;
+use sordino_index::digest::Digest;
+use sordino_index::ids::Ids;
+use sordino_index::manifest::{Grid, Routed};
 use sordino_index::residual::{self, Parts as Split};
 use sordino_index::route::Route;
 use sordino_index::router::Mean;
-use sordino_index::{Error, code, digest, table};
+use sordino_index::{Error, code};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
-use crate::binding::Content;
 use crate::cluster;
 use crate::groups::Wanted;
 use crate::measured::Measured;
@@ -24,73 +23,45 @@ use crate::plan::{Grouping, Wish};
 use crate::probe::{SAMPLE, Sample};
 use crate::random::random;
 use crate::rows::Rows;
-use crate::segment::{SegmentWriter, WrittenSegment};
-use crate::spec::TAIL;
+use crate::segment::SegmentWriter;
 use crate::step::Step;
+use dealt::Dealt;
 use measure::Chosen;
 
-/// A routed index without a tail, and its parts.
+/// A routed index without a tail, whose parts are written.
 pub(crate) struct Base {
     pub(crate) mode: Routed,
-    pub(crate) table: Vec<u8>,
-    pub(crate) centroids: Vec<u8>,
-    pub(crate) members: Vec<u8>,
-    /// Its chunks, ids and attributes.
-    pub(crate) base: WrittenSegment,
+    pub(crate) ids: Ids,
     pub(crate) measured: Measured,
 }
 
 impl Base {
-    /// Clusters and masks rotated unit vectors as planned, and measures how many groups are needed with some of
-    /// them as queries.
+    /// Clusters and masks rotated unit vectors as planned, measures how many groups are needed with some of
+    /// them as queries, and has `put` write each part.
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        rows: &Rows,
+        rows: Rows,
         (planned, wish): (&Grouping, &Wish),
         as_query: &AsQuery,
+        put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let units = &rows.vectors;
         let (n, dim) = (units.len(), units.dim());
         let sample = Sample::new(units, as_query, SAMPLE, wish.k);
+        let sample = sample.with_candidates(wish.second_look);
         let (planned, clusters, wanted) =
             Clusters::planned(rng, units, (planned, wish), (&sample, as_query), progress)?;
         let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
-        drop(sample);
+        drop((sample, wanted));
         progress(Step::Mask);
         let dealt = clusters.dealt(&chosen.order, dim);
-        let base = dealt.written(rng, writer, rows, &chosen.grid);
-        let mut mode = Routed::new(
-            base.base.segment.clone(),
-            chosen.grid,
-            Columns::new(TAIL, random(rng)),
-        );
-        mode.recall = wish.millionths();
-        mode.queries = wish.queries;
-        (mode.seed, mode.hint_seed) = (random(rng), random(rng));
-        mode.table = digest::of(&base.table);
-        mode.centroids = digest::of(&base.centroids);
-        mode.members = digest::of(&base.members);
-        progress(Step::Hint);
-        let pulse = |_| {
-            progress(Step::Hint);
-            Ok(())
-        };
-        let (_, hint) = table::encode(&mode, dim, &base.table[..], pulse)?;
-        mode.hint = digest::of(&hint);
-        let Parts {
-            table,
-            centroids,
-            members,
-            base,
-        } = base;
+        let how = (chosen.grid, wish);
+        let (mode, ids) = dealt.written(rng, writer, rows, how, put, progress)?;
         Ok(Self {
             mode,
-            table,
-            centroids,
-            members,
-            base,
+            ids,
             measured: chosen.result(n, dim, wish.queries),
         })
     }
@@ -260,79 +231,4 @@ fn coded(
     let parts = parts.collect();
     codes.resize(slots * units.dim(), 0);
     (parts, codes)
-}
-
-/// Clusters in the order in which they are stored.
-struct Dealt {
-    centroids: Vec<u8>,
-    /// The record at each place.
-    rows: Vec<Option<(u32, Split)>>,
-    codes: Vec<Vec<i16>>,
-    dim: usize,
-}
-
-/// The parts of a base but for the hint.
-struct Parts {
-    table: Vec<u8>,
-    centroids: Vec<u8>,
-    members: Vec<u8>,
-    base: WrittenSegment,
-}
-
-impl Dealt {
-    /// Masks and seals everything under one new id.
-    fn written<R: CryptoRng + ?Sized>(
-        self,
-        rng: &mut R,
-        writer: &SegmentWriter<'_>,
-        rows: &Rows,
-        grid: &Grid,
-    ) -> Parts {
-        let n = u32_of(rows.ids.len());
-        let mut members = Members::new(n, self.rows.len());
-        self.rows.iter().for_each(|place| members.push(*place));
-        let members = members.to_bytes();
-        // Which cluster a vector is in follows from the randomness only up to the rounding of sums, which may
-        // differ between processors, so everything that is sealed or masked is bound.
-        let drawn = rows.vectors.as_slice().iter().map(|x| x.to_bits());
-        let bytes = self
-            .centroids
-            .iter()
-            .chain(&members)
-            .copied()
-            .map(u32::from);
-        let codes = self.codes.iter().flatten();
-        let codes = codes.map(|code| u32::from(code.cast_unsigned()));
-        let content = Content::Routed(grid);
-        let words = drawn.chain(bytes).chain(codes);
-        let id = writer.id(rng, &content, &rows.code(), words);
-        let (reader, version) = (writer.reader(), writer.version());
-        let sealed = |purpose, plain: &[u8]| reader.seal(purpose, &id, version).seal(0, &[], plain);
-        let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
-        Parts {
-            table: self.masked(writer, &id, grid),
-            centroids: sealed(Purpose::Centroids, &self.centroids),
-            members: sealed(Purpose::Members, &members),
-            base: writer.written(id, rows, chunks),
-        }
-    }
-
-    /// The table: for each group and place the codes of its clusters side by side, each under its place's pad.
-    fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
-        let pad = writer.reader().pad(id, writer.version());
-        let (clusters, slots) = (grid.clusters as usize, grid.slots as usize);
-        let row = |row: usize| {
-            let (group, slot) = (row / slots, row % slots);
-            let mut bytes = Vec::with_capacity(clusters * self.dim * ENTRY_LEN);
-            for cluster in group * clusters..(group + 1) * clusters {
-                let codes = &self.codes[cluster][slot * self.dim..][..self.dim];
-                let mut codes: Vec<i32> = codes.iter().copied().map(i32::from).collect();
-                pad.mask(u32_of(cluster * slots + slot), &mut codes);
-                bytes.extend(codes.into_iter().flat_map(table::entry_bytes));
-            }
-            bytes
-        };
-        let rows = (0..grid.scores()).into_par_iter();
-        rows.flat_map_iter(row).collect()
-    }
 }

@@ -1,10 +1,13 @@
 //! An owner's choices for an index, and the records it is made of.
 
 use sordino_index::attributes::Attributes;
+use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Packing, Routing};
 use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
+
+use crate::plan::second_look;
 
 /// The packing of what is added to a routed index: it is little, and each search sends a query for it too. Of 128
 /// dimensions that has 24 KB, with eight coordinates in a polynomial it would have 197 KB; the hint takes 152 bytes for
@@ -29,8 +32,34 @@ pub struct Spec {
     /// Searches that a typical client makes in one version of the index, by which payloads are fetched in the way with
     /// the fewest bytes: for one that comes once, nothing is downloaded beforehand.
     pub searches: u64,
+    /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
+    /// routed mode. Its slots are fetched without a hint, by clients that may come once, and hold payloads too.
+    pub second_look: Option<u32>,
     /// The mode.
     pub form: Form,
+}
+
+impl Spec {
+    /// The second look at vectors of `dim` coordinates, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Candidates`], or [`Error::Mode`] if clients score the vectors themselves.
+    pub(crate) fn look(&self, dim: usize) -> Result<Option<SecondLook>, Error> {
+        let Some(candidates) = self.second_look else {
+            return Ok(None);
+        };
+        let found = match self.form {
+            Form::Masked(_) | Form::Open(_) | Form::Routed { .. } => None,
+            Form::Sealed { .. } => Some("sealed"),
+            Form::Local => Some("local"),
+        };
+        if let Some(found) = found {
+            let expected = "masked, open or routed for a second look";
+            return Err(Error::Mode { found, expected });
+        }
+        let width = dim + self.metric.added() as usize;
+        second_look(candidates, self.k, width).map(Some)
+    }
 }
 
 /// A mode and what can be chosen in it.
@@ -69,6 +98,7 @@ impl Default for Spec {
             metric: Metric::Cosine,
             norm: None,
             searches: 100,
+            second_look: None,
             form: Form::Masked(Packing::T4),
         }
     }

@@ -15,8 +15,8 @@
 //! # Memory
 //! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what
 //! came before it if that is more; one that is being written takes about 28 bytes for each coordinate
-//! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed mode clusters all records
-//! together and holds them in memory.
+//! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed and routed mode cluster all records
+//! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most.
 
 mod commit;
 mod compact;

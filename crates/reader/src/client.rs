@@ -14,10 +14,11 @@ use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
 use crate::question::{Found, Hit, Passing, Question, Wanted};
+use crate::ranking::Ranking;
 use crate::records::{Fresh, Records};
 use crate::round::Round;
 use crate::session::Sessions;
-use crate::stages::{Stages, time};
+use crate::stages::Stages;
 use crate::transport::Transport;
 use crate::update::Update;
 use crate::{history, payload};
@@ -243,29 +244,29 @@ impl Client {
         if !(1..=most).contains(&k) {
             return Err(Error::Results { k, most });
         }
-        let chosen = question.filter.map(|filter| self.chosen(filter));
-        let chosen = chosen.transpose()?;
+        let filter = question.filter;
+        let chosen = filter.map(|filter| self.chosen(filter)).transpose()?;
         let chosen = chosen.as_ref().map(|chosen| &chosen[..]);
-        let wanted = Wanted { k, chosen };
+        let candidates = self.payloads.as_ref().and_then(payload::Client::candidates);
+        let wanted = Wanted {
+            k: candidates.unwrap_or(k),
+            chosen,
+        };
         let (query, scale) = self.manifest.space().query(question.vector)?;
-        let query = Zeroizing::new(query);
-        let query = Zeroizing::new(self.rotation.apply(&query));
+        let query = Zeroizing::new(self.rotation.apply(&Zeroizing::new(query)));
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
         let found = self.kind.search(round, &query, wanted, &mut stages)?;
-        // Where an answer was wrong nothing was found, and payloads are asked for all the same.
-        let mut hits = found.as_ref().cloned().unwrap_or_default();
-        self.records.order(&mut hits);
-        hits.truncate(k);
-        scale.rank(&mut hits);
-        // Different scores may be one in the index's metric.
-        self.records.order(&mut hits);
-        hits.retain(|hit| question.reaches(self.manifest.metric, hit.score));
-        let payloads = match &self.payloads {
-            Some(client) => time(&mut stages.payloads, || client.fetch(round, &hits, most))?,
-            None => Ok(Vec::new()),
+        let ranking = Ranking {
+            records: &self.records,
+            question,
+            metric: self.manifest.metric,
+            scale,
+            k,
         };
-        let (Ok(_), Ok(payloads)) = (found, payloads) else {
+        let slots = self.payloads.as_ref();
+        let results = ranking.results(round, slots, &query, found, &mut stages)?;
+        let Ok((hits, payloads)) = results else {
             return Err(Error::Search);
         };
         let named = hits.iter().map(|hit| Hit {
@@ -311,7 +312,7 @@ impl Client {
     /// the index has no payloads.
     ///
     /// # Security
-    /// The server sees a message like a search's last for every `k` of them, begun or whole, so it learns
+    /// The server sees a message like a search's last for every `k` of them, or as many as a second look has candidates, begun or whole, so it learns
     /// that payloads were fetched and about how many, not which. Where clients have downloaded all
     /// payloads it sees nothing.
     ///
@@ -323,18 +324,20 @@ impl Client {
         transport: &mut impl Transport,
         ids: &[Id],
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let Some(client) = &self.payloads else {
+        let client = self.payloads.as_ref();
+        let Some(client) = client.filter(|client| client.has_payloads()) else {
             return Ok(vec![None; ids.len()]);
         };
-        let k = self.manifest.k as usize;
         let round = &mut self.round(rng, transport);
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
         // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
-        let read = places.chunks(k).map(|places| client.read(round, places, k));
+        let chunks = places.chunks(client.fetched);
+        let read = chunks.map(|places| client.read(round, places));
         let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
         let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
         let payloads = read.map_err(|Wrong| Error::Search)?;
-        Ok(payloads.into_iter().flatten().collect())
+        let payloads = payloads.into_iter().flatten();
+        Ok(payloads.map(|slot| Some(slot?.payload)).collect())
     }
 }
 

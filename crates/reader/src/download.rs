@@ -139,8 +139,8 @@ impl Kept {
     pub(crate) fn between(old: &Manifest, new: &Manifest) -> Self {
         Self {
             segments: shared(old, new),
-            // The digests of the payloads' parts, and what their keys are derived from.
-            payloads: old.payloads.is_some() && old.payloads == new.payloads,
+            // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
+            payloads: old.payloads.is_some() && (&old.payloads, old.k) == (&new.payloads, new.k),
         }
     }
 

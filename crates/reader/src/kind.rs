@@ -67,7 +67,7 @@ impl Kind {
             (Self::Masked(scorer), Mode::Masked(mode)) => scorer.update(mode, update),
             (Self::Routed(scorer), Mode::Routed(mode)) => scorer.update(mode, update),
             (_, mode) => Err(Error::Mode {
-                found: mode.name(),
+                found: mode.kind().name(),
                 expected: "the client's",
             }),
         }

@@ -1,13 +1,14 @@
-//! Payloads of what a search found: always as many slots, in one message.
+//! The slots of what a search found, with payloads and exact vectors: always as many, in one message.
 
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
 use sordino_index::keys::ReaderKeys;
+use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
-use sordino_index::payload::{Fetch, Payloads};
+use sordino_index::payload::{Fetch, Payloads, Slot, SlotForm};
 use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 use sordino_vectors::recall::Scored;
@@ -19,9 +20,12 @@ use crate::round::Round;
 use crate::session::Sessions;
 use crate::transport::Transport;
 
-/// The payloads of one version, or the way to them.
+/// The slots of one version, or the way to them.
 pub(crate) struct Client {
     opener: Opener,
+    form: SlotForm,
+    /// Slots of a request.
+    pub(crate) fetched: usize,
     source: Source,
 }
 
@@ -33,7 +37,7 @@ enum Source {
 }
 
 impl Client {
-    /// A client of the manifest's payloads, if it has any.
+    /// A client of the manifest's slots, if it has any.
     pub(crate) fn new(
         manifest: &Manifest,
         keys: &ReaderKeys,
@@ -45,30 +49,66 @@ impl Client {
         };
         let places = download.take(&payloads.places.digest)?;
         let opener = Opener::new(payloads, keys, &places)?;
-        let source = Source::new(payloads, manifest.k as usize, sessions, download)?;
-        Ok(Some(Self { opener, source }))
+        let k = manifest.k as usize;
+        Ok(Some(Self {
+            opener,
+            form: payloads.form,
+            fetched: payloads.form.fetched(k),
+            source: Source::new(payloads, k, sessions, download)?,
+        }))
     }
 
-    /// The payloads of `hits`, in their order. The server sees `k` queries whatever was found, also
+    /// Candidates of a search, if it takes a second look at them.
+    pub(crate) fn candidates(&self) -> Option<usize> {
+        self.form.look.map(|_| self.fetched)
+    }
+
+    /// True if records have payloads.
+    pub(crate) fn has_payloads(&self) -> bool {
+        self.form.class.is_some()
+    }
+
+    /// The slots of `hits`, in their order. The server sees as many queries whatever was found, also
     /// where nothing was because an earlier reply was wrong.
     ///
     /// # Errors
-    /// The transport's. A payload that is not the owner's is [`Wrong`].
+    /// The transport's. A slot that is not the owner's is [`Wrong`].
     pub(crate) fn fetch<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl Transport>,
         hits: &[Scored],
-        k: usize,
-    ) -> Result<Checked<Vec<Vec<u8>>>, Error> {
+    ) -> Result<Checked<Vec<Slot>>, Error> {
         let places: Vec<Option<u32>> = hits.iter().map(|hit| Some(hit.id)).collect();
-        let read = self.read(round, &places, k)?;
+        let read = self.read(round, &places)?;
         Ok(read.and_then(|read| {
-            let found = read.into_iter().map(|payload| payload.ok_or(Wrong));
+            let found = read.into_iter().map(|slot| slot.ok_or(Wrong));
             found.collect()
         }))
     }
 
-    /// The payloads of the records in at most `k` places, `None` where there is none. The server sees what a search for `k` sends.
+    /// The second look at candidates: they get the scores of their exact vectors.
+    ///
+    /// # Errors
+    /// Those of [`fetch`](Self::fetch).
+    pub(crate) fn look<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        query: &[f32],
+        candidates: &[Scored],
+    ) -> Result<Checked<Vec<(Scored, Slot)>>, Error> {
+        let slots = self.fetch(round, candidates)?;
+        Ok(slots.map(|slots| {
+            let exact = candidates.iter().zip(slots).map(|(candidate, slot)| {
+                let score = sordino_vectors::dot(&look::unit(&slot.exact), query);
+                let id = candidate.id;
+                (Scored { id, score }, slot)
+            });
+            exact.collect()
+        }))
+    }
+
+    /// The slots of the records in at most as many places as a search fetches, `None` where there is none. The server
+    /// sees what a search sends.
     ///
     /// # Errors
     /// Those of [`fetch`](Self::fetch).
@@ -76,13 +116,12 @@ impl Client {
         &self,
         round: &mut Round<'_, R, impl Transport>,
         places: &[Option<u32>],
-        k: usize,
-    ) -> Result<Checked<Vec<Option<Vec<u8>>>>, Error> {
+    ) -> Result<Checked<Vec<Option<Slot>>>, Error> {
         let slots = self.opener.slots(places);
         // A slot is asked for in the place of every one that is not needed.
         let asked = slots.iter().map(|slot| slot.unwrap_or(0) as usize);
         let mut asked: Vec<usize> = asked.collect();
-        asked.resize(k, 0);
+        asked.resize(self.fetched, 0);
         let sealed = match &self.source {
             Source::Here { records, slot_len } => {
                 let slots = asked.iter().map(|&slot| {
@@ -123,7 +162,7 @@ impl Source {
             }
             _ => Self::Here {
                 records: download.take(&payloads.records)?,
-                slot_len: payloads.class.sealed_len(),
+                slot_len: payloads.form.sealed_len(),
             },
         })
     }

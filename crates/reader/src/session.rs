@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
-use sordino_pir::hintless::{Digest, Session};
+use sordino_pir::hintless::{Digest, Keys, Session};
 
 /// Requests of a session: as many can be linked to each other by the name of its keys, and share their 589 KB.
 ///
@@ -15,6 +15,10 @@ use sordino_pir::hintless::{Digest, Session};
 /// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
 /// some 2 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
 pub(crate) const REQUESTS: usize = 64;
+
+/// Bytes that a request without a hint is longer where it brings the keys of a session: the first of 64, and the next one
+/// after a server has forgotten them.
+pub const KEYS_LEN: usize = Keys::LEN;
 
 /// A client's session, the next one when it is used up.
 #[derive(Default)]

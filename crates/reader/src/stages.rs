@@ -18,7 +18,7 @@ pub struct Stages {
     pub open: Duration,
     /// Scoring and ranking.
     pub rank: Duration,
-    /// Fetching and opening payloads.
+    /// Fetching and opening payloads, and the exact vectors of a second look with their scores.
     pub payloads: Duration,
 }
 

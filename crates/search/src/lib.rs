@@ -14,15 +14,18 @@ pub use sordino_owner::{
     Added, Batch, Compaction, Contents, Form, Instead, Measured, Plan, Spec, Step, Store, Stored,
     Verified, Wish, build, plan,
 };
-pub use sordino_reader::{Cache, Client, Filter, Found, Hit, Question, Stages, Transport};
-pub use sordino_server::{Prepared, Server};
+pub use sordino_reader::{
+    Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
+};
+pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
 pub use sordino_index::folder::Copied;
+pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;
-pub use sordino_index::{code, payload};
+pub use sordino_index::{code, digest, log, payload};
 pub use sordino_vectors as vectors;
 pub use sordino_vectors::column::{Column, ColumnKind};
 pub use sordino_vectors::{Metric, Vectors, metric, recall, rotation, synthetic};

@@ -45,6 +45,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         recall: 0.9,
         queries: 10,
         routing: Some(routing),
+        ..Wish::default()
     };
     let plan = Plan::new(N, DIM, wish).expect("a plan");
     let mut steps = Vec::new();
@@ -99,7 +100,7 @@ fn all(set: &Set) -> [Index; 9] {
 fn every_mode_finds_what_exact_search_finds() {
     let set = set();
     for index in all(&set) {
-        let name = index.manifest().mode.name();
+        let name = index.manifest().mode.kind().name();
         // Recall, and how far a score may be from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
@@ -401,6 +402,7 @@ fn a_tiny_set_works_too() {
             recall: 0.9,
             queries: 1,
             routing: None,
+            ..Wish::default()
         };
         let plan = Plan::new(n, 3, wish).unwrap();
         let (rng, keys) = (&mut rng(1), keys());

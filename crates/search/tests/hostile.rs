@@ -31,6 +31,7 @@ fn sealed(routing: Routing) -> Index {
         recall: 0.9,
         queries: 10,
         routing: Some(routing),
+        ..Wish::default()
     };
     let plan = Plan::new(600, DIM, wish).expect("a plan");
     build::sealed(&mut rng(1), &keys(), &base(), &plan, &mut |_| ())
@@ -56,6 +57,7 @@ fn routed() -> Index {
         recall: 0.9,
         queries: 10,
         routing: None,
+        ..Wish::default()
     };
     build::routed(&mut rng(1), &keys(), &base(), wish, &mut |_| ())
         .expect("an index")

@@ -24,6 +24,7 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
         recall: 0.9,
         queries: 10,
         routing: Some(Routing::Downloaded),
+        ..Wish::default()
     };
     let plan = Plan::new(2000, 40, wish).unwrap();
     let rng = &mut StdRng::seed_from_u64(1);

@@ -1,8 +1,8 @@
 //! The manifests before the one that is served.
 
-use sordino_index::history::{KEPT, MAX_LEN};
+use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};
 use sordino_index::wire::Edition;
-use sordino_index::{Bytes, SignedManifest};
+use sordino_index::{Bytes, Error, OwnerPublicKey, SignedManifest};
 
 /// The manifests that a server keeps, newest first.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,33 @@ struct Entry {
 impl History {
     pub(crate) fn new(manifests: &[SignedManifest]) -> Self {
         Self(manifests.iter().take(KEPT).map(Entry::new).collect())
+    }
+
+    /// Reads what [`since`](Self::since) gives, of the versions before `newest`: each manifest must be the owner's and the
+    /// one that the manifest after it names.
+    pub(crate) fn read(
+        mut bytes: &[u8],
+        newest: &SignedManifest,
+        owner: &OwnerPublicKey,
+    ) -> Result<Self, Error> {
+        let (mut entries, mut previous) = (Vec::new(), newest.previous);
+        while !bytes.is_empty() && entries.len() < KEPT {
+            let split = bytes.split_first_chunk::<LEN_LEN>();
+            let split = split.and_then(|(len, rest)| {
+                rest.split_at_checked(usize::try_from(u32::from_le_bytes(*len)).ok()?)
+            });
+            let (manifest, rest) = split.ok_or_else(|| Error::Malformed {
+                what: "message",
+                why: "truncated in a manifest".to_owned(),
+            })?;
+            let manifest = SignedManifest::from_bytes(manifest, owner)?;
+            if manifest.digest() != previous {
+                return Err(Error::Digest { what: "manifests" });
+            }
+            (previous, bytes) = (manifest.previous, rest);
+            entries.push(Entry::new(&manifest));
+        }
+        Ok(Self(entries))
     }
 
     /// The history of the version after `newest`, whose own is this one.

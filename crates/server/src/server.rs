@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use sordino_ckks::{column, dot};
 use sordino_index::digest::Digest;
+use sordino_index::shard::{Head, Shard};
 use sordino_index::wire::{EDITION_LEN, Edition, Message, message_len};
 use sordino_index::{Bytes, Error, SignedManifest};
 
 use crate::history::History;
 
 mod columns;
+mod cut;
+mod gathered;
 mod open;
 mod pass;
 mod payloads;
@@ -19,6 +22,8 @@ mod routed;
 mod sealed;
 
 use columns::Columns;
+use gathered::Gathered;
+pub use gathered::{Ask, Asked};
 use pass::Pass;
 pub use prepared::Prepared;
 use retrieval::{Retrieval, Sessions};
@@ -40,9 +45,11 @@ pub struct Server {
     edition: Edition,
     /// The manifests before this one.
     history: History,
-    /// The parts that clients download once, in the manifest's order.
+    /// The parts that clients download once, in the manifest's order; of those that a shard does not give, nothing.
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
+    /// The share of the data that is here, if it is not all.
+    shard: Option<Shard>,
     /// Payloads that are fetched.
     payloads: Option<Arc<Retrieval>>,
     /// Keys of clients that fetch without a hint.
@@ -59,6 +66,8 @@ enum Kind {
     Columns(Box<Columns>),
     /// Routed mode: some clusters, encoded for scoring.
     Routed(Box<Routed>),
+    /// The data is with shards.
+    Gathered(Box<Gathered>),
 }
 
 impl Server {
@@ -66,6 +75,21 @@ impl Server {
     #[must_use]
     pub fn manifest(&self) -> &SignedManifest {
         &self.manifest
+    }
+
+    /// The share of the data that is here, if it is not all: replies to queries are parts then.
+    #[must_use]
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
+    }
+
+    /// True if a request names another version than this one. Those that name none are about any.
+    #[must_use]
+    pub fn is_other(&self, request: &[u8]) -> bool {
+        match Message::read(request) {
+            Ok((Message::GetManifest | Message::GetShard, _)) | Err(_) => false,
+            Ok((_, body)) => self.edition.strip(body).is_err(),
+        }
     }
 
     /// The longest request that this server answers.
@@ -85,7 +109,8 @@ impl Server {
                 let segments = &columns.segments;
                 column::Query::encoded_len(segments.params(), segments.dim())?
             }
-            Kind::Routed(routed) => routed.query_len()?,
+            Kind::Routed(routed) => routed.query_len(),
+            Kind::Gathered(gathered) => gathered.longest_query(),
         };
         let payloads = self.payloads.as_ref();
         let payloads = payloads.map_or(0, |payloads| payloads.request_len());
@@ -104,13 +129,42 @@ impl Server {
             )),
             Ok((Message::GetParts, body)) => {
                 let parts = self.edition.strip(body).and_then(|body| self.parts(body));
-                Some(Prepared::new(Message::Parts, parts.ok()?))
+                Some(self.given(parts.ok()?))
+            }
+            Ok((Message::GetShard, [])) => {
+                self.shard?;
+                Some(self.given(Vec::new()))
             }
             Ok((Message::GetHistory, body)) => {
                 let known = Edition::from_bytes(self.edition.strip(body).ok()?)?;
                 Some(Prepared::new(Message::History, self.history.since(known)))
             }
             _ => None,
+        }
+    }
+
+    /// A reply of these parts: a shard's says that it is one.
+    fn given(&self, mut parts: Vec<Bytes>) -> Prepared {
+        let Some(head) = self.head() else {
+            return Prepared::new(Message::Parts, parts);
+        };
+        parts.insert(0, head.to_bytes().into());
+        Prepared::new(Message::Partial, parts)
+    }
+
+    /// The beginning of a shard's replies.
+    fn head(&self) -> Option<Head> {
+        Some(Head::new(&self.manifest, self.shard?))
+    }
+
+    /// The reply to a query, which a shard gives as a part.
+    fn own(&self, reply: Vec<u8>) -> Vec<u8> {
+        match self.head() {
+            None => reply,
+            Some(head) => {
+                let body = &reply[message_len(0)..];
+                Message::Partial.with(&[&head.to_bytes(), body].concat())
+            }
         }
     }
 
@@ -174,7 +228,7 @@ impl Server {
             (&payloads, self.fetch_payloads(&payloads.bodies)),
         ] {
             for (&at, answer) in pass.places.iter().zip(answers) {
-                replies[at] = Some(answer);
+                replies[at] = Some(answer.map(|reply| self.own(reply)));
             }
         }
         let replies = replies.into_iter();
@@ -195,7 +249,7 @@ impl Server {
             (Message::GetParts, body) => {
                 // Parts that a client may have are prepared. These are others, and an error says which.
                 let parts = self.parts(self.edition.strip(body)?)?;
-                Ok(Request::Prepared(Prepared::new(Message::Parts, parts)))
+                Ok(Request::Prepared(self.given(parts)))
             }
             (Message::GetHistory, body) => {
                 let len = self.edition.strip(body)?.len();
@@ -214,7 +268,7 @@ impl Server {
             Kind::Columns(columns) => return pass::score_all(&columns.segments, bodies),
             Kind::Routed(routed) => return routed.score(bodies),
             Kind::Sealed(sealed) => sealed.centroids.as_ref(),
-            Kind::Local => None,
+            Kind::Local | Kind::Gathered(_) => None,
         };
         let Some(centroids) = centroids else {
             return self.refuse(bodies.len(), "one in which the server scores");
@@ -240,7 +294,7 @@ impl Server {
 
     /// Refuses requests that the index's mode does not have.
     fn refuse(&self, count: usize, expected: &'static str) -> Vec<Result<Vec<u8>, Error>> {
-        let found = self.manifest.mode.name();
+        let found = self.manifest.mode.kind().name();
         let refusals = (0..count).map(|_| Err(Error::Mode { found, expected }));
         refusals.collect()
     }

@@ -125,6 +125,7 @@ def build(
     norm: float | None = None,
     packing: Literal[4, 8] | None = None,
     routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
+    second_look: int | None = None,
 ) -> Index:
     """Makes an index in a directory, which is created and must not hold anything else.
 
@@ -151,6 +152,8 @@ def build(
     norm: for the inner product and the Euclidean distance: no vector, now or later, is longer. Without it,
         the longest of the array or file, or of an iterator's first array. Public, up to a factor of two.
     packing, routing: forms of the modes, else the cheapest is chosen.
+    second_look: candidates that a search ranks by their exact vectors, k to 64: 32 is a good number. They are fetched privately
+        and without a hint. In masked, open and routed mode.
 
     Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
     `NormError`, `IdsError`, `PayloadError`, `KError`, `RecallError`, `FormatError`, `FileError`,
@@ -180,6 +183,7 @@ def build(
         "packing": None if packing is None else whole_number(packing, "packing", 255),
         "id_kind": "number" if ids is None else _arrays.id_kind(ids),
         "routing": routing,
+        "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,
     }
     measured = _sordino.build(os.fspath(path), key, iter(records), settings, progress)

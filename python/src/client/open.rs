@@ -76,12 +76,12 @@ impl Open {
             Facts {
                 index: manifest.index,
                 version: manifest.version,
-                mode: manifest.mode.name(),
+                mode: manifest.mode.kind().name(),
                 metric: manifest.metric,
                 dim: manifest.dim as usize,
                 k: manifest.k as usize,
                 ids: manifest.ids,
-                payloads: manifest.payloads.is_some(),
+                payloads: manifest.has_payloads(),
                 bytes_once: reader.bytes_once(),
             }
         })

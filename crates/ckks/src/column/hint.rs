@@ -128,6 +128,34 @@ impl Hint {
         })
     }
 
+    /// The hint of a collection, from those of its parts, which follow one another in it.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if there are none, one is of another set or dimension than the first, or one before the last
+    /// does not end with a whole block; [`Error::Epoch`], [`Error::Version`] if one is of another state;
+    /// [`Error::Count`].
+    pub fn join(parts: &[Self]) -> Result<Self, Error> {
+        let Some((first, others)) = parts.split_first() else {
+            return Err(Error::Mismatch {
+                what: "parts",
+                found: 0,
+                expected: 1,
+            });
+        };
+        let (params, state) = (first.params, first.state);
+        let mut whole = first.clone();
+        for part in others {
+            part.params.check_same(&params)?;
+            wire::check_same("dimensions", part.shape.dim, first.shape.dim)?;
+            part.state.check(state)?;
+            let count = whole.shape.count;
+            wire::check_same("vectors after whole blocks", count % whole.shape.per, 0)?;
+            whole.shape = params.shape(first.shape.dim, count + part.shape.count)?;
+            whole.body.extend_from_slice(&part.body);
+        }
+        Ok(whole)
+    }
+
     /// The version of the database that the hint is about.
     #[must_use]
     pub fn version(&self) -> u64 {

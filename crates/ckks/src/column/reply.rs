@@ -83,18 +83,77 @@ impl Reply {
     /// If it is not one of this kind and version, names an unknown set, or has another length than
     /// its count fixes.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
-        let (head, body) = Head::split(Kind::ColumnReply, message)?;
-        let params = Params::from_id(head.set)?;
-        let shape = params.shape(head.dim(), head.count())?;
-        let len = params.answer_width().len(shape.count);
-        wire::check_body(body, STATE_LEN + len)?;
-        let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+        let (params, shape, state, body) = split(message)?;
         Ok(Self {
             params,
             shape,
-            state: State::from_bytes(*state),
+            state,
             body: body.to_vec(),
         })
+    }
+
+    /// Refuses a message that is not about `count` vectors of `dim` coordinates, without copying it.
+    ///
+    /// # Errors
+    /// Those of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`].
+    pub fn check_bytes(
+        message: &[u8],
+        params: &Params,
+        dim: usize,
+        count: usize,
+    ) -> Result<(), Error> {
+        let (found, shape, ..) = split(message)?;
+        found.check_same(params)?;
+        wire::check_same("dimensions", shape.dim, dim)?;
+        wire::check_same("counts", shape.count, count)
+    }
+
+    /// Appends the message about a collection to `whole`, from the messages about its parts. `runs` names, in the
+    /// order of the collection, a part by its number and how many of its next blocks follow.
+    ///
+    /// # Errors
+    /// Those of [`from_bytes`](Self::from_bytes); [`Error::Mismatch`] if a part is of another set or dimension than the
+    /// first, has other blocks than the runs name, or does not end with a whole block although it does not end the
+    /// collection; [`Error::Epoch`], [`Error::Version`] if it is of another state; [`Error::Count`].
+    pub fn join(
+        parts: &[&[u8]],
+        runs: impl IntoIterator<Item = (usize, usize)>,
+        whole: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let missing = |at: usize| Error::Mismatch {
+            what: "parts",
+            found: parts.len(),
+            expected: at + 1,
+        };
+        let first = parts.first().ok_or_else(|| missing(0))?;
+        let (params, shape, state, _) = split(first)?;
+        let (mut count, mut rest) = (0, Vec::with_capacity(parts.len()));
+        for part in parts {
+            let (other, part, its, body) = split(part)?;
+            other.check_same(&params)?;
+            wire::check_same("dimensions", part.dim, shape.dim)?;
+            its.check(state)?;
+            count += part.count;
+            rest.push(body);
+        }
+        let shape = params.shape(shape.dim, count)?;
+        let width = params.answer_width();
+        let (block, len) = (width.len(shape.per), width.len(count));
+        let head = Head::new(Kind::ColumnReply, params.id(), shape.dim, count);
+        whole.extend(head.begin(STATE_LEN));
+        whole.extend(state.to_bytes());
+        let begin = whole.len();
+        whole.reserve(len);
+        for (at, blocks) in runs {
+            let part = rest.get_mut(at).ok_or_else(|| missing(at))?;
+            // A block that is not whole is the last of all.
+            wire::check_same("bytes after whole blocks", (whole.len() - begin) % block, 0)?;
+            let (run, after) = part.split_at(part.len().min(blocks.saturating_mul(block)));
+            wire::check_same("blocks of a part", run.len().div_ceil(block), blocks)?;
+            whole.extend_from_slice(run);
+            *part = after;
+        }
+        wire::check_same("bytes of answers", whole.len() - begin, len)
     }
 
     /// The version of the database that was scored.
@@ -122,4 +181,14 @@ impl Reply {
         let len = self.params.answer_width().len(self.shape.per);
         self.body.chunks(len)
     }
+}
+
+/// The head of a message, checked, and its answers.
+fn split(message: &[u8]) -> Result<(Params, Shape, State, &[u8]), Error> {
+    let (head, body) = Head::split(Kind::ColumnReply, message)?;
+    let params = Params::from_id(head.set)?;
+    let shape = params.shape(head.dim(), head.count())?;
+    wire::check_body(body, STATE_LEN + params.answer_width().len(shape.count))?;
+    let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+    Ok((params, shape, State::from_bytes(*state), body))
 }

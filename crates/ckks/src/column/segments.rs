@@ -94,6 +94,17 @@ impl Segments {
         Ok(())
     }
 
+    /// Counts the positions that are left in the last block, so that all blocks are whole: of a part of a
+    /// collection, the blocks of another may follow its own.
+    ///
+    /// # Errors
+    /// [`Error::Count`].
+    pub fn complete(&mut self) -> Result<(), Error> {
+        let positions = self.shape.blocks * self.shape.per;
+        self.shape = self.params.shape(self.shape.dim, positions)?;
+        Ok(())
+    }
+
     /// The parameter set.
     #[must_use]
     pub fn params(&self) -> &Params {

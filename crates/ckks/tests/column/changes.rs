@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chacha20::ChaCha12Rng;
 use rand_core::SeedableRng;
 use sordino_ckks::Error;
-use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Segments};
+use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Reply, Segments};
 
 use crate::parties::{SEED, client_of, dots, integer_query, residues};
 
@@ -212,4 +212,84 @@ fn shared_segments_score_as_one_database_does() {
     assert!(matches!(other(&wide, SEED, dim), Error::Mismatch { .. }));
     assert!(matches!(other(&params, SEED, 10), Error::Mismatch { .. }));
     assert!(matches!(other(&params, [9; 32], dim), Error::Epoch { .. }));
+}
+
+/// Parts of segments give the replies and hints of the whole, bit for bit, once they are joined.
+#[test]
+fn parts_of_segments_join_to_the_whole() {
+    let mut rng = ChaCha12Rng::from_seed([11; 32]);
+    for params in [Params::modular_26_t4(), Params::modular_26_t8()] {
+        let (dim, block) = (9, params.block_vectors());
+        let codes: Vec<Vec<i32>> = [5 * block + 3, 1, 2 * block, 30]
+            .map(|count| residues(&mut rng, count * dim, 26))
+            .into();
+        let mut whole = Segments::new(&params, SEED, dim).unwrap();
+        let mut client = Client::empty(&params, SEED, dim).unwrap();
+        let mut hints = Vec::new();
+        for codes in &codes {
+            let (segment, hint) = whole.encode_modular(codes).unwrap();
+            client.extend(&hint).unwrap();
+            whole.push(Arc::new(segment)).unwrap();
+            hints.push(hint);
+        }
+        let query = integer_query(&mut rng, dim, 26);
+        let query = [client.encrypt_modular(&mut rng, &query).unwrap().1];
+        let expected = whole.score_batch(&query).unwrap()[0].to_bytes();
+        for of in 1..5 {
+            let mut parts = vec![Segments::new(&params, SEED, dim).unwrap(); of];
+            let mut runs = Vec::new();
+            for (codes, hint) in codes.iter().zip(&hints) {
+                let blocks = codes.len().div_ceil(block * dim);
+                let mut pieces = Vec::new();
+                for (at, part) in parts.iter_mut().enumerate() {
+                    let (start, end) = (blocks * at / of, blocks * (at + 1) / of);
+                    let own = start * block * dim..(end * block * dim).min(codes.len());
+                    let own = if start == end { &[][..] } else { &codes[own] };
+                    let (segment, hint) = part.encode_modular(own).unwrap();
+                    part.push(Arc::new(segment)).unwrap();
+                    runs.push((at, end - start));
+                    pieces.extend((start < end).then_some(hint));
+                }
+                assert_eq!(Hint::join(&pieces).unwrap(), *hint);
+            }
+            for part in &mut parts[..of - 1] {
+                part.complete().unwrap();
+            }
+            let replies: Vec<Vec<u8>> = parts
+                .iter()
+                .map(|part| part.score_batch(&query).unwrap()[0].to_bytes())
+                .collect();
+            let replies: Vec<&[u8]> = replies.iter().map(Vec::as_slice).collect();
+            let mut joined = vec![7];
+            Reply::join(&replies, runs.iter().copied(), &mut joined).unwrap();
+            assert_eq!(joined[1..], expected, "{of}");
+            let refused = |replies: &[&[u8]], runs: &[(usize, usize)]| {
+                Reply::join(replies, runs.iter().copied(), &mut Vec::new()).is_err()
+            };
+            assert!(refused(&replies[1..], &runs) && refused(&[], &runs));
+            assert!(refused(&replies, &runs[1..]));
+            assert!(refused(&replies, &[&runs[..], &[(of, 1)]].concat()));
+            assert!(refused(&replies, &[&runs[..], &[(0, 1)]].concat()));
+            let last = replies[of - 1];
+            assert!(refused(
+                &[&replies[..of - 1], &[&last[..last.len() - 1]]].concat(),
+                &runs
+            ));
+            if of > 1 {
+                // A part in the place of another, and one whose last block is not whole before others.
+                assert!(refused(&[&[last], &replies[1..]].concat(), &runs));
+                let turned: Vec<_> = runs.iter().rev().copied().collect();
+                assert!(refused(&replies, &turned));
+            }
+        }
+        let count = whole.len();
+        assert!(Reply::check_bytes(&expected, &params, dim, count).is_ok());
+        assert!(Reply::check_bytes(&expected, &params, dim, count + 1).is_err());
+        assert!(Reply::check_bytes(&expected, &params, dim + 1, count).is_err());
+        assert!(Reply::check_bytes(&expected, &Params::real_t4(), dim, count).is_err());
+        assert!(Hint::join(&[]).is_err());
+        let (short, long) = (hints[1].clone(), hints[2].clone());
+        assert!(Hint::join(&[short.clone(), long.clone()]).is_err());
+        assert!(Hint::join(&[long, short]).is_ok());
+    }
 }

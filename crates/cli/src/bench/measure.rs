@@ -8,8 +8,10 @@ use rayon::ThreadPool;
 use serde::Serialize;
 use sordino_search::Exchange;
 use sordino_search::manifest::{self, Manifest, Packing};
+use sordino_search::payload::Fetch;
 use sordino_search::plan::{Plan, Wish};
-use sordino_search::{Client, InProcess, Index, OwnerKeys, ReaderKeys, Server};
+use sordino_search::{Client, InProcess, Index, KEYS_LEN, OwnerKeys, ReaderKeys, Server};
+use sordino_search::{Form, Spec};
 use sordino_search::{Step, build};
 use std::{
     path::Path,
@@ -41,8 +43,20 @@ pub(super) struct Measured {
     pub(super) expected_recall: Option<f64>,
     /// True if the builder found a number of probes or groups for the recall wished for.
     pub(super) reached: bool,
-    /// True if all searches sent messages of the same number, order and sizes.
+    /// The part of the second look in all these figures, if there is one.
+    pub(super) second_look: Option<SecondLook>,
+    /// True if all searches sent messages of the same number, order and sizes, but for the keys of sessions.
     pub(super) identical_messages: bool,
+}
+
+/// A second look's part in the figures of a search.
+#[derive(Debug, Serialize)]
+pub(super) struct SecondLook {
+    pub(super) candidates: u32,
+    pub(super) bytes_up: u64,
+    pub(super) bytes_down: u64,
+    /// Server and client.
+    pub(super) ms: f64,
 }
 
 /// An index that was built here.
@@ -119,6 +133,7 @@ fn indexes(
                 k,
                 recall: args.recall,
                 queries: args.session,
+                second_look: args.second_look,
                 ..Wish::default()
             };
             let made = build::routed(rng, keys, base, wish, progress)?;
@@ -137,13 +152,19 @@ fn indexes(
             });
         }
         Mode::Open | Mode::Masked => {
-            let build = match mode {
-                Mode::Open => build::open,
-                _ => build::masked,
-            };
             for packing in Packing::ALL {
                 let start = Instant::now();
-                let index = build(rng, keys, base, k, packing, progress)?;
+                let spec = Spec {
+                    k,
+                    second_look: args.second_look,
+                    form: match mode {
+                        Mode::Open => Form::Open(packing),
+                        _ => Form::Masked(packing),
+                    },
+                    ..Spec::default()
+                };
+                let batches = [Ok(base.clone().into())];
+                let index = build::in_memory(rng, keys, &spec, batches, progress)?;
                 built.push(Built {
                     index,
                     time: start.elapsed(),
@@ -194,6 +215,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
         truth.check(count, k, most)?;
     }
     let (mut servers, mut clients, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut looks = Vec::new();
     let mut transcripts: Vec<Vec<Exchange>> = Vec::new();
     let mut recall = 0.0;
     for (at, query) in set.queries.rows().enumerate() {
@@ -202,6 +224,7 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
         let total = start.elapsed();
         let server = transport.take_server_time();
         totals.push(total);
+        looks.push(found.stages.payloads);
         servers.push(server);
         clients.push(total.saturating_sub(server));
         transcripts.push(transport.take_exchanges());
@@ -211,14 +234,17 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
     }
     bar.finish_and_clear();
 
-    let bytes = |of: fn(&Exchange) -> usize| -> u64 {
-        transcripts[0]
-            .iter()
-            .map(|exchange| of(exchange) as u64)
-            .sum()
-    };
+    let fetches = manifest.payloads.as_ref();
+    let fetches = fetches.is_some_and(|it| it.fetch != Fetch::Download);
+    let last = transcripts[0].len() - usize::from(fetches);
+    let second_look = manifest.second_look().map(|look| SecondLook {
+        candidates: look.candidates,
+        bytes_up: mean(&transcripts, last, |exchange| exchange.up),
+        bytes_down: mean(&transcripts, last, |exchange| exchange.down),
+        ms: quantile(&mut looks, 0.5),
+    });
     Ok(Measured {
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         form: form(manifest),
         n,
         dim,
@@ -228,15 +254,40 @@ fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<
         client_ms: quantile(&mut clients, 0.5),
         search_ms: quantile(&mut totals, 0.5),
         search_p99_ms: quantile(&mut totals, 0.99),
-        bytes_up: bytes(|exchange| exchange.up),
-        bytes_down: bytes(|exchange| exchange.down),
+        bytes_up: mean(&transcripts, 0, |exchange| exchange.up),
+        bytes_down: mean(&transcripts, 0, |exchange| exchange.down),
         bytes_once: client.bytes_once() as u64,
         connect_ms: connect.as_secs_f64() * 1e3,
         build_s: None,
         expected_recall: None,
         reached: true,
-        identical_messages: transcripts.iter().all(|other| *other == transcripts[0]),
+        second_look,
+        identical_messages: identical(&transcripts),
     })
+}
+
+/// Mean bytes of a search, from exchange number `first` on: some searches bring the keys of a session.
+fn mean(transcripts: &[Vec<Exchange>], first: usize, of: fn(&Exchange) -> usize) -> u64 {
+    let some = transcripts.iter().flat_map(|search| &search[first..]);
+    let sum: usize = some.map(of).sum();
+    (sum as u64).div_ceil(transcripts.len() as u64)
+}
+
+/// True if all searches sent messages of the same number, order and sizes, but that some brought the keys of a session.
+fn identical(transcripts: &[Vec<Exchange>]) -> bool {
+    let up = |search: &[Exchange]| search.iter().map(|exchange| exchange.up).sum::<usize>();
+    let Some(least) = transcripts.iter().min_by_key(|search| up(search)) else {
+        return true;
+    };
+    let same = |(one, other): (&Exchange, &Exchange)| {
+        let more = one.up.checked_sub(other.up);
+        let keys = more.is_some_and(|more| more == 0 || more == KEYS_LEN);
+        keys && (one.kind, one.down) == (other.kind, other.down)
+    };
+    let searches = transcripts.iter();
+    searches
+        .map(|search| (search.len(), search.iter().zip(least)))
+        .all(|(len, mut pairs)| len == least.len() && pairs.all(same))
 }
 
 /// The packing, or how a client finds its buckets.

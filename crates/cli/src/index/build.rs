@@ -50,6 +50,17 @@ pub(super) struct Args {
     /// fewer bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
+    /// Rank so many candidates of each search, 32 if no number is given, by their exact vectors, which are fetched privately and
+    /// without a hint; in masked, open and routed mode.
+    #[arg(
+        long,
+        value_name = "CANDIDATES",
+        num_args = 0..=1,
+        default_missing_value = "32",
+        require_equals = true,
+        value_parser = numbers::candidates
+    )]
+    second_look: Option<u32>,
     /// The way clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
@@ -61,6 +72,7 @@ Examples:
   sordino index build base.parquet base.index --key owner.key --id-column id --metric euclidean
   sordino index build docs.parquet docs.index --key owner.key --id-column id \\
       --payload-column title,text --attribute year,lang
+  sordino index build base.npy base.index --key owner.key --mode routed --second-look
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -106,6 +118,8 @@ struct Report {
     n: usize,
     dim: u32,
     k: u32,
+    /// Candidates that a search ranks by their exact vectors, if it does.
+    second_look: Option<u32>,
     segments: usize,
     bytes: u64,
     seconds: f64,
@@ -141,19 +155,20 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         index: args.index.clone(),
         id: hex::encode(manifest.index),
         version: manifest.version,
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
         n: store.len(),
         dim: manifest.dim,
         k: manifest.k,
+        second_look: manifest.second_look().map(|look| look.candidates),
         segments: manifest.segments().len(),
         bytes: super::info::stored(manifest)?,
         seconds,
         expected_recall: measured.map(|measured| measured.expected_recall),
         reached: measured.map(|measured| measured.reached),
         bytes_in_all: measured.map(|measured| measured.cost.total(measured.queries)),
-        instead: measured.and_then(|measured| Some(measured.instead?.mode)),
+        instead: measured.and_then(|measured| Some(measured.instead?.mode.name())),
     };
     output.report(&report, || {
         let mut text = format!(
@@ -253,6 +268,7 @@ impl Args {
             metric,
             norm,
             searches: self.queries,
+            second_look: self.second_look,
             form,
         })
     }

@@ -104,7 +104,7 @@ fn columns(contents: &Contents, vectors: bool) -> Result<parquet::Columns, Searc
     let attributes = attributes.columns();
     Ok(parquet::Columns {
         ids: manifest.ids,
-        payloads: manifest.payloads.is_some(),
+        payloads: manifest.has_payloads(),
         attributes: attributes
             .map(|(name, column)| (name.to_owned(), column.kind()))
             .collect(),

@@ -29,6 +29,8 @@ struct Report {
     /// The kind of record ids.
     ids: &'static str,
     payloads: bool,
+    /// Candidates that a search ranks by their exact vectors, if it does.
+    second_look: Option<u32>,
     attributes: bool,
     /// Stored vectors, those deleted or replaced since the last compaction among them.
     n: u32,
@@ -54,14 +56,16 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let index = Index::open_dir(&args.index, &owner).map_err(Error::index(&args.index))?;
     let manifest = index.manifest();
     let parts = manifest.parts()?;
+    let look = manifest.second_look().map(|look| look.candidates);
     let report = Report {
         index: args.index.clone(),
         id: hex::encode(manifest.index),
         version: manifest.version,
-        mode: manifest.mode.name(),
+        mode: manifest.mode.kind().name(),
         metric: manifest.metric.name(),
         ids: manifest.ids.name(),
-        payloads: manifest.payloads.is_some(),
+        payloads: manifest.has_payloads(),
+        second_look: look,
         attributes: manifest.segments().iter().any(|it| it.attributes.is_some()),
         n: manifest.n,
         dim: manifest.dim,
@@ -89,6 +93,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             ("record ids", report.ids.to_owned()),
             ("vectors", format!("{} x {}", report.n, report.dim)),
             ("results of a search", report.k.to_string()),
+            (
+                "second look",
+                look.map_or("no".to_owned(), |most| format!("at {most} candidates")),
+            ),
             ("segments", report.segments.to_string()),
             ("on disk", Bytes(report.bytes).to_string()),
             ("manifest", report.manifest.clone()),

@@ -145,7 +145,7 @@ impl Printer {
         let report = Report {
             index: hex::encode(manifest.index),
             version: manifest.version,
-            mode: manifest.mode.name(),
+            mode: manifest.mode.kind().name(),
             n: manifest.n,
             dim: manifest.dim,
             metric: manifest.metric.name(),

@@ -19,6 +19,19 @@ fn the_bench_measures_every_mode() {
             row["search_ms"].as_f64().unwrap() > 0.0 && row["bytes_once"].as_u64().unwrap() > 0
         );
     }
+    let look = "bench --n 2000 --dim 32 --searches 8 --mode masked,local --second-look=16";
+    let report = json(&place.line(look));
+    for row in report["measured"].as_array().unwrap() {
+        assert_eq!(row["identical_messages"], true, "{row}");
+        let look = &row["second_look"];
+        assert_eq!(look.is_null(), row["mode"] == "local", "{row}");
+        if !look.is_null() {
+            assert_eq!(look["candidates"].as_u64(), Some(16));
+            // So few vectors are downloaded.
+            assert_eq!(look["bytes_up"].as_u64(), Some(0));
+            assert!(row["recall"].as_f64().unwrap() > 0.999, "{row}");
+        }
+    }
     let args = "bench --data @base.npy --queries @queries.npy --mode local,open";
     let text = done(&place.line(args));
     assert!(

@@ -116,6 +116,35 @@ fn every_routing_of_sealed_mode_builds() {
 }
 
 #[test]
+fn a_second_look_is_built_shown_and_kept() {
+    let place = Place::new();
+    let built = place.build("index", &["--mode", "masked", "--second-look"]);
+    assert_eq!(built["second_look"].as_u64(), Some(32));
+    let more = "index add @index @more.npy --key @owner.key";
+    done(&place.line(more));
+    place.verify("index");
+    let info = json(&place.line("index info @index --key @owner.pub"));
+    assert_eq!(info["second_look"].as_u64(), Some(32));
+    assert_eq!(info["payloads"], false);
+    let found = place.query(&["--index", &place.at("index")]);
+    // The first three are there twice, and equal scores are in the order of ids.
+    assert_found(&found, "masked");
+    let first = found["queries"][9]["hits"][0]["score"].as_f64().unwrap();
+    assert!((first - 1.0).abs() < 1e-6, "{first}");
+    for (wrong, why) in [
+        ("--second-look=65", "from 1 to 64"),
+        ("--second-look=9", "a second look at 9 candidates"),
+        ("--second-look --mode local", "for a second look"),
+    ] {
+        let line = format!("index build @base.npy @other --key @owner.key {wrong}");
+        let output = run(&place.line(&line));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(why), "{said}");
+        assert!(!place.path("other").exists());
+    }
+}
+
+#[test]
 fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
     let place = Place::new();
     place.build("index", &["--packing", "4"]);

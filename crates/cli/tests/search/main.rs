@@ -24,4 +24,5 @@ mod query;
 mod serve;
 mod served;
 mod token;
+mod transparency;
 mod usage;

@@ -26,6 +26,7 @@ fn manual_pages_and_completions_have_every_command_and_option() {
     let bash = done(&["completions", "bash"]);
     for words in [
         "serve",
+        "gather",
         "query",
         "plan",
         "bench",
@@ -38,6 +39,9 @@ fn manual_pages_and_completions_have_every_command_and_option() {
         "index restore",
         "index verify",
         "keys new owner",
+        "log append",
+        "log check",
+        "log prove",
         "fpe encrypt",
     ] {
         let args: Vec<&str> = words.split(' ').chain(["--help"]).collect();

@@ -38,6 +38,16 @@ fn the_plan_weighs_all_modes() {
     for (beside, plan) in all(&beside).iter().zip(all(&plan)) {
         assert!((2_500_000..5_000_000).contains(&(beside - plan)));
     }
+    let look = json(&place.line(&format!("{sizes} --queries 10 --second-look")));
+    let (fetched, masked) = (&look["second_look"], |plan: &Value| {
+        plan["modes"][0].clone()
+    });
+    assert_eq!(fetched["fetched"].as_u64(), Some(32));
+    for bytes in ["bytes_once", "bytes_up", "bytes_down"] {
+        let more = fetched[bytes].as_u64().unwrap();
+        let without = masked(&plan)[bytes].as_u64().unwrap();
+        assert_eq!(masked(&look)[bytes].as_u64(), Some(without + more));
+    }
     // A fast line makes computing what counts, a slow one bytes.
     let line = |rate: &str| json(&place.line(&format!("{sizes} --line {rate}")));
     for plan in [line("1Mbit/s"), line("100Gbit/s")] {

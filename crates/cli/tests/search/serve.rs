@@ -100,6 +100,54 @@ fn a_running_server_follows_the_index() {
     assert_ne!(nearest(&found)[0], 0);
 }
 
+#[test]
+fn shards_in_processes_of_their_own_are_one_server_and_follow_the_index() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let shard = |shard: &str| {
+        let line = format!("@masked --key @owner.pub --plaintext --anyone --shard {shard}");
+        Served::new(&place.line(&line))
+    };
+    let shards = [shard("1/2"), shard("2/2")];
+    let front = Served::gather(&place, &shards);
+    let found = place.query(&["--connect", &front.url()]);
+    assert_found(&found, "masked");
+    let here = place.query(&["--index", &place.at("masked")]);
+    assert_eq!(nearest(&here), nearest(&found));
+    // A shard is no server for clients.
+    let query = "query --key @reader.key --file @queries.npy --connect";
+    let apart = failed(&place.line(&format!("{query} {}", shards[0].url())), 3);
+    assert!(apart.contains("Partial, expected Parts"), "{apart}");
+
+    done(&place.line("index delete @masked --ids 0 --key @owner.key"));
+    for server in shards.iter().chain([&front]) {
+        let now = server.line();
+        assert_eq!(
+            (now["event"].as_str(), now["version"].as_u64()),
+            (Some("following"), Some(2))
+        );
+    }
+    let found = place.query(&["--connect", &front.url()]);
+    assert_eq!(found["version"].as_u64(), Some(2));
+
+    let turned = format!("{},{}", shards[1].url(), shards[0].url());
+    let turned = format!("gather --shards {turned} --key @owner.pub --plaintext --anyone");
+    let refused = failed(&place.line(&turned), 4);
+    assert!(
+        refused.contains("shards are named in their order"),
+        "{refused}"
+    );
+    for wrong in ["0/2", "3/2", "2", "1/2 --accept-changes"] {
+        let serve = "serve @masked --key @owner.pub --plaintext --anyone --shard";
+        failed(&place.line(&format!("{serve} {wrong}")), 2);
+    }
+    let secret = format!(
+        "gather --shards {} --key @owner.key --plaintext --anyone",
+        front.url()
+    );
+    assert!(failed(&place.line(&secret), 1).contains("must have no secret"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_server_stops_when_it_is_told() {

@@ -23,6 +23,14 @@ impl Served {
         Self::start(command(&FIXED).args(args))
     }
 
+    /// A server over the shards of others.
+    pub(crate) fn gather(place: &Place, shards: &[Self]) -> Self {
+        let urls: Vec<String> = shards.iter().map(Self::url).collect();
+        let fixed = ["gather", "--json", "--listen", "127.0.0.1:0", "--shards"];
+        let open = place.line("--key @owner.pub --plaintext --anyone");
+        Self::start(command(&fixed).arg(urls.join(",")).args(open))
+    }
+
     /// A server whose log goes to a file.
     pub(crate) fn logged(args: &[String], log: &std::path::Path) -> Self {
         let file = std::fs::File::create(log).unwrap();

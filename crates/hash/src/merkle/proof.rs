@@ -149,13 +149,13 @@ impl TryFrom<Vec<u8>> for Proof {
 }
 
 /// The side of a node that its sibling is on.
-enum Side {
+pub(super) enum Side {
     Left,
     Right,
 }
 
-/// The sides of the siblings on the way from leaf `index` of `count` to the top: at most 64.
-fn way(mut index: u64, mut count: u64) -> impl Iterator<Item = Side> {
+/// The sides of the siblings on the way from node `index` of a level of `count` to the top: at most 64.
+pub(super) fn way(mut index: u64, mut count: u64) -> impl Iterator<Item = Side> {
     core::iter::from_fn(move || {
         while count > 1 {
             let (at, last) = (index, count - 1);

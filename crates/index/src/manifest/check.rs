@@ -9,6 +9,7 @@ use sordino_vectors::id::{IdKind, MAX_TEXT};
 use crate::TAG_LEN;
 use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
+use crate::look::SecondLook;
 use crate::metric::{BOUNDS, Metric};
 use crate::sketch::Sketch;
 
@@ -123,12 +124,26 @@ impl Manifest {
             (1..=self.n).contains(&payloads.slots),
             "payloads of more records than there are",
         )?;
-        require(payloads.class.exists(), "payloads of no class")?;
+        require(payloads.form.exists(), "payloads of no class")?;
+        self.check_look(payloads.form.look)?;
         let most = u64::from(payloads.slots);
         check_coded(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
         let fetched = payloads.pir_params().is_ok();
         let hintless = payloads.hintless_params(self.k as usize).is_ok();
         require(fetched && hintless, "payloads that cannot be fetched")
+    }
+
+    fn check_look(&self, look: Option<SecondLook>) -> Result<(), String> {
+        let Some(SecondLook { candidates, width }) = look else {
+            return Ok(());
+        };
+        require(width == self.width(), "exact vectors of another dimension")?;
+        require(
+            (self.k..=SecondLook::MOST).contains(&candidates),
+            "candidates outside k to 64",
+        )?;
+        let scored = !matches!(self.mode, Mode::Sealed(_) | Mode::Local(_));
+        require(scored, "a second look at what no server scored")
     }
 
     fn check_sketch(&self, sketch: Option<&Sketch>) -> Result<(), String> {

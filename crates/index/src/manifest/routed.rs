@@ -40,6 +40,8 @@ pub struct Routed {
 }
 
 /// The cut of records into clusters, and of clusters into groups.
+///
+/// Its fields are these for good: a segment's id binds each of them, and a new one that is not bound must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Grid {
     /// Groups: as many clusters as a search scores.

@@ -4,12 +4,9 @@ use super::Manifest;
 use crate::digest::Digest;
 #[cfg(feature = "secret")]
 use crate::keys::OwnerKeys;
-use crate::public_key::OwnerPublicKey;
+use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
 use crate::wire::{self, Edition};
 use crate::{Error, wire::MANIFEST};
-
-/// Length of an encoded manifest's signature: ML-DSA-87's.
-pub(super) const SIGNATURE_LEN: usize = 4627;
 
 /// An encoded manifest without its signature is never longer: 1,024 segments take up to 210,000 bytes.
 pub(super) const MAX_LEN: usize = 1 << 18;
@@ -111,12 +108,13 @@ mod tests {
     use super::*;
     use crate::bucket::Layout;
     use crate::code::Codec;
+    use crate::look::SecondLook;
     use crate::manifest::{
         Coded, ColumnSegment, Columns, Deleted, Grid, Local, Mode, Packing, Routed, Routing,
         Sealed, SecretPacking, Segment,
     };
     use crate::metric::Metric;
-    use crate::payload::{Class, Fetch, Payloads};
+    use crate::payload::{Class, Fetch, Payloads, SlotForm};
     use crate::sketch::Sketch;
 
     fn segment(id: u8, n: u32) -> Segment {
@@ -163,7 +161,7 @@ mod tests {
                 id: [10; 16],
                 version: 7,
                 slots: 99_990,
-                class: Class::of(500).unwrap(),
+                form: SlotForm::of_payloads(Class::of(500).unwrap()),
                 fetch: Fetch::Pir {
                     per_column: 20,
                     seed: [4; 32],
@@ -331,8 +329,65 @@ mod tests {
         assert!(!with(&|p| p.fetch = fetch(0)));
         assert!(!with(&|p| p.fetch = fetch(u32::MAX)));
         for class in [0, 3, 21, 255] {
-            assert!(!with(&|p| p.class = Class::from_log2(class)), "{class}");
+            let form = SlotForm::of_payloads(Class::from_log2(class));
+            assert!(!with(&|p| p.form = form), "{class}");
         }
+        let none = SlotForm {
+            class: None,
+            look: None,
+        };
+        assert!(!with(&|p| p.form = none));
+    }
+
+    #[test]
+    fn a_second_look_is_one_that_clients_can_take() {
+        let columns = || {
+            let mut columns = Columns::new(Packing::T8, [4; 32]);
+            let column = ColumnSegment::new(segment(1, 100_000), [6; 32]);
+            columns.segments.push(column);
+            columns
+        };
+        let modes = || {
+            [
+                Mode::Masked(columns()),
+                Mode::Open(columns()),
+                Mode::Routed(routed()),
+            ]
+        };
+        let with = |mode: Mode, class: Option<Class>, candidates, width| {
+            let mut manifest = Manifest { mode, ..sealed() };
+            let payloads = manifest.payloads.as_mut().unwrap();
+            let look = Some(SecondLook { candidates, width });
+            payloads.form = SlotForm { class, look };
+            payloads.fetch = Fetch::Hintless { seed: [4; 32] };
+            let signed = SignedManifest::sign(manifest, &owner());
+            SignedManifest::from_bytes(signed.to_bytes(), &owner().public())
+        };
+        for mode in modes() {
+            for class in [None, Some(Class::MIN)] {
+                for (candidates, width, fits) in [
+                    (32, 128, true),
+                    (10, 128, true),
+                    (64, 128, true),
+                    (9, 128, false),
+                    (65, 128, false),
+                    (0, 128, false),
+                    (u32::MAX, 128, false),
+                    (32, 127, false),
+                    (32, u32::MAX, false),
+                ] {
+                    let read = with(mode.clone(), class, candidates, width);
+                    assert_eq!(read.is_ok(), fits, "{candidates} {width}");
+                    if let Ok(read) = read {
+                        assert_eq!(read.has_payloads(), class.is_some());
+                        assert_eq!(read.second_look().unwrap().candidates, candidates);
+                        assert!(read.parts().is_ok());
+                    }
+                }
+            }
+        }
+        // Buckets are ranked by what was fetched of them.
+        assert!(with(sealed().mode, None, 32, 128).is_err());
     }
 
     #[test]

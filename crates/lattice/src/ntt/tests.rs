@@ -10,6 +10,13 @@ const Q40: u64 = 1_099_511_590_913;
 const Q31: u64 = 2_147_389_441;
 /// The largest 50-bit prime that is 1 mod 2^17, for the longest lengths.
 const Q50_LONG: u64 = 1_125_899_903_827_969;
+/// Primes across the range between two powers of two, which are 1 mod 2^17.
+const BETWEEN: [u64; 4] = [
+    562_949_955_125_249,
+    675_539_943_817_217,
+    844_424_928_952_321,
+    957_014_919_610_369,
+];
 
 fn random(seed: u8, plan: &Plan) -> Vec<u64> {
     let mut values = vec![0; plan.len()];
@@ -19,7 +26,8 @@ fn random(seed: u8, plan: &Plan) -> Vec<u64> {
 
 fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (q, longest) in [(Q50, 2048), (Q40, 2048), (Q31, 2048), (Q50_LONG, 1 << 16)] {
+    let near_powers = [(Q50, 2048), (Q40, 2048), (Q31, 2048), (Q50_LONG, 1 << 16)];
+    for (q, longest) in near_powers.into_iter().chain(BETWEEN.map(|q| (q, 1024))) {
         let modulus = Modulus::new(q).unwrap();
         let mut n = 16;
         while n <= longest {

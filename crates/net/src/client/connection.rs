@@ -2,32 +2,26 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
 use sordino_index::OwnerKeys;
 use sordino_reader::{Cache, Client, Pin, ReaderKeys, Transport};
 use tokio::runtime::Runtime;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout;
 use tonic::transport::Channel;
 
-use super::collected::Collected;
-use super::connector::Connector;
 use super::login::{Instance, Login};
-use super::signing::sign_change;
-use crate::protocol::CHUNK;
+use crate::caller::{Connector, ask, calls, wait};
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::now;
-use crate::{ClientKey, Deadlines, Endpoint, Error, Refusal};
+use crate::signing::sign_change;
+use crate::{ClientKey, Endpoint, Error, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
 const CHANGES: usize = 5;
-
-/// More than a chunk's tags and lengths.
-const CHUNK_HEAD: usize = 64;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -94,7 +88,7 @@ impl Connection {
             }
         };
         let channel = wait(&runtime, connect)?;
-        let calls = SearchClient::new(channel).max_decoding_message_size(CHUNK + CHUNK_HEAD);
+        let calls = calls(channel);
         Ok(Self {
             runtime: Some(runtime),
             endpoint,
@@ -270,55 +264,6 @@ impl Connection {
                 "over a connection that is closed".to_owned(),
             )),
         }
-    }
-}
-
-/// Has `work` done by the runtime, so that blocking here is possible anywhere.
-fn wait<T: Send + 'static>(
-    runtime: &Runtime,
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    let (done, result) = mpsc::sync_channel(1);
-    runtime.spawn(async move {
-        // Nobody waits any more only if the waiting thread is gone.
-        let _ = done.send(work.await);
-    });
-    let gone = || Error::Connect("since the connection's thread ended".to_owned());
-    result.recv().unwrap_or_else(|_| Err(gone()))
-}
-
-/// One call. The reply may not be longer than `limit`, nor slower than the deadlines.
-async fn ask(
-    mut calls: SearchClient<Channel>,
-    request: CallRequest,
-    limit: usize,
-    deadlines: Deadlines,
-) -> Result<(Vec<u8>, u64), Error> {
-    let whole = deadlines.whole(limit);
-    let end = Instant::now() + whole;
-    let receive = async {
-        let mut stream = part(deadlines.part, calls.call(request))
-            .await?
-            .into_inner();
-        let mut reply = Collected::new(limit);
-        while let Some(next) = part(deadlines.part, stream.message()).await? {
-            reply.push(&next)?;
-        }
-        reply.finish()
-    };
-    timeout_at(end.into(), receive)
-        .await
-        .map_err(|_| Error::Deadline { after: whole })?
-}
-
-/// A part of a reply, in time.
-async fn part<T>(
-    time: Duration,
-    next: impl Future<Output = Result<T, tonic::Status>>,
-) -> Result<T, Error> {
-    match timeout(time, next).await {
-        Ok(next) => Ok(next?),
-        Err(_) => Err(Error::Deadline { after: time }),
     }
 }
 

@@ -198,14 +198,16 @@ impl Calls {
             call.peer.prove();
         }
         call.begin(asker)?;
-        let index = self.shared.index();
+        let index = self.shared.index_of(&message);
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
         }
-        let scan = Scan {
-            index,
-            request: message,
-        };
+        if let Some(shards) = &self.shared.shards {
+            let reply = shards.answer(&index, message, &self.shared.metrics);
+            return Ok(Content::Own(reply.await?));
+        }
+        let request = message;
+        let scan = Scan { index, request };
         let reply = self.shared.scans.ask(scan).await?;
         Ok(Content::Own(reply.map_err(Refused::Message)?))
     }

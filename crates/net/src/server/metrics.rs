@@ -19,7 +19,7 @@ use crate::Refusal;
 /// The counts of one service.
 ///
 /// # Security
-/// The only labels are the reason of a refusal and the index's public name. There is no client, no key, no address, no size and no
+/// The only labels are the reason of a refusal, a shard's number and the index's public name. There is no client, no key, no address, no size and no
 /// time of a single request in them; but on a quiet server a count that grows by one is a request, so
 /// the port is for the operator.
 #[derive(Debug)]
@@ -35,6 +35,9 @@ pub(crate) struct Metrics {
     batch: Histogram,
     scan: Histogram,
     verify: Histogram,
+    shard: Family<Number, Histogram, fn() -> Histogram>,
+    shard_again: Family<Number, Counter>,
+    shard_missing: Family<Number, Counter>,
     index: Family<Index, Gauge>,
     version: Gauge,
     records: Gauge,
@@ -54,6 +57,12 @@ struct Reason {
     reason: Refusal,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Number {
+    /// A shard's, from 1 on.
+    shard: u16,
+}
+
 impl EncodeLabelValue for Refusal {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
         self.name().encode(encoder)
@@ -62,7 +71,6 @@ impl EncodeLabelValue for Refusal {
 
 impl Metrics {
     pub(crate) fn new() -> Arc<Self> {
-        let seconds = || Histogram::new(exponential_buckets(0.0005, 2.0, 14));
         let mut metrics = Self {
             registry: Registry::with_prefix("sordino"),
             answered: Counter::<u64, AtomicU64>::default(),
@@ -75,6 +83,9 @@ impl Metrics {
             batch: Histogram::new(exponential_buckets(1.0, 2.0, 7)),
             scan: seconds(),
             verify: seconds(),
+            shard: Family::new_with_constructor(seconds),
+            shard_again: Family::default(),
+            shard_missing: Family::default(),
             index: Family::default(),
             version: Gauge::default(),
             records: Gauge::default(),
@@ -105,6 +116,12 @@ impl Metrics {
         registry.register_with_unit("scan", help, Unit::Seconds, metrics.scan.clone());
         let help = "Time of verifying a batch of signatures";
         registry.register_with_unit("verify", help, Unit::Seconds, metrics.verify.clone());
+        let help = "Time of a shard's part of a reply";
+        registry.register_with_unit("shard", help, Unit::Seconds, metrics.shard.clone());
+        let help = "Requests that a shard was asked again";
+        registry.register("shard_again", help, metrics.shard_again.clone());
+        let help = "Requests that a shard did not answer when it was asked again";
+        registry.register("shard_missing", help, metrics.shard_missing.clone());
         registry.register("index", "The index that is served", metrics.index.clone());
         registry.register("version", "The version served", metrics.version.clone());
         let help = "Records that are stored, deleted ones included";
@@ -136,6 +153,21 @@ impl Metrics {
         self.scan.observe(took.as_secs_f64());
     }
 
+    /// A shard did its part.
+    pub(crate) fn shard(&self, shard: u16, took: Duration) {
+        let seconds = self.shard.get_or_create(&Number { shard });
+        seconds.observe(took.as_secs_f64());
+    }
+
+    /// A shard did not do its part, for the first time or when it was asked again.
+    pub(crate) fn shard_failed(&self, shard: u16, again: bool) {
+        let counts = match again {
+            false => &self.shard_again,
+            true => &self.shard_missing,
+        };
+        counts.get_or_create(&Number { shard }).inc();
+    }
+
     pub(crate) fn verified(&self, took: Duration) {
         self.verify.observe(took.as_secs_f64());
     }
@@ -149,6 +181,11 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// Times from half a millisecond to four seconds.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 
 /// Bytes of memory that the process has in use; 0 where the system does not say it in this form.

@@ -59,7 +59,7 @@ impl Refusal {
             | Self::Replayed
             | Self::Login => Code::Unauthenticated,
             Self::Rate | Self::Busy => Code::ResourceExhausted,
-            Self::Stopping => Code::Unavailable,
+            Self::Stopping | Self::Shard => Code::Unavailable,
             Self::Slow => Code::DeadlineExceeded,
             Self::Changes | Self::Token => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,

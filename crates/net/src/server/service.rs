@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::signed::ADDED_LEN;
 use crate::schema::HelloReply;
 use crate::signature::shown;
-use crate::{Access, Error, Limits};
+use crate::{Access, Error, Limits, Shards};
 
 /// An index that is served to clients, and can be replaced while it is.
 ///
@@ -33,6 +33,36 @@ impl Service {
     /// # Errors
     /// [`Error::Limits`], [`Error::KeyLength`], and [`Error::Start`] if the system refuses threads.
     pub fn new(server: Server, access: &Access, limits: Limits) -> Result<Self, Error> {
+        Self::build(server, None, access, limits)
+    }
+
+    /// Prepares a service over the servers that hold an index's shards, of the version that they
+    /// [have](Shards::open) now. Each query goes to all of them, and to one that fails once more; clients get whole
+    /// answers of one version, or one refusal that does not say which shard failed.
+    ///
+    /// # Security
+    /// A client must never send the same encrypted query twice, since whoever sees both learns that it is one search.
+    /// Here the service sends it, within itself: a shard that gets it twice learns no more than that the service asked
+    /// twice, and the answer to it is what it could have computed again by itself. Nothing of the query decides
+    /// when or how often.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn over(
+        shards: Shards,
+        server: Server,
+        access: &Access,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        Self::build(server, Some(shards), access, limits)
+    }
+
+    fn build(
+        server: Server,
+        shards: Option<Shards>,
+        access: &Access,
+        limits: Limits,
+    ) -> Result<Self, Error> {
         limits.check()?;
         let metrics = Metrics::new();
         let keys = access.asked();
@@ -41,7 +71,11 @@ impl Service {
         metrics.serves(server.manifest());
         let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
-            index: RwLock::new(Arc::new(server)),
+            versions: RwLock::new(Versions {
+                now: Arc::new(server),
+                before: None,
+            }),
+            shards,
             instance,
             door: Arc::new(Door::new(keys.is_none(), &limits, &metrics)),
             keys,
@@ -59,12 +93,28 @@ impl Service {
     /// The version that is served now.
     #[must_use]
     pub fn server(&self) -> Arc<Server> {
-        let index = self.shared.index.read();
-        Arc::clone(&index.unwrap_or_else(PoisonError::into_inner))
+        self.shared.index()
+    }
+
+    /// Puts the version in place that all shards have now, if it is another: true if it is. While not all have the next,
+    /// the version before is answered by those that have it too.
+    ///
+    /// # Errors
+    /// [`Error::Shard`].
+    pub fn follow_shards(&self) -> Result<bool, Error> {
+        let Some(shards) = &self.shared.shards else {
+            return Ok(false);
+        };
+        let Some(new) = shards.follow(&self.server())? else {
+            return Ok(false);
+        };
+        self.replace(new);
+        Ok(true)
     }
 
     /// Puts another version of the index in place. Requests that have begun are answered from the
-    /// one they began with.
+    /// one they began with. A shard answers requests about the version before on, since not all shards change at
+    /// one moment.
     pub fn replace(&self, server: Server) {
         self.shared.replace(server);
     }
@@ -139,10 +189,19 @@ pub(crate) struct Scan {
     pub(crate) request: Bytes,
 }
 
+/// The version in place, and of a shard the one before.
+#[derive(Debug)]
+struct Versions {
+    now: Arc<Server>,
+    before: Option<Arc<Server>>,
+}
+
 /// The state that all handles of a service share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    index: RwLock<Arc<Server>>,
+    versions: RwLock<Versions>,
+    /// The servers that have the data, if it is not here.
+    pub(crate) shards: Option<Shards>,
     /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
     pub(crate) instance: [u8; 32],
     pub(crate) keys: Option<Askers>,
@@ -157,16 +216,33 @@ pub(crate) struct Shared {
 impl Shared {
     /// The version in place.
     pub(crate) fn index(&self) -> Arc<Server> {
-        Arc::clone(&self.index.read().unwrap_or_else(PoisonError::into_inner))
+        let versions = self.versions.read();
+        Arc::clone(&versions.unwrap_or_else(PoisonError::into_inner).now)
+    }
+
+    /// The version that a request is about, if it is here, or else the one in place.
+    pub(crate) fn index_of(&self, request: &[u8]) -> Arc<Server> {
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let before = versions
+            .before
+            .as_ref()
+            .filter(|before| versions.now.is_other(request) && !before.is_other(request));
+        Arc::clone(before.unwrap_or(&versions.now))
     }
 
     /// Puts another version in place.
     pub(crate) fn replace(&self, server: Server) {
         let version = server.manifest().version;
         self.metrics.serves(server.manifest());
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        *index = Arc::new(server);
-        drop(index);
+        let versions = self.versions.write();
+        let mut versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut versions.now, Arc::new(server));
+        let before = before.shard().is_some().then_some(before);
+        let older = std::mem::replace(&mut versions.before, before);
+        drop(versions);
+        // Not under the lock: letting go of much memory takes a while.
+        drop(older);
         self.metrics.replaced.inc();
         tracing::info!(version, "index replaced");
     }
@@ -183,10 +259,14 @@ impl Shared {
         }
     }
 
-    /// The longest request that the version in place answers, as an encoded call.
+    /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
         // The tag and the length of the message.
         const FIELD: usize = 1 + 10;
-        self.index().longest_request().unwrap_or(0) + FIELD + ADDED_LEN
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let all = std::iter::once(&versions.now).chain(&versions.before);
+        let longest = all.filter_map(|version| version.longest_request().ok());
+        longest.max().unwrap_or(0) + FIELD + ADDED_LEN
     }
 }

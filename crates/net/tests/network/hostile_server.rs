@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status};
 
 use crate::parties::{GET_MANIFEST, GET_PARTS, SCORE, message, owner, rng, server, set};
 
-type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
+pub(crate) type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
 
 /// The answer to each message.
 type Behaviour = dyn Fn(&[u8]) -> Result<Replies, Status> + Send + Sync;
@@ -57,14 +57,16 @@ impl Search for Liar {
 }
 
 /// A lying server, until it is dropped.
-struct Lying {
-    address: SocketAddr,
-    calls: Arc<AtomicUsize>,
+pub(crate) struct Lying {
+    pub(crate) address: SocketAddr,
+    pub(crate) calls: Arc<AtomicUsize>,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Lying {
-    fn serve(behaviour: impl Fn(&[u8]) -> Result<Replies, Status> + Send + Sync + 'static) -> Self {
+    pub(crate) fn serve(
+        behaviour: impl Fn(&[u8]) -> Result<Replies, Status> + Send + Sync + 'static,
+    ) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let calls = Arc::new(AtomicUsize::new(0));
         let liar = Liar {
@@ -107,11 +109,11 @@ fn part(length: usize, chunk: usize) -> Result<CallReply, Status> {
     })
 }
 
-fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
+pub(crate) fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, Status> {
     Ok(Box::pin(tokio_stream::iter(parts)))
 }
 
-const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
 /// The time that a client waits for a part: much longer than an honest one takes on a busy machine.
 const PART: Duration = Duration::from_secs(2);

@@ -9,6 +9,7 @@ mod hostile_server;
 mod logins;
 mod parties;
 mod searches;
+mod shards;
 mod spoken;
 mod stopping;
 mod strangers;

@@ -64,6 +64,7 @@ pub(crate) fn index(form: usize, set: &Set) -> Index {
             recall: 0.9,
             queries: 10,
             routing: Some(routing),
+            ..Wish::default()
         };
         let plan = Plan::new(N, DIM, wish).expect("a plan");
         build::sealed(rng, &keys, &set.base, &plan, &mut |_| ()).map(|built| built.index)
@@ -80,6 +81,7 @@ pub(crate) fn index(form: usize, set: &Set) -> Index {
                 recall: 0.9,
                 queries: 10,
                 routing: None,
+                ..Wish::default()
             };
             build::routed(rng, &keys, &set.base, wish, &mut |_| ()).map(|built| built.index)
         }

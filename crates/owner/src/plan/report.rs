@@ -102,25 +102,7 @@ impl fmt::Display for Table {
                 row.hides,
             )?;
         }
-        if let Some(payloads) = self.payloads() {
-            let Retrieval { cost, .. } = payloads;
-            let (server, client) = payloads.times(&self.speed);
-            writeln!(
-                f,
-                "    {:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} in every row; {} of {} B at a time",
-                "payloads",
-                payloads.way.name(),
-                Bytes(cost.once),
-                Bytes(cost.up + cost.down),
-                Bytes(cost.total(self.queries)),
-                server.as_secs_f64() * 1e3,
-                client.as_secs_f64() * 1e3,
-                "",
-                "",
-                payloads.fetched,
-                payloads.class.capacity(),
-            )?;
-        }
+        self.write_fetched(f)?;
         if let Some(routed) = &self.routed {
             writeln!(f, "    routed: {routed}")?;
         }
@@ -138,6 +120,41 @@ impl fmt::Display for Table {
             }
             None => write!(f, "  no mode keeps these terms"),
         }
+    }
+}
+
+impl Table {
+    /// The lines of payloads and of a second look.
+    fn write_fetched(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let payloads = match self.second_look() {
+            None => "in every row",
+            Some(_) => "in the rows of sealed and local mode",
+        };
+        let look = "in the rows of masked, routed and open mode, with payloads";
+        let fetched = [
+            ("payloads", self.payloads(), payloads),
+            ("2nd look", self.second_look(), look),
+        ];
+        for (name, fetched, rows) in fetched {
+            let Some(fetched) = fetched else { continue };
+            let Retrieval { cost, form, .. } = fetched;
+            let (server, client) = fetched.times(&self.speed);
+            writeln!(
+                f,
+                "    {name:<8} {:>10} {:>10} {:>10} {:>10} {:>10.2} {:>10.2} {:>14} {:<14} {rows}; {} of {} B at a time",
+                fetched.way.name(),
+                Bytes(cost.once),
+                Bytes(cost.up + cost.down),
+                Bytes(cost.total(self.queries)),
+                server.as_secs_f64() * 1e3,
+                client.as_secs_f64() * 1e3,
+                "",
+                "",
+                fetched.fetched,
+                form.capacity(),
+            )?;
+        }
+        Ok(())
     }
 }
 

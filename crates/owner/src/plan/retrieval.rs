@@ -1,16 +1,17 @@
-//! The cost of payloads.
+//! The cost of payloads, and of a second look.
 
 use std::time::Duration;
 
+use sordino_index::look::SecondLook;
 use sordino_index::numbers::{self, Numbers};
-use sordino_index::payload::Class;
+use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::{message_len, request_len};
 use sordino_index::{Error, TAG_LEN};
 use sordino_pir::plan::Candidate;
 use sordino_pir::{Params, hintless};
 use sordino_vectors::u32_of;
 
-use super::{Cost, Speed, check};
+use super::{Cost, Speed, Table, Wish, check};
 
 /// The most memory of a server for slots that are fetched without a hint, in bytes.
 const MOST_MEMORY: usize = 16 << 30;
@@ -31,15 +32,17 @@ pub enum Way {
 const FEW: u64 = 64;
 
 impl Way {
-    /// The one with the fewest bytes for a client that fetches `k` of so many slots at a time in `searches` searches of
-    /// one version.
+    /// The one with the fewest bytes for a client that fetches what `searches` searches of one version need, each with
+    /// `k` results, of so many slots. For a second look a client is taken to come once: whoever downloads all exact
+    /// vectors needs no server to score them.
     pub(crate) fn cheapest(
-        slots: usize,
-        class: Class,
+        (slots, form): (usize, SlotForm),
         k: usize,
         searches: u64,
     ) -> Result<Self, Error> {
-        let (len, fetched) = (class.sealed_len(), searches.saturating_mul(k as u64));
+        let searches = form.look.map_or(searches, |_| 1);
+        let (len, k) = (form.sealed_len(), form.fetched(k));
+        let fetched = searches.saturating_mul(k as u64);
         let plan = sordino_pir::plan::Plan::new(slots, len, fetched)?;
         let costs = plan.costs().iter();
         let known = costs.filter_map(|cost| match cost.candidate {
@@ -124,14 +127,14 @@ impl Way {
     }
 }
 
-/// The way in which the payloads of an index are fetched, and what a client transfers for them.
+/// The way in which the slots of an index are fetched, and what a client transfers for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retrieval {
     /// Records.
     pub slots: usize,
-    /// The size that all payloads are filled up to.
-    pub class: Class,
-    /// Payloads of a search: the number of its results.
+    /// The content of a slot.
+    pub form: SlotForm,
+    /// Slots of a search: the number of its results or, for a second look, of its candidates.
     pub fetched: usize,
     /// The way in which they are fetched.
     pub way: Way,
@@ -141,41 +144,73 @@ pub struct Retrieval {
 }
 
 impl Retrieval {
-    /// Plans payloads of at most `longest` bytes for `n` records, of which a search fetches `k`, and a client makes so
-    /// many searches.
-    pub(super) fn new(n: usize, k: usize, longest: usize, searches: u64) -> Result<Self, Error> {
+    /// Plans slots for `n` records, of which a search has `k` results, and a client makes so many searches.
+    pub(super) fn new(n: usize, k: usize, form: SlotForm, searches: u64) -> Result<Self, Error> {
         check(n, 1, k)?;
-        let class = Class::of(longest)?;
-        let way = Way::cheapest(n, class, k, searches)?;
+        let way = Way::cheapest((n, form), k, searches)?;
+        let fetched = form.fetched(k);
         let mut list = Vec::new();
         Numbers::range(u32_of(n)).write(&mut list);
         numbers::fill(&mut list);
         let list = (list.len() + TAG_LEN) as u64;
-        let mut cost = way.cost(k);
+        let mut cost = way.cost(fetched);
         cost.once += list;
         if way == Way::Download {
-            cost.once += n as u64 * class.sealed_len() as u64;
+            cost.once += n as u64 * form.sealed_len() as u64;
         }
         Ok(Self {
             slots: n,
-            class,
-            fetched: k,
+            form,
+            fetched,
             way,
             cost,
         })
     }
 
-    /// Bytes of all payloads, as they are sealed.
-    #[must_use]
-    pub fn whole(&self) -> u64 {
-        self.slots as u64 * self.class.sealed_len() as u64
+    /// Plans the slots of the second look that is wished for, if one is.
+    pub(super) fn of_look(
+        n: usize,
+        dim: usize,
+        class: Option<Class>,
+        wish: &Wish,
+    ) -> Result<Option<Self>, Error> {
+        let Some(candidates) = wish.second_look else {
+            return Ok(None);
+        };
+        let look = Some(second_look(candidates, wish.k, dim)?);
+        let form = SlotForm { class, look };
+        Self::new(n, wish.k, form, wish.queries).map(Some)
     }
 
-    /// The server's and the client's time for the payloads of one search, on one thread.
+    /// Bytes of all slots, as they are sealed.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        self.slots as u64 * self.form.sealed_len() as u64
+    }
+
+    /// The server's and the client's time for the slots of one search, on one thread.
     #[must_use]
     pub fn times(&self, speed: &Speed) -> (Duration, Duration) {
         let (server, client) = self.way.nanoseconds(self.fetched, speed);
         let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
         (time(server), time(client))
     }
+}
+
+impl Table {
+    /// The cost of a second look, payloads included, which is part of the rows of masked, open and routed mode in the
+    /// place of that of payloads.
+    #[must_use]
+    pub fn second_look(&self) -> Option<&Retrieval> {
+        self.look.as_ref()
+    }
+}
+
+/// A second look at so many candidates for `k` results, of vectors of `width` stored coordinates.
+pub(crate) fn second_look(candidates: u32, k: usize, width: usize) -> Result<SecondLook, Error> {
+    if candidates > SecondLook::MOST || (candidates as usize) < k {
+        return Err(Error::Candidates(candidates));
+    }
+    let width = u32_of(width);
+    Ok(SecondLook { candidates, width })
 }

@@ -7,7 +7,7 @@ use sordino_index::{Disk, Error};
 
 use super::Store;
 use super::draft::Draft;
-use super::payloads::Changes;
+use super::payloads::Carried;
 use crate::binding::{Binding, Variant};
 use crate::segment::SegmentWriter;
 
@@ -40,7 +40,7 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         mut draft: Draft,
-        changes: Option<Changes>,
+        changes: Carried,
     ) -> Result<u64, Error> {
         self.change_payloads(rng, writer, &mut draft, changes)?;
         let mut frame = (*self.manifest).clone();

@@ -6,6 +6,7 @@ use sordino_index::{Disk, Error};
 
 use super::Store;
 use super::draft::Draft;
+use super::payloads::Carried;
 use super::records::{self, Records};
 use super::waiting::Waiting;
 use crate::plan::{SEGMENT, Wish};
@@ -20,7 +21,8 @@ impl<D: Disk> Store<D> {
     /// Segments at the front that are full and have lost nothing stay as they are, so clients keep
     /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
-    /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once.
+    /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once. The exact
+    /// vectors of a second look stay as they are.
     ///
     /// The files of the version before stay until the next change or opening.
     ///
@@ -89,12 +91,16 @@ impl<D: Disk> Store<D> {
         if let Some(mode) = whole {
             let rows = waiting.take(usize::MAX)?;
             let (k, n) = (self.manifest.k as usize, rows.ids.len());
-            let how = (wish(&mode, k, n), draft.as_query);
+            let wish = Wish {
+                second_look: draft.look.map(|look| look.candidates),
+                ..wish(&mode, k, n)
+            };
+            let how = (wish, draft.as_query);
             let made = match mode {
                 Mode::Routed(_) => Draft::routed(rng, &self.folder, &writer, rows, how, progress)?,
                 _ => Draft::sealed(rng, &self.folder, &writer, rows, how, progress)?,
             };
-            let version = self.commit(rng, &writer, made.0, None)?;
+            let version = self.commit(rng, &writer, made.0, Carried::default())?;
             self.measured = Some(made.1);
             return Ok(version);
         }
@@ -102,7 +108,7 @@ impl<D: Disk> Store<D> {
             let rows = waiting.take(usize::MAX)?;
             draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
         }
-        self.commit(rng, &writer, draft, None)
+        self.commit(rng, &writer, draft, Carried::default())
     }
 
     /// The number of segments, from the first on, that are full and have lost nothing.
@@ -136,6 +142,7 @@ fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
         recall: f64::from(recall) / 1e6,
         queries,
         routing,
+        second_look: None,
     }
 }
 

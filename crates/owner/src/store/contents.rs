@@ -47,14 +47,20 @@ impl Contents {
         let folder = Folder::new(dir.as_ref(), Files);
         let (manifest, records, payloads) = folder.newest(keys.owner(), |manifest| {
             let records = Records::read(&folder, &manifest, keys)?;
-            let payloads = payloads::read(&folder, &manifest, keys)?;
+            let payloads = match manifest.has_payloads() {
+                true => payloads::read(&folder, &manifest, keys)?,
+                false => None,
+            };
             Ok((manifest, records, payloads))
         })?;
         Ok(Self {
             keys: keys.clone(),
             manifest,
             records,
-            payloads: payloads.map(|all| all.into_iter().collect()),
+            payloads: payloads.map(|all| {
+                let all = all.into_iter().map(|(place, slot)| (place, slot.payload));
+                all.collect()
+            }),
             folder,
         })
     }

@@ -29,7 +29,7 @@ impl Store {
     /// # Errors
     /// [`Error::Exists`] if there is an index, [`Error::Occupied`] if there is anything else than what the
     /// making of an index left that was interrupted; then nothing is touched. [`Error::K`],
-    /// [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
+    /// [`Error::Candidates`] and [`Error::Mode`] for a second look that there cannot be, [`Error::Dimension`], [`Error::RepeatedId`], [`Error::Vectors`] for no vectors, for a zero vector
     /// under the cosine and for one beyond the bound of another metric, [`Error::IdKind`] and [`Error::NoIds`] for ids of another kind than the
     /// spec's, [`Error::Attribute`] for a column that changes its type, [`Error::TooLarge`] for a stream of
     /// more than 2^32 - 1 records, and the stream's own. The directory is then as it was before.
@@ -132,6 +132,7 @@ impl First {
         if !(1..=n).contains(&spec.k) {
             return Err(Error::K { k: spec.k, n });
         }
+        let look = spec.look(dim)?;
         let rotation = random(rng);
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
         let writer = SegmentWriter::new(
@@ -140,7 +141,7 @@ impl First {
             Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation),
         );
         let batches = std::iter::once(Ok(first)).chain(batches);
-        let stream = Stream::new(dim, spec.ids, space, rotation);
+        let stream = Stream::new(dim, spec.ids, (space, rotation), look);
         let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());

@@ -5,6 +5,7 @@ use sordino_index::code::Codec;
 use sordino_index::columns;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
+use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Manifest, Mode, Segment, SignedManifest};
 use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
@@ -14,7 +15,7 @@ use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
 use crate::measured::Measured;
-use crate::plan::{Grouping, Plan, SEGMENT, Wish};
+use crate::plan::{Grouping, Plan, SEGMENT, Wish, second_look};
 use crate::routed;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
@@ -38,6 +39,8 @@ pub(super) struct Draft {
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
+    /// The second look, if searches have one.
+    pub(super) look: Option<SecondLook>,
     /// Vectors as queries, to measure with.
     pub(super) as_query: AsQuery,
 }
@@ -205,6 +208,7 @@ impl Draft {
             mode: Mode::Sealed(mode),
             records,
             payloads: None,
+            look: None,
             as_query,
         };
         Ok((draft, measured))
@@ -223,22 +227,20 @@ impl Draft {
     ) -> Result<(Self, Measured), Error> {
         let (n, dim) = (rows.vectors.len(), rows.vectors.dim());
         wish.check_recall()?;
+        let look = wish.second_look.map(|most| second_look(most, wish.k, dim));
+        let look = look.transpose()?;
         let planned = Grouping::cheapest(n, dim, &wish).ok_or(Error::TooLarge { n, dim })?;
         let how = (&planned, &wish);
-        let base = routed::Base::new(rng, writer, &rows, how, &as_query, progress)?;
-        for part in [&base.table, &base.centroids, &base.members] {
-            folder.put(part)?;
-        }
-        for part in base.base.parts() {
-            folder.put(part)?;
-        }
+        let mut put = |part: &[u8]| folder.put(part);
+        let base = routed::Base::new(rng, writer, rows, how, &as_query, &mut put, progress)?;
         let mut records = Records::default();
-        records.push(rows.ids);
+        records.push(base.ids);
         let draft = Self {
             k: wish.k,
             mode: Mode::Routed(base.mode),
             records,
             payloads: None,
+            look,
             as_query,
         };
         Ok((draft, base.measured))
@@ -269,6 +271,7 @@ mod tests {
             mode: Mode::Local(Local::new(Codec::Int8)),
             records: Records::default(),
             payloads: None,
+            look: None,
             as_query: AsQuery::new(space, [0; 32], 1),
         };
         for _ in 0..manifest::MAX_SEGMENTS {

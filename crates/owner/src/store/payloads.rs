@@ -1,32 +1,98 @@
-//! The payloads of a store's records: written anew with every version that changes them.
+//! Payloads of a store's records and, for a second look, their exact vectors: written anew with every version that
+//! changes them.
 
 use std::collections::BTreeMap;
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
 use sordino_index::keys::ReaderKeys;
+use sordino_index::look::{self, SecondLook};
 use sordino_index::manifest::{Manifest, PartKind};
 use sordino_index::opener::Opener;
-use sordino_index::payload::{Class, Fetch};
+use sordino_index::payload::{Class, Fetch, Slot, SlotForm};
 use sordino_index::{Disk, Error, Id};
 
 use super::Store;
 use super::draft::Draft;
+use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::Spec;
 
-/// Payloads by record id.
-pub(super) type Changes = BTreeMap<Id, Vec<u8>>;
+/// Bytes of each record.
+type ById = BTreeMap<Id, Vec<u8>>;
 
-/// Payloads with the places of their records, in order.
-type Placed = Vec<(u64, Vec<u8>)>;
+/// Payloads and exact vectors of records: of all, or those that a change brings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carried {
+    /// Payloads, if records have any.
+    pub(super) payloads: Option<ById>,
+    /// The codes of exact vectors, if searches have a second look.
+    pub(super) exact: Option<ById>,
+}
 
-/// All payloads, if the records have any.
+impl Carried {
+    /// Nothing yet, of an index with a second look or without.
+    pub(super) fn new(look: Option<SecondLook>) -> Self {
+        Self {
+            payloads: None,
+            exact: look.map(|_| ById::new()),
+        }
+    }
+
+    /// Takes the exact vectors of rotated unit vectors, if they are wanted.
+    pub(super) fn look_at(&mut self, rows: &Rows) {
+        if let Some(exact) = &mut self.exact {
+            let codes = rows.vectors.rows().map(look::code);
+            exact.extend(rows.ids.iter().zip(codes));
+        }
+    }
+
+    /// True if records carry something.
+    fn is_some(&self) -> bool {
+        self.payloads.is_some() || self.exact.is_some()
+    }
+
+    /// True if nothing changes by what comes.
+    fn has(&self, new: &Self) -> bool {
+        let same = |old: &Option<ById>, new: &Option<ById>| match (old, new) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(old), Some(new)) => new.iter().all(|(id, new)| old.get(id) == Some(new)),
+        };
+        same(&self.payloads, &new.payloads) && same(&self.exact, &new.exact)
+    }
+
+    /// Takes in what a change brings.
+    fn extend(&mut self, new: Self) {
+        let both = [
+            (&mut self.payloads, new.payloads),
+            (&mut self.exact, new.exact),
+        ];
+        for (own, new) in both {
+            if let Some(new) = new {
+                own.get_or_insert_default().extend(new);
+            }
+        }
+    }
+
+    /// The slot of a record, which is its last use.
+    fn slot(&mut self, id: &Id) -> Slot {
+        let exact = self.exact.as_mut().map(|all| all.remove(id));
+        let exact = exact.map(|code| code.expect("an exact vector of every record"));
+        let payload = self.payloads.as_mut().and_then(|all| all.remove(id));
+        Slot {
+            exact: exact.unwrap_or_default(),
+            payload: payload.unwrap_or_default(),
+        }
+    }
+}
+
+/// All slots with the places of their records, in order, if records carry something.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
     reader: &ReaderKeys,
-) -> Result<Option<Placed>, Error> {
+) -> Result<Option<Vec<(u64, Slot)>>, Error> {
     let Some(payloads) = &manifest.payloads else {
         return Ok(None);
     };
@@ -37,25 +103,29 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Draft {
-    /// Writes these payloads of the records that are there, an empty one for every other record, for clients that make
+    /// Writes what the records that are there carry, an empty payload for every one that has none, for clients that make
     /// so many searches.
     pub(super) fn write_payloads<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        payloads: Option<Changes>,
+        mut carried: Carried,
         searches: u64,
     ) -> Result<(), Error> {
-        let Some(payloads) = payloads else {
+        if !carried.is_some() {
             return Ok(());
-        };
-        let each = |id| payloads.get(&id).map_or(&[][..], Vec::as_slice);
-        let records: Vec<&[u8]> = self.records.ids().map(each).collect();
-        let longest = records.iter().map(|payload| payload.len()).max();
-        let class = Class::of(longest.unwrap_or(0))?;
+        }
+        let payloads = carried.payloads.is_some();
+        let slots: Vec<Slot> = self.records.ids().map(|id| carried.slot(&id)).collect();
+        drop(carried);
+        let longest = slots.iter().map(|slot| slot.payload.len()).max();
+        let class = payloads.then(|| Class::of(longest.unwrap_or(0)));
+        let class = class.transpose()?;
+        let look = self.look;
+        let form = SlotForm { class, look };
         let places = self.records.places();
-        let written = writer.payloads(rng, &places, &records, class, (self.k, searches))?;
+        let written = writer.payloads(rng, &places, &slots, form, (self.k, searches))?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
@@ -72,44 +142,55 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// If a file cannot be read or is damaged.
     pub fn payloads(&self) -> Result<Option<BTreeMap<Id, Vec<u8>>>, Error> {
-        let read = read(&self.folder, &self.manifest, &self.keys.reader())?;
-        // Places and ids are in one order.
-        let named = |read: Placed| {
-            let payloads = read.into_iter().map(|(_, payload)| payload);
-            self.ids().zip(payloads).collect()
-        };
-        Ok(read.map(named))
+        if !self.manifest.has_payloads() {
+            return Ok(None);
+        }
+        Ok(self.carried()?.payloads)
     }
 
-    /// Brings the draft's payloads up to its records and to these changes.
+    /// All payloads and exact vectors.
+    fn carried(&self) -> Result<Carried, Error> {
+        let mut carried = Carried::new(self.manifest.second_look());
+        if self.manifest.has_payloads() {
+            carried.payloads = Some(ById::new());
+        }
+        let read = read(&self.folder, &self.manifest, &self.keys.reader())?;
+        // Places and ids are in one order.
+        for (id, (_, slot)) in self.ids().zip(read.into_iter().flatten()) {
+            if let Some(exact) = &mut carried.exact {
+                exact.insert(id.clone(), slot.exact);
+            }
+            if let Some(payloads) = &mut carried.payloads {
+                payloads.insert(id, slot.payload);
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Brings what the draft's records carry up to these and to what a change brings.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         draft: &mut Draft,
-        changes: Option<Changes>,
+        changes: Carried,
     ) -> Result<(), Error> {
-        let before = self.payloads()?;
-        if before.is_none() && changes.is_none() {
-            return Ok(());
-        }
-        let changes = changes.unwrap_or_default();
-        if let Some(before) = &before
+        let mut all = self.carried()?;
+        if all.is_some()
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())
-            && changes.iter().all(|(id, new)| before.get(id) == Some(new))
+            && all.has(&changes)
         {
             // The same records in the same places: clients that have these payloads keep them.
             draft.payloads.clone_from(&self.manifest.payloads);
             return Ok(());
         }
-        let mut all = before.unwrap_or_default();
         all.extend(changes);
         // An index whose payloads are fetched without a hint is for clients that come once.
         let searches = match self.manifest.payloads.as_ref().map(|it| &it.fetch) {
-            Some(Fetch::Hintless { .. }) => 1,
+            Some(Fetch::Hintless { .. }) if draft.look.is_none() => 1,
             _ => Spec::default().searches,
         };
-        draft.write_payloads(rng, &self.folder, writer, Some(all), searches)
+        draft.write_payloads(rng, &self.folder, writer, all, searches)
     }
 }

@@ -3,12 +3,13 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::folder::Folder;
+use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode};
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::metric::{AsQuery, Space};
 
 use super::draft::Draft;
-use super::payloads::Changes;
+use super::payloads::Carried;
 use super::records::Records;
 use super::waiting::Waiting;
 use crate::measured::Measured;
@@ -31,11 +32,17 @@ pub(super) struct Stream {
     /// Records that came.
     read: u64,
     waiting: Waiting,
-    pub(super) payloads: Option<Changes>,
+    look: Option<SecondLook>,
+    pub(super) carried: Carried,
 }
 
 impl Stream {
-    pub(super) fn new(dim: usize, ids: IdKind, space: Space, rotation: [u8; 32]) -> Self {
+    pub(super) fn new(
+        dim: usize,
+        ids: IdKind,
+        (space, rotation): (Space, [u8; 32]),
+        look: Option<SecondLook>,
+    ) -> Self {
         Self {
             dim,
             space,
@@ -44,7 +51,8 @@ impl Stream {
             next: Some(0),
             read: 0,
             waiting: Waiting::new(ids, dim),
-            payloads: None,
+            carried: Carried::new(look),
+            look,
         }
     }
 
@@ -76,10 +84,11 @@ impl Stream {
             mode,
             records: Records::default(),
             payloads: None,
+            look: self.look,
             as_query: self.as_query(),
         };
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
-        draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
+        draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
         Ok((draft, None))
     }
 
@@ -100,6 +109,7 @@ impl Stream {
         let as_query = self.as_query();
         let mut wish = Wish {
             k: spec.k,
+            second_look: spec.second_look,
             ..Wish::default()
         };
         let (mut draft, measured) = match spec.form {
@@ -121,7 +131,7 @@ impl Stream {
                 unreachable!("these are written segment by segment")
             }
         };
-        draft.write_payloads(rng, folder, writer, self.payloads, spec.searches)?;
+        draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
         Ok((draft, Some(measured)))
     }
 
@@ -181,7 +191,7 @@ impl Stream {
             return Err(Error::IdKind { id, expected });
         }
         if let Some(payloads) = payloads {
-            let all = self.payloads.get_or_insert_default();
+            let all = self.carried.payloads.get_or_insert_default();
             all.extend(ids.iter().cloned().zip(payloads));
         }
         self.waiting.push(ids, vectors.as_slice(), attributes)
@@ -211,9 +221,11 @@ impl Stream {
     fn rows(&mut self, count: usize, progress: &mut dyn FnMut(Step)) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let rows = self.waiting.take(count)?;
-        Ok(Rows {
+        let rows = Rows {
             vectors: units(self.space, self.rotation, rows.vectors)?,
             ..rows
-        })
+        };
+        self.carried.look_at(&rows);
+        Ok(rows)
     }
 }

@@ -11,6 +11,7 @@ use sordino_vectors::Vectors;
 use super::Store;
 use super::draft::Draft;
 use super::known::Known;
+use super::payloads::Carried;
 use super::stream::Stream;
 use crate::spec::Batch;
 use crate::step::Step;
@@ -88,7 +89,8 @@ impl<D: Disk> Store<D> {
             Ok(batch)
         });
         let (dim, ids) = (self.manifest.dim as usize, self.manifest.ids);
-        let stream = Stream::new(dim, ids, self.manifest.space(), self.manifest.rotation);
+        let map = (self.manifest.space(), self.manifest.rotation);
+        let stream = Stream::new(dim, ids, map, self.manifest.second_look());
         let mut stream = stream.numbered_from(self.next_number());
         let before = draft.records.sets.len();
         let read = stream.segments(rng, &self.folder, &writer, &mut draft, batches, progress)?;
@@ -102,11 +104,11 @@ impl<D: Disk> Store<D> {
         }
         // Whoever replaces a record replaces all of it.
         let fresh = &draft.records.sets[before..];
-        let mut changes = stream.payloads.take();
-        if changes.is_some() || self.manifest.payloads.is_some() {
-            let changes = changes.get_or_insert_default();
+        let mut changes = std::mem::take(&mut stream.carried);
+        if changes.payloads.is_some() || self.manifest.has_payloads() {
+            let payloads = changes.payloads.get_or_insert_default();
             for id in fresh.iter().flat_map(|ids| ids.iter()) {
-                changes.entry(id).or_default();
+                payloads.entry(id).or_default();
             }
         }
         let version = self.commit(rng, &writer, draft, changes)?;
@@ -161,7 +163,7 @@ impl<D: Disk> Store<D> {
         draft.records.bury(usize::MAX, &ids);
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
-        let made = self.commit(rng, &writer, draft, None);
+        let made = self.commit(rng, &writer, draft, Carried::default());
         let version = self.settle(made)?;
         self.tidied(rng, version)
     }
@@ -173,6 +175,7 @@ impl<D: Disk> Store<D> {
             mode: self.manifest.mode.clone(),
             records: self.records.clone(),
             payloads: self.manifest.payloads.clone(),
+            look: self.manifest.second_look(),
             as_query: self.manifest.as_query(),
         }
     }

@@ -5,14 +5,19 @@ use std::path::Path;
 use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::keys::ReaderKeys;
+use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
+use sordino_index::payload::Slot;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, Id, digest, table};
 use sordino_vectors::u32_of;
 
 use super::records::{self, Records};
 use super::{Store, payloads};
+
+/// The cosine of a vector and what any mode stores of it, at least: codes of 12 bits lose 1e-5 of it in 8,192 dimensions.
+const NEARLY_ONE: f32 = 0.999;
 
 /// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +129,7 @@ impl<'a, D: Disk> Check<'a, D> {
         }
         let records = Records::read(folder, manifest, keys)?;
         check_unique(&records)?;
+        let mut slots = self.slots(&records)?.into_iter();
         for (at, ids) in records.sets.iter().enumerate() {
             records::attributes(folder, manifest, keys, at)?;
             let units = records::units(folder, manifest, keys, at)?;
@@ -133,8 +139,12 @@ impl<'a, D: Disk> Check<'a, D> {
                     expected: units.len(),
                 });
             }
+            if manifest.second_look().is_some() {
+                for (row, slot) in records.rows(at).zip(&mut slots) {
+                    check_exact(units.row(row as usize), &slot)?;
+                }
+            }
         }
-        self.check_payloads(&records)?;
         match &manifest.mode {
             Mode::Open(mode) => self.check_hints(0, Rows::Open, mode)?,
             Mode::Masked(mode) => self.check_hints(0, Rows::Masked, mode)?,
@@ -151,14 +161,15 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    fn check_payloads(&self, records: &Records) -> Result<(), Error> {
-        let payloads = payloads::read(self.folder, self.manifest, self.keys)?;
-        let Some(payloads) = payloads else {
-            return Ok(());
+    /// The slots of all records that are there, in their order, if they carry something.
+    fn slots(&self, records: &Records) -> Result<Vec<Slot>, Error> {
+        let slots = payloads::read(self.folder, self.manifest, self.keys)?;
+        let Some(slots) = slots else {
+            return Ok(Vec::new());
         };
-        let places = payloads.iter().map(|(place, _)| *place);
+        let places = slots.iter().map(|(place, _)| *place);
         if places.eq(records.places().iter()) {
-            return Ok(());
+            return Ok(slots.into_iter().map(|(_, slot)| slot).collect());
         }
         Err(Error::Malformed {
             what: "payloads",
@@ -170,7 +181,8 @@ impl<'a, D: Disk> Check<'a, D> {
         let width = self.manifest.width() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
         let table = part(PartKind::Table)?;
-        let (_, hint) = table::encode(mode, width, &table[..], |_| Ok(()))?;
+        let groups = 0..mode.grid.groups as usize;
+        let (_, hint) = table::encode(mode, width, groups, &table[..], |_| Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
         self.keys
             .open_route(mode, width, &part(PartKind::Centroids)?)?;
@@ -213,6 +225,18 @@ impl<'a, D: Disk> Check<'a, D> {
         }
         Ok(())
     }
+}
+
+/// Refuses an exact vector that is not the one that is scored, to the precision of that.
+fn check_exact(unit: &[f32], slot: &Slot) -> Result<(), Error> {
+    let exact = look::unit(&slot.exact);
+    if exact.len() == unit.len() && sordino_vectors::dot(&exact, unit) > NEARLY_ONE {
+        return Ok(());
+    }
+    Err(Error::Malformed {
+        what: "payloads",
+        why: "an exact vector that is not its record's".to_owned(),
+    })
 }
 
 /// Refuses a record that two segments have.

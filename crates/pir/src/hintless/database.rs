@@ -43,13 +43,13 @@ pub(crate) const SHARED: usize = 4;
 /// still in the cache then.
 const TOGETHER: usize = 32;
 
-/// The stream that a unit's bytes are added to, which makes them uniform.
-pub(crate) fn add_pad(seed: &Seed, unit: usize, bytes: &mut [u8]) {
+/// Adds a public stream to a unit's bytes, which makes them uniform; a second time it takes it off.
+pub(crate) fn whiten(seed: &Seed, unit: usize, bytes: &mut [u8]) {
     let mut stream = Stream::new(&seed.0, unit as u64);
     for part in bytes.chunks_mut(CHUNK) {
-        let pad = stream.chunk(part.len());
-        for (byte, pad) in part.iter_mut().zip(pad) {
-            *byte ^= pad;
+        let uniform = stream.chunk(part.len());
+        for (byte, uniform) in part.iter_mut().zip(uniform) {
+            *byte ^= uniform;
         }
     }
 }
@@ -211,7 +211,7 @@ impl Database {
     fn encode(&mut self, first: usize, units: Vec<Vec<u8>>) {
         let (params, seed) = (self.params, self.seed);
         let transform = |(): &mut (), i, mut bytes: Vec<u8>| {
-            add_pad(&seed, first + i, &mut bytes);
+            whiten(&seed, first + i, &mut bytes);
             let mut polys = Aligned::new(params.unit_polys() * N);
             let parts = bytes.chunks_exact(params.poly_bytes());
             for (poly, bytes) in polys.chunks_exact_mut(N).zip(parts) {
@@ -259,7 +259,7 @@ impl Database {
             // Zero, with no pad.
             return vec![0; polys * self.params.poly_bytes()];
         }
-        add_pad(&self.seed, unit, &mut bytes);
+        whiten(&self.seed, unit, &mut bytes);
         bytes
     }
 

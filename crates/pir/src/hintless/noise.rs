@@ -314,7 +314,7 @@ impl Found {
         let mut bytes = vec![0; params.poly_bytes()];
         bytes[..params.per_unit() * len].fill(byte);
         let unit = wanted / params.per_unit();
-        super::database::add_pad(server.database().seed(), unit, &mut bytes);
+        super::database::whiten(server.database().seed(), unit, &mut bytes);
         let half = 1i64 << (params.log_p - 1);
         let expected: Vec<u64> = unpack(&bytes, N, params.log_p)
             .map(|word| q.mul(params.scale(), q.from_signed(i64::from(word) - half)))

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use sordino_search::manifest::Packing;
-use sordino_search::{Client, Error, Form, InProcess, Index, Server, Store, Vectors, synthetic};
+use sordino_index::folder::Folder;
+use sordino_search::manifest::{Holder, Packing, Part, PartKind};
+use sordino_search::{
+    Client, Error, Files, Form, InProcess, Index, Server, Store, Vectors, synthetic,
+};
 
 use crate::bed::{bed, number};
 use crate::owner::{DIM, K, connect, forms, keys, rng, sealed, spec};
@@ -268,5 +271,59 @@ fn equal_scores_are_in_the_order_of_ids() {
             assert_eq!(ids, all[..K], "{form:?}");
             bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
         }
+    }
+}
+
+/// A shard reads its share of a part; all of the part is checked.
+#[test]
+fn any_share_of_a_part_is_that_of_the_whole_and_all_of_it_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path(), Files);
+    folder.create().unwrap();
+    // More than is in memory at a time.
+    let whole: Vec<u8> = (0..9_000_000_u32)
+        .map(|i| (i % 251).to_le_bytes()[0])
+        .collect();
+    let (len, bytes) = (9_000_000, 9_000_000_usize);
+    let part = Part {
+        kind: PartKind::Rows,
+        len,
+        digest: folder.put(&whole).unwrap(),
+        holder: Holder::Server,
+        segment: None,
+    };
+    let middle = 4 << 20;
+    for range in [
+        0..bytes,
+        0..0,
+        5..6,
+        middle - 3..middle + 3,
+        middle..bytes,
+        bytes..bytes,
+    ] {
+        let wanted = range.start as u64..range.end as u64;
+        let own = folder.part_range(&part, wanted, vec![7; 9]).unwrap();
+        assert!(own[..] == whole[range.clone()], "{range:?}");
+    }
+    for beyond in [0..len + 1, len..len + 1] {
+        let refused = folder.part_range(&part, beyond, Vec::new());
+        assert!(matches!(refused, Err(Error::Malformed { .. })));
+    }
+    let parts = std::fs::read_dir(dir.path().join("parts")).unwrap();
+    let path = parts.map(|entry| entry.unwrap().path()).next().unwrap();
+    // A byte outside of the share.
+    let mut damaged = whole.clone();
+    damaged[bytes - 1] ^= 1;
+    std::fs::write(&path, &damaged).unwrap();
+    let refused = folder.part_range(&part, 0..5, Vec::new());
+    assert!(matches!(refused, Err(Error::Digest { .. })));
+    let longer = [&whole[..], &[0; 9]].concat();
+    for (bytes, said) in [
+        (&whole[1..], "8999999 bytes, expected 9000000"),
+        (&longer, "9000001 bytes and more, expected 9000000"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let refused = folder.part_range(&part, 0..5, Vec::new()).unwrap_err();
+        assert!(refused.to_string().ends_with(said), "{refused}");
     }
 }

@@ -10,4 +10,5 @@ mod observer;
 mod owner;
 mod pins;
 mod refusals;
+mod shards;
 mod versions;

@@ -1,5 +1,6 @@
 //! Making a server of an index, or of the version that a directory has now.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,21 +8,29 @@ use sordino_index::columns::Rows;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
+use sordino_index::payload::Payloads;
+use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
-use super::{Kind, Server, payloads};
+use super::{Kind, Server, gathered, payloads};
 use crate::history::History;
 
-/// Reads a part that is served, into the memory of one that was let go.
-pub(super) type Read<'a> = dyn FnMut(&Part, Vec<u8>) -> Result<Bytes, Error> + 'a;
+/// Reads bytes of a part that is served, into the memory of one that was let go.
+pub(super) type Read<'a> = dyn FnMut(&Part, Range<u64>, Vec<u8>) -> Result<Bytes, Error> + 'a;
+
+/// Reads all of a part.
+pub(super) fn all(read: &mut Read<'_>, part: &Part) -> Result<Bytes, Error> {
+    read(part, 0..part.len, Vec::new())
+}
 
 impl Kind {
     /// The data of a version. As much of it as the server before has too is shared with that.
     fn new(
         manifest: &SignedManifest,
+        shard: Shard,
         before: Option<&Server>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
@@ -38,15 +47,16 @@ impl Kind {
             }
             Mode::Local(_) => Self::Local,
             Mode::Open(mode) => {
-                let columns = Columns::new(Rows::Open, (0, mode), manifest, columns, read)?;
+                let columns = Columns::new(Rows::Open, (0, mode), manifest, shard, columns, read)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Masked(mode) => {
-                let columns = Columns::new(Rows::Masked, (0, mode), manifest, columns, read)?;
+                let columns =
+                    Columns::new(Rows::Masked, (0, mode), manifest, shard, columns, read)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Routed(mode) => {
-                Self::Routed(Box::new(Routed::new(manifest, mode, before, read)?))
+                Self::Routed(Box::new(Routed::new(manifest, mode, shard, before, read)?))
             }
         })
     }
@@ -69,7 +79,8 @@ impl Server {
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
         let (manifest, mut parts) = index.into_parts();
-        Self::build(manifest, History::new(&history), None, &mut |part, _| {
+        let history = History::new(&history);
+        Self::build(manifest, history, (None, None), &mut |part, _, _| {
             let here = parts.iter().position(|(here, _)| here == part);
             let here = here.ok_or_else(|| Error::Malformed {
                 what: "index",
@@ -86,6 +97,24 @@ impl Server {
     /// Those of [`Index::open_dir`], and if parts do not fit the manifest.
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
         Self::read(dir.as_ref(), owner, None)
+    }
+
+    /// Serves a shard of the newest version in an owner's directory: the shard's share of the data, and a share of what
+    /// clients download. It answers with parts of replies, which a server over all shards [joins](Self::gather).
+    /// [`follow_dir`](Self::follow_dir) stays with the shard.
+    ///
+    /// # Errors
+    /// Those of [`open_dir`](Self::open_dir), and [`Error::Mode`] for an index in a mode that is not cut, or cannot be cut
+    /// into so many shards.
+    pub fn open_shard(
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+        shard: Shard,
+    ) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        folder.newest(owner, |manifest| {
+            Self::of_version(&folder, owner, manifest, (Some(shard), None))
+        })
     }
 
     /// Serves the version that the directory has now. Only parts that this server does not have are read; the
@@ -108,13 +137,14 @@ impl Server {
         owner: &OwnerPublicKey,
         manifest: SignedManifest,
     ) -> Result<Self, Error> {
-        Self::of_version(folder, owner, manifest, Some(self))
+        Self::of_version(folder, owner, manifest, (self.shard, Some(self)))
     }
 
     fn read(dir: &Path, owner: &OwnerPublicKey, before: Option<&Self>) -> Result<Self, Error> {
         let folder = Folder::new(dir, Files);
         folder.newest(owner, |manifest| {
-            Self::of_version(&folder, owner, manifest, before)
+            let shard = before.and_then(|before| before.shard);
+            Self::of_version(&folder, owner, manifest, (shard, before))
         })
     }
 
@@ -122,7 +152,7 @@ impl Server {
         folder: &Folder<D>,
         owner: &OwnerPublicKey,
         manifest: SignedManifest,
-        before: Option<&Self>,
+        (shard, before): (Option<Shard>, Option<&Self>),
     ) -> Result<Self, Error> {
         let history = match before.and_then(|before| before.history_of(&manifest)) {
             Some(history) => history,
@@ -133,14 +163,25 @@ impl Server {
                 History::new(&manifests)
             }
         };
-        Self::build(manifest, history, before, &mut |part, room| {
-            folder.part_into(part, room)
-        })
+        Self::build(
+            manifest,
+            history,
+            (shard, before),
+            &mut |part, range, room| match range == (0..part.len) {
+                true => folder.part_into(part, room),
+                false => folder.part_range(part, range, room),
+            },
+        )
+    }
+
+    /// The payloads and the number of them that a search fetches, by which their databases are laid out.
+    fn fetched(&self) -> (&Option<Payloads>, u32) {
+        (&self.manifest.payloads, self.manifest.k)
     }
 
     /// The manifests before this one, if it is this server's or the next: their signatures were checked when
     /// they were read, 256 of them at most.
-    fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
+    pub(super) fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
         let own = self.manifest.digest();
         if manifest.digest() == own {
             return Some(self.history.clone());
@@ -151,12 +192,17 @@ impl Server {
     fn build(
         manifest: SignedManifest,
         history: History,
-        before: Option<&Self>,
+        (shard, before): (Option<Shard>, Option<&Self>),
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let kind = Kind::new(&manifest, before, read)?;
+        if shard.is_some() {
+            gathered::check_mode(&manifest)?;
+        }
+        let own = shard.unwrap_or(Shard::WHOLE);
+        let kind = Kind::new(&manifest, own, before, read)?;
         let payloads = match (&manifest.payloads, before) {
-            (new, Some(before)) if *new == before.manifest.payloads => before.payloads.clone(),
+            _ if !own.is_first() => None,
+            (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
             (Some(payloads), _) => payloads::server(&manifest, payloads, read)?.map(Arc::new),
             (None, _) => None,
         };
@@ -172,11 +218,13 @@ impl Server {
                     what: part.kind.name(),
                 })?,
                 (_, Some((_, bytes))) => bytes.clone(),
-                (_, None) => read(part, Vec::new())?,
+                (_, None) if !own.gives(&part.digest) => Bytes::from(Vec::new()),
+                (_, None) => all(read, part)?,
             };
             given.push((part.digest, bytes));
         }
         Ok(Self {
+            shard,
             sessions: before.map_or_else(Default::default, |before| before.sessions.clone()),
             edition: manifest.edition(),
             history,

@@ -6,7 +6,7 @@ use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 
-use super::open::Read;
+use super::open::{Read, all};
 use super::retrieval::{Retrieval, Way};
 
 /// The PIR server of payloads, if those are not downloaded.
@@ -15,8 +15,8 @@ pub(super) fn server(
     payloads: &Payloads,
     read: &mut Read<'_>,
 ) -> Result<Option<Retrieval>, Error> {
-    let mut records = || read(&manifest.part(PartKind::Payloads, None)?, Vec::new());
-    let len = payloads.class.sealed_len();
+    let mut records = || all(read, &manifest.part(PartKind::Payloads, None)?);
+    let len = payloads.form.sealed_len();
     let (simple, hintless) = (
         payloads.pir_params()?,
         payloads.hintless_params(manifest.k as usize)?,
@@ -39,7 +39,7 @@ pub(super) fn server(
     };
     Ok(Some(Retrieval {
         way,
-        count: manifest.k as usize,
+        count: payloads.form.fetched(manifest.k as usize),
         kinds: [Message::FetchPayloads, Message::Payloads],
     }))
 }

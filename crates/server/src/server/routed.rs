@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use sordino_ckks::column::{self, Segments};
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{self, Manifest, Mode, PartKind};
+use sordino_index::manifest::{self, Grid, Manifest, Mode, PartKind};
+use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
 use sordino_index::{Bytes, Error, digest, table};
 use sordino_lwe::{self as lwe, Table};
@@ -19,9 +20,10 @@ use super::{Kind, Server};
 pub(super) struct Routed {
     pub(super) base: Arc<Base>,
     pub(super) tail: Columns,
+    lens: [usize; 3],
 }
 
-/// The clusters: shared by the servers of all versions that have them.
+/// The clusters, or a shard's groups of them: shared by the servers of all versions that have them.
 #[derive(Debug)]
 pub(super) struct Base {
     table: Table,
@@ -35,15 +37,29 @@ impl Base {
     fn new(
         manifest: &Manifest,
         mode: &manifest::Routed,
+        shard: Shard,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let rows = read(&manifest.part(PartKind::Table, Some(0))?, Vec::new())?;
+        let all = mode.grid.groups as usize;
+        let groups = shard.range(all);
+        if groups.is_empty() {
+            return Err(Error::Mode {
+                found: manifest.mode.kind().name(),
+                expected: "one with at least as many groups of clusters as there are shards",
+            });
+        }
+        let part = manifest.part(PartKind::Table, Some(0))?;
+        let group = part.len / all as u64;
+        let own = groups.start as u64 * group..groups.end as u64 * group;
+        let rows = read(&part, own, Vec::new())?;
         let mut hint = table::segments(mode)?;
         let width = manifest.width() as usize;
-        let (table, given) = table::encode(mode, width, rows, |database| {
+        let (table, given) = table::encode(mode, width, groups, rows, |database| {
             Ok(hint.push(Arc::new(database))?)
         })?;
-        digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
+        if table.shape().groups() == all {
+            digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
+        }
         Ok(Self {
             table,
             hint,
@@ -57,21 +73,24 @@ impl Routed {
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Routed,
+        shard: Shard,
         before: Option<&Server>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
         let same = before.and_then(|before| shared(before, manifest, mode));
         let base = match same {
             Some(base) => base,
-            None => Arc::new(Base::new(manifest, mode, read)?),
+            None => Arc::new(Base::new(manifest, mode, shard, read)?),
         };
         let columns = before.and_then(|before| match &before.kind {
             Kind::Routed(routed) => Some(&routed.tail),
             _ => None,
         });
+        let rows = (1, &mode.tail);
         Ok(Self {
             base,
-            tail: Columns::new(Rows::Masked, (1, &mode.tail), manifest, columns, read)?,
+            tail: Columns::new(Rows::Masked, rows, manifest, shard, columns, read)?,
+            lens: lens(manifest, mode)?,
         })
     }
 
@@ -84,22 +103,8 @@ impl Routed {
     }
 
     /// Bytes of a query.
-    pub(super) fn query_len(&self) -> Result<usize, Error> {
-        let [words, secret, tail] = self.lens()?;
-        Ok(words + secret + tail)
-    }
-
-    /// Bytes of the words of a query, of its encrypted secret, and of the query for what was added since, if there is
-    /// such.
-    fn lens(&self) -> Result<[usize; 3], Error> {
-        let (hint, tail) = (&self.base.hint, &self.tail.segments);
-        let words = lwe::Query::encoded_len(self.base.table.shape());
-        let secret = column::Query::encoded_len(hint.params(), hint.dim())?;
-        let tail = match tail.is_empty() {
-            true => 0,
-            false => column::Query::encoded_len(tail.params(), tail.dim())?,
-        };
-        Ok([words, secret, tail])
+    pub(super) fn query_len(&self) -> usize {
+        self.lens.iter().sum()
     }
 
     /// Scores the chosen clusters and all that was added since: one scan of the clusters, one product with their hint
@@ -129,7 +134,7 @@ impl Routed {
     }
 
     fn read(&self, body: &[u8]) -> Result<Query, Error> {
-        let [words, secret, tail] = self.lens()?;
+        let [words, secret, tail] = self.lens;
         check_len(Message::Score, body, words + secret + tail)?;
         let (words, rest) = body.split_at(words);
         let (secret, tail) = rest.split_at(secret);
@@ -150,6 +155,19 @@ impl Routed {
             tail,
         })
     }
+}
+
+/// Bytes of the words of a query, of its encrypted secret, and of the query for what was added since, if there is such.
+/// They are the same for every shard.
+pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<[usize; 3], Error> {
+    let width = manifest.width() as usize;
+    let words = lwe::Query::encoded_len(mode.grid.shape(width)?);
+    let secret = column::Query::encoded_len(&mode.grid.packing.params(), Grid::params().n())?;
+    let tail = match mode.tail.segments.is_empty() {
+        true => 0,
+        false => column::Query::encoded_len(&mode.tail.packing.masked(), width)?,
+    };
+    Ok([words, secret, tail])
 }
 
 /// A query for the clusters, and one for what was added since, if anything was.

@@ -8,7 +8,7 @@ use sordino_index::wire::Message;
 use sordino_index::{Error, code};
 use sordino_pir::{Seed, hintless, simple};
 
-use super::open::Read;
+use super::open::{Read, all};
 use super::retrieval::{Retrieval, Way};
 use super::{Kind, Server};
 
@@ -26,7 +26,7 @@ impl Sealed {
         mode: &manifest::Sealed,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let buckets = read(&manifest.part(PartKind::Buckets, Some(0))?, Vec::new())?;
+        let buckets = all(read, &manifest.part(PartKind::Buckets, Some(0))?)?;
         let records = buckets.chunks_exact(mode.layout.sealed_len());
         let seed = Seed(mode.pir_seed);
         let way = if mode.hint.is_some() {
@@ -42,7 +42,7 @@ impl Sealed {
             Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
-                let centroids = read(&manifest.part(PartKind::Centroids, Some(0))?, Vec::new())?;
+                let centroids = all(read, &manifest.part(PartKind::Centroids, Some(0))?)?;
                 let decoded: Vec<f32> = centroids
                     .chunks_exact(width)
                     .flat_map(code::unit_from_int8)

@@ -1,12 +1,20 @@
-//! The modulus, butterflies, loads and stores.
-#![expect(unsafe_code, reason = "vector loads and stores")]
+//! The modulus, the butterfly, loads and stores.
+#![expect(
+    unsafe_code,
+    reason = "intrinsics of the features that the token proves"
+)]
 
 use std::arch::x86_64::*;
 
-use crate::ntt::Factors;
+use sordino_cpu::Avx512Ifma;
+
+use crate::modulus::Modulus;
 
 /// Lanes of a register.
 pub(super) const LANES: usize = 8;
+
+/// Eight words.
+pub(super) type Words = [u64; LANES];
 
 /// A factor in every lane, or eight factors, with their quotients `floor(w 2^52 / q)`.
 #[derive(Clone, Copy)]
@@ -15,195 +23,247 @@ pub(super) struct Factor {
     pub(super) quotient: __m512i,
 }
 
-/// The modulus in the forms that the butterflies use.
+/// The modulus in the forms that the butterflies use. `u` is the power of two with `u / 2 < q < u`.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
+    pub(super) token: Avx512Ifma,
     pub(super) q: __m512i,
-    pub(super) twice: __m512i,
+    twice: __m512i,
     /// `2^52 - q`.
     pub(super) negated: __m512i,
-    pub(super) mask: __m512i,
+    mask: __m512i,
+    /// `-q` as a word.
+    below: __m512i,
+    /// For each eighth of `[0, 4u)` the multiple of `q` that takes it to about `2q`.
+    folds: __m512i,
+    /// `log2(u / 2)`.
+    shift: __m512i,
 }
 
 impl Field {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn new(q: u64) -> Self {
+    #[inline(always)]
+    pub(super) fn new(token: Avx512Ifma, modulus: Modulus) -> Self {
+        let q = modulus.q();
+        let splat = |x| splat(token, x);
         Self {
+            token,
             q: splat(q),
             twice: splat(2 * q),
             negated: splat((1 << 52) - q),
             mask: splat((1 << 52) - 1),
+            below: splat(q.wrapping_neg()),
+            folds: get(token, &folds(modulus)),
+            shift: splat(u64::from(modulus.bits()) - 1),
         }
     }
 
-    /// `x w mod q` in `[0, 2q)`, in the low 52 bits; of `x`, the low 52 bits count.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn mul(self, x: __m512i, factor: Factor) -> __m512i {
-        let zero = _mm512_setzero_si512();
-        let times = _mm512_madd52hi_epu64(zero, x, factor.quotient);
-        let low = _mm512_madd52lo_epu64(zero, x, factor.w);
-        _mm512_madd52lo_epu64(low, times, self.negated)
+    /// `start + x w` up to a multiple of `q`, in `start + [0, 2q)`; of `x`, the low 52 bits count.
+    #[inline(always)]
+    fn add_product(self, start: __m512i, x: __m512i, factor: Factor) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe {
+            let times = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, factor.quotient);
+            let low = _mm512_madd52lo_epu64(start, x, factor.w);
+            _mm512_madd52lo_epu64(low, times, self.negated)
+        }
     }
 
-    /// The low 52 bits of `x`, less `2q` if that is not negative.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn reduce_twice(self, x: __m512i) -> __m512i {
-        let x = _mm512_and_si512(x, self.mask);
-        _mm512_min_epu64(x, _mm512_sub_epi64(x, self.twice))
+    /// `x w mod q` in the low 52 bits, in `[0, 2q)`; of `x`, the low 52 bits count.
+    #[inline(always)]
+    pub(super) fn mul_lazy(self, x: __m512i, factor: Factor) -> __m512i {
+        self.add_product(splat(self.token, 0), x, factor)
+    }
+
+    /// `x w mod q`, canonical; of `x`, the low 52 bits count.
+    #[inline(always)]
+    pub(super) fn mul(self, x: __m512i, factor: Factor) -> __m512i {
+        self.reduce_once(self.mul_lazy(x, factor))
+    }
+
+    /// `x` in `[0, 4u)` up to a multiple of `q`, in `[3q/2 - u/4, 5q/2 + u/4)`. The bits that choose the
+    /// multiple are below bit 52: what lies above them is kept. The look-up is a permutation of a register,
+    /// which takes the same time for all of them.
+    #[inline(always)]
+    fn fold(self, x: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe {
+            let eighth = _mm512_rorv_epi64(x, self.shift);
+            _mm512_add_epi64(x, _mm512_permutexvar_epi64(eighth, self.folds))
+        }
     }
 
     /// The low 52 bits of `x`, in `[0, 2q)`, as a canonical residue.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn canonical(self, x: __m512i) -> __m512i {
-        let x = _mm512_and_si512(x, self.mask);
-        _mm512_min_epu64(x, _mm512_sub_epi64(x, self.q))
+    #[inline(always)]
+    fn reduce_once(self, x: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe {
+            let x = _mm512_and_si512(x, self.mask);
+            _mm512_min_epu64(x, _mm512_sub_epi64(x, self.q))
+        }
     }
 
-    /// Cooley and Tukey's: `(x + w y, x - w y)`, in and out in `[0, 4q)`.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn cooley_tukey(self, x: __m512i, y: __m512i, factor: Factor) -> (__m512i, __m512i) {
-        let even = self.reduce_twice(x);
-        let odd = self.mul(y, factor);
-        let raised = _mm512_add_epi64(even, self.twice);
-        (_mm512_add_epi64(even, odd), _mm512_sub_epi64(raised, odd))
+    /// The low 52 bits of `x`, in `[0, 4q)`, less `2q` if that is not negative.
+    #[inline(always)]
+    fn reduce_twice(self, x: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe {
+            let x = _mm512_and_si512(x, self.mask);
+            _mm512_min_epu64(x, _mm512_sub_epi64(x, self.twice))
+        }
     }
 
-    /// Gentleman and Sande's: `(x + y, w (x - y))`, in and out in `[0, 2q)`.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn gentleman_sande(
+    /// The low 52 bits of `x`, in `[0, 4q)`, as a canonical residue.
+    #[inline(always)]
+    pub(super) fn reduce_thrice(self, x: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe {
+            let x = self.reduce_twice(x);
+            _mm512_min_epu64(x, _mm512_sub_epi64(x, self.q))
+        }
+    }
+
+    /// Cooley and Tukey's `(x + w y, x - w y)`: in `[0, 4u)`, out in `[q/2 - u/4, 7q/2 + u/4)`, which is
+    /// within `[0, 4q)`.
+    #[inline(always)]
+    pub(super) fn butterfly(self, x: __m512i, y: __m512i, factor: Factor) -> (__m512i, __m512i) {
+        self.sum_and_difference(self.fold(x), self.add_product(self.below, y, factor))
+    }
+
+    /// The same for `x < 2q`, without a fold: out in `[0, 4q)`.
+    #[inline(always)]
+    pub(super) fn first_butterfly(
         self,
         x: __m512i,
         y: __m512i,
         factor: Factor,
     ) -> (__m512i, __m512i) {
-        let sum = self.reduce_twice(_mm512_add_epi64(x, y));
-        (sum, self.difference(x, y, factor))
+        self.sum_and_difference(self.add(x, self.q), self.add_product(self.below, y, factor))
     }
 
-    /// `w (x - y)`, in and out in `[0, 2q)`.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    /// `(x + y, x - y)` of canonical residues, out in `[0, 2q)`.
+    #[inline(always)]
+    pub(super) fn canonical_butterfly(self, x: __m512i, y: __m512i) -> (__m512i, __m512i) {
+        (self.add(x, y), self.sub(self.add(x, self.q), y))
+    }
+
+    /// `(x + y, x - y)` for both in `[0, 2q)`, out in `[0, 4q)`.
+    #[inline(always)]
+    pub(super) fn plain_butterfly(self, x: __m512i, y: __m512i) -> (__m512i, __m512i) {
+        (self.add(x, y), self.sub(self.add(x, self.twice), y))
+    }
+
+    #[inline(always)]
+    fn sum_and_difference(self, x: __m512i, y: __m512i) -> (__m512i, __m512i) {
+        (self.add(x, y), self.sub(x, y))
+    }
+
+    #[inline(always)]
+    pub(super) fn add(self, x: __m512i, y: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe { _mm512_add_epi64(x, y) }
+    }
+
+    #[inline(always)]
+    pub(super) fn sub(self, x: __m512i, y: __m512i) -> __m512i {
+        // SAFETY: the token proves the target features.
+        unsafe { _mm512_sub_epi64(x, y) }
+    }
+
+    /// Gentleman and Sande's `(x + y, w (x - y))`, in and out in `[0, 2q)`.
+    #[inline(always)]
+    pub(super) fn backward_butterfly(
+        self,
+        x: __m512i,
+        y: __m512i,
+        factor: Factor,
+    ) -> (__m512i, __m512i) {
+        let (sum, difference) = self.plain_butterfly(x, y);
+        (self.reduce_twice(sum), self.mul_lazy(difference, factor))
+    }
+
+    /// The same, canonical.
+    #[inline(always)]
+    pub(super) fn last_butterfly(
+        self,
+        x: __m512i,
+        y: __m512i,
+        factor: Factor,
+    ) -> (__m512i, __m512i) {
+        let (sum, difference) = self.plain_butterfly(x, y);
+        (self.reduce_thrice(sum), self.mul(difference, factor))
+    }
+
+    /// `w (x - y)`, canonical, for `x` and `y` in `[0, 2q)`.
+    #[inline(always)]
     pub(super) fn difference(self, x: __m512i, y: __m512i, factor: Factor) -> __m512i {
-        let raised = _mm512_add_epi64(x, self.twice);
-        self.mul(_mm512_sub_epi64(raised, y), factor)
+        self.mul(self.sub(self.add(x, self.twice), y), factor)
     }
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn splat(x: u64) -> __m512i {
-    _mm512_set1_epi64(x.cast_signed())
+/// For the `i`-th eighth of `[0, 4u)`, `(2 - k) q`, where `k q` is the multiple next to its middle
+/// `(2i + 1) u / 4`: within `q/2` of it, so within `q/2 + u/4` of all of the eighth.
+const fn folds(modulus: Modulus) -> Words {
+    let (q, u) = (modulus.q(), 1 << modulus.bits());
+    let mut folds = [0; LANES];
+    let mut i = 0;
+    while i < LANES {
+        let k = ((2 * i as u64 + 1) * u + 2 * q) / (4 * q);
+        folds[i] = (2 * q).wrapping_sub(k * q);
+        i += 1;
+    }
+    folds
 }
 
-/// Eight words from `slice[at..]`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load(slice: &[u64], at: usize) -> __m512i {
-    let words = &slice[at..at + LANES];
-    // SAFETY: eight words.
+#[inline(always)]
+pub(super) fn splat(_: Avx512Ifma, x: u64) -> __m512i {
+    // SAFETY: the token proves the target features.
+    unsafe { _mm512_set1_epi64(x.cast_signed()) }
+}
+
+#[inline(always)]
+pub(super) fn get(_: Avx512Ifma, words: &Words) -> __m512i {
+    // SAFETY: the token proves the target features; there are eight words.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
-/// Eight words.
-pub(super) type Words = [u64; LANES];
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn get(words: &Words) -> __m512i {
-    // SAFETY: eight words.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn put(words: &mut Words, x: __m512i) {
-    // SAFETY: eight words.
+#[inline(always)]
+pub(super) fn put(_: Avx512Ifma, words: &mut Words, x: __m512i) {
+    // SAFETY: the token proves the target features; there are eight words.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), x) }
 }
 
-impl Factors {
-    /// Factor `i` in every lane.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn splat(&self, i: usize) -> Factor {
-        Factor {
-            w: splat(self.w[i]),
-            quotient: splat(self.quotient52[i]),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fold_leaves_room_for_a_product_on_both_sides() {
+        // Just above and just below powers of two, and between; all prime.
+        let moduli = [
+            1_048_583,
+            16_515_073,
+            2_147_352_577,
+            562_949_955_125_249,
+            675_539_943_817_217,
+            743_093_936_848_897,
+            844_424_928_952_321,
+            957_014_919_610_369,
+            1_125_899_906_826_241,
+        ];
+        for q in moduli {
+            let modulus = Modulus::new(q).expect("a prime");
+            let eighth = 1 << (modulus.bits() - 1);
+            for (start, fold) in (0..).step_by(eighth).zip(folds(modulus)) {
+                for x in [start, start + eighth as u64 - 1] {
+                    let folded = x.wrapping_add(fold);
+                    assert_eq!(folded % q, x % q, "{q}");
+                    // A product less q is in [-q, q).
+                    assert!(
+                        folded >= q && folded + q <= 4 * q,
+                        "{q}: {x} becomes {folded}"
+                    );
+                }
+            }
         }
     }
-
-    /// Factors `i..i + 8`.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn eight(&self, i: usize) -> Factor {
-        Factor {
-            w: load(&self.w, i),
-            quotient: load(&self.quotient52, i),
-        }
-    }
-
-    /// Factors `i..i + 4`, each in two lanes.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn four(&self, i: usize) -> Factor {
-        let each_twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-        let spread = |slice: &[u64]| {
-            let words = &slice[i..i + 4];
-            // SAFETY: four words.
-            let four = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
-            _mm512_permutexvar_epi64(each_twice, _mm512_castsi256_si512(four))
-        };
-        Factor {
-            w: spread(&self.w),
-            quotient: spread(&self.quotient52),
-        }
-    }
-
-    /// Factors `i` and `i + 1`, each in four lanes.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn two(&self, i: usize) -> Factor {
-        let spread = |slice: &[u64]| {
-            _mm512_mask_set1_epi64(splat(slice[i]), 0xf0, slice[i + 1].cast_signed())
-        };
-        Factor {
-            w: spread(&self.w),
-            quotient: spread(&self.quotient52),
-        }
-    }
-}
-
-/// Halves of two registers: `(a0..3 b0..3, a4..7 b4..7)`. Its own inverse.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn fours(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-    (
-        _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
-        _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b),
-    )
-}
-
-/// From `(a0..3 b0..3, a4..7 b4..7)` to `(a01 a45 b01 b45, a23 a67 b23 b67)`. Its own inverse.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn twos(x: __m512i, y: __m512i) -> (__m512i, __m512i) {
-    let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-    let odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-    (
-        _mm512_permutex2var_epi64(x, even, y),
-        _mm512_permutex2var_epi64(x, odd, y),
-    )
-}
-
-/// From pairs in each of two registers to their first and their second words. Its own inverse.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn ones(x: __m512i, y: __m512i) -> (__m512i, __m512i) {
-    (_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y))
 }

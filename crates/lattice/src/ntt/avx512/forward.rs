@@ -5,84 +5,123 @@ use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512Ifma;
 
-use super::field::{Field, LANES, fours, get, ones, put, twos};
-use crate::ntt::{Factors, Plan};
+use super::field::{Field, LANES, Words, get, put};
+use super::network::{parts, spread, transpose};
+use super::tables::Tables;
+use crate::ntt::Plan;
 
-pub(in crate::ntt) fn forward(_: Avx512Ifma, plan: &Plan, a: &mut [u64]) {
+pub(in crate::ntt) fn forward(token: Avx512Ifma, plan: &Plan, a: &mut [u64]) {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn entered(token: Avx512Ifma, plan: &Plan, a: &mut [u64]) {
+        forward_stages(Field::new(token, plan.modulus), &plan.tables, a);
+    }
     // SAFETY: the token proves the target features.
-    unsafe { forward_stages(plan, a) }
+    unsafe { entered(token, plan, a) }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn forward_stages(plan: &Plan, a: &mut [u64]) {
-    let field = Field::new(plan.modulus.q());
-    let factors = &plan.forward;
-    let n = a.len();
+#[inline(always)]
+fn forward_stages(field: Field, tables: &Tables, a: &mut [u64]) {
     let (a, _) = a.as_chunks_mut::<LANES>();
-    // Distances in registers. Stages down to distance 1 in pairs, an odd one first; then the last three.
-    let (mut half, mut groups) = (a.len() / 2, 1);
-    if half.ilog2().is_multiple_of(2) {
-        let (upper, lower) = a.split_at_mut(half);
-        let factor = factors.splat(1);
-        for (x, y) in upper.iter_mut().zip(lower) {
-            let (x1, y1) = field.cooley_tukey(get(x), get(y), factor);
-            put(x, x1);
-            put(y, y1);
+    // Stages of a distance of at least eight registers.
+    let mut left = match a.len() {
+        2 => return short::<2>(field, tables, a),
+        4 => return short::<4>(field, tables, a),
+        registers => registers.ilog2() - 3,
+    };
+    left -= match left {
+        0 => 0,
+        1 => {
+            pass::<2, true>(field, tables, a, 1);
+            1
         }
-        (half, groups) = (half / 2, 2);
+        _ if left.is_multiple_of(3) => {
+            pass::<8, true>(field, tables, a, 1);
+            3
+        }
+        _ => {
+            pass::<4, true>(field, tables, a, 1);
+            2
+        }
+    };
+    while left > 0 {
+        let groups = a.len() >> (left + 3);
+        if left.is_multiple_of(3) {
+            pass::<8, false>(field, tables, a, groups);
+            left -= 3;
+        } else {
+            pass::<4, false>(field, tables, a, groups);
+            left -= 2;
+        }
     }
-    while half >= 2 {
-        let quarter = half / 2;
-        for (group, part) in a.chunks_exact_mut(2 * half).enumerate() {
-            let first = factors.splat(groups + group);
-            let second = [
-                factors.splat(2 * (groups + group)),
-                factors.splat(2 * (groups + group) + 1),
-            ];
-            let (upper, lower) = part.split_at_mut(half);
-            let (part0, part1) = upper.split_at_mut(quarter);
-            let (part2, part3) = lower.split_at_mut(quarter);
-            let parts = part0.iter_mut().zip(part1).zip(part2).zip(part3);
-            for (((v0, v1), v2), v3) in parts {
-                let (x0, x2) = field.cooley_tukey(get(v0), get(v2), first);
-                let (x1, x3) = field.cooley_tukey(get(v1), get(v3), first);
-                let (x0, x1) = field.cooley_tukey(x0, x1, second[0]);
-                let (x2, x3) = field.cooley_tukey(x2, x3, second[1]);
-                put(v0, x0);
-                put(v1, x1);
-                put(v2, x2);
-                put(v3, x3);
+    blocks(field, tables, a);
+}
+
+/// `log2 R` stages of `groups` groups on.
+#[inline(always)]
+fn pass<const R: usize, const FIRST: bool>(
+    field: Field,
+    tables: &Tables,
+    a: &mut [Words],
+    groups: usize,
+) {
+    let len = a.len() / groups;
+    for (group, part) in a.chunks_exact_mut(len).enumerate() {
+        let factors = tables.forward::<R>(field.token, groups + group);
+        let mut parts = parts::<R>(part);
+        for i in 0..len / R {
+            let mut x = [field.q; R];
+            for (x, part) in x.iter_mut().zip(&parts) {
+                *x = get(field.token, &part[i]);
+            }
+            x = spread::<R, FIRST>(field, x, &factors);
+            for (&x, part) in x.iter().zip(&mut parts) {
+                put(field.token, &mut part[i], x);
             }
         }
-        (half, groups) = (half / 4, groups * 4);
-    }
-    for (pair, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let (x1, y1) = forward_sixteen(field, factors, get(x), get(y), n / 8 + 2 * pair);
-        put(x, x1);
-        put(y, y1);
     }
 }
 
-/// The last three stages on 16 values, canonical; `first` is the factor of the first eight.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn forward_sixteen(
-    field: Field,
-    factors: &Factors,
-    a: __m512i,
-    b: __m512i,
-    first: usize,
-) -> (__m512i, __m512i) {
-    let (x, y) = fours(a, b);
-    let (x, y) = field.cooley_tukey(x, y, factors.two(first));
-    let (x, y) = twos(x, y);
-    let (x, y) = field.cooley_tukey(x, y, factors.four(2 * first));
-    let (x, y) = ones(x, y);
-    let (x, y) = field.cooley_tukey(x, y, factors.eight(4 * first));
-    let x = field.canonical(field.reduce_twice(x));
-    let y = field.canonical(field.reduce_twice(y));
-    // In lane order a0 a2 a4 a6 b0 ..., a1 a3 a5 a7 b1 ...
-    let (x, y) = ones(x, y);
-    let (x, y) = twos(x, y);
-    fours(x, y)
+/// The last six stages.
+#[inline(always)]
+fn blocks(field: Field, tables: &Tables, a: &mut [Words]) {
+    let blocks = a.len() / LANES;
+    for (i, block) in a.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut x = [field.q; LANES];
+        for (k, x) in x.iter_mut().enumerate() {
+            *x = get(field.token, &block[k]);
+        }
+        let factors = tables.forward(field.token, blocks + i);
+        x = spread::<LANES, false>(field, x, &factors);
+        x = last(field, tables, x, i);
+        for (k, &x) in x.iter().enumerate() {
+            put(field.token, &mut block[k], x);
+        }
+    }
+}
+
+/// The last three stages of 64 values, canonical.
+#[inline(always)]
+fn last(field: Field, tables: &Tables, x: [__m512i; LANES], block: usize) -> [__m512i; LANES] {
+    let x = transpose(field.token, x);
+    let mut x = spread::<LANES, false>(field, x, &tables.last(field.token, block));
+    for x in &mut x {
+        *x = field.reduce_thrice(*x);
+    }
+    transpose(field.token, x)
+}
+
+/// A transform of `R` registers, fewer than eight.
+#[inline(always)]
+fn short<const R: usize>(field: Field, tables: &Tables, a: &mut [Words]) {
+    let mut x = [field.q; R];
+    for (k, x) in x.iter_mut().enumerate() {
+        *x = get(field.token, &a[k]);
+    }
+    x = spread::<R, true>(field, x, &tables.forward(field.token, 1));
+    let mut block = [field.q; LANES];
+    block[..R].copy_from_slice(&x);
+    block = last(field, tables, block, 0);
+    for (words, &x) in a.iter_mut().zip(&block) {
+        put(field.token, words, x);
+    }
 }

@@ -1,199 +1,229 @@
 //! The inverse transform: of a polynomial, of a product, or of every `2^k`-th coefficient.
-#![expect(unsafe_code, reason = "entry into target features")]
+//!
+//! It starts with cyclic inverses of up to 512 values, whose butterflies are those of the forward transform and
+//! whose factors are the same in all of them; the first are 1. Their coefficients are multiplied by powers of a
+//! root, which makes them parts of the negacyclic inverse, and Gentleman and Sande's butterflies join the parts.
+#![expect(
+    unsafe_code,
+    reason = "intrinsics of the features that the token proves, entry into target features"
+)]
 
 use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512Ifma;
 
-use super::field::{Factor, Field, LANES, Words, fours, get, ones, put, twos};
+use super::field::{Field, LANES, Words, get, put};
+use super::network::{gather, gather_first, join, parts, transpose};
 use super::product::Barrett;
-use crate::ntt::{Factors, Plan, portable};
+use super::tables::{Tables, cyclic_length};
+use crate::ntt::{Plan, portable};
 
-pub(in crate::ntt) fn inverse_strided(_: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32) {
-    // SAFETY: the token proves the target features.
-    unsafe { inverse_from(plan, a, k) }
-}
-
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn inverse_from(plan: &Plan, a: &mut [u64], k: u32) {
-    let mut len = a.len();
-    for _ in 0..k {
-        len = half_length(plan, &mut a[..len], |a, i| get(&a[i]));
+pub(in crate::ntt) fn inverse_strided(token: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32) {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn entered(token: Avx512Ifma, plan: &Plan, a: &mut [u64], k: u32) {
+        let mut len = a.len();
+        for _ in 0..k {
+            len = half_length(token, plan, &mut a[..len], |words, _| get(token, words));
+        }
+        inverse(token, plan, &mut a[..len], |words, _| get(token, words));
     }
-    inverse_rest(plan, &mut a[..len]);
+    // SAFETY: the token proves the target features.
+    unsafe { entered(token, plan, a, k) }
 }
 
+/// A product and its inverse transform, the products staying in registers.
 pub(in crate::ntt) fn inverse_product(
-    _: Avx512Ifma,
+    token: Avx512Ifma,
     plan: &Plan,
     (a, b): (&[u64], &[u64]),
     out: &mut [u64],
     k: u32,
 ) {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn entered(token: Avx512Ifma, plan: &Plan, (a, b): (&[u64], &[u64]), out: &mut [u64], k: u32) {
+        let barrett = Barrett::new(token, plan);
+        let (a, _) = a.as_chunks::<LANES>();
+        let (b, _) = b.as_chunks::<LANES>();
+        assert!(LANES * a.len() == out.len() && a.len() == b.len());
+        let product = |_: &Words, i: usize| barrett.mul(get(token, &a[i]), get(token, &b[i]));
+        if k == 0 {
+            return inverse(token, plan, out, product);
+        }
+        let len = half_length(token, plan, out, product);
+        inverse_strided(token, plan, &mut out[..len], k - 1);
+    }
     // SAFETY: the token proves the target features.
-    unsafe { inverse_product_from(plan, (a, b), out, k) }
+    unsafe { entered(token, plan, (a, b), out, k) }
 }
 
-/// A product and its inverse transform, the products staying in registers.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn inverse_product_from(plan: &Plan, (a, b): (&[u64], &[u64]), out: &mut [u64], k: u32) {
-    let barrett = Barrett::new(plan);
-    let (a, _) = a.as_chunks::<LANES>();
-    let (b, _) = b.as_chunks::<LANES>();
-    assert!(LANES * a.len() == out.len() && a.len() == b.len());
-    let product = |_: &[Words], i: usize| barrett.mul(get(&a[i]), get(&b[i]));
-    if k == 0 {
-        first_three(plan, out, product);
-        return inverse_stages(plan, out);
-    }
-    let mut len = half_length(plan, out, product);
-    for _ in 1..k {
-        len = half_length(plan, &mut out[..len], |a, i| get(&a[i]));
-    }
-    inverse_rest(plan, &mut out[..len]);
-}
-
-/// An inverse transform of whatever length.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn inverse_rest(plan: &Plan, a: &mut [u64]) {
-    if a.len() >= 2 * LANES {
-        first_three(plan, a, |a, i| get(&a[i]));
-        inverse_stages(plan, a);
-    } else {
-        portable::inverse(plan, a);
-    }
-}
-
-/// The first stage of an inverse transform, differences only, of the registers that `source` gives;
+/// The first stage of an inverse transform, differences only, of the canonical registers that `source` gives;
 /// returns the length that is left.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn half_length(plan: &Plan, a: &mut [u64], source: impl Fn(&[Words], usize) -> __m512i) -> usize {
-    let field = Field::new(plan.modulus.q());
+#[inline(always)]
+fn half_length(
+    token: Avx512Ifma,
+    plan: &Plan,
+    a: &mut [u64],
+    source: impl Fn(&Words, usize) -> __m512i,
+) -> usize {
+    let field = Field::new(token, plan.modulus);
     let len = a.len() / 2;
     if len < LANES {
         portable::prune(plan, a);
         return len;
     }
-    let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-    let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     let (a, _) = a.as_chunks_mut::<LANES>();
-    let (w, _) = plan.inverse.w[len..].as_chunks::<LANES>();
-    let (quotient, _) = plan.inverse.quotient52[len..].as_chunks::<LANES>();
-    for (i, (w, quotient)) in w.iter().zip(quotient).enumerate().take(len / LANES) {
-        let (x, y) = (source(a, 2 * i), source(a, 2 * i + 1));
-        let (x, y) = (
-            _mm512_permutex2var_epi64(x, even, y),
-            _mm512_permutex2var_epi64(x, odd, y),
-        );
-        let factor = Factor {
-            w: get(w),
-            quotient: get(quotient),
+    for i in 0..len / LANES {
+        let (x, y) = (source(&a[2 * i], 2 * i), source(&a[2 * i + 1], 2 * i + 1));
+        // SAFETY: the token proves the target features.
+        let (x, y) = unsafe {
+            let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+            let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+            (
+                _mm512_permutex2var_epi64(x, even, y),
+                _mm512_permutex2var_epi64(x, odd, y),
+            )
         };
-        let difference = field.difference(x, y, factor);
-        put(&mut a[i], _mm512_and_si512(difference, field.mask));
+        let factor = plan.tables.pairs(token, 2 * len / LANES, i);
+        put(token, &mut a[i], field.difference(x, y, factor));
     }
     len
 }
 
-/// The first three stages of an inverse transform of the registers that `source` gives.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn first_three(plan: &Plan, a: &mut [u64], source: impl Fn(&[Words], usize) -> __m512i) {
-    let field = Field::new(plan.modulus.q());
-    let n = a.len();
-    let (a, _) = a.as_chunks_mut::<LANES>();
-    for i in (0..a.len()).step_by(2) {
-        let (x, y) = (source(a, i), source(a, i + 1));
-        let (x, y) = inverse_sixteen(field, &plan.inverse, x, y, n / 8 + i);
-        put(&mut a[i], x);
-        put(&mut a[i + 1], y);
+/// An inverse transform of the canonical registers that `source` gives.
+#[inline(always)]
+fn inverse(
+    token: Avx512Ifma,
+    plan: &Plan,
+    a: &mut [u64],
+    source: impl Fn(&Words, usize) -> __m512i,
+) {
+    if a.len() < 2 * LANES {
+        return portable::inverse(plan, a);
     }
-}
-
-/// The stages of an inverse transform after the first three.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn inverse_stages(plan: &Plan, a: &mut [u64]) {
-    let field = Field::new(plan.modulus.q());
-    let factors = &plan.inverse;
+    let field = Field::new(token, plan.modulus);
+    let tables = &plan.tables;
     let (a, _) = a.as_chunks_mut::<LANES>();
-    // Distances in registers. Stages from distance 1 on in pairs, an odd one first; the last one of all
-    // scales.
-    let last = (plan.last.splat(0), plan.last.splat(1));
-    let mut half = 1;
-    if a.len().ilog2() % 2 == 1 {
-        let groups = a.len() / 2;
-        for (group, [x, y]) in a.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-            let (x1, y1) = if groups == 1 {
-                scale(field, get(x), get(y), last)
-            } else {
-                field.gentleman_sande(get(x), get(y), factors.splat(groups + group))
-            };
-            put(x, x1);
-            put(y, y1);
+    match a.len() {
+        2 => return short::<2>(field, tables, a, source),
+        4 => return short::<4>(field, tables, a, source),
+        8 => return short::<8>(field, tables, a, source),
+        _ => {}
+    }
+    for (i, block) in a.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let x = first(field, tables, block, |words, k| {
+            source(words, LANES * i + k)
+        });
+        for (words, &x) in block.iter_mut().zip(&x) {
+            put(token, words, x);
         }
-        half = 2;
     }
-    while half < a.len() {
-        let groups = a.len() / (4 * half);
-        for (group, part) in a.chunks_exact_mut(4 * half).enumerate() {
-            let first = [
-                factors.splat(2 * (groups + group)),
-                factors.splat(2 * (groups + group) + 1),
-            ];
-            let second = factors.splat(groups + group);
-            let (upper, lower) = part.split_at_mut(2 * half);
-            let (part0, part1) = upper.split_at_mut(half);
-            let (part2, part3) = lower.split_at_mut(half);
-            let parts = part0.iter_mut().zip(part1).zip(part2).zip(part3);
-            for (((v0, v1), v2), v3) in parts {
-                let (x0, x1) = field.gentleman_sande(get(v0), get(v1), first[0]);
-                let (x2, x3) = field.gentleman_sande(get(v2), get(v3), first[1]);
-                let ((x0, x2), (x1, x3)) = if groups == 1 {
-                    (scale(field, x0, x2, last), scale(field, x1, x3, last))
-                } else {
-                    (
-                        field.gentleman_sande(x0, x2, second),
-                        field.gentleman_sande(x1, x3, second),
-                    )
-                };
-                put(v0, x0);
-                put(v1, x1);
-                put(v2, x2);
-                put(v3, x3);
+    match a.len() {
+        16 => return pass::<2, true>(field, tables, a),
+        32 => return pass::<4, true>(field, tables, a),
+        64 => return pass::<8, true>(field, tables, a),
+        _ => pass::<8, false>(field, tables, a),
+    }
+    let mut groups = a.len() * LANES / cyclic_length(a.len() * LANES);
+    loop {
+        match groups.ilog2() {
+            1 => return join_parts::<2, true>(field, tables, a, 1),
+            2 => return join_parts::<4, true>(field, tables, a, 1),
+            3 => return join_parts::<8, true>(field, tables, a, 1),
+            left if left.is_multiple_of(3) => {
+                groups /= 8;
+                join_parts::<8, false>(field, tables, a, groups);
+            }
+            _ => {
+                groups /= 4;
+                join_parts::<4, false>(field, tables, a, groups);
             }
         }
-        half *= 4;
     }
 }
 
-/// The last stage: scaled, canonical.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn scale(field: Field, x: __m512i, y: __m512i, last: (Factor, Factor)) -> (__m512i, __m512i) {
-    (
-        field.canonical(field.mul(_mm512_add_epi64(x, y), last.0)),
-        field.canonical(field.difference(x, y, last.1)),
-    )
+/// The first stages of cyclic inverses of `R` registers, at most eight.
+#[inline(always)]
+fn first<const R: usize>(
+    field: Field,
+    tables: &Tables,
+    a: &[Words; R],
+    source: impl Fn(&Words, usize) -> __m512i,
+) -> [__m512i; R] {
+    let mut block = [field.q; LANES];
+    for (k, words) in a.iter().enumerate() {
+        block[k] = source(words, k);
+    }
+    let block = transpose(field.token, block);
+    let block = gather_first(field, block, &tables.first(field.token));
+    let block = transpose(field.token, block);
+    let mut x = [field.q; R];
+    x.copy_from_slice(&block[..R]);
+    gather(field, x, &tables.near(field.token))
 }
 
-/// The first three stages on 16 values; `first` is the factor that the third uses for the first eight.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn inverse_sixteen(
+/// The last `log2 R` stages of cyclic inverses of `8 R` registers; canonical if these are all if `LAST`.
+#[inline(always)]
+fn pass<const R: usize, const LAST: bool>(field: Field, tables: &Tables, a: &mut [Words]) {
+    let registers = a.len();
+    let (rows, _) = a.as_chunks_mut::<LANES>();
+    for (part, rows) in rows.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+        for i in 0..LANES {
+            let mut x = [field.q; R];
+            for (x, row) in x.iter_mut().zip(&*rows) {
+                *x = get(field.token, &row[i]);
+            }
+            x = gather(field, x, &tables.far(field.token, i));
+            let twists = tables.twists::<R>(field.token, registers, part, i);
+            for (k, row) in rows.iter_mut().enumerate() {
+                let x = if LAST {
+                    field.mul(x[k], twists[k])
+                } else {
+                    field.mul_lazy(x[k], twists[k])
+                };
+                put(field.token, &mut row[i], x);
+            }
+        }
+    }
+}
+
+/// `log2 R` stages, `groups` groups being left after them.
+#[inline(always)]
+fn join_parts<const R: usize, const LAST: bool>(
     field: Field,
-    factors: &Factors,
-    a: __m512i,
-    b: __m512i,
-    first: usize,
-) -> (__m512i, __m512i) {
-    let (x, y) = fours(a, b);
-    let (x, y) = twos(x, y);
-    let (x, y) = ones(x, y);
-    let (x, y) = field.gentleman_sande(x, y, factors.eight(4 * first));
-    let (x, y) = ones(x, y);
-    let (x, y) = field.gentleman_sande(x, y, factors.four(2 * first));
-    let (x, y) = twos(x, y);
-    let (x, y) = field.gentleman_sande(x, y, factors.two(first));
-    fours(x, y)
+    tables: &Tables,
+    a: &mut [Words],
+    groups: usize,
+) {
+    let len = a.len() / groups;
+    for (group, part) in a.chunks_exact_mut(len).enumerate() {
+        let factors = tables.backward::<R>(field.token, groups + group);
+        let mut parts = parts::<R>(part);
+        for i in 0..len / R {
+            let mut x = [field.q; R];
+            for (x, part) in x.iter_mut().zip(&parts) {
+                *x = get(field.token, &part[i]);
+            }
+            x = join::<R, LAST>(field, x, &factors);
+            for (&x, part) in x.iter().zip(&mut parts) {
+                put(field.token, &mut part[i], x);
+            }
+        }
+    }
+}
+
+/// A transform of `R` registers, at most eight.
+#[inline(always)]
+fn short<const R: usize>(
+    field: Field,
+    tables: &Tables,
+    a: &mut [Words],
+    source: impl Fn(&Words, usize) -> __m512i,
+) {
+    for a in a.as_chunks_mut::<R>().0 {
+        let x = first(field, tables, a, &source);
+        let twists = tables.short_twists::<R>(field.token);
+        for (k, words) in a.iter_mut().enumerate() {
+            put(field.token, words, field.mul(x[k], twists[k]));
+        }
+    }
 }

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use super::{Asked, Client, Record, Wanted};
 use crate::Error;
 use crate::bits::pack;
-use crate::hintless::database::add_pad;
+use crate::hintless::database::whiten;
 use crate::hintless::message::{Answer, check};
 use crate::hintless::place::mask;
 use crate::hintless::ring::{N, modulus, plan};
@@ -54,7 +54,7 @@ impl Client {
         let found = units.iter_mut().zip(&asked.wanted);
         Ok(found
             .map(|(unit, wanted)| {
-                add_pad(&self.seed, wanted.unit, unit);
+                whiten(&self.seed, wanted.unit, unit);
                 reveal(wanted, self.record(unit, wanted.within))
             })
             .collect())

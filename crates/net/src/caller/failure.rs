@@ -1,6 +1,7 @@
 //! Failures of a connection, in the words of [`Error`].
 
 use std::io::ErrorKind;
+#[cfg(feature = "client")]
 use std::path::Path;
 
 use tonic::Status;
@@ -10,12 +11,14 @@ use crate::{Error, Refusal};
 
 impl Error {
     /// Names the file that an error of the system is about.
+    #[cfg(feature = "client")]
     pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
     /// The reason why there is no connection.
+    #[cfg(feature = "client")]
     pub(crate) fn unconnected(address: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let text = format!("to {}: {}", printable(address), root(error));
         match io_kind(error) {

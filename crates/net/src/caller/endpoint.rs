@@ -1,6 +1,7 @@
 //! The address of a server, and how a client wants to talk to it.
 
 use std::fmt;
+#[cfg(feature = "client")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use tonic::codegen::http::Uri;
 
 use super::connector::Connector;
 use super::trust::Tls;
-use crate::{ClientKey, Error};
+use crate::Error;
+#[cfg(feature = "client")]
+use crate::signing::ClientKey;
 
 /// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
 /// in one way, and no server can make the client buffer more.
@@ -50,8 +53,10 @@ pub struct Endpoint {
     pub(crate) address: String,
     name: Option<String>,
     roots: Option<Vec<u8>>,
+    #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
     /// Empty if there is none.
+    #[cfg(feature = "client")]
     pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
 }
@@ -64,7 +69,9 @@ impl Endpoint {
             address: address.into(),
             name: None,
             roots: None,
+            #[cfg(feature = "client")]
             key: None,
+            #[cfg(feature = "client")]
             token: Vec::new(),
             deadlines: Deadlines::default(),
         }
@@ -86,6 +93,7 @@ impl Endpoint {
     }
 
     /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list that.
+    #[cfg(feature = "client")]
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {
         self.token = token.into();
@@ -93,6 +101,7 @@ impl Endpoint {
     }
 
     /// Logs in with this key, or signs every request with it where the server has no logins.
+    #[cfg(feature = "client")]
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {
         self.key = Some(key.into());
@@ -161,9 +170,11 @@ fn is_host_and_port(uri: &Uri) -> bool {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("address", &self.address)
-            .field("key", &self.key)
+        let mut shown = f.debug_struct("Endpoint");
+        shown.field("address", &self.address);
+        #[cfg(feature = "client")]
+        shown.field("key", &self.key);
+        shown
             .field("deadlines", &self.deadlines)
             .finish_non_exhaustive()
     }

@@ -48,6 +48,7 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
             recall: 0.9,
             queries: 10,
             routing: Some(routing),
+            ..Wish::default()
         };
         let plan = Plan::new(600, DIM, wish).unwrap();
         let built = build::sealed(&mut rng(), &keys, &base, &plan, &mut |_| ());

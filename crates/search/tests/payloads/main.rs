@@ -1,6 +1,8 @@
 //! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
 //! messages whatever was asked, and what is wrong ends in one error after all of them.
 
+mod second_look;
+
 use std::time::Duration;
 
 use rand::SeedableRng;
@@ -8,7 +10,7 @@ use rand::rngs::StdRng;
 use sordino_search::Exchange;
 use sordino_search::manifest::Packing;
 use sordino_search::manifest::PartKind;
-use sordino_search::payload::{Class, Fetch};
+use sordino_search::payload::{Class, Fetch, SlotForm};
 use sordino_search::plan::{Bytes, Cost, Speed, Terms};
 use sordino_search::vectors::u32_of;
 use sordino_search::{Batch, Form, Hit, Id, Spec};
@@ -103,8 +105,8 @@ fn payloads_come_with_hits_and_an_observer_sees_the_same_for_every_query() {
         let store = store(dir.path(), &base, K, form, LONGEST);
         let payloads = store.manifest().payloads.clone().unwrap();
         assert_eq!(
-            (payloads.slots as usize, payloads.class),
-            (N, Class::of(LONGEST).unwrap())
+            (payloads.slots as usize, payloads.form),
+            (N, SlotForm::of_payloads(Class::of(LONGEST).unwrap()))
         );
         assert!(matches!(payloads.fetch, Fetch::Pir { .. }), "{form:?}");
         store.verify().unwrap();
@@ -257,7 +259,7 @@ fn payloads_follow_their_records_through_changes() {
         .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
     let second = store.manifest().payloads.clone().unwrap();
-    assert!(second.class > first.class && second.slots == 60);
+    assert!(second.form.class > first.form.class && second.slots == 60);
     assert_ne!(second.id, first.id);
     store.verify().unwrap();
 
@@ -288,7 +290,7 @@ fn payloads_follow_their_records_through_changes() {
     store.compact(&mut rng(5), &mut |_| ()).unwrap();
     // The same records in other places: the same payloads, written anew.
     let third = store.manifest().payloads.clone().unwrap();
-    assert_eq!((third.class, third.slots), (second.class, second.slots));
+    assert_eq!((third.form, third.slots), (second.form, second.slots));
     assert_ne!(third.id, second.id);
     check(&store, &mut client);
     drop(store);

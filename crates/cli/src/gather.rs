@@ -1,0 +1,148 @@
+//! `sordino gather`: an index whose shards other servers hold, to clients on a network.
+
+use crate::door::{Anew, Door, differing};
+use crate::endpoint::endpoint;
+use crate::running::{self, Serve, Source};
+use crate::serve::owner;
+use crate::{Command, Error, Output, log};
+use clap::Args as ClapArgs;
+use signal_hook::consts::TERM_SIGNALS;
+use sordino_net::{Service, Shards};
+use std::{path::PathBuf, time::Duration};
+
+/// The pause before shards that are not there yet are asked again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Arguments of `sordino gather`.
+#[derive(ClapArgs, Debug)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub struct Args {
+    /// The servers that hold the shards, the first shard's first, at http://HOST:PORT or https://HOST:PORT.
+    #[arg(long, value_name = "URL,...", value_delimiter = ',', required = true)]
+    shards: Vec<String>,
+    /// The owner's public key: an index that the owner did not sign is not served.
+    #[arg(long, value_name = "PUBLIC_KEY")]
+    key: PathBuf,
+    /// Options from this file, in TOML, as `sordino serve` has it.
+    #[arg(long, value_name = "TOML")]
+    config: Option<PathBuf>,
+    /// The certificates, in PEM, of which one must have signed those of the shards' servers. Without them these must have
+    /// certificates that this system trusts.
+    #[arg(long, value_name = "PEM")]
+    shard_roots: Option<PathBuf>,
+    #[command(flatten)]
+    door: Door,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sordino serve base.index --key owner.pub --shard 1/2 --listen 127.0.0.1:7701 --plaintext --anyone
+  sordino serve base.index --key owner.pub --shard 2/2 --listen 127.0.0.1:7702 --plaintext --anyone
+  sordino gather --shards http://127.0.0.1:7701,http://127.0.0.1:7702 --key owner.pub \\
+      --listen 127.0.0.1:7700 --plaintext --anyone
+
+Clients cannot tell it from one server. It has no key and no index: it passes each query to all shards,
+asks one that fails once more, and answers with whole replies of one version, or refuses. Shards are to
+be reached from here alone. It waits for shards that are not there yet, and follows them to the next
+version when all have it. Signals are those of `sordino serve`.";
+
+/// Runs `sordino gather`, until it is told to stop.
+///
+/// # Errors
+/// If a shard is of another index or place, or the owner did not sign what it gives out; if an address cannot be
+/// listened on.
+pub fn run(args: Args, output: Output) -> Result<(), Error> {
+    let owner = owner(&args.key)?;
+    let mut signals = running::signals()?;
+    let exporter = args.door.exporter()?;
+    let roots = args.shard_roots.as_deref();
+    let endpoints = args.shards.iter();
+    let endpoints = endpoints.map(|address| endpoint(address, None, roots, None));
+    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+    let limits = args.door.limits();
+    let shards = Shards::new(endpoints, &owner, &limits)?;
+    let mut said = false;
+    let server = loop {
+        match shards.open() {
+            Ok(server) => break server,
+            Err(error) if error.is_passing() => {
+                if !std::mem::replace(&mut said, true) {
+                    tracing::warn!(%error, "waiting for the shards");
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+        std::thread::sleep(RETRY);
+        if signals
+            .pending()
+            .any(|signal| TERM_SIGNALS.contains(&signal))
+        {
+            return Ok(());
+        }
+    };
+    let service = Service::over(shards, server, &args.door.access()?, limits)?;
+    let running = running::listen(&service, &args.door, exporter)?;
+    let source = Others { args, said: false };
+    Serve::new(source, running, output).run(signals)
+}
+
+/// An index that other servers hold.
+struct Others {
+    args: Args,
+    /// It was said that they do not have one version.
+    said: bool,
+}
+
+impl Source for Others {
+    fn door(&mut self) -> &mut Door {
+        &mut self.args.door
+    }
+
+    fn name(&self) -> String {
+        format!("{} shards", self.args.shards.len())
+    }
+
+    fn follow(&mut self, service: &Service) -> bool {
+        match service.follow_shards() {
+            Ok(new) => {
+                self.said = false;
+                new
+            }
+            // For a while after a change this is so.
+            Err(error) => {
+                if !std::mem::replace(&mut self.said, true) {
+                    tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
+                }
+                false
+            }
+        }
+    }
+
+    fn anew(&self, command: Command) -> Option<Anew> {
+        let Command::Gather(new) = command else {
+            return None;
+        };
+        Some(Anew {
+            limits: new.door.limits(),
+            others: self.args.fixed(&new),
+            door: new.door,
+        })
+    }
+}
+
+impl Args {
+    /// The form of the log, and its level if that is set.
+    #[must_use]
+    pub fn log(&self) -> (log::Form, Option<log::Level>) {
+        self.door.log()
+    }
+
+    /// The options that differ and that a running server does not change.
+    fn fixed(&self, new: &Self) -> Vec<&'static str> {
+        differing([
+            ("shards", self.shards != new.shards),
+            ("key", self.key != new.key),
+            ("shard-roots", self.shard_roots != new.shard_roots),
+        ])
+    }
+}

@@ -1,0 +1,184 @@
+//! A server that runs: following its index, telling of it, and doing what signals say.
+
+use crate::config::Refused;
+use crate::door::{Anew, Door};
+use crate::{Arguments, Command, Error, Output, notify};
+use serde::Serialize;
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::iterator::Signals;
+use sordino_net::{Exporter, Running, Service};
+use sordino_search::manifest::Manifest;
+use std::{net::SocketAddr, time::Duration};
+
+/// The pause between looks at the index, which may have changed, and at the signals.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The signals upon which the configuration is read anew.
+#[cfg(unix)]
+const RELOAD: &[i32] = &[signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const RELOAD: &[i32] = &[];
+
+#[derive(Serialize)]
+struct Serving {
+    event: &'static str,
+    /// The first of the addresses.
+    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
+    metrics: Option<SocketAddr>,
+    index: String,
+    version: u64,
+    mode: &'static str,
+    n: u32,
+    dim: u32,
+}
+
+/// The signals that a server acts on, kept from now on.
+pub(crate) fn signals() -> Result<Signals, Error> {
+    Ok(Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?)
+}
+
+/// Starts to listen.
+pub(crate) fn listen(
+    service: &Service,
+    door: &Door,
+    exporter: Option<Exporter>,
+) -> Result<Running, Error> {
+    let mut listen = door.listening()?;
+    if let Some(exporter) = exporter {
+        listen = listen.exporter(exporter);
+    }
+    let listening = service.listen(&listen);
+    listening.map_err(Error::certificate(&door.certificate_files()))
+}
+
+/// The place of what is served, and the options of the command that names it.
+pub(crate) trait Source {
+    /// The options that are the same for all.
+    fn door(&mut self) -> &mut Door;
+
+    /// The words for it.
+    fn name(&self) -> String;
+
+    /// Serves the version that there is now, if it is another: true if it is.
+    fn follow(&mut self, service: &Service) -> bool;
+
+    /// The options of a command line that was read anew, if it is of the same command.
+    fn anew(&self, command: Command) -> Option<Anew>;
+}
+
+/// The command line and its files as they are now.
+fn command() -> Result<Command, Error> {
+    let arguments = Arguments::read(std::env::args_os()).map_err(|refused| match refused {
+        Refused::Line(error) => Error::Usage(error.to_string().trim_end().to_owned()),
+        Refused::File(error) => error,
+    })?;
+    Ok(arguments.command)
+}
+
+/// A server that runs.
+pub(crate) struct Serve<S> {
+    source: S,
+    running: Running,
+    output: Output,
+}
+
+impl<S: Source> Serve<S> {
+    pub(crate) fn new(source: S, running: Running, output: Output) -> Self {
+        Self {
+            source,
+            running,
+            output,
+        }
+    }
+
+    /// Serves until it is told to stop.
+    pub(crate) fn run(mut self, mut signals: Signals) -> Result<(), Error> {
+        self.say("serving")?;
+        self.warn();
+        tracing::info!(address = %self.running.address(), "ready");
+        notify::ready();
+        loop {
+            for signal in signals.pending() {
+                if !RELOAD.contains(&signal) {
+                    tracing::info!("stopping");
+                    notify::stopping();
+                    return Ok(self.running.stop()?);
+                }
+                self.reload();
+            }
+            std::thread::sleep(TICK);
+            if self.source.follow(self.running.service()) {
+                // Nobody may be reading any more, which is no reason to stop.
+                let _ = self.say("following");
+            }
+        }
+    }
+
+    /// Reads the configuration and the files that it names anew. With a mistake in them it stays as it is.
+    fn reload(&mut self) {
+        let changed = command().and_then(|command| {
+            // The words of the command line are those that this process was started with.
+            let other = || Error::Usage("not the command that was started".to_owned());
+            let new = self.source.anew(command).ok_or_else(other)?;
+            self.source.door().change(new, &self.running)
+        });
+        match changed {
+            Ok(()) => {
+                tracing::info!("configuration reloaded");
+                self.warn();
+                let _ = self.say("reloaded");
+            }
+            Err(error) => {
+                tracing::error!(%error, "the configuration is not reloaded; the one before stays");
+            }
+        }
+    }
+
+    /// Says what an operator may not have meant.
+    fn warn(&mut self) {
+        let mut addresses = self.running.addresses().iter();
+        let open = addresses.find(|address| !address.ip().is_loopback());
+        let door = self.source.door();
+        if let (true, Some(address)) = (door.is_open(), open) {
+            let tls = match door.is_plain() {
+                true => ", without TLS: --client lets in known keys only, and --cert brings TLS",
+                false => ": --client lets in known keys only",
+            };
+            tracing::warn!("anyone who reaches {address} may ask{tls}");
+        }
+    }
+
+    fn say(&self, event: &'static str) -> Result<(), Error> {
+        let service = self.running.service();
+        let server = service.server();
+        let manifest: &Manifest = server.manifest();
+        let serving = Serving {
+            event,
+            address: self.running.address(),
+            addresses: self.running.addresses().to_vec(),
+            metrics: self.running.metrics_address(),
+            index: hex::encode(manifest.index),
+            version: manifest.version,
+            mode: manifest.mode.kind().name(),
+            n: manifest.n,
+            dim: manifest.dim,
+        };
+        self.output.report(&serving, || {
+            let addresses: Vec<String> = serving
+                .addresses
+                .iter()
+                .map(SocketAddr::to_string)
+                .collect();
+            format!(
+                "{event} {}: {} index of {} x {}, version {}, on {}",
+                self.source.name(),
+                serving.mode,
+                serving.n,
+                serving.dim,
+                serving.version,
+                addresses.join(" and ")
+            )
+        })
+    }
+}

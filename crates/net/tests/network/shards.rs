@@ -1,0 +1,520 @@
+//! A server over shards: what clients get from it, whatever the shards do.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use sordino_net::schema::CallReply;
+use sordino_net::{
+    Access, Connection, Endpoint, Error, Limits, Listen, Refusal, Running, Service, Shards,
+};
+use sordino_search::manifest::Packing;
+use sordino_search::{Client, Form, Server, Shard, Spec, Store, Transport, Vectors, synthetic};
+use tonic::Status;
+
+use crate::hostile_server::{CHUNK, Lying, Replies, parts};
+use crate::parties::{SCORE, connect, loopback, message, owner, rng, until, until_metric};
+
+const DIM: usize = 16;
+const K: usize = 3;
+
+/// An index of two segments in a folder.
+struct Bed {
+    dir: tempfile::TempDir,
+    store: Store,
+    queries: Vectors,
+}
+
+fn bed(form: Form) -> Bed {
+    let dir = tempfile::tempdir().unwrap();
+    let (base, queries) = synthetic::clustered(1200, 8, DIM, 3);
+    let spec = Spec {
+        k: K,
+        form,
+        ..Spec::default()
+    };
+    let batches = [Ok(base.into())];
+    let store = Store::create(
+        dir.path(),
+        &mut rng(1),
+        &owner(),
+        &spec,
+        batches,
+        &mut |_| (),
+    );
+    let mut bed = Bed {
+        dir,
+        store: store.unwrap(),
+        queries,
+    };
+    bed.add(1200);
+    bed
+}
+
+impl Bed {
+    /// Adds 40 records.
+    fn add(&mut self, first: u32) {
+        let (more, _) = synthetic::clustered(40, 1, DIM, first.into());
+        let ids: Vec<u32> = (first..first + 40).collect();
+        self.store
+            .upsert(&mut rng(first.into()), &ids, &more)
+            .unwrap();
+    }
+
+    fn shard(&self, number: u16, of: u16) -> Server {
+        open(self.dir.path(), number, of)
+    }
+
+    fn one(&self) -> Server {
+        Server::open_dir(self.dir.path(), &owner().public()).unwrap()
+    }
+}
+
+fn open(dir: &Path, number: u16, of: u16) -> Server {
+    let shard = Shard::new(number, of).unwrap();
+    Server::open_shard(dir, &owner().public(), shard).unwrap()
+}
+
+/// Quick to give a shard up, and patient enough for a busy machine.
+fn limits() -> Limits {
+    Limits {
+        request: Duration::from_secs(9),
+        ..Limits::default()
+    }
+}
+
+fn serve(server: Server) -> Running {
+    let service = Service::new(server, &Access::Anyone, Limits::default()).unwrap();
+    service.listen(&Listen::on(loopback())).unwrap()
+}
+
+fn shards(urls: &[String]) -> Shards {
+    let endpoints = urls.iter().map(Endpoint::new);
+    Shards::new(endpoints, &owner().public(), &limits()).unwrap()
+}
+
+fn url(running: &Running) -> String {
+    format!("http://{}", running.address())
+}
+
+fn gather(urls: &[String]) -> Running {
+    let shards = shards(urls);
+    let server = shards.open().unwrap();
+    let service = Service::over(shards, server, &Access::Anyone, limits()).unwrap();
+    service.listen(&Listen::on(loopback())).unwrap()
+}
+
+fn client(connection: &mut Connection) -> Client {
+    Client::connect(connection, &owner().reader(), None).unwrap()
+}
+
+/// Keeps the last request.
+struct Kept<'a>(&'a mut Connection, Vec<u8>);
+
+impl Transport for Kept<'_> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, sordino_search::Error> {
+        request.clone_into(&mut self.1);
+        self.0.call(request, limit)
+    }
+}
+
+/// The request of a search, and its whole reply.
+fn exchange(connection: &mut Connection, client: &Client, query: &[f32]) -> Vec<u8> {
+    let mut kept = Kept(connection, Vec::new());
+    client.search(&mut rng(8), &mut kept, query).unwrap();
+    kept.1
+}
+
+#[test]
+fn clients_cannot_tell_shards_from_one_server() {
+    for form in [Form::Masked(Packing::T4), Form::Open(Packing::T8)] {
+        let bed = bed(form);
+        let one = bed.one();
+        let own = serve(bed.one());
+        let near = client(&mut connect(&own));
+        for of in [2, 4] {
+            let running: Vec<Running> = (1..=of).map(|at| serve(bed.shard(at, of))).collect();
+            let urls: Vec<String> = running.iter().map(url).collect();
+            let front = gather(&urls);
+            let mut connection = connect(&front);
+            let far = client(&mut connection);
+            assert_eq!(near.bytes_once(), far.bytes_once());
+            let request = exchange(&mut connection, &far, bed.queries.row(0));
+            let reply = connection.exchange(&request, 1 << 20).unwrap();
+            assert_eq!(reply, one.handle(&request).unwrap());
+            for (seed, query) in (0..).zip(bed.queries.rows()) {
+                let far = far.search(&mut rng(seed), &mut connection, query).unwrap();
+                let near = near
+                    .search(&mut rng(seed), &mut connect(&own), query)
+                    .unwrap();
+                assert_eq!(near.hits, far.hits);
+            }
+            // Queries that one server refuses are refused, and no shard is blamed for it.
+            for wrong in [&request[..request.len() - 1], &request[..30]] {
+                let refused = connection.exchange(wrong, 100).unwrap_err();
+                assert!(
+                    matches!(&refused, Error::Status { code, .. } if code == "InvalidArgument"),
+                    "{refused}"
+                );
+            }
+            let mut wrong = request.clone();
+            wrong[50] ^= 0xff;
+            connection.exchange(&wrong, 100).unwrap_err();
+            let metrics = front.service().metrics();
+            for shard in 1..=of {
+                let count = format!("sordino_shard_seconds_count{{shard=\"{shard}\"}} 10");
+                assert!(metrics.contains(&count), "{metrics}");
+            }
+            assert!(!metrics.contains("again_total{") && !metrics.contains("missing_total{"));
+        }
+    }
+}
+
+/// A shard that does as it is told with queries, and else what an honest one does.
+struct Faulty {
+    lying: Lying,
+    /// Queries from now on that get the fault.
+    faults: Arc<AtomicUsize>,
+    /// Queries that came.
+    asked: Arc<AtomicUsize>,
+}
+
+type Fault = dyn Fn(Vec<u8>) -> Result<Replies, Status> + Send + Sync;
+
+impl Faulty {
+    fn new(server: Server, fault: Box<Fault>) -> Self {
+        let (faults, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (left, count) = (Arc::clone(&faults), Arc::clone(&asked));
+        let lying = Lying::serve(move |request| {
+            let honest = server.handle(request).unwrap();
+            let query = request[6..8] == SCORE.to_le_bytes();
+            count.fetch_add(query.into(), Ordering::SeqCst);
+            let take = |left: usize| left.checked_sub(1);
+            let faulty = query
+                && left
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
+                    .is_ok();
+            match faulty {
+                true => fault(honest),
+                false => whole(&honest),
+            }
+        });
+        Self {
+            lying,
+            faults,
+            asked,
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.lying.address)
+    }
+}
+
+/// A reply as an honest server sends it.
+fn whole(reply: &[u8]) -> Result<Replies, Status> {
+    parts(chunks(reply))
+}
+
+fn chunks(reply: &[u8]) -> Vec<Result<CallReply, Status>> {
+    let chunk = |chunk: &[u8]| {
+        Ok(CallReply {
+            length: reply.len() as u64,
+            chunk: Bytes::copy_from_slice(chunk),
+        })
+    };
+    reply.chunks(CHUNK).map(chunk).collect()
+}
+
+/// All that a shard can do wrong, but for wrong scores, which clients see.
+fn faults(bed: &Bed) -> Vec<(&'static str, Box<Fault>)> {
+    let (first, other) = (bed.shard(1, 3), bed.shard(1, 2));
+    let (position, place) = (head_of(&first), head_of(&other));
+    let with_head = |head: Vec<u8>| {
+        move |mut reply: Vec<u8>| {
+            reply[16..60].copy_from_slice(&head);
+            whole(&reply)
+        }
+    };
+    let mut index = place.clone();
+    index[0] ^= 1;
+    let mut version = head_of(&bed.shard(2, 2));
+    version[16] ^= 1;
+    let mut digest = head_of(&bed.shard(2, 2));
+    digest[30] ^= 1;
+    vec![
+        ("of another cut", Box::new(with_head(position))),
+        ("of another place", Box::new(with_head(place))),
+        ("of another index", Box::new(with_head(index))),
+        ("of another version", Box::new(with_head(version))),
+        ("of another content", Box::new(with_head(digest))),
+        ("nothing", Box::new(|_| parts(vec![]))),
+        ("an error", Box::new(|_| Err(Status::internal("no")))),
+        ("a stop", Box::new(|_| Err(Status::unavailable("no")))),
+        (
+            "half",
+            Box::new(|reply| {
+                let mut half = chunks(&reply);
+                half.truncate(half.len() / 2);
+                parts(half)
+            }),
+        ),
+        (
+            "shorter",
+            Box::new(|mut reply| {
+                reply.pop();
+                whole(&reply)
+            }),
+        ),
+        (
+            "longer",
+            Box::new(|mut reply| {
+                reply.push(0);
+                whole(&reply)
+            }),
+        ),
+        (
+            "a longer message",
+            Box::new(|mut reply| {
+                reply.push(0);
+                let len = (reply.len() - 16) as u64;
+                reply[8..16].copy_from_slice(&len.to_le_bytes());
+                whole(&reply)
+            }),
+        ),
+        (
+            "twice",
+            Box::new(|reply| {
+                parts(
+                    [chunks(&reply), chunks(&reply)]
+                        .into_iter()
+                        .flatten()
+                        .collect(),
+                )
+            }),
+        ),
+        (
+            "without end",
+            Box::new(|_| {
+                let chunk = || {
+                    Ok(CallReply {
+                        length: u64::MAX,
+                        chunk: Bytes::from(vec![7; CHUNK]),
+                    })
+                };
+                Ok(Box::pin(tokio_stream::iter(std::iter::repeat_with(chunk))))
+            }),
+        ),
+        (
+            "fewer scores",
+            Box::new(|mut reply| {
+                // The number of scores, in the head of the encrypted reply.
+                reply[60..76].rotate_left(1);
+                whole(&reply)
+            }),
+        ),
+        (
+            "for clients",
+            Box::new(|mut reply| {
+                // The kind of one server's reply.
+                reply[6] = 106;
+                whole(&reply)
+            }),
+        ),
+    ]
+}
+
+/// The head of a shard's replies.
+fn head_of(server: &Server) -> Vec<u8> {
+    let message = message(113, &[]);
+    server.handle(&message).unwrap()[16..].to_vec()
+}
+
+/// Whatever one shard does, a client gets a whole answer or one refusal, which does not say which shard it was.
+#[test]
+fn a_shard_that_fails_is_asked_again_once_and_then_the_query_is_refused() {
+    let bed = bed(Form::Masked(Packing::T4));
+    let one = bed.one();
+    let honest = serve(bed.shard(1, 2));
+    for (name, fault) in faults(&bed) {
+        let faulty = Faulty::new(bed.shard(2, 2), fault);
+        let front = gather(&[url(&honest), faulty.url()]);
+        let mut connection = connect(&front);
+        let client = client(&mut connection);
+        let request = exchange(&mut connection, &client, bed.queries.row(1));
+        assert_eq!(faulty.asked.swap(0, Ordering::SeqCst), 1);
+
+        faulty.faults.store(1, Ordering::SeqCst);
+        let reply = connection.exchange(&request, 1 << 20);
+        let reply = reply.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(reply, one.handle(&request).unwrap(), "{name}");
+        assert_eq!(faulty.asked.swap(0, Ordering::SeqCst), 2, "{name}");
+
+        faulty.faults.store(2, Ordering::SeqCst);
+        let refused = connection.exchange(&request, 1 << 20).unwrap_err();
+        assert!(
+            matches!(refused, Error::Refused(Refusal::Shard)) && refused.is_passing(),
+            "{name}: {refused}"
+        );
+        assert_eq!(faulty.asked.swap(0, Ordering::SeqCst), 2, "{name}");
+        until_metric(&front, "shard_again_total{shard=\"2\"} 2");
+        until_metric(&front, "shard_missing_total{shard=\"2\"} 1");
+        // And the next is answered.
+        client
+            .search(&mut rng(3), &mut connection, bed.queries.row(2))
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_shard_that_is_slow_is_given_up_in_time() {
+    let bed = bed(Form::Open(Packing::T4));
+    let honest = serve(bed.shard(1, 2));
+    let faulty = Faulty::new(
+        bed.shard(2, 2),
+        Box::new(|_| Ok(Box::pin(tokio_stream::pending()))),
+    );
+    let urls = [url(&honest), faulty.url()];
+    let limits = Limits {
+        request: Duration::from_millis(2400),
+        ..Limits::default()
+    };
+    let shards = Shards::new(urls.iter().map(Endpoint::new), &owner().public(), &limits).unwrap();
+    let server = shards.open().unwrap();
+    let service = Service::over(shards, server, &Access::Anyone, limits).unwrap();
+    let front = service.listen(&Listen::on(loopback())).unwrap();
+    let mut connection = connect(&front);
+    let client = client(&mut connection);
+    faulty.faults.store(2, Ordering::SeqCst);
+    let late = client.search(&mut rng(3), &mut connection, bed.queries.row(2));
+    let late = late.unwrap_err().to_string();
+    assert!(
+        [Refusal::Shard, Refusal::Slow]
+            .iter()
+            .any(|refusal| late.contains(&refusal.to_string())),
+        "{late}"
+    );
+    client
+        .search(&mut rng(3), &mut connection, bed.queries.row(2))
+        .unwrap();
+}
+
+#[test]
+fn shards_that_cannot_be_joined_are_named_at_the_start() {
+    let bed = bed(Form::Masked(Packing::T4));
+    let (a, b) = (serve(bed.shard(1, 2)), serve(bed.shard(2, 2)));
+    let refused = |urls: &[String]| shards(urls).open().unwrap_err();
+    let turned = refused(&[url(&b), url(&a)]);
+    let said = format!(
+        "shard 1, {}: this is shard 2/2, expected shard 1/2: shards are named in their order",
+        url(&b)
+    );
+    assert_eq!(turned.to_string(), said);
+    assert!(!turned.is_passing());
+    for urls in [&[url(&a)][..], &[url(&a), url(&b), url(&b)]] {
+        assert!(matches!(refused(urls), Error::Shard { .. }));
+    }
+    let one = serve(bed.one());
+    assert!(!refused(&[url(&one), url(&b)]).is_passing());
+    // One that is not there yet will be.
+    let gone = url(&b);
+    b.stop().unwrap();
+    let missing = refused(&[url(&a), gone.clone()]);
+    assert!(
+        matches!(&missing, Error::Shard { number: 2, address, .. } if *address == gone),
+        "{missing}"
+    );
+    assert!(missing.is_passing(), "{missing}");
+    let none = Shards::new([], &owner().public(), &limits()).unwrap_err();
+    assert_eq!(none.to_string(), "0 shards: expected 1 to 1024");
+}
+
+/// Shards and the server over them change one after the other while clients search: every answer is of one version,
+/// and no search has to wait for longer than it takes to learn of the next version.
+#[test]
+fn versions_change_under_load_without_a_gap() {
+    let mut bed = bed(Form::Masked(Packing::T4));
+    let running: Vec<Running> = (1..=3).map(|at| serve(bed.shard(at, 3))).collect();
+    let urls: Vec<String> = running.iter().map(url).collect();
+    let front = gather(&urls);
+    let (stop, searches) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let queries = bed.queries.clone();
+    std::thread::scope(|scope| {
+        for number in 0..3_usize {
+            let (front, queries, stop, searches) = (&front, &queries, &stop, &searches);
+            scope.spawn(move || {
+                let mut connection = connect(front);
+                let mut client = client(&mut connection);
+                let mut turn = number;
+                while !stop.load(Ordering::Relaxed) {
+                    turn += 3;
+                    let query = queries.row(turn % queries.len());
+                    match client.search(&mut rng(turn as u64), &mut connection, query) {
+                        Ok(found) => {
+                            assert_eq!(found.hits.len(), K);
+                            searches.fetch_add(1, Ordering::Relaxed);
+                        }
+                        // It is about the version before: the client gets the next, whole.
+                        Err(sordino_search::Error::Stale { .. }) => {
+                            assert!(client.refresh(&mut connection).unwrap());
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                client.refresh(&mut connection).unwrap();
+                assert_eq!(client.manifest().version, 5);
+            });
+        }
+        let some = || {
+            let before = searches.load(Ordering::Relaxed);
+            until(|| searches.load(Ordering::Relaxed) > before + 5);
+        };
+        for change in 0..3 {
+            some();
+            bed.add(2000 + 40 * change);
+            for shard in &running {
+                let service = shard.service();
+                let next = service
+                    .server()
+                    .follow_dir(bed.dir.path(), &owner().public());
+                service.replace(next.unwrap());
+                if shard.address() != running[2].address() {
+                    // Not all have it, so it is not served yet; and searches go on.
+                    let early = front.service().follow_shards().unwrap_err();
+                    assert!(early.is_passing(), "{early}");
+                    some();
+                }
+            }
+            assert!(front.service().follow_shards().unwrap());
+            assert!(!front.service().follow_shards().unwrap());
+        }
+        some();
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// A process that ends and comes back on its port is found again.
+#[test]
+fn a_shard_that_comes_back_is_asked_again() {
+    let bed = bed(Form::Open(Packing::T4));
+    let a = serve(bed.shard(1, 2));
+    let b = serve(bed.shard(2, 2));
+    let address = b.address();
+    let front = gather(&[url(&a), url(&b)]);
+    let mut connection = connect(&front);
+    let client = client(&mut connection);
+    let mut search = || client.search(&mut rng(3), &mut connection, bed.queries.row(2));
+    search().unwrap();
+    drop(b);
+    let refused = search().unwrap_err().to_string();
+    assert!(refused.contains(&Refusal::Shard.to_string()), "{refused}");
+    let service = Service::new(bed.shard(2, 2), &Access::Anyone, Limits::default()).unwrap();
+    let mut again = None;
+    until(|| {
+        again = service.listen(&Listen::on(address)).ok();
+        again.is_some()
+    });
+    until(|| search().is_ok());
+}

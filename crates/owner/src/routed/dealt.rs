@@ -1,0 +1,120 @@
+//! Routed mode's clusters in the order in which they are stored, and the parts that are made of them.
+#![expect(clippy::integer_division_remainder_used, reason = "public shapes")]
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use sordino_index::digest::{self, Digest};
+use sordino_index::ids::Ids;
+use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
+use sordino_index::members::Members;
+use sordino_index::purpose::Purpose;
+use sordino_index::residual::Parts as Split;
+use sordino_index::{Error, code, table};
+use sordino_vectors::u32_of;
+
+use crate::binding::Content;
+use crate::plan::Wish;
+use crate::random::random;
+use crate::rows::Rows;
+use crate::segment::SegmentWriter;
+use crate::spec::TAIL;
+use crate::step::Step;
+
+/// Clusters in the order in which they are stored.
+pub(super) struct Dealt {
+    pub(super) centroids: Vec<u8>,
+    /// The record at each place.
+    pub(super) rows: Vec<Option<(u32, Split)>>,
+    pub(super) codes: Vec<Vec<i16>>,
+    pub(super) dim: usize,
+}
+
+impl Dealt {
+    /// Masks and seals everything under one new id, has `put` write each part, and computes the hint of the table. Vectors,
+    /// codes and parts are given up as soon as they are not needed.
+    pub(super) fn written<R: CryptoRng + ?Sized>(
+        self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        rows: Rows,
+        (grid, wish): (Grid, &Wish),
+        put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(Routed, Ids), Error> {
+        let n = u32_of(rows.ids.len());
+        let mut members = Members::new(n, self.rows.len());
+        self.rows.iter().for_each(|place| members.push(*place));
+        let members = members.to_bytes();
+        let id = self.id(rng, writer, &rows, (&grid, &members));
+        let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
+        let base = writer.written(id, &rows, chunks);
+        for part in base.parts() {
+            put(part)?;
+        }
+        let segment = base.segment.clone();
+        let Rows { ids, vectors, .. } = rows;
+        drop((base, vectors));
+        let (reader, version, dim) = (writer.reader(), writer.version(), self.dim);
+        let sealed = |purpose, plain: &[u8]| reader.seal(purpose, &id, version).seal(0, &[], plain);
+        let mut mode = Routed::new(segment, grid, Columns::new(TAIL, random(rng)));
+        mode.recall = wish.millionths();
+        mode.queries = wish.queries;
+        (mode.seed, mode.hint_seed) = (random(rng), random(rng));
+        mode.centroids = put(&sealed(Purpose::Centroids, &self.centroids))?;
+        mode.members = put(&sealed(Purpose::Members, &members))?;
+        let table = self.masked(writer, &id, &grid);
+        drop(self);
+        mode.table = put(&table)?;
+        progress(Step::Hint);
+        let pulse = |_| {
+            progress(Step::Hint);
+            Ok(())
+        };
+        let groups = 0..mode.grid.groups as usize;
+        let (_, hint) = table::encode(&mode, dim, groups, table, pulse)?;
+        mode.hint = digest::of(&hint);
+        Ok((mode, ids))
+    }
+
+    /// The id of everything.
+    fn id<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        rows: &Rows,
+        (grid, members): (&Grid, &[u8]),
+    ) -> [u8; 16] {
+        // Which cluster a vector is in follows from the randomness only up to the rounding of sums, which may
+        // differ between processors, so everything that is sealed or masked is bound.
+        let drawn = rows.vectors.as_slice().iter().map(|x| x.to_bits());
+        let bytes = self.centroids.iter().chain(members);
+        let codes = self.codes.iter().flatten();
+        let codes = codes.map(|code| u32::from(code.cast_unsigned()));
+        let words = drawn.chain(bytes.copied().map(u32::from)).chain(codes);
+        writer.id(rng, &Content::Routed(grid), &rows.code(), words)
+    }
+
+    /// The table: for each group and place the codes of its clusters side by side, each under its place's pad.
+    fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
+        let pad = writer.reader().pad(id, writer.version());
+        let (clusters, slots) = (grid.clusters as usize, grid.slots as usize);
+        // In its place at once: gathered from pieces it would be in memory twice.
+        let width = self.dim * ENTRY_LEN;
+        let mut table = vec![0; grid.scores() * clusters * width];
+        let rows = table.par_chunks_exact_mut(clusters * width).enumerate();
+        rows.for_each(|(row, entries)| {
+            let (group, slot) = (row / slots, row % slots);
+            let places = entries.chunks_exact_mut(width);
+            for (cluster, entries) in (group * clusters..).zip(places) {
+                let codes = &self.codes[cluster][slot * self.dim..][..self.dim];
+                let mut codes: Vec<i32> = codes.iter().copied().map(i32::from).collect();
+                pad.mask(u32_of(cluster * slots + slot), &mut codes);
+                let (entries, _) = entries.as_chunks_mut();
+                for (entry, code) in entries.iter_mut().zip(codes) {
+                    *entry = table::entry_bytes(code);
+                }
+            }
+        });
+        table
+    }
+}

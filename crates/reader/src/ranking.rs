@@ -1,0 +1,90 @@
+//! The end of a search: the best of what was found, and what they carry.
+
+use std::collections::HashMap;
+
+use rand_core::CryptoRng;
+use sordino_index::Error;
+use sordino_vectors::Metric;
+use sordino_vectors::metric::Scale;
+use sordino_vectors::recall::Scored;
+
+use crate::checked::Checked;
+use crate::payload;
+use crate::question::Question;
+use crate::records::Records;
+use crate::round::Round;
+use crate::stages::{Stages, time};
+use crate::transport::Transport;
+
+/// The order of a search's results, and which of them count.
+pub(crate) struct Ranking<'a> {
+    pub(crate) records: &'a Records,
+    pub(crate) question: &'a Question<'a>,
+    pub(crate) metric: Metric,
+    pub(crate) scale: Scale,
+    pub(crate) k: usize,
+}
+
+/// Hits, best first, with their payloads if records have any.
+type Results = (Vec<Scored>, Vec<Vec<u8>>);
+
+impl Ranking<'_> {
+    /// The best of what was found and what they carry, after a second look at the candidates if there is one. Where an
+    /// answer was wrong nothing was found, and slots are asked for all the same.
+    ///
+    /// # Errors
+    /// The transport's.
+    pub(crate) fn results<R: CryptoRng + ?Sized>(
+        &self,
+        round: &mut Round<'_, R, impl Transport>,
+        slots: Option<&payload::Client>,
+        query: &[f32],
+        found: Checked<Vec<Scored>>,
+        stages: &mut Stages,
+    ) -> Result<Checked<Results>, Error> {
+        let hits = found.as_ref().cloned().unwrap_or_default();
+        let Some(slots) = slots else {
+            return Ok(found.map(|_| (self.best(hits), Vec::new())));
+        };
+        if let Some(most) = slots.candidates() {
+            let hits = self.ordered(hits, most);
+            let looked = time(&mut stages.payloads, || slots.look(round, query, &hits))?;
+            return Ok(found.and(looked).map(|looked| {
+                let hits = looked.iter().map(|(hit, _)| *hit);
+                let hits = self.best(hits.collect());
+                if !slots.has_payloads() {
+                    return (hits, Vec::new());
+                }
+                let carried = looked.into_iter().map(|(hit, slot)| (hit.id, slot.payload));
+                let mut carried: HashMap<u32, Vec<u8>> = carried.collect();
+                let payload = |hit: &Scored| carried.remove(&hit.id).unwrap_or_default();
+                let payloads = hits.iter().map(payload).collect();
+                (hits, payloads)
+            }));
+        }
+        let hits = self.best(hits);
+        let fetched = time(&mut stages.payloads, || slots.fetch(round, &hits))?;
+        Ok(found.and(fetched).map(|slots| {
+            let payloads = slots.into_iter().map(|slot| slot.payload);
+            (hits, payloads.collect())
+        }))
+    }
+
+    /// The best `most`, equal ones in the order of their ids.
+    fn ordered(&self, mut hits: Vec<Scored>, most: usize) -> Vec<Scored> {
+        hits.sort_by(Scored::rank);
+        self.records.order(&mut hits);
+        hits.truncate(most);
+        hits
+    }
+
+    /// The best, with their scores in the index's metric.
+    fn best(&self, hits: Vec<Scored>) -> Vec<Scored> {
+        let mut hits = self.ordered(hits, self.k);
+        self.scale.rank(&mut hits);
+        // Different scores may be one in the index's metric.
+        self.records.order(&mut hits);
+        hits.retain(|hit| self.question.reaches(self.metric, hit.score));
+        hits
+    }
+}

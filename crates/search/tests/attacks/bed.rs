@@ -1,0 +1,78 @@
+//! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sordino_search::manifest::Packing;
+use sordino_search::{
+    Client, Error, InProcess, Index, OwnerKeys, Server, Transport, Vectors, build, synthetic,
+};
+
+pub(crate) const DIM: usize = 16;
+pub(crate) const K: usize = 5;
+
+/// Kinds of requests, as on the wire.
+pub(crate) const SCORE: u16 = 105;
+pub(crate) const FETCH_PAYLOADS: u16 = 109;
+
+pub(crate) fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([8; 32])
+}
+
+pub(crate) fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+pub(crate) fn vectors(n: usize) -> Vectors {
+    synthetic::clustered(n, 1, DIM, 4).0
+}
+
+pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
+    let (rng, keys) = (&mut rng(seed), keys());
+    build::masked(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
+}
+
+pub(crate) fn open(vectors: &Vectors) -> Index {
+    build::open(&mut rng(1), &keys(), vectors, K, Packing::T4, &mut |_| ()).unwrap()
+}
+
+pub(crate) fn connect(server: &Server) -> Client {
+    Client::connect(&mut InProcess::new(server), &keys().reader(), None).unwrap()
+}
+
+/// The kind of a request.
+pub(crate) fn kind(request: &[u8]) -> u16 {
+    u16::from_le_bytes([request[6], request[7]])
+}
+
+/// A server that keeps all requests, and whose replies are changed: `change` has the request and its reply.
+pub(crate) struct Hostile<'a, F> {
+    pub(crate) inner: InProcess<'a>,
+    pub(crate) requests: Vec<Vec<u8>>,
+    change: F,
+}
+
+impl<'a, F: FnMut(&[u8], &mut Vec<u8>)> Hostile<'a, F> {
+    pub(crate) fn new(server: &'a Server, change: F) -> Self {
+        Self {
+            inner: InProcess::new(server),
+            requests: Vec::new(),
+            change,
+        }
+    }
+}
+
+impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Hostile<'_, F> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        self.requests.push(request.to_vec());
+        let mut reply = self.inner.call(request, limit)?;
+        (self.change)(request, &mut reply);
+        Ok(reply)
+    }
+}
+
+/// The part of the bytes in which two messages are equal: 1 in 256 by chance.
+pub(crate) fn agreement(a: &[u8], b: &[u8]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    equal as f64 / a.len() as f64
+}

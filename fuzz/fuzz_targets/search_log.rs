@@ -1,0 +1,34 @@
+//! Reading a log, and a proof from one, behind a good head and without: never a panic.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use sordino_index::OwnerKeys;
+use sordino_index::log::{Log, LogProof};
+
+/// Bytes of a file's head and of a log's.
+const HEADS: usize = 8 + 8 + 32 + 4627;
+
+fuzz_target!(|data: &[u8]| {
+    static EMPTY: OnceLock<(sordino_index::OwnerPublicKey, Vec<u8>)> = OnceLock::new();
+    let (owner, empty) = EMPTY.get_or_init(|| {
+        let keys = OwnerKeys::from_master([1; 32]);
+        (keys.public(), Log::new(&keys).to_bytes())
+    });
+    assert_eq!(empty.len(), HEADS);
+    let _ = Log::from_bytes(data, owner);
+    let _ = LogProof::from_bytes(data, owner);
+    // The head of a log without entries, of this kind and of a proof's.
+    for kind in [3, 4] {
+        let mut bytes = [&empty[..], data].concat();
+        bytes[6] = kind;
+        if let Ok(log) = Log::from_bytes(&bytes, owner) {
+            assert_eq!(log.to_bytes(), bytes);
+        }
+        if let Ok(proof) = LogProof::from_bytes(&bytes, owner) {
+            assert_eq!(proof.to_bytes(), bytes);
+            assert!(proof.check(&[0; 32], None).is_err());
+        }
+    }
+});
