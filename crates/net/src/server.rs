@@ -14,6 +14,7 @@ mod shards;
 // Who may ask
 mod askers;
 mod bearers;
+mod entry;
 mod logins;
 mod replay;
 mod signed;

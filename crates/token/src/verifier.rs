@@ -16,7 +16,8 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 /// Verifies tokens for one service.
 ///
 /// All that can be refused without arithmetic comes first, and a block's signature is looked at only once that of the block before
-/// was good: a stranger costs one verification under an issuer's key, which is kept expanded.
+/// was good: who has no token costs one verification under an issuer's key, which is kept expanded. Whoever has one can show it, and costs
+/// as many as it has blocks: hold back how often.
 #[derive(Debug)]
 pub struct Verifier {
     audience: String,

@@ -8,7 +8,7 @@ use sordino_index::wire::Message;
 use sordino_mldsa::MlDsa65;
 use sordino_token::{Action, Algorithm, Grant, PublicKey, Verifier};
 
-use super::logins::{Entrant, SharedRate};
+use super::logins::{Entrant, LIFETIME, SharedRate};
 use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
@@ -20,6 +20,9 @@ pub(crate) const FIRST: u32 = 1 << 31;
 
 /// Holders whose rates are remembered, of tokens and of those that narrowed them.
 const MOST_HOLDERS: usize = 4096;
+
+/// Holders behind one first holder among them.
+const MOST_BEHIND: usize = 256;
 
 /// Logins by one issued token's holder, and by all to whom it handed parts of that on.
 const MOST_LOGINS: usize = 64;
@@ -36,16 +39,25 @@ struct State {
     /// Grows when the issuers change.
     generation: u64,
     replay: Replay,
-    holders: HashMap<[u8; 32], Holder>,
+    holders: HashMap<Name, Holder>,
     next: u32,
     /// Requests a second of one key, whatever its token says.
     most: f64,
 }
 
+/// A holder's key and its requests a minute: tokens of other rates do not change one another's.
+type Name = ([u8; 32], u32);
+
 #[derive(Debug)]
 struct Holder {
     number: u32,
+    /// The number of the first holder of its chain, unless it is that.
+    root: Option<u32>,
     rate: SharedRate,
+    /// Logins, which cost verifications.
+    logins: Rate,
+    /// When all of its logins are over.
+    until: Instant,
 }
 
 impl Bearers {
@@ -89,8 +101,14 @@ impl Bearers {
 
     /// The client that signed this login and came with this token, if both are good; and the state in which they were.
     pub(crate) fn admit(&self, token: &[u8], signed: &Signed) -> Result<(Entrant, u64), Refusal> {
-        let time = now();
+        let (time, instant) = (now(), Instant::now());
+        // All holders share one memory of what was seen, so the key is in the nonce.
+        let named = blake3::hash(&[&signed.key[..], &signed.nonce].concat());
+        let mut nonce = [0; 16];
+        nonce.copy_from_slice(&named.as_bytes()[..16]);
+        let seen = (FIRST, nonce);
         let mut state = self.lock();
+        state.replay.look(&seen, signed.time, time)?;
         let verified = state.verifier.verify(token, time / 1000);
         let grant = verified.map_err(|error| {
             tracing::debug!(%error, "token refused");
@@ -101,12 +119,6 @@ impl Bearers {
         if holder.algorithm() != Algorithm::MlDsa65 || holder.id() != signed.key {
             return Err(Refusal::Key);
         }
-        // All holders share one memory of what was seen, so the key is in the nonce.
-        let named = blake3::hash(&[&signed.key[..], &signed.nonce].concat());
-        let mut nonce = [0; 16];
-        nonce.copy_from_slice(&named.as_bytes()[..16]);
-        let seen = (FIRST, nonce);
-        state.replay.look(&seen, signed.time, time)?;
         let message = sordino_mldsa::Message::Pure {
             message: &signed.statement,
             context: signed.context,
@@ -114,21 +126,15 @@ impl Bearers {
         let verdict =
             sordino_mldsa::verify::<MlDsa65>(holder.as_bytes(), message, &signed.signature);
         verdict.map_err(|_| Refusal::Signature)?;
+        let chain: Vec<Name> = grant.rates().collect();
+        let (client, rates) = state.holders_of(&chain, instant)?;
         state.replay.accept(seen, signed.time, time)?;
-        let mut rates = Vec::new();
-        let mut client = None;
-        for (holder, per_minute) in grant.rates() {
-            let (number, rate) = state.holder(holder, per_minute)?;
-            client = client.or(Some(number));
-            if !rates.iter().any(|other| Arc::ptr_eq(other, &rate)) {
-                rates.push(rate);
-            }
-        }
         let seconds = grant.claims().expiry.saturating_sub(time / 1000);
         let entrant = Entrant {
             // The first holder's: with those to whom it hands parts on it has one share.
-            client: client.ok_or(Refusal::Token)?,
+            client,
             most: MOST_LOGINS,
+            path: chain.iter().map(|(id, _)| *id).collect(),
             rates,
             lifetime: Duration::from_secs(seconds),
             grant: Some(Arc::new(grant)),
@@ -151,32 +157,82 @@ impl Bearers {
 }
 
 impl State {
-    /// The number and the rate of a holder, at what its token says now.
-    fn holder(&mut self, id: [u8; 32], per_minute: u32) -> Result<(u32, SharedRate), Refusal> {
-        let instant = Instant::now();
-        let per_second = (f64::from(per_minute) / 60.0).min(self.most);
-        if let Some(holder) = self.holders.get(&id) {
-            let mut rate = holder.rate.lock().unwrap_or_else(PoisonError::into_inner);
-            rate.set(per_second, instant);
-            return Ok((holder.number, Arc::clone(&holder.rate)));
+    /// The number of a chain's first holder, and the rates of all, if each may log in once more now.
+    fn holders_of(
+        &mut self,
+        chain: &[Name],
+        now: Instant,
+    ) -> Result<(u32, Vec<SharedRate>), Refusal> {
+        let root = self.holder(chain.first().ok_or(Refusal::Token)?, None, now)?;
+        let mut rates = Vec::new();
+        for (depth, name) in chain.iter().enumerate() {
+            self.holder(name, (depth > 0).then_some(root), now)?;
+            let rate = &self.holders[name].rate;
+            if !rates.iter().any(|other| Arc::ptr_eq(other, rate)) {
+                rates.push(Arc::clone(rate));
+            }
         }
-        if self.holders.len() >= MOST_HOLDERS {
-            // Those without a login.
-            self.holders
-                .retain(|_, holder| Arc::strong_count(&holder.rate) > 1);
+        // The last holder first: who logs in too often is refused at its own cost.
+        let mut taken: Vec<&Name> = Vec::new();
+        for name in chain.iter().rev() {
+            let holder = self.holders.get_mut(name).ok_or(Refusal::Token)?;
+            if !holder.logins.take(now) {
+                for name in taken {
+                    if let Some(holder) = self.holders.get_mut(name) {
+                        holder.logins.give_back();
+                    }
+                }
+                return Err(Refusal::Rate);
+            }
+            taken.push(name);
         }
-        if self.holders.len() >= MOST_HOLDERS {
-            return Err(Refusal::Busy);
+        Ok((root, rates))
+    }
+
+    /// The number of a holder, who is remembered for as long as a login lasts. `root` is the number of the first
+    /// in its chain, unless it is that itself.
+    fn holder(&mut self, name: &Name, root: Option<u32>, now: Instant) -> Result<u32, Refusal> {
+        let until = now + LIFETIME;
+        if let Some(holder) = self.holders.get_mut(name) {
+            holder.until = until;
+            return Ok(holder.number);
         }
-        let (number, rate) = (self.next, Rate::new(per_second, instant));
+        self.make_room(root, now)?;
+        let per_second = (f64::from(name.1) / 60.0).min(self.most);
+        let logins = match root {
+            None => Rate::with_burst(1.0, 64.0, now),
+            Some(_) => Rate::with_burst(1.0 / 60.0, 16.0, now),
+        };
+        let number = self.next;
         self.next = self.next.checked_add(1).unwrap_or(FIRST);
-        let rate = Arc::new(Mutex::new(rate));
+        let rate = Arc::new(Mutex::new(Rate::new(per_second, now)));
         let holder = Holder {
             number,
-            rate: Arc::clone(&rate),
+            root,
+            rate,
+            logins,
+            until,
         };
-        self.holders.insert(id, holder);
-        Ok((number, rate))
+        self.holders.insert(*name, holder);
+        Ok(number)
+    }
+
+    /// Makes room for a holder: the one used longest ago of those behind the same first holder goes, if these are many.
+    fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
+        let behind = |holder: &Holder| root.is_some() && holder.root == root;
+        let crowd = self.holders.iter().filter(|(_, holder)| behind(holder));
+        if crowd.clone().count() >= MOST_BEHIND {
+            let oldest = crowd.min_by_key(|(_, holder)| holder.until);
+            let oldest = oldest.map(|(name, _)| *name);
+            oldest.and_then(|name| self.holders.remove(&name));
+        }
+        if self.holders.len() >= MOST_HOLDERS {
+            self.holders.retain(|_, holder| holder.until > now);
+        }
+        match self.holders.len() < MOST_HOLDERS {
+            true => Ok(()),
+            false => Err(Refusal::Busy),
+        }
     }
 }
 

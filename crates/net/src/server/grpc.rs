@@ -17,6 +17,7 @@ use tonic::{Request, Response, Status};
 use super::bearers::permit;
 use super::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
 use super::door::Call;
+use super::entry::blocking;
 use super::peer::Peer;
 use super::refused::Refused;
 use super::service::{Scan, Shared};
@@ -122,6 +123,7 @@ impl Shared {
     fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
         let reason = refused.reason();
         self.metrics.refused(reason);
+        peer.heed(reason);
         let (address, name) = (peer.address, reason.name());
         if reason.is_passing() {
             tracing::debug!(reason = name, %address, "request refused");
@@ -212,17 +214,6 @@ impl Calls {
         Ok(Content::Own(reply.map_err(Refused::Message)?))
     }
 
-    /// Logs a client in, once it is known who it is.
-    async fn log_in(&self, call: &Call, request: LoginRequest) -> Result<LoginReply, Refused> {
-        let keys = self.shared.keys.as_ref().ok_or(Refusal::Login)?;
-        let admitted = keys.admit(&self.shared.instance, &request).await?;
-        call.peer.prove();
-        call.begin(Some(admitted.client()))?;
-        let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
-        let seconds = lifetime.as_secs();
-        Ok(LoginReply { login, seconds })
-    }
-
     /// Takes a step of a change, once it is known that the owner signed it.
     async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Refused> {
         let ChangeRequest { step, signature } = request;
@@ -261,7 +252,7 @@ impl Search for Calls {
         mut request: Request<LoginRequest>,
     ) -> Result<Response<LoginReply>, Status> {
         let call = Self::begun(&mut request)?;
-        let reply = self.log_in(&call, request.into_inner()).await;
+        let reply = self.shared.log_in(&call, request.into_inner()).await;
         let reply = reply.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
         self.shared.metrics.answered.inc();
         Ok(Response::new(reply))
@@ -292,14 +283,6 @@ impl Search for Calls {
             _call: call,
         }))
     }
-}
-
-/// Has work done that waits for files, where waiting is allowed.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Refusal> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| Refusal::Stopping)
 }
 
 /// A reply, and where it lies.

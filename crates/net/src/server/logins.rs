@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ml_kem::kem::{Decapsulate, KeyExport};
 use ml_kem::{Ciphertext, DecapsulationKey, MlKem768, Seed};
 use rand_core::CryptoRng;
-use sordino_token::Grant;
+use sordino_token::{Grant, MAX_BLOCKS};
 use zeroize::Zeroize;
 
 use super::rate::Rate;
@@ -19,7 +19,7 @@ use crate::schema::RequestTag;
 use crate::signature::shown;
 
 /// The time after which a client logs in anew.
-const LIFETIME: Duration = Duration::from_secs(3600);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Logins of one listed key. One more ends its oldest, so nobody can end another's.
 const MOST_PER_KEY: usize = 16;
@@ -41,6 +41,8 @@ pub(crate) struct Entrant {
     pub(crate) client: u32,
     /// Logins that this number may have.
     pub(crate) most: usize,
+    /// The keys of its token's holders; none of a listed key.
+    pub(crate) path: Vec<[u8; 32]>,
     /// A request counts against each of them.
     pub(crate) rates: Vec<SharedRate>,
     /// The time that the login may last at most.
@@ -55,10 +57,31 @@ impl Entrant {
         Self {
             client,
             most: MOST_PER_KEY,
+            path: Vec::new(),
             rates: vec![rate],
             lifetime: LIFETIME,
             grant: None,
         }
+    }
+}
+
+impl Entrant {
+    /// Counts a request against all rates, or against none if one of them has no more: who may ask seldom uses up nothing
+    /// of whom its token came from.
+    fn take(&self, now: Instant) -> bool {
+        let taken = |rate: &SharedRate| {
+            rate.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(now)
+        };
+        let Some(at) = self.rates.iter().position(|rate| !taken(rate)) else {
+            return true;
+        };
+        for rate in &self.rates[..at] {
+            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
+            rate.give_back();
+        }
+        false
     }
 }
 
@@ -67,6 +90,7 @@ pub(crate) struct Login {
     pub(crate) entrant: Entrant,
     key: RequestKey,
     window: Mutex<Window>,
+    begun: Instant,
     until: Instant,
 }
 
@@ -107,14 +131,16 @@ impl Logins {
         secret.zeroize();
         let (client, most) = (entrant.client, entrant.most);
         let lifetime = LIFETIME.min(entrant.lifetime);
+        let begun = Instant::now();
         let login = Arc::new(Login {
             entrant,
             key,
             window: Mutex::default(),
-            until: Instant::now() + lifetime,
+            begun,
+            until: begun + lifetime,
         });
         let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut by_id, client, most, Instant::now());
+        make_room(&mut by_id, client, most, begun);
         loop {
             let random = shown(&mut rand::rng(), b"login");
             let (id, _) = random
@@ -153,13 +179,10 @@ impl Logins {
             return Err(Refusal::Signature);
         }
         login.window().accept(tag.number)?;
-        for rate in &login.entrant.rates {
-            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
-            if !rate.take(now) {
-                return Err(Refusal::Rate);
-            }
+        match login.entrant.take(now) {
+            true => Ok(login),
+            false => Err(Refusal::Rate),
         }
-        Ok(login)
     }
 
     /// Ends the logins of keys that are not known any more.
@@ -169,20 +192,29 @@ impl Logins {
     }
 }
 
-/// Makes room for one more login of `client`: what is over goes, and its oldest where it has the most.
+/// Makes room for one more login of `client`: what is over goes, and where it has the most, one of the largest crowd. At each step of a
+/// token's path the crowd is the logins by the holder who has the most of them, so nobody ends a login of whom its token came from.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
-    let own = || {
-        by_id
-            .iter()
-            .filter(|(_, login)| login.entrant.client == client)
-    };
-    if own().count() >= most {
-        let oldest = own()
-            .min_by_key(|(_, login)| login.until)
-            .map(|(id, _)| *id);
-        oldest.and_then(|id| by_id.remove(&id));
+    let own = by_id
+        .iter()
+        .filter(|(_, login)| login.entrant.client == client);
+    let mut crowd: Vec<(u64, Arc<Login>)> = own.map(|(id, it)| (*id, Arc::clone(it))).collect();
+    if crowd.len() < most {
+        return;
     }
+    for depth in 1..MAX_BLOCKS {
+        let step = |login: &Login| login.entrant.path.get(depth).copied();
+        let mut sizes: HashMap<Option<[u8; 32]>, usize> = HashMap::new();
+        for (_, login) in &crowd {
+            *sizes.entry(step(login)).or_default() += 1;
+        }
+        let largest = sizes.into_iter().max_by_key(|(_, size)| *size);
+        let largest = largest.and_then(|(step, _)| step);
+        crowd.retain(|(_, login)| step(login) == largest);
+    }
+    let oldest = crowd.iter().min_by_key(|(_, login)| login.begun);
+    oldest.and_then(|(id, _)| by_id.remove(id));
 }
 
 impl Login {

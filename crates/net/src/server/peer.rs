@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::rate::Rate;
 use super::shares::Shares;
-use crate::Limits;
+use crate::{Limits, Refusal};
 
 /// When a server stops, connections without requests are closed after this time.
 const STOPPING: Duration = Duration::from_millis(200);
@@ -40,6 +40,8 @@ struct State {
     opened: Instant,
     /// Since when there is nothing to do.
     idle_since: Instant,
+    /// When a key was proven last.
+    proven_at: Instant,
     /// Requests so far.
     requests: u64,
     /// The requests in flight: their numbers, and when they must be over.
@@ -72,6 +74,7 @@ impl Peer {
             state: Mutex::new(State {
                 opened: now,
                 idle_since: now,
+                proven_at: now,
                 requests: 0,
                 in_flight: Vec::new(),
                 allowance: Rate::with_burst(1.0, ALLOWANCE, now),
@@ -87,9 +90,25 @@ impl Peer {
     /// A known key has signed a request: from now on nobody takes the connection's place, and the
     /// request does not count among those that prove nothing.
     pub(crate) fn prove(&self) {
+        self.lock().proven_at = Instant::now();
         if !self.proven.swap(true, Ordering::Relaxed) {
             self.connections.keep(self.number, true);
             self.lock().allowance.give_back();
+        }
+    }
+
+    /// A request on this connection was refused for this.
+    pub(crate) fn heed(&self, reason: Refusal) {
+        use Refusal::{Key, Malformed, Signature, Unsigned};
+        if matches!(reason, Signature | Key | Malformed | Unsigned) {
+            self.doubt();
+        }
+    }
+
+    /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
+    pub(crate) fn doubt(&self) {
+        if !self.anyone && self.proven.swap(false, Ordering::Relaxed) {
+            self.connections.keep(self.number, false);
         }
     }
 
@@ -107,7 +126,9 @@ impl Peer {
         let known = self.anyone || self.has_proven();
         let (since, mut limit) = match state.requests {
             0 => (state.opened, self.first_request),
-            _ if known => (state.idle_since, self.idle),
+            _ if self.anyone => (state.idle_since, self.idle),
+            // Requests that prove nothing keep no connection.
+            _ if known => (state.proven_at, self.idle),
             // Whoever signs does so at once.
             _ => (state.opened, self.first_request),
         };

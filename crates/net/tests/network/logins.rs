@@ -378,3 +378,35 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
     assert_eq!(refusal(quick.exchange(&manifest, 1 << 20)), Refusal::Token);
     still_serves(&running);
 }
+
+/// Logins by a token cost verifications, so they have a rate of their own; tokens of another rate leave those of the first as they are.
+#[test]
+fn logins_by_a_token_have_a_rate() {
+    let running = token_door(vec![issuer().public().clone()]);
+    let index = running.service().server().manifest().index;
+    let (alice, bob) = (
+        ClientKey::from_seed(&[43; 32]),
+        ClientKey::from_seed(&[44; 32]),
+    );
+    let token = Token::issue(&claims(index, &alice), &issuer()).unwrap();
+    let narrow = Claims {
+        holder: bob.public().for_tokens(),
+        ..token.claims()[0].clone()
+    };
+    let alices = SigningKey::from_seed(Algorithm::MlDsa65, &alice.seed());
+    let narrowed = token.attenuate(&narrow, &alices).unwrap();
+    let manifest = message(GET_MANIFEST, b"");
+    let asked = |key: &ClientKey, token: &[u8]| {
+        let key = ClientKey::from_seed(&key.seed());
+        let endpoint = endpoint(&running).key(key).token(token);
+        let mut connection = Connection::open(endpoint).unwrap();
+        connection.exchange(&manifest, 1 << 20)
+    };
+    // One to whom it was handed on has 16 at once.
+    let asked_by_bob: Vec<_> = (0..20).map(|_| asked(&bob, narrowed.as_bytes())).collect();
+    assert!(asked_by_bob[..16].iter().all(Result::is_ok));
+    let refused = asked_by_bob.into_iter().skip(17).map(refusal);
+    assert!(refused.into_iter().all(|refusal| refusal == Refusal::Rate));
+    assert!(asked(&alice, token.as_bytes()).is_ok());
+    still_serves(&running);
+}

@@ -127,6 +127,58 @@ fn all_logins_of_a_key_share_its_rate() {
     assert_eq!(check(&logins, &first.tag(b""), b""), Err(Refusal::Rate));
 }
 
+/// A token's holder, with the rates and keys of a chain.
+fn bearer(path: &[u8], rates: Vec<SharedRate>, most: usize) -> Entrant {
+    Entrant {
+        client: 9,
+        most,
+        path: path.iter().map(|holder| [*holder; 32]).collect(),
+        rates,
+        lifetime: LIFETIME,
+        grant: None,
+    }
+}
+
+/// Logs a token's holder in.
+fn log_bearer_in(logins: &Logins, entrant: Entrant) -> ClientLogin {
+    let key = ClientKey::from_seed(&[3; 32]);
+    let (request, half) = ClientLogin::ask(&key, b"", &INSTANCE, logins.kem_key(), 1).unwrap();
+    let signed = Signed::of_login(&INSTANCE, logins.kem_key(), &request).unwrap();
+    let (id, lifetime) = logins.open(entrant, &signed, &request.ciphertext).unwrap();
+    half.begun(id, lifetime)
+}
+
+#[test]
+fn who_may_ask_seldom_uses_up_nothing_of_whom_its_token_came_from() {
+    let (logins, root) = (logins(), rate(20.0));
+    let mut alice = log_bearer_in(&logins, bearer(&[1], vec![Arc::clone(&root)], 64));
+    let rates = vec![root, rate(0.001)];
+    let mut bob = log_bearer_in(&logins, bearer(&[1, 2], rates, 64));
+    assert_eq!(check(&logins, &bob.tag(b""), b""), Ok(9));
+    for _ in 0..100 {
+        assert_eq!(check(&logins, &bob.tag(b""), b""), Err(Refusal::Rate));
+    }
+    for _ in 0..10 {
+        assert_eq!(check(&logins, &alice.tag(b""), b""), Ok(9));
+    }
+}
+
+#[test]
+fn whom_a_token_was_handed_on_to_ends_no_login_of_its_holder() {
+    let logins = logins();
+    let entrant = |path: &[u8]| bearer(path, vec![rate(100.0)], 8);
+    let mut alice = log_bearer_in(&logins, entrant(&[1]));
+    let mut carol = log_bearer_in(&logins, entrant(&[1, 2, 3]));
+    let mut bob: Vec<ClientLogin> = (0..20)
+        .map(|_| log_bearer_in(&logins, entrant(&[1, 2, 4])))
+        .collect();
+    for one in [&mut alice, &mut carol, &mut bob[19]] {
+        assert_eq!(check(&logins, &one.tag(b""), b""), Ok(9));
+    }
+    let tag = bob[0].tag(b"");
+    assert_eq!(check(&logins, &tag, b""), Err(Refusal::Login));
+}
+
 #[test]
 fn every_tag_has_the_same_size() {
     use prost::Message;

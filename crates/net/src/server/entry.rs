@@ -1,0 +1,47 @@
+//! Logins, from the request to the reply.
+
+use std::sync::Arc;
+
+use super::door::Call;
+use super::refused::Refused;
+use super::service::Shared;
+use crate::Refusal;
+use crate::schema::{LoginReply, LoginRequest};
+
+impl Shared {
+    /// Logs a client in, once it is known who it is.
+    pub(crate) async fn log_in(
+        self: &Arc<Self>,
+        call: &Call,
+        request: LoginRequest,
+    ) -> Result<LoginReply, Refused> {
+        let keys = self.keys.as_ref().ok_or(Refusal::Login)?;
+        let admitted = if request.token.is_empty() {
+            keys.admit(&self.instance, &request).await?
+        } else {
+            let (shared, request) = (Arc::clone(self), request.clone());
+            let admit = move || {
+                let keys = shared.keys.as_ref().ok_or(Refusal::Login)?;
+                keys.admit_bearer(&shared.instance, &request)
+            };
+            let admitted = blocking(admit).await?;
+            if let Err(Refusal::Token) = admitted {
+                call.peer.doubt();
+            }
+            admitted?
+        };
+        call.peer.prove();
+        call.begin(Some(admitted.client()))?;
+        let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
+        let seconds = lifetime.as_secs();
+        Ok(LoginReply { login, seconds })
+    }
+}
+
+/// Has work done that takes long or waits for files, where that is allowed.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Refusal::Stopping)
+}
