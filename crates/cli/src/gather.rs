@@ -8,10 +8,15 @@ use crate::{Command, Error, Output, log};
 use clap::Args as ClapArgs;
 use signal_hook::consts::TERM_SIGNALS;
 use sordino_net::{Service, Shards};
+use sordino_search::Server;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{path::PathBuf, time::Duration};
 
 /// The pause before shards that are not there yet are asked again.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// The pause between looks at the shards, which may have another version, and at the signals.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Arguments of `sordino gather`.
 #[derive(ClapArgs, Debug)]
@@ -41,7 +46,7 @@ Examples:
   sordino gather --shards http://127.0.0.1:7701,http://127.0.0.1:7702 --key owner.pub \\
       --listen 127.0.0.1:7700 --plaintext --anyone
 
-Clients cannot tell it from one server. It has no key and no index: it passes each query to all shards,
+By its answers, clients cannot tell it from one server. It has no key and no index: it passes each query to all shards,
 asks one that fails once more, and answers with whole replies of one version, or refuses. Shards are to
 be reached from here alone. It waits for shards that are not there yet, and follows them to the next
 version when all have it. Signals are those of `sordino serve`.";
@@ -61,18 +66,15 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     let limits = args.door.limits();
     let shards = Shards::new(endpoints, &owner, &limits)?;
-    let mut said = false;
-    let server = loop {
-        match shards.open() {
-            Ok(server) => break server,
-            Err(error) if error.is_passing() => {
-                if !std::mem::replace(&mut said, true) {
-                    tracing::warn!(%error, "waiting for the shards");
-                }
-            }
-            Err(error) => return Err(error.into()),
+    // On a thread of its own: a shard may take long to give out what clients download, and signals are heeded.
+    let (done, opened) = mpsc::channel();
+    std::thread::spawn(move || done.send(open(&shards).map(|server| (shards, server))));
+    let (shards, server) = loop {
+        match opened.recv_timeout(TICK) {
+            Ok(opened) => break opened?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        std::thread::sleep(RETRY);
         if signals
             .pending()
             .any(|signal| TERM_SIGNALS.contains(&signal))
@@ -82,15 +84,55 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     };
     let service = Service::over(shards, server, &args.door.access()?, limits)?;
     let running = running::listen(&service, &args.door, exporter)?;
-    let source = Others { args, said: false };
+    let (new, news) = mpsc::channel();
+    std::thread::spawn(move || follow(&service, &new));
+    let source = Others { args, news };
     Serve::new(source, running, output).run(signals)
+}
+
+/// Waits until all shards are there, with one version.
+fn open(shards: &Shards) -> Result<Server, sordino_net::Error> {
+    let mut said = false;
+    loop {
+        match shards.open() {
+            Err(error) if error.is_passing() => {
+                if !std::mem::replace(&mut said, true) {
+                    tracing::warn!(%error, "waiting for the shards");
+                }
+            }
+            opened => return opened,
+        }
+        std::thread::sleep(RETRY);
+    }
+}
+
+/// Follows the shards from version to version, and says so, as long as somebody listens.
+fn follow(service: &Service, new: &mpsc::Sender<()>) {
+    let mut said = false;
+    loop {
+        match service.follow_shards() {
+            Ok(other) => {
+                said = false;
+                if other && new.send(()).is_err() {
+                    return;
+                }
+            }
+            // For a while after a change this is so. It is said once.
+            Err(error) => {
+                if !std::mem::replace(&mut said, true) {
+                    tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
+                }
+            }
+        }
+        std::thread::sleep(TICK);
+    }
 }
 
 /// An index that other servers hold.
 struct Others {
     args: Args,
-    /// It was said that they do not have one version.
-    said: bool,
+    /// A version was put in place.
+    news: mpsc::Receiver<()>,
 }
 
 impl Source for Others {
@@ -102,20 +144,9 @@ impl Source for Others {
         format!("{} shards", self.args.shards.len())
     }
 
-    fn follow(&mut self, service: &Service) -> bool {
-        match service.follow_shards() {
-            Ok(new) => {
-                self.said = false;
-                new
-            }
-            // For a while after a change this is so.
-            Err(error) => {
-                if !std::mem::replace(&mut self.said, true) {
-                    tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
-                }
-                false
-            }
-        }
+    /// It is followed by a thread of its own.
+    fn follow(&mut self, _: &Service) -> bool {
+        self.news.try_recv().is_ok()
     }
 
     fn anew(&self, command: Command) -> Option<Anew> {

@@ -215,10 +215,10 @@ impl Question {
                 }
                 Err(error) => error,
             };
-            if let Some(refusal) = of_client(&error) {
+            let last = try_number == TRIES;
+            if let Some(refusal) = of_client(self.asked, &error, last) {
                 return Err(refusal);
             }
-            let last = try_number == TRIES;
             self.metrics.shard_failed(shard.number(), last);
             tracing::warn!(%shard, address, %error, last, "a shard did not do its part");
             if !last {
@@ -231,7 +231,12 @@ impl Question {
     async fn once(&self, limit: usize) -> Result<Vec<u8>, sordino_server::Error> {
         let request = unsigned(self.request.clone());
         let line = &self.line;
-        let (reply, _) = ask(line.calls.clone(), request, limit, line.deadlines).await?;
+        // The time is that of the whole part, however it comes.
+        let deadlines = Deadlines {
+            slowest: u32::MAX,
+            ..line.deadlines
+        };
+        let (reply, _) = ask(line.calls.clone(), request, limit, deadlines).await?;
         self.server.check_part(self.asked, line.shard, &reply)?;
         Ok(reply)
     }
@@ -248,13 +253,15 @@ fn unsigned(message: Bytes) -> CallRequest {
     }
 }
 
-/// A refusal that is the client's to act on, whichever shard says it: the message is not one that the index answers,
-/// or lacks a session's keys.
-fn of_client(error: &sordino_server::Error) -> Option<Refusal> {
+/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
+/// answers, if the shard says so when it is asked again too.
+fn of_client(asked: Asked, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
     match error {
-        sordino_server::Error::Session => Some(Refusal::Session),
+        sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),
         sordino_server::Error::Transport(error) => match error.downcast_ref::<Error>() {
-            Some(Error::Status { code, .. }) if code == "InvalidArgument" => Some(Refusal::Message),
+            Some(Error::Status { code, .. }) if last && code == "InvalidArgument" => {
+                Some(Refusal::Message)
+            }
             _ => None,
         },
         _ => None,

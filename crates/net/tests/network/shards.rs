@@ -159,15 +159,21 @@ fn clients_cannot_tell_shards_from_one_server() {
                     "{refused}"
                 );
             }
-            let mut wrong = request.clone();
-            wrong[50] ^= 0xff;
-            connection.exchange(&wrong, 100).unwrap_err();
             let metrics = front.service().metrics();
             for shard in 1..=of {
                 let count = format!("sordino_shard_seconds_count{{shard=\"{shard}\"}} 10");
                 assert!(metrics.contains(&count), "{metrics}");
             }
             assert!(!metrics.contains("again_total{") && !metrics.contains("missing_total{"));
+            // A query of the right length that is none: shards say so, when they are asked again too.
+            let mut wrong = request.clone();
+            wrong[50] ^= 0xff;
+            let refused = connection.exchange(&wrong, 100).unwrap_err();
+            assert!(
+                matches!(&refused, Error::Status { code, .. } if code == "InvalidArgument"),
+                "{refused}"
+            );
+            assert!(!front.service().metrics().contains("missing_total{"));
         }
     }
 }
@@ -253,6 +259,17 @@ fn faults(bed: &Bed) -> Vec<(&'static str, Box<Fault>)> {
         ("nothing", Box::new(|_| parts(vec![]))),
         ("an error", Box::new(|_| Err(Status::internal("no")))),
         ("a stop", Box::new(|_| Err(Status::unavailable("no")))),
+        (
+            "keys, for a query that has none",
+            Box::new(|_| {
+                let mut status = Status::failed_precondition("no");
+                let name = status
+                    .metadata_mut()
+                    .insert("sordino-refusal", "session".parse().unwrap());
+                assert!(name.is_none());
+                Err(status)
+            }),
+        ),
         (
             "half",
             Box::new(|reply| {
@@ -366,6 +383,26 @@ fn a_shard_that_fails_is_asked_again_once_and_then_the_query_is_refused() {
             .search(&mut rng(3), &mut connection, bed.queries.row(2))
             .unwrap();
     }
+}
+
+/// One shard's word alone makes no query malformed.
+#[test]
+fn a_shard_that_finds_a_query_malformed_is_asked_again() {
+    let bed = bed(Form::Open(Packing::T4));
+    let honest = serve(bed.shard(1, 2));
+    let faulty = Faulty::new(
+        bed.shard(2, 2),
+        Box::new(|_| Err(Status::invalid_argument("no"))),
+    );
+    let front = gather(&[url(&honest), faulty.url()]);
+    let mut connection = connect(&front);
+    let client = client(&mut connection);
+    faulty.faults.store(1, Ordering::SeqCst);
+    client
+        .search(&mut rng(3), &mut connection, bed.queries.row(2))
+        .unwrap();
+    assert_eq!(faulty.asked.load(Ordering::SeqCst), 2);
+    until_metric(&front, "shard_again_total{shard=\"2\"} 1");
 }
 
 #[test]

@@ -40,10 +40,15 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// True if payloads are fetched, for which a client may have to send keys.
+    #[must_use]
+    pub fn is_fetch(self) -> bool {
+        self.kind == Message::FetchPayloads
+    }
+
     /// The shards that it goes to: always the same for a kind of request.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
-        let first = self.kind == Message::FetchPayloads;
-        Shard::all(self.of).take(if first { 1 } else { self.of.into() })
+        Shard::all(self.of).take(if self.is_fetch() { 1 } else { self.of.into() })
     }
 }
 
