@@ -130,7 +130,7 @@ fn joined_shards_are_one_server_byte_for_byte() {
 #[test]
 fn payloads_come_from_the_first_shard() {
     let (base, queries) = synthetic::clustered(4000, 2, 16, 3);
-    for searches in [1, 1000] {
+    for searches in [1, 20] {
         let dir = tempfile::tempdir().unwrap();
         let payloads = (0..base.len()).map(|at| vec![at.to_le_bytes()[0]; 1500]);
         let batch = Batch::from(base.clone()).with_payloads(payloads.collect());
@@ -154,7 +154,7 @@ fn payloads_come_from_the_first_shard() {
         assert!(
             matches!(
                 (searches, fetch),
-                (1, Fetch::Hintless { .. }) | (1000, Fetch::Pir { .. })
+                (1, Fetch::Hintless { .. }) | (20, Fetch::Pir { .. })
             ),
             "{fetch:?}"
         );
@@ -357,7 +357,7 @@ fn what_a_shard_gives_out_wrongly_is_refused() {
             if !touched {
                 gathered.unwrap();
                 if number <= at {
-                    assert!(at > 8, "{at}");
+                    assert!(at > 6, "{at}");
                     break;
                 }
                 continue;
