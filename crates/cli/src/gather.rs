@@ -68,7 +68,11 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let shards = Shards::new(endpoints, &owner, &limits)?;
     // On a thread of its own: a shard may take long to give out what clients download, and signals are heeded.
     let (done, opened) = mpsc::channel();
-    std::thread::spawn(move || done.send(open(&shards).map(|server| (shards, server))));
+    std::thread::spawn(move || {
+        let server = open(&shards);
+        // Nobody waits for it after a signal.
+        done.send(server.map(|server| (shards, server))).ok();
+    });
     let (shards, server) = loop {
         match opened.recv_timeout(TICK) {
             Ok(opened) => break opened?,

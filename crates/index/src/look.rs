@@ -1,7 +1,7 @@
 //! The second look: the exact vectors of a search's candidates, which are fetched with their payloads.
 //!
 //! Scores that a server makes under encryption are off by about 1e-4 of a cosine, those of routed mode by 1e-3. A
-//! client of an index with a second look takes as many of the best as [`SecondLook::candidates`] says, whatever was
+//! client of an index with a second look takes as many of the best as `SecondLook::candidates` says, whatever was
 //! asked for, fetches their slots in one request, and ranks them by the vectors in these. A vector has two bytes for each
 //! coordinate, in steps of a 32,767th of its largest, and length 1: of a rotated vector of 128 coordinates a step is
 //! about 7e-6, so that a score is off by 2e-6.
