@@ -114,7 +114,7 @@ fn claims_outside_their_bounds_are_refused_on_both_sides() {
         ("audience", |it| it.audience = "a".repeat(256)),
         ("indexes", |it| it.indexes.clear()),
         ("indexes", |it| {
-            it.indexes = (0..17).map(|i| [i; 16]).collect()
+            it.indexes = (0..17).map(|i| [i; 16]).collect();
         }),
         ("actions", |it| it.actions = Actions::default()),
         ("rate", |it| it.rate = 0),

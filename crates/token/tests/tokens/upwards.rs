@@ -55,7 +55,7 @@ fn a_block_belongs_to_one_chain_and_one_holder() {
     assert!(matches!(verify(&twice), Err(Error::Form { .. })));
     let more = [token.as_bytes(), &[0][..]].concat();
     assert!(matches!(verify(&more), Err(Error::Form { .. })));
-    let five = vec![last; 5].concat();
+    let five = [last; 5].concat();
     let deep = [narrowed.as_bytes(), &five].concat();
     assert!(matches!(
         verify(&deep[..MAX_LEN]),
