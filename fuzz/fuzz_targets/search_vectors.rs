@@ -29,10 +29,12 @@ fuzz_target!(|data: &[u8]| {
         read(format, data, ColumnNames::default());
     }
     for format in [Format::Jsonl, Format::Csv] {
-        let mut names = ColumnNames::default();
-        names.vectors = Some("v".to_owned());
-        names.ids = Some("id".to_owned());
-        names.values = vec!["t".to_owned()];
+        let names = ColumnNames {
+            vectors: Some("v".to_owned()),
+            ids: Some("id".to_owned()),
+            values: vec!["t".to_owned()],
+            ..ColumnNames::default()
+        };
         read(format, data, names);
     }
 });

@@ -246,12 +246,12 @@ mod tests {
             for count in 0..=20 {
                 let log = log(&entries[..count]);
                 assert_eq!(log.follows(&head).is_ok(), count >= seen, "{seen}, {count}");
-                for at in 0..count {
-                    let proof = log.prove(&entries[at], seen as u64);
+                for entry in &entries[..count] {
+                    let proof = log.prove(entry, seen as u64);
                     assert_eq!(proof.is_some(), count >= seen);
                     let Some(proof) = proof else { continue };
-                    proof.check(&entries[at], None).unwrap();
-                    proof.check(&entries[at], Some(&head)).unwrap();
+                    proof.check(entry, None).unwrap();
+                    proof.check(entry, Some(&head)).unwrap();
                     assert_eq!((proof.seen(), proof.head()), (seen as u64, log.head()));
                 }
                 assert!(log.prove(&[99; 32], 0).is_none());

@@ -120,12 +120,13 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
 
 /// Searches for vectors that some record has find it.
 fn check(client: &mut Client, store: &Store, dir: &std::path::Path, there: &[(u64, &[f32])]) {
-    store.verify().unwrap();
+    store.verify().expect("a whole index");
     let server = serve(dir);
     let mut transport = InProcess::new(&server);
-    client.refresh(&mut transport).unwrap();
+    client.refresh(&mut transport).expect("a newer version");
     for &(id, vector) in there {
-        let found = client.search(&mut rng(4), &mut transport, vector).unwrap();
+        let found = client.search(&mut rng(4), &mut transport, vector);
+        let found = found.expect("an honest server");
         let best = &found.hits[0];
         assert_eq!(best.id, Id::Number(id));
         assert!((best.score - 1.0).abs() < 1e-6, "{best:?}");
