@@ -44,6 +44,7 @@ example() {
 
 step "building"
 cargo bench --no-run
+cargo build --profile bench -p sordino-cli --bin sordino
 cargo build --profile bench --example private_search --example network_search \
     --example wire_sizes --example cpu_levels
 
@@ -78,9 +79,14 @@ try example wire_sizes >"$run/sizes.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
 try cargo run --quiet --profile bench -p sordino-authz --example authz -- 10 --json >"$run/authz.jsonl"
 
+for n in 100000 1000000 10000000; do for line in 10 100 1000; do for queries in 1 10 100 1000; do
+    target/release/sordino plan --json --n "$n" --dim 128 --queries "$queries" --line "${line}Mbit/s"
+done; done; done >"$run/plans.jsonl" || failed="$failed
+sordino plan"
+
 step "report"
 python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
-    --load "$run/load.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
+    --load "$run/load.jsonl" --plans "$run/plans.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
     --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
     --levels "$(example cpu_levels)"
 if [ -n "$failed" ]; then

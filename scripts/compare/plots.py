@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from compare import preserving, retrieval, search
+from compare import preserving, rates, retrieval, search
 from compare.run import Run
 from compare.svg import Bar, Line, bar_chart, line_chart
 from compare.table import Key, digits, fastest, size, time
@@ -255,4 +255,4 @@ def all_plots(run: Run) -> dict[str, str]:
         mldsa,
         blake3,
     )
-    return {f"{plot.__name__}.svg": plot(run) for plot in drawn}
+    return {f"{plot.__name__}.svg": plot(run) for plot in drawn} | rates.charts(run)

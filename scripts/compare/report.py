@@ -175,6 +175,13 @@ def arguments() -> argparse.Namespace:
         help="lines of network_search --load --json; may be repeated",
     )
     parser.add_argument(
+        "--plans",
+        type=Path,
+        action="append",
+        default=[],
+        help="lines of `sordino plan --json`; may be repeated",
+    )
+    parser.add_argument(
         "--level",
         type=level,
         action="append",
@@ -200,7 +207,7 @@ def level(text: str) -> tuple[str, Path]:
 
 def main() -> None:
     args = arguments()
-    run = read(args.criterion, args.peers, args.search, args.load, args.level)
+    run = read(args.criterion, args.peers, args.search, args.load, args.level, args.plans)
     date = datetime.now(timezone.utc).strftime("%d %B %Y")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ class Run:
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
     searches: list[dict] = field(default_factory=list)
     loads: list[dict] = field(default_factory=list)
+    plans: list[dict] = field(default_factory=list)
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, measurements: Iterable[Measurement]) -> None:
@@ -116,6 +117,7 @@ def read(
     searches: Iterable[Path],
     loads: Iterable[Path] = (),
     levels: Iterable[tuple[str, Path]] = (),
+    plans: Iterable[Path] = (),
 ) -> Run:
     """Reads a run; a file that is not there is an empty one. A peer that could not be run is a line
     of group `missing`."""
@@ -130,6 +132,7 @@ def read(
             run.add([peer(line)])
     run.searches.extend(all_lines(searches))
     run.loads.extend(all_lines(loads))
+    run.plans.extend(all_lines(plans))
     return run
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from compare import rates
 from compare.run import Run
 from compare.table import Key, Row, compare, digits, markdown, notes, size, time
 
 REFERENCE_N = 100_000
-MODES = ("masked", "open", "sealed", "local")
+MODES = ("masked", "routed", "open", "sealed", "local")
 
 # stage, milliseconds of the standard search, of the batch search, our field
 STAGES = (
@@ -41,10 +42,11 @@ STAGE_NOTES = (
     "inside the scoring stage.",
     "Recall must be read with the mode. A search that reads a part of such a set misses most neighbours: the reference "
     "reads half of all blobs for its 0.95, `sealed` reads the few buckets that its plan can pay for, and misses the "
-    "recall asked for on this set; `masked` and `open` score everything.",
+    "recall asked for on this set; `masked` and `open` score everything, and `routed` nearly all of it where there are no clusters.",
     "What `sealed` sends once is more than the whole index: at this size it is not the mode to choose, and the planner "
     "says so. It is here because the reference has buckets.",
-    "In `masked` and `open`, one product scores every vector; in `sealed`, fetching is private information "
+    "In `masked` and `open`, one product scores every vector; in `routed`, one cluster in each of some groups is scored, chosen under "
+    "encryption; in `sealed`, fetching is private information "
     "retrieval of a fixed number of buckets; `local` downloads the encrypted index once and asks nothing.",
 )
 
@@ -117,7 +119,7 @@ def stages(run: Run, set_name: str) -> str:
 
 
 def passes(s: dict) -> str:
-    scored = s["mode"] in ("masked", "open") or s["centroids"] == "encrypted"
+    scored = s["mode"] in ("masked", "routed", "open") or s["centroids"] == "encrypted"
     return "1" if scored else "0"
 
 
@@ -205,12 +207,14 @@ PRIVACY = (
         "hidden",
         "hidden",
         "hidden",
+        "hidden",
         "never sent",
     ),
     (
         "which part of the index",
         "visible, blurred by decoys",
         "hidden: all rows are read",
+        "hidden: all groups are read",
         "hidden: all rows are read",
         "hidden by PIR",
         "hidden: one download",
@@ -218,6 +222,7 @@ PRIVACY = (
     (
         "stored vectors",
         "AES-256-GCM",
+        "one-time pad by a PRF",
         "one-time pad by a PRF",
         "visible to the server",
         "AES-256-GCM",
@@ -227,14 +232,16 @@ PRIVACY = (
         "centroids",
         "in the clear at the client",
         "none",
+        "sealed; downloaded once",
         "none",
         "sealed, or quantised at the server",
         "none",
     ),
-    ("scores", "not returned", "not returned", "not returned", "not returned", "not sent"),
+    ("scores", *["not returned"] * 5, "not sent"),
     (
         "number and sizes of messages",
         "depend on the query",
+        "constant",
         "constant",
         "constant",
         "constant",
@@ -348,6 +355,7 @@ def section(run: Run) -> str:
             "### All sizes",
             "![latency](plots/search_latency.svg)\n\n![bytes](plots/search_bytes.svg)\n\n![bytes of a session](plots/search_session.svg)\n\n![recall against bytes](plots/search_recall.svg)",
             growth(run) if run.searches else "Absent: the run has no searches.",
+            rates.section(run),
             "### Real sentences",
             SENTENCES,
             "### Whole searches, timed by Criterion",
@@ -357,7 +365,7 @@ def section(run: Run) -> str:
             baseline(run),
             "### What is protected",
             markdown(
-                ["", "reference, tier 2.5", "masked", "open", "sealed", "local"],
+                ["", "reference, tier 2.5", *MODES],
                 PRIVACY,
                 words=True,
             ),

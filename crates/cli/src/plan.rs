@@ -81,6 +81,8 @@ struct Planned {
     k: usize,
     recall: f64,
     queries: u64,
+    /// Bits a second, if a line was given.
+    line: Option<f64>,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
     /// The cost of payloads; it is part of every mode's figures.
@@ -159,6 +161,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         k: args.k,
         recall: args.recall,
         queries: args.queries,
+        line: args.line.map(Line::rate),
         recommended,
         modes: table
             .rows()

@@ -88,6 +88,11 @@ class Document(unittest.TestCase):
         names = {search.label({"mode": "sealed", "centroids": way}) for way in ways}
         self.assertEqual(len(names), 3)
 
+    def test_each_size_and_line_names_its_fastest_mode(self) -> None:
+        text = report.document(fixture(), MACHINE, "today")
+        row = "| 1,000,000 | 100 Mbit/s | - | - | routed 12.9 s; local 11.4 s | - |"
+        self.assertIn(row, text)
+
     def test_tables_have_as_many_cells_as_their_heads(self) -> None:
         width = 0
         for line in report.document(fixture(), MACHINE, "today").splitlines():

@@ -20,6 +20,7 @@ def fixture() -> Run:
         [FIXTURE / "search.jsonl"],
         [FIXTURE / "load.jsonl"],
         [("avx2", criterion)],
+        [FIXTURE / "plans.jsonl"],
     )
 
 

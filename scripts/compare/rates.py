@@ -1,0 +1,87 @@
+"""Which mode answers first, by size, line and searches: what `sordino plan` predicts."""
+
+from __future__ import annotations
+
+from compare.run import Run
+from compare.svg import Line, line_chart
+from compare.table import digits, markdown, notes
+
+RATES = (10, 100, 1000)  # Mbit/s
+SEARCHES = (1, 10, 100, 1000)
+# Modes that leave the index with the server and hide the vectors from it.
+PRIVATE = ("masked", "routed", "sealed")
+
+
+def seconds(x: float) -> str:
+    return f"{digits(x)} s"
+
+
+def planned(run: Run, n: int, rate: int, searches: int) -> dict[str, float]:
+    """Seconds that each mode takes for all searches of a client, what is downloaded once included."""
+    for plan in run.plans:
+        if (plan["n"], plan["line"], plan["queries"]) == (n, rate * 1e6, searches):
+            return {mode["mode"]: mode["line_seconds"]["in_all"] for mode in plan["modes"]}
+    return {}
+
+
+def sizes(run: Run) -> list[int]:
+    return sorted({plan["n"] for plan in run.plans})
+
+
+def cell(times: dict[str, float]) -> str:
+    """The fastest mode whose readers do not hold the index, and local mode where that is faster still."""
+    private = [(times[mode], mode) for mode in PRIVATE if mode in times]
+    if not private:
+        return "-"
+    best, mode = min(private)
+    found = f"{mode} {seconds(best)}"
+    local = times.get("local", best)
+    return f"{found}; local {seconds(local)}" if local < best else found
+
+
+def chart(run: Run, rate: int) -> str:
+    """Seconds of a client of 100 searches, by the number of vectors."""
+    lines = [
+        Line(mode, [(n, planned(run, n, rate, 100)[mode]) for n in sizes(run)])
+        for mode in (*PRIVATE, "local")
+        if all(mode in planned(run, n, rate, 100) for n in sizes(run))
+    ]
+    title = f"100 searches on a line of {rate} Mbit/s, all bytes and times of the first one included"
+    return line_chart(
+        title,
+        "vectors of 128 dimensions",
+        "time",
+        lines,
+        lambda n: f"{n:,.0f}",
+        seconds,
+        [float(n) for n in sizes(run)],
+    )
+
+
+def charts(run: Run) -> dict[str, str]:
+    return {f"lines_{rate}.svg": chart(run, rate) for rate in RATES if run.plans}
+
+
+def section(run: Run) -> str:
+    if not run.plans:
+        return "### Which mode on which line\n\nAbsent: not in this run."
+    rows = [
+        [f"{n:,}", f"{rate} Mbit/s"]
+        + [cell(planned(run, n, rate, searches)) for searches in SEARCHES]
+        for n in sizes(run)
+        for rate in RATES
+    ]
+    head = ["vectors of 128", "line", *(f"{n:,}" for n in SEARCHES)]
+    return "\n\n".join(
+        [
+            "### Which mode on which line",
+            markdown(head, rows, words=True),
+            *(f"![{rate} Mbit/s](plots/lines_{rate}.svg)" for rate in RATES),
+            notes(
+                "Predictions of `sordino plan --line`, for recall@10 of .95: bytes from the formats, times of one core from "
+                "its table of speeds. A column is a client of so many searches before the index changes, one after the other; what "
+                "it downloads once is in it. The fastest mode whose readers hold nothing of the index is named, and local mode, whose "
+                "readers hold all of it, where that is faster still.",
+            ),
+        ]
+    )
