@@ -19,7 +19,7 @@ from ._client import Client, Result
 from ._errors import *  # noqa: F403  (its `__all__` names the exceptions)
 from ._index import Index, build, open
 from ._plan import Plan, plan
-from ._server import Server, serve
+from ._server import Server, gather, serve
 from ._sordino import (
     ClientKey,
     ClientPublicKey,
@@ -47,6 +47,7 @@ __all__ = [
     "build",
     "client_keygen",
     "fpe",
+    "gather",
     "keygen",
     "mldsa",
     "open",
