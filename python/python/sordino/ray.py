@@ -1,4 +1,6 @@
-"""An index on Ray Serve: a deployment for each shard, with replicas, and one that joins what they answer.
+"""An index on Ray Serve, and records that Ray reads.
+
+`app` has a deployment for each shard, with replicas, and one that joins what they answer:
 
     serve run sordino.ray:app index=my.index public_key=owner.pub shards=2 replicas=2 listen=127.0.0.1:7700
 
@@ -15,6 +17,8 @@ import contextlib
 import os
 import socket
 import time
+from collections import deque
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 import ray
@@ -24,8 +28,9 @@ from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
 
 import sordino
+from sordino.parquet import groups, read
 
-__all__ = ["Options", "app"]
+__all__ = ["Options", "app", "batches"]
 
 # Seconds between looks for replicas that came or went.
 LOOK = 1.0
@@ -190,6 +195,32 @@ class Gatherer:
                 if urls and urls != self._urls[number - 1]:
                     self._server.reach(number, urls)
                     self._urls[number - 1] = urls
+
+
+def batches(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    vectors: str,
+    ids: str | None = None,
+    payloads: str | None = None,
+    ahead: int = 8,
+) -> Iterator[sordino.Batch]:
+    """`sordino.parquet.batches` with Ray's tasks for readers: the records of Parquet files, for `sordino.build`, in their order.
+
+    A task reads a row group and makes arrays of it; a task that fails is run again by Ray. Segments are made by the process that
+    calls this, which alone has the owner's key: no task encrypts, so none can use a pad for two contents.
+
+    ahead: tasks that may have begun before their records are taken, which bounds memory.
+    """
+    columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
+    task = ray.remote(read)
+    waiting = deque()
+    for path, group in groups(paths):
+        waiting.append(task.remote(path, group, columns))
+        if len(waiting) >= max(1, ahead):
+            yield ray.get(waiting.popleft())
+    while waiting:
+        yield ray.get(waiting.popleft())
 
 
 def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:

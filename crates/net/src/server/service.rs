@@ -69,6 +69,7 @@ impl Service {
         let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
         let keys = keys.transpose()?;
         metrics.serves(server.manifest());
+        metrics.gathers(shards.as_ref().map_or(0, Shards::count));
         let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
             versions: RwLock::new(Versions {

@@ -88,6 +88,11 @@ impl Shards {
         Ok(all)
     }
 
+    /// The number of shards.
+    pub(crate) fn count(&self) -> u16 {
+        u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
+    }
+
     /// Names the servers of one shard anew. While there are none, requests are refused.
     pub(crate) fn reach(
         &self,
@@ -96,7 +101,7 @@ impl Shards {
     ) -> Result<(), Error> {
         let missing = Error::Shards {
             found: shard.into(),
-            most: u16::try_from(self.lines.len()).unwrap_or(u16::MAX),
+            most: self.count(),
         };
         let line = usize::from(shard).checked_sub(1);
         let line = line.and_then(|at| self.lines.get(at)).ok_or(missing)?;
@@ -127,11 +132,6 @@ impl Shards {
     }
 
     fn gather(&self, before: Option<&Server>) -> Result<Option<Server>, Error> {
-        let of = self.lines.len();
-        let of = u16::try_from(of).map_err(|_| Error::Shards {
-            found: of,
-            most: Shard::MOST,
-        })?;
         let runtime = self.runtime()?;
         // Shards are asked one after the other, so an error is about the last.
         let mut last = &self.lines[0];
@@ -142,7 +142,7 @@ impl Shards {
                 false => last.exchange(runtime, request, limit),
             }
         };
-        let gathered = Server::gather(of, &self.owner, before, &mut ask);
+        let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
         gathered.map_err(|source| Error::Shard {
             number: last.shard.number(),
             address: last.addresses().join(", "),
