@@ -125,7 +125,11 @@ fn net_class(error: &Net) -> &'static str {
         Net::File { source, .. } => file_class(source),
         Net::KeyFile { .. } | Net::KeyExists { .. } => "KeyFileError",
         Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
-        Net::Limits(_) => "InputError",
+        Net::Limits(_) | Net::Shards { .. } => "InputError",
+        Net::Shard { source, .. } => match &**source {
+            Search::Position { .. } => "InputError",
+            source => search_class(source),
+        },
         Net::Connect(_) | Net::Unreachable(_) => "UnreachableError",
         Net::Broken(_) => "BrokenError",
         Net::Refused(_) => "RefusedError",

@@ -1,31 +1,39 @@
 //! An index on a port.
 
-use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+mod settings;
+mod source;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use sordino_net::{Access, Identity, Limits, Listen, Running, Service};
-use sordino_search::Index;
-use sordino_search::OwnerPublicKey;
-use zeroize::Zeroizing;
+use settings::Settings;
+use sordino_net::{Access, Endpoint, Error, Running, Service, Shards};
+use sordino_search::Server as Held;
+use source::{Folder, Source};
 
-use crate::compute::{computing, forked};
+use crate::compute::{computing, forked, stoppable};
 use crate::errors;
 use crate::keys::{ClientPublicKey, PublicKey};
 
-/// The pause between looks at the directory, whose index may have changed.
+/// The pause between looks for another version.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The pause before shards that are not there yet are asked again.
+const RETRY: Duration = Duration::from_millis(200);
 
 /// An index that is served on a port by threads of its own.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Server {
     address: SocketAddr,
     tls: bool,
+    /// The certificates that servers of shards must have.
+    roots: Option<Vec<u8>>,
+    behind: Behind,
     running: Mutex<Option<Started>>,
 }
 
@@ -35,63 +43,85 @@ struct Started {
     stop: Arc<AtomicBool>,
 }
 
-/// The choices that an operator has.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Settings {
-    listen: String,
-    cert: Option<Vec<u8>>,
-    cert_key: Option<Vec<u8>>,
-    metrics: Option<String>,
-    batch: Option<usize>,
-    rate: Option<f64>,
-    rate_per_key: Option<f64>,
-    rate_per_address: Option<f64>,
-    max_connections: Option<usize>,
-    max_connections_per_address: Option<usize>,
-}
+/// The moment since which there is a version that could not be put in place.
+type Behind = Arc<Mutex<Option<Instant>>>;
+
+/// The keys that may ask, none for anyone.
+type Clients<'py> = Option<Vec<Bound<'py, ClientPublicKey>>>;
 
 #[pymethods]
 impl Server {
-    /// Loads an index and listens. `clients` are those that may ask, none for anyone.
+    /// Loads an index, or a shard of it, and listens.
     #[new]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         public_key: &Bound<'_, PublicKey>,
-        clients: Option<Vec<Bound<'_, ClientPublicKey>>>,
+        clients: Clients<'_>,
         settings: Settings,
     ) -> PyResult<Self> {
         let owner = public_key.get().0.clone();
-        let access = match clients {
-            None => Access::Anyone,
-            Some(keys) => Access::Keys(keys.iter().map(|key| key.get().0.clone()).collect()),
-        };
-        let limits = settings.limits();
-        let (listen, tls) = settings.listen(py)?;
-        let current = current(&path);
-        let service = computing(py, || {
-            let server = sordino_search::Server::new(Index::open_dir(&path, &owner)?)?;
-            Ok::<_, sordino_search::Error>(Service::new(server, &access, limits))
+        let shard = settings.shard(py)?;
+        let folder = Folder::new(&path, &owner);
+        let server = computing(py, || match shard {
+            Some(shard) => Held::open_shard(&path, &owner, shard),
+            None => Held::open_dir(&path, &owner),
         })?;
-        let service = service
-            .map_err(|error| errors::search(py, &error))?
-            .map_err(|error| errors::net(py, &error))?;
-        let running = computing(py, || service.listen(&listen))?;
-        let running = running.map_err(|error| errors::net(py, &error))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let follower = follow(path, owner, service, current, Arc::clone(&stop));
-        let follower =
-            follower.map_err(|error| errors::net(py, &sordino_net::Error::Start(error)))?;
-        Ok(Self {
-            address: running.address(),
-            tls,
-            running: Mutex::new(Some(Started {
-                running,
-                follower,
-                stop,
-            })),
-        })
+        let server = server.map_err(|error| errors::search(py, &error))?;
+        let (access, limits) = (access(clients), settings.limits());
+        let service = computing(py, || Service::new(server, &access, limits))?;
+        let service = service.map_err(|error| errors::net(py, &error))?;
+        Self::start(py, service, Source::Folder(folder), &settings, None)
+    }
+
+    /// Joins the shards that other servers hold, the addresses of each shard's after one another, and listens. Shards
+    /// that are not there yet are waited for, for some seconds.
+    #[staticmethod]
+    fn gather(
+        py: Python<'_>,
+        shards: Vec<Vec<String>>,
+        public_key: &Bound<'_, PublicKey>,
+        clients: Clients<'_>,
+        settings: Settings,
+        roots: Option<Vec<u8>>,
+        wait: f64,
+    ) -> PyResult<Self> {
+        let owner = public_key.get().0.clone();
+        let endpoints = shards.iter().map(|urls| endpoints(urls, roots.as_ref()));
+        let shards = Shards::replicated(endpoints, &owner, &settings.limits());
+        let shards = shards.map_err(|error| errors::net(py, &error))?;
+        let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let opened = stoppable(py, move |stop| {
+            let begin = Instant::now();
+            loop {
+                match shards.open() {
+                    Ok(server) => return Ok((shards, server)),
+                    Err(error) if error.is_passing() && begin.elapsed() < wait => (),
+                    Err(error) => return Err(error),
+                }
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::Broken("it was stopped".to_owned()));
+                }
+                std::thread::sleep(RETRY);
+            }
+        })?;
+        let (shards, server) = opened.map_err(|error| errors::net(py, &error))?;
+        let (access, limits) = (access(clients), settings.limits());
+        let service = computing(py, || Service::over(shards, server, &access, limits))?;
+        let service = service.map_err(|error| errors::net(py, &error))?;
+        Self::start(py, service, Source::Shards, &settings, roots)
+    }
+
+    /// Names the servers that hold a shard anew, the first shard being 1.
+    fn reach(&self, py: Python<'_>, shard: u16, urls: Vec<String>) -> PyResult<()> {
+        let reached = computing(py, || {
+            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let endpoints = endpoints(&urls, self.roots.as_ref());
+            running.as_ref().map_or(Ok(()), |started| {
+                started.running.service().reach(shard, endpoints)
+            })
+        })?;
+        reached.map_err(|error| errors::net(py, &error))
     }
 
     /// The address that clients connect to.
@@ -99,6 +129,25 @@ impl Server {
     fn url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
+    }
+
+    /// The version that is served; 0 once it is stopped.
+    #[getter]
+    fn version(&self, py: Python<'_>) -> PyResult<u64> {
+        computing(py, || {
+            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = running.as_ref();
+            running.map_or(0, |started| {
+                started.running.service().server().manifest().version
+            })
+        })
+    }
+
+    /// Seconds since which there is a version that could not be put in place; 0 if there is none.
+    #[getter]
+    fn behind(&self) -> f64 {
+        let behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        behind.map_or(0.0, |since| since.elapsed().as_secs_f64())
     }
 
     /// All counts in the OpenMetrics text form.
@@ -146,73 +195,71 @@ impl Drop for Server {
     }
 }
 
-impl Settings {
-    fn limits(&self) -> Limits {
-        let all = Limits::default();
-        Limits {
-            batch: self.batch.unwrap_or(all.batch),
-            rate: self.rate.unwrap_or(all.rate),
-            rate_per_key: self.rate_per_key.unwrap_or(all.rate_per_key),
-            rate_per_address: self.rate_per_address.unwrap_or(all.rate_per_address),
-            connections: self.max_connections.unwrap_or(all.connections),
-            per_address: self.max_connections_per_address.unwrap_or(all.per_address),
-            ..all
-        }
-    }
-
-    fn listen(&self, py: Python<'_>) -> PyResult<(Listen, bool)> {
-        let mut listen = Listen::on(address(py, &self.listen)?);
-        let tls = self.cert.is_some();
-        if let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) {
-            let key = Zeroizing::new(key.clone());
-            listen = listen.tls(Identity::from_pem(cert, &*key));
-        }
-        if let Some(metrics) = &self.metrics {
-            listen = listen.metrics(address(py, metrics)?);
-        }
-        Ok((listen, tls))
+impl Server {
+    /// Listens, and follows the index.
+    fn start(
+        py: Python<'_>,
+        service: Service,
+        source: Source,
+        settings: &Settings,
+        roots: Option<Vec<u8>>,
+    ) -> PyResult<Self> {
+        let (listen, tls) = settings.listen(py)?;
+        let running = computing(py, || service.listen(&listen))?;
+        let running = running.map_err(|error| errors::net(py, &error))?;
+        let (stop, behind) = (Arc::new(AtomicBool::new(false)), Behind::default());
+        let follower = follow(source, service, &stop, &behind);
+        let follower = follower.map_err(|error| errors::net(py, &Error::Start(error)))?;
+        Ok(Self {
+            address: running.address(),
+            tls,
+            roots,
+            behind,
+            running: Mutex::new(Some(Started {
+                running,
+                follower,
+                stop,
+            })),
+        })
     }
 }
 
-/// The address that text stands for; a host may be a name.
-fn address(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
-    let wrong = |why: &dyn std::fmt::Display| {
-        let text = format!("{text:?}: {why}; expected HOST:PORT, for instance \"127.0.0.1:7700\"");
-        errors::raise(py, "AddressError", text)
-    };
-    let found = text.to_socket_addrs().map_err(|error| wrong(&error))?;
-    let mut found: Vec<SocketAddr> = found.collect();
-    // A name of this machine may stand for both families; the older is what URLs are tried with first.
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.first().copied().ok_or_else(|| wrong(&"no such host"))
+fn access(clients: Clients<'_>) -> Access {
+    match clients {
+        None => Access::Anyone,
+        Some(keys) => Access::Keys(keys.iter().map(|key| key.get().0.clone()).collect()),
+    }
 }
 
-/// The directory's word for its newest version.
-fn current(path: &Path) -> Option<Vec<u8>> {
-    fs::read(path.join("CURRENT")).ok()
+/// The servers of a shard.
+fn endpoints(urls: &[String], roots: Option<&Vec<u8>>) -> Vec<Endpoint> {
+    let endpoints = urls.iter().map(|url| {
+        let endpoint = Endpoint::new(url);
+        match roots {
+            Some(roots) => endpoint.roots(roots.clone()),
+            None => endpoint,
+        }
+    });
+    endpoints.collect()
 }
 
 /// Starts a thread that puts new versions in place.
 fn follow(
-    path: PathBuf,
-    owner: OwnerPublicKey,
+    mut source: Source,
     service: Service,
-    mut seen: Option<Vec<u8>>,
-    stop: Arc<AtomicBool>,
+    stop: &Arc<AtomicBool>,
+    behind: &Behind,
 ) -> std::io::Result<JoinHandle<()>> {
+    let (stop, behind) = (Arc::clone(stop), Arc::clone(behind));
     let follow = move || {
         while !stop.load(Ordering::Relaxed) {
             std::thread::sleep(TICK);
-            let now = current(&path);
-            if now == seen || now.is_none() {
-                continue;
-            }
-            // A damaged version is not served: the version before goes on, and this is tried again.
-            let opened = Index::open_dir(&path, &owner).and_then(sordino_search::Server::new);
-            if let Ok(server) = opened {
-                service.replace(server);
-                seen = now;
-            }
+            let served = source.follow(&service);
+            let mut behind = behind.lock().unwrap_or_else(PoisonError::into_inner);
+            *behind = match served {
+                true => None,
+                false => behind.or_else(|| Some(Instant::now())),
+            };
         }
     };
     let thread = std::thread::Builder::new().name("sordino-follow".to_owned());

@@ -161,16 +161,9 @@ impl Args {
             batch: self.batch,
             ..self.door.limits()
         };
-        if self.shard.is_none() {
-            return limits;
-        }
-        Limits {
-            per_connection: u32::try_from(limits.in_flight).unwrap_or(u32::MAX),
-            // One address gets half of the places.
-            in_flight: 2 * limits.in_flight,
-            receiving_per_address: limits.receiving,
-            rate_per_address: limits.rate,
-            ..limits
+        match self.shard {
+            Some(_) => limits.from_one_address(),
+            None => limits,
         }
     }
 

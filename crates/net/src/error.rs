@@ -132,10 +132,10 @@ pub enum Error {
         /// Why.
         source: Box<sordino_index::Error>,
     },
-    /// Another number of shards than an index can be cut into.
+    /// Another number of shards than an index can be cut into, or of a shard than there are.
     #[error("{found} shards: expected 1 to {most}")]
     Shards {
-        /// Addresses given.
+        /// The number given.
         found: usize,
         /// The most.
         most: u16,

@@ -19,7 +19,8 @@ from ._client import Client, Result
 from ._errors import *  # noqa: F403  (its `__all__` names the exceptions)
 from ._index import Index, build, open
 from ._plan import Plan, plan
-from ._server import Server, serve
+from ._records import Batch
+from ._server import Server, gather, serve
 from ._sordino import (
     ClientKey,
     ClientPublicKey,
@@ -32,6 +33,7 @@ from ._sordino import (
 )
 
 __all__ = [
+    "Batch",
     "Client",
     "ClientKey",
     "ClientPublicKey",
@@ -47,6 +49,7 @@ __all__ = [
     "build",
     "client_keygen",
     "fpe",
+    "gather",
     "keygen",
     "mldsa",
     "open",

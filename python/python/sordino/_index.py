@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ._sordino import OwnerKey, PublicKey, ReaderKey
 
-    Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike]
+    Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
     Payloads = Iterable[bytes | str]
     Ids = ArrayLike | list[str] | list[UUID]
 
@@ -131,8 +131,8 @@ def build(
 
     path: the directory.
     vectors: an array of shape (n, dim), dim up to 8192; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
-        .u8bin, .i8bin, .parquet, .arrow), which may be larger than memory; or an iterator of arrays, which
-        is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
+        .u8bin, .i8bin, .parquet, .arrow), which may be larger than memory; or an iterator of arrays, or of `Batch`es that
+        have ids and payloads of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
         is not copied as a whole.
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
     ids: n integers from 0 to 2**63 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
@@ -181,7 +181,7 @@ def build(
         "queries": whole_number(queries, "queries"),
         "norm": norm,
         "packing": None if packing is None else whole_number(packing, "packing", 255),
-        "id_kind": "number" if ids is None else _arrays.id_kind(ids),
+        "id_kind": records.id_kind,
         "routing": routing,
         "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,

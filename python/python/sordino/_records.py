@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
 _CHUNK = 4 << 20
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Some records of a stream for `sordino.build` or `Index.add`: vectors with their own ids and payloads.
+
+    vectors: shape (n, dim).
+    ids: n ids of one kind, or None in all batches.
+    payloads: n times bytes or str, or None in all batches.
+    """
+
+    vectors: Any
+    ids: Any = None
+    payloads: Any = None
+
+
 class Records:
     """Vectors, with ids and payloads if there are any."""
 
@@ -28,6 +43,8 @@ class Records:
         if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
             raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         self._payloads = None if payloads is None else iter(payloads)
+        self.id_kind = "number" if ids is None else _arrays.id_kind(ids)
+        self._first: Batch | None = None
         self.size: tuple[int, int] | None = None
         self._array = None
         if _is_path(vectors):
@@ -35,7 +52,14 @@ class Records:
             if reader.len is not None:
                 self.size = (reader.len, reader.dim)
         elif hasattr(vectors, "__next__"):
-            pass
+            some = list(islice(vectors, 1))
+            self._vectors = chain(some, vectors)
+            if some and isinstance(some[0], Batch):
+                if ids is not None or payloads is not None:
+                    raise InputError("ids and payloads are in the batches: expected none beside them")
+                self._first = some[0]
+                if self._first.ids is not None:
+                    self.id_kind = _arrays.id_kind(self._first.ids)
         else:
             array = _arrays.numbers(vectors, "vectors")
             if array.ndim != 2 or array.shape[1] == 0:
@@ -63,6 +87,9 @@ class Records:
         return longest**0.5 * (1 + 1e-6)
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
+        if self._first is not None:
+            yield from self._batches(self._first)
+            return
         read = 0
         for rows in self._chunks():
             n = len(rows)
@@ -82,6 +109,23 @@ class Records:
             raise IdsError(f"{len(self._ids)} record ids for {read} vectors")
         if self._payloads is not None and next(self._payloads, None) is not None:
             raise PayloadError(f"more than {read} payloads for {read} vectors")
+
+    def _batches(self, first: Batch) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
+        for at, item in enumerate(self._vectors):
+            what = f"batch {at} of the iterator"
+            if not isinstance(item, Batch):
+                raise InputError(f"{what} is a {type(item).__name__}: expected a Batch like the first")
+            for name in ("ids", "payloads"):
+                if (getattr(item, name) is None) != (getattr(first, name) is None):
+                    raise InputError(f"{what}: {name} are in some batches, expected in all or none")
+            rows = _arrays.matrix(item.vectors, what)
+            if not len(rows):
+                continue
+            ids = None if item.ids is None else _arrays.ids(item.ids, len(rows))
+            payloads = None if item.payloads is None else _arrays.payloads(item.payloads)
+            if payloads is not None and len(payloads) != len(rows):
+                raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
+            yield rows, ids, payloads
 
     def _chunks(self) -> Iterator[np.ndarray]:
         if self._array is not None:
@@ -118,10 +162,9 @@ def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
     if len(dims) > 1:
         raise ShapeError(f"vectors of dimensions {sorted(dims)}: expected one")
     rows = np.concatenate([rows for rows, _, _ in chunks])
-    has_ids = chunks[0][1] is not None
     own = [own for _, own, _ in chunks]
-    chunk_ids = _joined(own) if has_ids else None
-    carried = None if payloads is None else [one for _, _, some in chunks for one in some or ()]
+    chunk_ids = None if own[0] is None else _joined(own)
+    carried = None if chunks[0][2] is None else [one for _, _, some in chunks for one in some or ()]
     return rows, chunk_ids, carried
 
 

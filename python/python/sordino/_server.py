@@ -31,6 +31,24 @@ class Server:
         """The address for `sordino.Client`."""
         return self._native.url
 
+    @property
+    def version(self) -> int:
+        """The version of the index that is served; 0 once it is stopped."""
+        return self._native.version
+
+    @property
+    def behind(self) -> float:
+        """Seconds since which there is a newer version that could not be put in place; 0 if there is none."""
+        return self._native.behind
+
+    def reach(self, shard: int, urls: str | Iterable[str]) -> None:
+        """Names the servers that hold a shard anew, where `gather` joins shards: the first shard is 1.
+
+        Requests from now on go to these; connections to those that stay are kept. While there are none, requests are
+        refused. Raises `InputError`, `AddressError`.
+        """
+        self._native.reach(whole_number(shard, "shard", 65535), _urls(urls, "urls"))
+
     def metrics(self) -> str:
         """All counts in the OpenMetrics text form; empty once it is stopped."""
         return self._native.metrics()
@@ -59,6 +77,7 @@ def serve(
     *,
     listen: str = "127.0.0.1:7700",
     public_key: PublicKey,
+    shard: tuple[int, int] | None = None,
     clients: Iterable[ClientPublicKey] | None = None,
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
@@ -75,6 +94,8 @@ def serve(
     path: the directory, or an `Index`.
     listen: "HOST:PORT"; port 0 for one that is free (`Server.url` says which).
     public_key: the owner's: an index that the owner did not sign is not served.
+    shard: the share of the index that is held, (2, 8) for the second of eight; the directory is the same for all. Its
+        replies are parts, which `gather` joins.
     clients: the public keys of those who may ask; without it anyone who reaches the port may.
     cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for
         TLS 1.3. Without them queries are encrypted all the same, but the network sees who asks, and can
@@ -86,38 +107,128 @@ def serve(
 
     Raises `NoIndexError`, `SignatureError`, `ListenError`, `AddressError`, `CertificateError`.
     """
+    settings = _settings(
+        listen,
+        cert,
+        cert_key,
+        metrics,
+        {
+            "batch": batch,
+            "max_connections": max_connections,
+            "max_connections_per_address": max_connections_per_address,
+        },
+        {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address},
+    )
+    if shard is not None:
+        settings["shard"] = _shard(shard)
+    directory = path if isinstance(path, (str, os.PathLike)) else getattr(path, "path", None)
+    if directory is None:
+        raise InputError(f"{type(path).__name__}: expected an Index or its path")
+    _check_public(public_key)
+    return Server(_sordino.Server(os.fspath(directory), public_key, _allowed(clients), settings))
+
+
+def gather(
+    shards: Iterable[str | Iterable[str]],
+    *,
+    listen: str = "127.0.0.1:7700",
+    public_key: PublicKey,
+    clients: Iterable[ClientPublicKey] | None = None,
+    cert: bytes | str | os.PathLike[str] | None = None,
+    cert_key: bytes | str | os.PathLike[str] | None = None,
+    shard_roots: bytes | str | os.PathLike[str] | None = None,
+    metrics: str | None = None,
+    rate: float | None = None,
+    rate_per_key: float | None = None,
+    rate_per_address: float | None = None,
+    max_connections: int | None = None,
+    max_connections_per_address: int | None = None,
+    wait: float = 0,
+) -> Server:
+    """Serves an index whose shards other servers hold, as one server would, and follows them: when all have the next
+    version, that is served. It has no key and no data.
+
+    shards: the URLs of the servers, the first shard's first; a list of URLs for a shard that several servers hold, which
+        take requests in turns: where one fails, the next is asked, once.
+    shard_roots: the certificates of which one must have signed those of the shards' servers, in PEM or a path.
+    wait: seconds to wait for shards that are not there yet.
+
+    The others are those of `serve`. Raises `InputError`, `AddressError`, `SignatureError`, `NetworkError`, `StaleError`
+    if the shards are of several versions, `ListenError`, `CertificateError`.
+    """
+    settings = _settings(
+        listen,
+        cert,
+        cert_key,
+        metrics,
+        {"max_connections": max_connections, "max_connections_per_address": max_connections_per_address},
+        {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address},
+    )
+    if isinstance(shards, str) or not hasattr(shards, "__iter__"):
+        raise InputError(f"shards = {shards!r}: expected a list of URLs, the first shard's first")
+    urls = [_urls(shard, f"shard {at}") for at, shard in enumerate(shards, 1)]
+    _check_public(public_key)
+    roots = pem(shard_roots, "shard_roots")
+    wait = real_number(wait, "wait")
+    return Server(_sordino.Server.gather(urls, public_key, _allowed(clients), settings, roots, wait))
+
+
+def _settings(
+    listen: str,
+    cert: bytes | str | os.PathLike[str] | None,
+    cert_key: bytes | str | os.PathLike[str] | None,
+    metrics: str | None,
+    counts: dict[str, int | None],
+    rates: dict[str, float | None],
+) -> dict[str, Any]:
     if (cert is None) != (cert_key is None):
         raise InputError("cert and cert_key: expected both or neither")
+    for name, value in [("listen", listen), ("metrics", metrics)]:
+        if not (isinstance(value, str) or (value is None and name == "metrics")):
+            raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
     settings: dict[str, Any] = {
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
         "metrics": metrics,
+        "batch": None,
+        "shard": None,
     }
-    for name, value in [("listen", listen), ("metrics", metrics)]:
-        if not (isinstance(value, str) or (value is None and name == "metrics")):
-            raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
-    counts = {
-        "batch": batch,
-        "max_connections": max_connections,
-        "max_connections_per_address": max_connections_per_address,
-    }
-    rates = {"rate": rate, "rate_per_key": rate_per_key, "rate_per_address": rate_per_address}
     settings |= {name: None if value is None else whole_number(value, name) for name, value in counts.items()}
     settings |= {name: None if value is None else real_number(value, name) for name, value in rates.items()}
-    directory = path if isinstance(path, (str, os.PathLike)) else getattr(path, "path", None)
-    if directory is None:
-        raise InputError(f"{type(path).__name__}: expected an Index or its path")
+    return settings
+
+
+def _shard(shard: tuple[int, int]) -> tuple[int, int]:
+    try:
+        number, of = shard
+    except (TypeError, ValueError):
+        raise InputError(f"shard = {shard!r}: expected two numbers, (2, 8) for the second of eight") from None
+    return whole_number(number, "shard", 65535), whole_number(of, "shard", 65535)
+
+
+def _urls(urls: str | Iterable[str], what: str) -> list[str]:
+    urls = [urls] if isinstance(urls, str) else urls
+    if not hasattr(urls, "__iter__"):
+        raise InputError(f"{what} = {urls!r}: expected a URL or a list of them")
+    urls = list(urls)
+    for url in urls:
+        if not isinstance(url, str):
+            raise InputError(f"{what}: {url!r}: expected a URL")
+    return urls
+
+
+def _check_public(public_key: PublicKey) -> None:
     if not isinstance(public_key, _sordino.PublicKey):
         raise KeyKindError(
             f"{type(public_key).__name__}; expected a PublicKey: a server needs no secret, and "
             "key.public() makes one"
         )
-    allowed = None if clients is None else _allowed(clients)
-    return Server(_sordino.Server(os.fspath(directory), public_key, allowed, settings))
 
 
-def _allowed(clients: Iterable[ClientPublicKey]) -> list[ClientPublicKey]:
+def _allowed(clients: Iterable[ClientPublicKey] | None) -> list[ClientPublicKey] | None:
+    if clients is None:
+        return None
     if not hasattr(clients, "__iter__"):
         raise KeyKindError(f"clients: one {type(clients).__name__}, expected a list of ClientPublicKeys")
     allowed = list(clients)

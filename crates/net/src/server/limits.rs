@@ -81,6 +81,19 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// These bounds where all clients come from one address: to a shard, and behind a proxy.
+    #[must_use]
+    pub fn from_one_address(self) -> Self {
+        Self {
+            per_connection: u32::try_from(self.in_flight).unwrap_or(u32::MAX),
+            // One address gets half of the places.
+            in_flight: 2 * self.in_flight,
+            receiving_per_address: self.receiving,
+            rate_per_address: self.rate,
+            ..self
+        }
+    }
+
     /// Refuses limits under which nothing could be answered.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let counts = [

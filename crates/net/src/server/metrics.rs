@@ -153,6 +153,15 @@ impl Metrics {
         self.scan.observe(took.as_secs_f64());
     }
 
+    /// The data is with so many shards. Their series begin now, not with their first event.
+    pub(crate) fn gathers(&self, shards: u16) {
+        for shard in 1..=shards {
+            drop(self.shard.get_or_create(&Number { shard }));
+            drop(self.shard_again.get_or_create(&Number { shard }));
+            drop(self.shard_missing.get_or_create(&Number { shard }));
+        }
+    }
+
     /// A shard did its part.
     pub(crate) fn shard(&self, shard: u16, took: Duration) {
         let seconds = self.shard.get_or_create(&Number { shard });

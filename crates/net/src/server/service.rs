@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::signed::ADDED_LEN;
 use crate::schema::HelloReply;
 use crate::signature::shown;
-use crate::{Access, Error, Limits, Shards};
+use crate::{Access, Endpoint, Error, Limits, Shards};
 
 /// An index that is served to clients, and can be replaced while it is.
 ///
@@ -69,6 +69,7 @@ impl Service {
         let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
         let keys = keys.transpose()?;
         metrics.serves(server.manifest());
+        metrics.gathers(shards.as_ref().map_or(0, Shards::count));
         let instance = shown(&mut rand::rng(), b"instance");
         let shared = Shared {
             versions: RwLock::new(Versions {
@@ -110,6 +111,25 @@ impl Service {
         };
         self.replace(new);
         Ok(true)
+    }
+
+    /// Names the servers that hold one of the shards anew, the first shard being 1: requests from now on go to these, in
+    /// turns, and where one fails, to the next. While there are none, requests are refused.
+    ///
+    /// # Errors
+    /// [`Error::Shards`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].
+    pub fn reach(
+        &self,
+        shard: u16,
+        endpoints: impl IntoIterator<Item = Endpoint>,
+    ) -> Result<(), Error> {
+        match &self.shared.shards {
+            Some(shards) => shards.reach(shard, endpoints),
+            None => Err(Error::Shards {
+                found: shard.into(),
+                most: 0,
+            }),
+        }
     }
 
     /// Puts another version of the index in place. Requests that have begun are answered from the

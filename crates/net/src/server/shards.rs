@@ -1,31 +1,31 @@
 //! The servers that hold an index's shards, to the server that is asked in their place.
 
+mod line;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use line::{Line, Replica};
 use sordino_index::OwnerPublicKey;
 use sordino_index::shard::Shard;
+use sordino_index::wire::Message;
 use sordino_server::{Asked, Server};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 
 use super::metrics::Metrics;
 use super::refused::Refused;
-use crate::caller::{ask, calls, wait};
-use crate::schema::CallRequest;
-use crate::schema::search_client::SearchClient;
-use crate::{Deadlines, Endpoint, Error, Limits, Refusal};
+use crate::{Endpoint, Error, Limits, Refusal};
 
 /// Times that a shard is asked for its part of a reply.
-const TRIES: u32 = 2;
+const TRIES: usize = 2;
 
 /// Threads that carry replies of shards.
 const THREADS: usize = 2;
 
-/// The servers that hold the shards of an index, in their order, one connection to each.
+/// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
 /// There is no key here: shards let in whoever reaches them, and are to be reached from here alone. What a shard says
@@ -33,22 +33,15 @@ const THREADS: usize = 2;
 /// download. A shard that computes wrong scores is noticed by clients, like a server that does.
 pub struct Shards {
     runtime: Option<Runtime>,
-    lines: Vec<Line>,
+    lines: Vec<Arc<Line>>,
+    /// For an answer of a shard.
+    part: Duration,
     owner: OwnerPublicKey,
 }
 
-/// The way to a shard.
-#[derive(Clone)]
-struct Line {
-    shard: Shard,
-    address: String,
-    calls: SearchClient<Channel>,
-    deadlines: Deadlines,
-}
-
 impl Shards {
-    /// Names the servers, the first shard's first. Nothing is asked yet. Within a request's time of `limits` a shard can be
-    /// asked twice, so each time it has a third.
+    /// Names the servers, one of each shard, the first shard's first. Nothing is asked yet. Within a request's time of
+    /// `limits` a shard can be asked twice, so each time it has a third.
     ///
     /// # Errors
     /// [`Error::Shards`], [`Error::Address`], [`Error::Roots`], [`Error::Certificate`], [`Error::Start`].
@@ -57,8 +50,20 @@ impl Shards {
         owner: &OwnerPublicKey,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        let endpoints: Vec<Endpoint> = endpoints.into_iter().collect();
-        let (found, most) = (endpoints.len(), Shard::MOST);
+        Self::replicated(endpoints.into_iter().map(|one| [one]), owner, limits)
+    }
+
+    /// The same of several servers for each shard. They take requests in turns; where one fails, the next is asked.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn replicated<L: IntoIterator<Item = Endpoint>>(
+        shards: impl IntoIterator<Item = L>,
+        owner: &OwnerPublicKey,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let shards: Vec<L> = shards.into_iter().collect();
+        let (found, most) = (shards.len(), Shard::MOST);
         let of = u16::try_from(found)
             .ok()
             .filter(|of| (1..=most).contains(of));
@@ -69,27 +74,45 @@ impl Shards {
             .enable_all()
             .build()
             .map_err(Error::Start)?;
-        // Connections are served by this runtime; they are made when they are needed.
-        let inside = runtime.enter();
-        let lines = Shard::all(of).zip(endpoints).map(|(shard, endpoint)| {
-            let (http, connector) = endpoint.build()?;
-            Ok(Line {
-                shard,
-                address: endpoint.address,
-                calls: calls(http.connect_with_connector_lazy(connector)),
-                deadlines: Deadlines {
-                    part: limits.request / (TRIES + 1),
-                    ..endpoint.deadlines
-                },
-            })
-        });
-        let lines = lines.collect::<Result<_, Error>>();
-        drop(inside);
-        Ok(Self {
-            lines: lines?,
+        let all = Self {
             runtime: Some(runtime),
+            lines: Shard::all(of)
+                .map(|shard| Arc::new(Line::new(shard)))
+                .collect(),
+            part: limits.request / 3,
             owner: owner.clone(),
-        })
+        };
+        for (shard, endpoints) in Shard::all(of).zip(shards) {
+            all.reach(shard.number(), endpoints)?;
+        }
+        Ok(all)
+    }
+
+    /// The number of shards.
+    pub(crate) fn count(&self) -> u16 {
+        u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
+    }
+
+    /// Names the servers of one shard anew. While there are none, requests are refused.
+    pub(crate) fn reach(
+        &self,
+        shard: u16,
+        endpoints: impl IntoIterator<Item = Endpoint>,
+    ) -> Result<(), Error> {
+        let missing = Error::Shards {
+            found: shard.into(),
+            most: self.count(),
+        };
+        let line = usize::from(shard).checked_sub(1);
+        let line = line.and_then(|at| self.lines.get(at)).ok_or(missing)?;
+        // Connections are served by this runtime.
+        let _inside = self.runtime()?.enter();
+        line.reach(endpoints, self.part)
+    }
+
+    fn runtime(&self) -> Result<&Runtime, Error> {
+        let closed = || Error::Broken("it is closed".to_owned());
+        self.runtime.as_ref().ok_or_else(closed)
     }
 
     /// A server of the version that all shards have, for [`Service::over`](crate::Service::over): it fetches what clients
@@ -109,36 +132,25 @@ impl Shards {
     }
 
     fn gather(&self, before: Option<&Server>) -> Result<Option<Server>, Error> {
-        let of = self.lines.len();
-        let of = u16::try_from(of).map_err(|_| Error::Shards {
-            found: of,
-            most: Shard::MOST,
-        })?;
+        let runtime = self.runtime()?;
         // Shards are asked one after the other, so an error is about the last.
         let mut last = &self.lines[0];
         let mut ask = |shard: Shard, request: &[u8], limit: usize| {
             last = self.line(shard);
-            Ok(self.exchange(last, request, limit)?)
+            match request == Message::GetShard.with(&[]) {
+                true => last.head(runtime),
+                false => last.exchange(runtime, request, limit),
+            }
         };
-        let gathered = Server::gather(of, &self.owner, before, &mut ask);
+        let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
         gathered.map_err(|source| Error::Shard {
             number: last.shard.number(),
-            address: last.address.clone(),
+            address: last.addresses().join(", "),
             source: Box::new(source),
         })
     }
 
-    /// Sends one message and waits for the reply.
-    fn exchange(&self, line: &Line, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let (calls, deadlines) = (line.calls.clone(), line.deadlines);
-        let message = Bytes::copy_from_slice(request);
-        let asked = async move { ask(calls, unsigned(message), limit, deadlines).await };
-        let closed = || Error::Broken("it is closed".to_owned());
-        let (reply, _) = wait(self.runtime.as_ref().ok_or_else(closed)?, asked)?;
-        Ok(reply)
-    }
-
-    fn line(&self, shard: Shard) -> &Line {
+    fn line(&self, shard: Shard) -> &Arc<Line> {
         &self.lines[usize::from(shard.number()) - 1]
     }
 
@@ -154,7 +166,7 @@ impl Shards {
         let mut asking = JoinSet::new();
         for (at, shard) in asked.shards().enumerate() {
             let question = Question {
-                line: self.line(shard).clone(),
+                line: Arc::clone(self.line(shard)),
                 server: Arc::clone(server),
                 asked,
                 request: request.clone(),
@@ -185,14 +197,14 @@ impl Drop for Shards {
 
 impl fmt::Debug for Shards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let addresses = self.lines.iter().map(|line| &line.address);
+        let addresses = self.lines.iter().map(|line| line.addresses());
         f.debug_list().entries(addresses).finish()
     }
 }
 
 /// A request to one shard.
 struct Question {
-    line: Line,
+    line: Arc<Line>,
     server: Arc<Server>,
     asked: Asked,
     request: Bytes,
@@ -200,58 +212,54 @@ struct Question {
 }
 
 impl Question {
-    /// The shard's part of the reply. Where it fails, it is asked once more: behind its address there may be another
-    /// process by then.
+    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers if there is one, or
+    /// whatever process is behind the one address by then.
     async fn part(self) -> Result<Vec<u8>, Refusal> {
-        let (shard, address) = (self.line.shard, &self.line.address);
+        let shard = self.line.shard;
         let limit = self.server.longest_part(self.asked, shard);
         let limit = limit.map_err(|_| Refusal::Shard)?;
-        for try_number in 1..=TRIES {
+        let replicas = self.line.order(self.asked.is_fetch());
+        for (at, replica) in replicas.iter().cycle().take(TRIES).enumerate() {
             let start = Instant::now();
-            let error = match self.once(limit).await {
+            let error = match self.once(replica, limit).await {
                 Ok(part) => {
                     self.metrics.shard(shard.number(), start.elapsed());
                     return Ok(part);
                 }
                 Err(error) => error,
             };
-            let last = try_number == TRIES;
+            let last = at + 1 == TRIES;
             if let Some(refusal) = of_client(self.asked, &error, last) {
                 return Err(refusal);
             }
             self.metrics.shard_failed(shard.number(), last);
+            let address = &replica.address;
             tracing::warn!(%shard, address, %error, last, "a shard did not do its part");
-            if !last {
+            if !last && replicas.len() == 1 {
                 tokio::time::sleep(PAUSE).await;
             }
+        }
+        if replicas.is_empty() {
+            self.metrics.shard_failed(shard.number(), true);
+            tracing::warn!(%shard, "no server holds a shard");
         }
         Err(Refusal::Shard)
     }
 
-    async fn once(&self, limit: usize) -> Result<Vec<u8>, sordino_server::Error> {
-        let request = unsigned(self.request.clone());
-        let line = &self.line;
-        // The time is that of the whole part, however it comes.
-        let deadlines = Deadlines {
-            slowest: u32::MAX,
-            ..line.deadlines
-        };
-        let (reply, _) = ask(line.calls.clone(), request, limit, deadlines).await?;
-        self.server.check_part(self.asked, line.shard, &reply)?;
-        Ok(reply)
+    async fn once(
+        &self,
+        replica: &Replica,
+        limit: usize,
+    ) -> Result<Vec<u8>, sordino_server::Error> {
+        let (asked, shard) = (self.asked, self.line.shard);
+        let check = |part: &[u8]| self.server.check_part(asked, shard, part);
+        replica.part(self.request.clone(), limit, check).await
     }
 }
 
-/// The pause before a shard is asked again: a process that is gone refuses at once, and another may take its place.
+/// The pause before the only server of a shard is asked again: a process that is gone refuses at once, and another may
+/// take its place.
 const PAUSE: Duration = Duration::from_millis(50);
-
-fn unsigned(message: Bytes) -> CallRequest {
-    CallRequest {
-        message,
-        signature: None,
-        tag: None,
-    }
-}
 
 /// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
 /// answers, if the shard says so when it is asked again too.

@@ -164,7 +164,8 @@ fn clients_cannot_tell_shards_from_one_server() {
                 let count = format!("sordino_shard_seconds_count{{shard=\"{shard}\"}} 10");
                 assert!(metrics.contains(&count), "{metrics}");
             }
-            assert!(!metrics.contains("again_total{") && !metrics.contains("missing_total{"));
+            let quiet = r#"shard_again_total{shard="1"} 0"#;
+            assert!(metrics.contains(quiet), "{metrics}");
             // A query of the right length that is none: shards say so, when they are asked again too.
             let mut wrong = request.clone();
             wrong[50] ^= 0xff;
@@ -173,7 +174,11 @@ fn clients_cannot_tell_shards_from_one_server() {
                 matches!(&refused, Error::Status { code, .. } if code == "InvalidArgument"),
                 "{refused}"
             );
-            assert!(!front.service().metrics().contains("missing_total{"));
+            let metrics = front.service().metrics();
+            let missing = metrics
+                .lines()
+                .filter(|line| line.contains("missing_total{"));
+            assert_eq!(missing.filter(|line| !line.ends_with(" 0")).count(), 0);
         }
     }
 }
@@ -530,6 +535,71 @@ fn versions_change_under_load_without_a_gap() {
         some();
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// Several servers hold a shard: where one fails, another is asked at once, and the one that failed last for a while.
+#[test]
+fn where_a_server_of_a_shard_fails_another_is_asked() {
+    let mut bed = bed(Form::Masked(Packing::T4));
+    let (first, second) = (serve(bed.shard(1, 2)), serve(bed.shard(2, 2)));
+    let faulty = Faulty::new(
+        bed.shard(2, 2),
+        Box::new(|_| Err(Status::unavailable("no"))),
+    );
+    let lines = [vec![url(&first)], vec![faulty.url(), url(&second)]];
+    let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
+    let shards = Shards::replicated(lines, &owner().public(), &limits()).unwrap();
+    let server = shards.open().unwrap();
+    let service = Service::over(shards, server, &Access::Anyone, limits()).unwrap();
+    let front = service.listen(&Listen::on(loopback())).unwrap();
+    let mut connection = connect(&front);
+    let mut client = client(&mut connection);
+    let request = exchange(&mut connection, &client, bed.queries.row(1));
+    let whole = bed.one().handle(&request).unwrap();
+    let mut answered = || connection.exchange(&request, 1 << 20);
+
+    faulty.faults.store(usize::MAX, Ordering::SeqCst);
+    faulty.asked.store(0, Ordering::SeqCst);
+    for _ in 0..6 {
+        assert_eq!(answered().unwrap(), whole);
+    }
+    assert_eq!(faulty.asked.load(Ordering::SeqCst), 1);
+    until_metric(&front, "shard_again_total{shard=\"2\"} 1");
+
+    // Others take their places; while there are none, nothing is answered.
+    let third = serve(bed.shard(2, 2));
+    let none: [Endpoint; 0] = [];
+    service.reach(2, none).unwrap();
+    drop(second);
+    let refused = answered().unwrap_err();
+    assert!(
+        matches!(refused, Error::Refused(Refusal::Shard)),
+        "{refused}"
+    );
+    assert!(service.follow_shards().unwrap_err().is_passing());
+    let fourth = serve(bed.shard(2, 2));
+    let two = [&third, &fourth].map(|running| Endpoint::new(url(running)));
+    service.reach(2, two).unwrap();
+    assert_eq!(answered().unwrap(), whole);
+    assert!(matches!(
+        service.reach(3, [Endpoint::new(url(&third))]),
+        Err(Error::Shards { found: 3, most: 2 })
+    ));
+
+    // A version is served when all servers of all shards have it.
+    bed.add(2000);
+    for running in [&first, &third, &fourth] {
+        assert!(!service.follow_shards().is_ok_and(|other| other));
+        let next = running
+            .service()
+            .server()
+            .follow_dir(bed.dir.path(), &owner().public());
+        running.service().replace(next.unwrap());
+    }
+    assert!(service.follow_shards().unwrap());
+    assert!(client.refresh(&mut connection).unwrap());
+    let found = client.search(&mut rng(3), &mut connection, bed.queries.row(2));
+    assert_eq!(found.unwrap().hits.len(), K);
 }
 
 /// A process that ends and comes back on its port is found again.

@@ -1,0 +1,88 @@
+"""The time of a build from Parquet files: one process that reads one after the other, threads that read ahead, and Ray's tasks.
+
+  python python/benches/parquet.py [--records N] [--dim D] [--files N] [--times N] [--keep FOLDER]
+
+Needs pyarrow, and Ray for its line. Prints a table; each is the best of --times, in turns. --keep leaves the files, the last
+index (FOLDER/index) and the owner's keys there.
+"""
+
+import argparse
+import contextlib
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import sordino
+from sordino.parquet import batch, batches
+
+COLUMNS = {"vectors": "embedding", "ids": "id"}
+
+
+def write(folder, args):
+    """Files of random vectors with ids."""
+    generator = np.random.default_rng(1)
+    each = args.records // args.files
+    for part in range(args.files):
+        values = generator.standard_normal((each, args.dim), dtype=np.float32)
+        column = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), args.dim)
+        table = pa.table({"embedding": column, "id": np.arange(part * each, (part + 1) * each)})
+        pq.write_table(table, folder / f"part-{part:03}.parquet", compression="none")
+
+
+def one_after_the_other(lake):
+    for path in sorted(lake.iterdir()):
+        yield batch(pq.read_table(path), **COLUMNS)
+
+
+def with_ray(lake):
+    import sordino.ray
+
+    return sordino.ray.batches(lake, **COLUMNS)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--dim", type=int, default=128)
+    parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--keep", type=Path)
+    args = parser.parse_args()
+    ways = {"one process": one_after_the_other, "threads": lambda lake: batches(lake, **COLUMNS)}
+    with contextlib.suppress(ImportError):
+        import ray
+
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+        ways["Ray's tasks"] = with_ray
+    folder = args.keep or Path(tempfile.mkdtemp())
+    lake = folder / "lake"
+    lake.mkdir(parents=True)
+    write(lake, args)
+    key = sordino.keygen()
+    took = {name: [] for name in ways}
+    for _ in range(args.times):
+        for name, way in ways.items():
+            shutil.rmtree(folder / "index", ignore_errors=True)
+            begin = time.perf_counter()
+            index = sordino.build(folder / "index", way(lake), key=key)
+            took[name].append(time.perf_counter() - begin)
+            assert len(index) == args.records // args.files * args.files
+    first = min(took["one process"])
+    print("| read by | best | all, s | beside one process |\n|---|---|---|---|")
+    for name, times in took.items():
+        print(f"| {name} | {min(times):.1f} s | {', '.join(f'{one:.1f}' for one in times)} | {min(times) / first:.2f} |")
+    if args.keep:
+        key.save(folder / "owner.key")
+        key.reader().save(folder / "reader.key")
+        key.public().save(folder / "owner.pub")
+    else:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

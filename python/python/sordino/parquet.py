@@ -1,0 +1,172 @@
+"""Records from Parquet files, as `sordino.build` reads them: vectors with ids and payloads from columns of their own.
+
+    index = sordino.build("my.index", sordino.parquet.batches("lake/", vectors="embedding", ids="id"), key=key)
+
+Files are read by threads, a few row groups ahead, in their order. Needs pyarrow. For a file of nothing but vectors its path is enough,
+and no package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError
+from ._records import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+__all__ = ["batch", "batches", "groups", "read"]
+
+
+def batches(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    vectors: str,
+    ids: str | None = None,
+    payloads: str | None = None,
+    readers: int = 2,
+) -> Iterator[Batch]:
+    """The records of Parquet files, a row group at a time.
+
+    paths: a file, a directory (its files that end in .parquet, by name), or several of these, in their order; paths, or URIs of a
+        file system that pyarrow has (`s3://bucket/lake`).
+    vectors: the column of lists of numbers, all of one length.
+    ids, payloads: the columns of ids (integers or texts) and payloads (bytes or texts).
+    readers: threads that read; so many row groups and one more are in memory.
+
+    Raises `MissingFileError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
+    waiting = deque()
+    with ThreadPoolExecutor(max(1, readers)) as pool:
+        try:
+            for path, group in groups(paths):
+                waiting.append(pool.submit(read, path, group, columns))
+                if len(waiting) > readers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for task in waiting:
+                task.cancel()
+
+
+def groups(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int]]:
+    """The row groups of files, each by its file and its number there. Raises `MissingFileError`, `FormatError`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in _files(paths):
+        try:
+            with _open(path) as file:
+                count = pq.read_metadata(file).num_row_groups
+        except (OSError, pa.ArrowException) as error:
+            raise FormatError(f"{path}: {error}") from None
+        yield from ((path, group) for group in range(count))
+
+
+def read(path: str, group: int, columns: dict[str, str | None]) -> Batch:
+    """The records of a row group; `columns` has the names that `batch` takes. Raises what `batches` does."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = list(dict.fromkeys(name for name in columns.values() if name is not None))
+    try:
+        with _open(path) as opened, pq.ParquetFile(opened) as file:
+            table = file.read_row_group(group, columns=names, use_threads=False)
+        return batch(table, **columns)
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError(f"{path}: {error}") from None
+    except (DtypeError, FormatError, IdsError, PayloadError, ShapeError) as error:
+        raise type(error)(f"{path}: row group {group}: {error}") from None
+
+
+def batch(table: pa.Table, *, vectors: str, ids: str | None = None, payloads: str | None = None) -> Batch:
+    """The records of a table. Raises `FormatError`, `ShapeError`, `DtypeError`, `IdsError`."""
+    return Batch(
+        _matrix(_column(table, vectors), vectors),
+        None if ids is None else _ids(_column(table, ids), ids),
+        None if payloads is None else _column(table, payloads).to_pylist(),
+    )
+
+
+def _place(path: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    return fs.FileSystem.from_uri(path if "://" in path else os.path.abspath(path))
+
+
+def _open(path: str) -> Any:
+    system, name = _place(path)
+    return system.open_input_file(name)
+
+
+def _files(paths: Any) -> Iterator[str]:
+    import pyarrow as pa
+    from pyarrow import fs
+
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        path = os.fspath(path)
+        try:
+            system, name = _place(path)
+            kind = system.get_file_info(name).type
+        except (OSError, pa.ArrowException) as error:
+            raise FormatError(f"{path}: {error}") from None
+        if kind == fs.FileType.NotFound:
+            raise MissingFileError(f"there is no file {path}")
+        if kind != fs.FileType.Directory:
+            yield path
+            continue
+        inside = (info.base_name for info in system.get_file_info(fs.FileSelector(name)))
+        names = sorted(name for name in inside if name.endswith(".parquet"))
+        if not names:
+            raise MissingFileError(f"there is no file that ends in .parquet in {path}")
+        yield from (f"{path.rstrip('/')}/{name}" for name in names)
+
+
+def _column(table: pa.Table, name: str) -> pa.Array:
+    import pyarrow as pa
+
+    if name not in table.column_names:
+        raise FormatError(f"no column {name!r}: found {', '.join(table.column_names) or 'none'}")
+    column = table.column(name).combine_chunks()
+    # Of some types that is one array, of others still in chunks.
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _matrix(column: pa.Array, name: str) -> Any:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Ray and others have a type of their own for arrays, which is stored as lists.
+    column = getattr(column, "storage", column)
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise DtypeError(f"column {name!r} of type {kind}: expected lists of numbers")
+    if not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+        raise DtypeError(f"column {name!r} of type {kind}: expected lists of numbers")
+    if column.null_count:
+        raise ShapeError(f"column {name!r}: {column.null_count} vectors are null")
+    if len(column) == 0:
+        return np.empty((0, 1), np.float32)
+    shortest, longest = pc.min_max(pc.list_value_length(column)).as_py().values()
+    if shortest != longest or longest == 0:
+        raise ShapeError(f"column {name!r}: vectors of {shortest} to {longest} numbers, expected one length")
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    return values.astype(np.float32, copy=False).reshape(len(column), longest)
+
+
+def _ids(column: pa.Array, name: str) -> Any:
+    import pyarrow as pa
+
+    if column.null_count:
+        raise IdsError(f"column {name!r}: {column.null_count} ids are null")
+    return column.to_numpy(zero_copy_only=False) if pa.types.is_integer(column.type) else column.to_pylist()

@@ -1,0 +1,259 @@
+"""An index on Ray Serve, and records that Ray reads.
+
+`app` has a deployment for each shard, with replicas, and one that joins what they answer:
+
+    serve run sordino.ray:app index=my.index public_key=owner.pub shards=2 replicas=2 listen=127.0.0.1:7700
+
+Ray places, watches and restarts the processes. Each replica of a shard runs the Rust server of `sordino.serve` on a free
+port of its node, and each gatherer that of `sordino.gather` on the port for clients; Ray tells the gatherers where replicas are.
+No query and no reply passes Python or Ray, so clients speak the gRPC of `sordino serve`, with its TLS and its keys, and the time
+of a search is that of `sordino gather`. Needs `pip install sordino[ray]`.
+"""
+
+# Annotations stay types: Ray reads that of `app`.
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+import ray
+from pydantic import BaseModel, ConfigDict, Field
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+from ray.serve.schema import LoggingConfig
+
+import sordino
+from sordino.parquet import groups, read
+
+__all__ = ["Options", "app", "batches"]
+
+# Seconds between looks for replicas that came or went.
+LOOK = 1.0
+
+# Seconds that a replica which is about to stop goes on, so that no gatherer asks it any more.
+DRAIN = 3 * LOOK
+
+# Seconds for which a version may stay out of place before a replica is restarted.
+BEHIND = 60.0
+
+# Ray looks at each process this often; it need not log each time that a gatherer asks for addresses.
+_WATCHED = {
+    "health_check_period_s": 2,
+    "health_check_timeout_s": 10,
+    "graceful_shutdown_timeout_s": 40,
+    "logging_config": LoggingConfig(enable_access_log=False),
+}
+
+
+class Options(BaseModel):
+    """What is served, and how."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    #: The folder, which each node has at this path: copies, or a disk that all mount.
+    index: str
+    #: The owner's public key: the path of its file.
+    public_key: str
+    shards: int = Field(1, ge=1, le=1024)
+    #: Servers of each shard.
+    replicas: int = Field(1, ge=1)
+    #: Servers that clients connect to. Two of one node cannot have one port.
+    gatherers: int = Field(1, ge=1)
+    #: The gatherers' "HOST:PORT"; a host of 0.0.0.0 is reached from other machines.
+    listen: str = "127.0.0.1:7700"
+    #: Paths of the public keys of those who may ask, or one text with commas between them; without it anyone may.
+    clients: list[str] | str | None = None
+    #: Paths of a certificate chain and its key, for TLS.
+    cert: str | None = None
+    cert_key: str | None = None
+    #: The gatherers' "HOST:PORT" for metrics.
+    metrics: str | None = None
+    #: Processors of a replica. Ray places by them, and a scan uses as many threads.
+    cpus: float = Field(1, gt=0)
+    #: Memory of a replica in bytes, by which Ray places.
+    memory: int | None = None
+    #: A resource of Ray's that a gatherer takes one of: so it is placed on nodes that have it, one on each.
+    gatherer_resource: str | None = None
+    #: Requests a second that are answered, of all clients and of one address.
+    rate: float | None = None
+    rate_per_address: float | None = None
+
+
+def app(options: Options) -> serve.Application:
+    """The application that `serve run sordino.ray:app` runs, with the fields of `Options` as its arguments."""
+    actor = {"num_cpus": options.cpus, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(options.cpus)))}}}
+    if options.memory is not None:
+        actor["memory"] = options.memory
+    shards = [
+        Shard.options(name=f"shard-{number}", num_replicas=options.replicas, ray_actor_options=actor).bind(options, number)
+        for number in range(1, options.shards + 1)
+    ]
+    place = {"num_cpus": 0.1}
+    if options.gatherer_resource is not None:
+        place["resources"] = {options.gatherer_resource: 1}
+    gatherer = Gatherer.options(num_replicas=options.gatherers, ray_actor_options=place)
+    return gatherer.bind(options, *shards)
+
+
+@serve.deployment(**_WATCHED)
+class Shard:
+    """A replica of a shard. Its server listens on the node's address, and is to be reached by gatherers alone."""
+
+    def __init__(self, options: Options, number: int) -> None:
+        host = ray.util.get_node_ip_address()
+        self._server = sordino.serve(
+            options.index,
+            public_key=sordino.PublicKey.load(options.public_key),
+            shard=(number, options.shards),
+            listen=f"[{host}]:0" if ":" in host else f"{host}:0",
+            rate=options.rate,
+        )
+
+    def url(self) -> str:
+        """Where its server is."""
+        return self._server.url
+
+    def version(self) -> int:
+        """The version that it serves."""
+        return self._server.version
+
+    def pid(self) -> int:
+        """Its process."""
+        return os.getpid()
+
+    def check_health(self) -> None:
+        """Ray restarts the replica when this fails."""
+        _check(self._server)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_server"):
+            # Ray has taken it off the list of replicas; gatherers look at that now and then.
+            time.sleep(DRAIN)
+            self._server.stop()
+
+
+@serve.deployment(**_WATCHED)
+class Gatherer:
+    """A server for clients, over the replicas of all shards."""
+
+    async def __init__(self, options: Options, *shards: DeploymentHandle) -> None:
+        self._shards = shards
+        self._urls: list[list[str]] = []
+        while True:
+            self._urls = await self._look()
+            with contextlib.suppress(sordino.NetworkError, sordino.StaleError):
+                if all(self._urls):
+                    self._server = await asyncio.to_thread(_gather, options, self._urls)
+                    break
+            await asyncio.sleep(LOOK)
+        self._watching = asyncio.create_task(self._watch())
+
+    def url(self) -> str:
+        """Where clients connect to, as seen from its node."""
+        return self._server.url
+
+    def version(self) -> int:
+        """The version that it serves."""
+        return self._server.version
+
+    def metrics(self) -> str:
+        """Its counts, in the OpenMetrics text form."""
+        return self._server.metrics()
+
+    def check_health(self) -> None:
+        """Ray restarts the gatherer when this fails; a shard that is missing is no reason."""
+        _accepts(self._server.url)
+        if self._watching.done():
+            raise RuntimeError("it no longer looks for replicas")
+
+    def __del__(self) -> None:
+        if hasattr(self, "_server"):
+            self._server.stop()
+
+    async def _look(self) -> list[list[str]]:
+        """The addresses of each shard's replicas that run."""
+
+        async def one(shard: DeploymentHandle) -> list[str]:
+            try:
+                found = await shard.broadcast("url").results_async(timeout_s=5, return_exceptions=True)
+            except Exception:  # noqa: BLE001  (of Ray's own kinds; the replicas that were known are asked on)
+                return []
+            return sorted(url for url in found if isinstance(url, str))
+
+        return list(await asyncio.gather(*map(one, self._shards)))
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            for number, urls in enumerate(await self._look(), 1):
+                # Where none is found, those that were there may still answer.
+                if urls and urls != self._urls[number - 1]:
+                    self._server.reach(number, urls)
+                    self._urls[number - 1] = urls
+
+
+def batches(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    vectors: str,
+    ids: str | None = None,
+    payloads: str | None = None,
+    ahead: int = 8,
+) -> Iterator[sordino.Batch]:
+    """`sordino.parquet.batches` with Ray's tasks for readers: the records of Parquet files, for `sordino.build`, in their order.
+
+    A task reads a row group and makes arrays of it; a task that fails is run again by Ray. Segments are made by the process that
+    calls this, which alone has the owner's key: no task encrypts, so none can use a pad for two contents.
+
+    ahead: tasks that may have begun before their records are taken, which bounds memory.
+    """
+    columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
+    task = ray.remote(read)
+    waiting = deque()
+    for path, group in groups(paths):
+        waiting.append(task.remote(path, group, columns))
+        if len(waiting) >= max(1, ahead):
+            yield ray.get(waiting.popleft())
+    while waiting:
+        yield ray.get(waiting.popleft())
+
+
+def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
+    paths = options.clients.split(",") if isinstance(options.clients, str) else options.clients
+    clients = None if paths is None else [sordino.ClientPublicKey.load(path) for path in paths]
+    end = time.monotonic() + DRAIN + 5
+    while True:
+        try:
+            return sordino.gather(
+                urls,
+                listen=options.listen,
+                public_key=sordino.PublicKey.load(options.public_key),
+                clients=clients,
+                cert=options.cert,
+                cert_key=options.cert_key,
+                metrics=options.metrics,
+                rate=options.rate,
+                rate_per_address=options.rate_per_address,
+            )
+        except sordino.ListenError:
+            # The port may be that of the gatherer in whose place this one comes.
+            if time.monotonic() > end:
+                raise
+            time.sleep(LOOK)
+
+
+def _check(server: sordino.Server) -> None:
+    _accepts(server.url)
+    if server.behind > BEHIND:
+        raise RuntimeError(f"a version could not be put in place for {server.behind:.0f} s")
+
+
+def _accepts(url: str) -> None:
+    parts = urlsplit(url)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname, parts.hostname)
+    socket.create_connection((host, parts.port), timeout=5).close()

@@ -1,0 +1,90 @@
+//! The choices that an operator has.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use pyo3::prelude::*;
+use sordino_net::{Identity, Limits, Listen};
+use sordino_search::Shard;
+use zeroize::Zeroizing;
+
+use crate::errors;
+
+/// The choices that an operator has.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Settings {
+    listen: String,
+    cert: Option<Vec<u8>>,
+    cert_key: Option<Vec<u8>>,
+    metrics: Option<String>,
+    batch: Option<usize>,
+    rate: Option<f64>,
+    rate_per_key: Option<f64>,
+    rate_per_address: Option<f64>,
+    max_connections: Option<usize>,
+    max_connections_per_address: Option<usize>,
+    /// Its number and how many there are.
+    shard: Option<(u16, u16)>,
+}
+
+impl Settings {
+    /// The bounds. The requests of all clients come to a shard from one address.
+    pub(super) fn limits(&self) -> Limits {
+        let all = match self.shard {
+            Some(_) => Limits::default().from_one_address(),
+            None => Limits::default(),
+        };
+        Limits {
+            batch: self.batch.unwrap_or(all.batch),
+            rate: self.rate.unwrap_or(all.rate),
+            rate_per_key: self.rate_per_key.unwrap_or(all.rate_per_key),
+            rate_per_address: self.rate_per_address.unwrap_or(all.rate_per_address),
+            connections: self.max_connections.unwrap_or(all.connections),
+            per_address: self.max_connections_per_address.unwrap_or(all.per_address),
+            ..all
+        }
+    }
+
+    /// The share of the index that is served, if it is one.
+    pub(super) fn shard(&self, py: Python<'_>) -> PyResult<Option<Shard>> {
+        let Some((number, of)) = self.shard else {
+            return Ok(None);
+        };
+        let shard = Shard::new(number, of);
+        let shard = shard.ok_or_else(|| {
+            let most = Shard::MOST;
+            let text = format!(
+                "shard = ({number}, {of}): expected (1, {most}) to ({most}, {most}): (2, 8) is the second of eight"
+            );
+            errors::raise(py, "InputError", text)
+        })?;
+        Ok(Some(shard))
+    }
+
+    /// The port, and true if it has TLS.
+    pub(super) fn listen(&self, py: Python<'_>) -> PyResult<(Listen, bool)> {
+        let mut listen = Listen::on(address(py, &self.listen)?);
+        let tls = self.cert.is_some();
+        if let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) {
+            let key = Zeroizing::new(key.clone());
+            listen = listen.tls(Identity::from_pem(cert, &*key));
+        }
+        if let Some(metrics) = &self.metrics {
+            listen = listen.metrics(address(py, metrics)?);
+        }
+        Ok((listen, tls))
+    }
+}
+
+/// The address that text stands for; a host may be a name.
+fn address(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        let text = format!("{text:?}: {why}; expected HOST:PORT, for instance \"127.0.0.1:7700\"");
+        errors::raise(py, "AddressError", text)
+    };
+    let found = text.to_socket_addrs().map_err(|error| wrong(&error))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    // A name of this machine may stand for both families; the older is what URLs are tried with first.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| wrong(&"no such host"))
+}
