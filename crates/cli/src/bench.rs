@@ -3,7 +3,7 @@
 mod measure;
 mod set;
 
-use crate::{Error, Output, keys, mode::Mode, numbers};
+use crate::{Error, Output, keys, mode::Mode, numbers, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
 use measure::Measured;
 use serde::Serialize;
@@ -52,16 +52,8 @@ pub struct Args {
     /// Searches that a client makes in one version of the index: sealed and routed mode are planned for it.
     #[arg(long, default_value_t = 100)]
     session: u64,
-    /// Masked, open and routed mode rank so many candidates of each search, 32 if no number is given, by their exact vectors.
-    #[arg(
-        long,
-        value_name = "CANDIDATES",
-        num_args = 0..=1,
-        default_missing_value = "32",
-        require_equals = true,
-        value_parser = numbers::candidates
-    )]
-    second_look: Option<u32>,
+    #[command(flatten)]
+    look: Look,
     /// The modes to measure.
     #[arg(long = "mode", value_enum, value_delimiter = ',', default_values_t = Mode::ALL)]
     modes: Vec<Mode>,

@@ -31,6 +31,7 @@ mod patience;
 mod pin;
 mod random;
 mod running;
+mod second_look;
 mod whole;
 
 pub use arguments::{Arguments, Command};

@@ -2,7 +2,7 @@
 
 mod line;
 
-use crate::{Error, Output, numbers};
+use crate::{Error, Output, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
@@ -35,16 +35,8 @@ pub struct Args {
     /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
     #[arg(long, value_name = "LONGEST")]
     payload_bytes: Option<usize>,
-    /// Masked, open and routed mode rank so many candidates of each search, 32 if no number is given, by their exact vectors.
-    #[arg(
-        long,
-        value_name = "CANDIDATES",
-        num_args = 0..=1,
-        default_missing_value = "32",
-        require_equals = true,
-        value_parser = numbers::candidates
-    )]
-    second_look: Option<u32>,
+    #[command(flatten)]
+    look: Look,
     /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps up to 11.
     /// 0: numbers that follow one another.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = numbers::beside)]
@@ -132,7 +124,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         k: args.k,
         recall: args.recall,
         queries: args.queries,
-        second_look: args.second_look,
+        second_look: args.look.candidates,
         ..Wish::default()
     };
     let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
@@ -173,7 +165,14 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     };
     output.report(&planned, || {
         let last = match recommended {
-            Some(mode) => format!("use: sordino index build --mode {mode}"),
+            Some(mode) => {
+                let look = args
+                    .look
+                    .candidates
+                    .map(|it| format!(" --second-look={it}"));
+                let look = look.unwrap_or_default();
+                format!("use: sordino index build --mode {mode}{look}")
+            }
             None => "no mode satisfies all of this".to_owned(),
         };
         format!(

@@ -97,6 +97,7 @@ mod index;
 mod open;
 mod pin;
 mod public_key;
+mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};

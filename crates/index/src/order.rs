@@ -3,11 +3,10 @@
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use sordino_fpe::{AesKey, Ff1, Ff1Range};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::select::mask;
-use sordino_vectors::u32_of;
+use crate::walk::Walk;
 
 /// FF1 is for domains of a million and more (SP 800-38G, revision 1).
 const FF1_ROWS: u32 = 1_000_000;
@@ -17,22 +16,15 @@ pub enum RowOrder {
     /// The row at each position: a shuffle by ChaCha20.
     Shuffled(Zeroizing<Vec<u32>>),
     /// The row at each position is what FF1 decrypts it to: no table of millions in every client.
-    Ff1(Box<Ff1Range>),
+    Ff1(Box<Walk>),
 }
 
 impl RowOrder {
     /// The order that this key gives `n` rows.
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "a permutation of a checked domain"
-    )]
     #[must_use]
     pub fn new(key: &[u8; 32], n: u32) -> Self {
         if n >= FF1_ROWS {
-            let range =
-                Ff1::new(&AesKey::new_256(key), 2).and_then(|ff1| ff1.range(0..=u128::from(n - 1)));
-            let range = range.expect("a 256-bit key and a domain of a million");
-            return Self::Ff1(Box::new(range));
+            return Self::Ff1(Box::new(Walk::new(key, n)));
         }
         let mut rng = ChaCha20Rng::from_seed(*key);
         let mut rows = Zeroizing::new((0..n).collect::<Vec<u32>>());
@@ -50,20 +42,14 @@ impl RowOrder {
     pub fn row(&self, position: u32) -> u32 {
         match self {
             Self::Shuffled(rows) => rows[position as usize],
-            Self::Ff1(range) => {
-                let row = range.decrypt_u64(&[], position.into());
-                u32_of(
-                    row.ok()
-                        .and_then(|row| row.try_into().ok())
-                        .expect("a position"),
-                )
-            }
+            Self::Ff1(walk) => walk.back(position),
         }
     }
 }
 
 impl RowOrder {
-    /// The positions of these rows: which rows they are shows in no access to memory.
+    /// The positions of these rows: which rows they are shows in no access to memory, and in no time but for one in
+    /// `2^40` such calls of 64 rows.
     ///
     /// # Panics
     /// If one is not the row of a record.
@@ -79,14 +65,7 @@ impl RowOrder {
                 }
                 positions
             }
-            Self::Ff1(range) => {
-                let position = |row: &u32| {
-                    let position = range.encrypt_u64(&[], (*row).into()).ok();
-                    let position = position.and_then(|position| position.try_into().ok());
-                    u32_of(position.expect("a row"))
-                };
-                rows.iter().map(position).collect()
-            }
+            Self::Ff1(walk) => walk.positions(rows),
         }
     }
 }

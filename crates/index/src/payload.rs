@@ -184,7 +184,7 @@ impl SlotForm {
 pub enum Fetch {
     /// All slots are downloaded once.
     Download,
-    /// One slot for each result of a search, by private information retrieval.
+    /// Each slot of a search, by private information retrieval: as many as [`SlotForm::fetched`] says.
     Pir {
         /// Slots of a column of the PIR matrix.
         per_column: u32,
@@ -193,7 +193,7 @@ pub enum Fetch {
         /// The digest of the hint.
         hint: Digest,
     },
-    /// By private information retrieval without a hint: as many slots as a search has results, in one query.
+    /// By private information retrieval without a hint: all slots of a search in one query.
     Hintless {
         /// The seed of the pads and of the slots of requests.
         seed: [u8; 32],

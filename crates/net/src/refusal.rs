@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The server answers signed requests only, and this one is not.
+    /// The server answers signed or tagged requests only, and this one is neither.
     #[error("the request is not signed")]
     Unsigned,
-    /// A part of the request's signature does not have its length.
-    #[error("the request's signature is malformed")]
+    /// A part of the request's signature, tag or login does not have its length, or there is both a signature and a tag.
+    #[error("the request's signature, tag or login is malformed")]
     Malformed,
     /// The key is not among those that may ask.
     #[error("the key is not known here")]

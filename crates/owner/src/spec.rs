@@ -33,7 +33,8 @@ pub struct Spec {
     /// the fewest bytes: for one that comes once, nothing is downloaded beforehand.
     pub searches: u64,
     /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
-    /// routed mode. Its slots are fetched without a hint, by clients that may come once, and hold payloads too.
+    /// routed mode. Its slots hold payloads too, and are fetched without a hint; downloaded once where all of them have fewer
+    /// bytes than that, and by PIR with a hint where a server would need more than 16 GiB of memory for it.
     pub second_look: Option<u32>,
     /// The mode.
     pub form: Form,

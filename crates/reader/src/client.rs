@@ -222,7 +222,7 @@ impl Client {
     /// # Errors
     /// If the vector has another dimension than the index, is zero or not finite, more results are wanted than
     /// the manifest's `k`, or the filter does not fit the attributes: before any
-    /// message. [`Error::Stale`] if the server has another version by now: before it scored anything;
+    /// message. [`Error::Stale`] if the server has another version by now;
     /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
     /// all messages, which are the same in number, order and size as those of any other search.
     pub fn ask<R: CryptoRng + ?Sized>(

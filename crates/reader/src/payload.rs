@@ -132,13 +132,15 @@ impl Client {
             }
             Source::There(retrieval) => retrieval.fetch(round, Message::FetchPayloads, &asked)?,
         };
+        // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
         Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
-            let wanted = slots.iter().zip(&sealed).take(places.len());
-            let opened = wanted.map(|(slot, sealed)| {
-                let open = |slot| self.opener.open(slot, sealed).ok_or(Wrong);
-                slot.map(open).transpose()
+            let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
+                let content = self.opener.open(slot.unwrap_or(0), sealed).ok_or(Wrong)?;
+                Ok(slot.map(|_| content))
             });
-            opened.collect()
+            let mut opened = opened.collect::<Checked<Vec<_>>>()?;
+            opened.truncate(places.len());
+            Ok(opened)
         }))
     }
 }

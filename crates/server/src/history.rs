@@ -1,5 +1,6 @@
 //! The manifests before the one that is served.
 
+use sordino_index::digest::Digest;
 use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};
 use sordino_index::wire::Edition;
 use sordino_index::{Bytes, Error, OwnerPublicKey, SignedManifest};
@@ -11,6 +12,7 @@ pub(crate) struct History(Vec<Entry>);
 #[derive(Clone, Debug)]
 struct Entry {
     edition: Edition,
+    previous: Digest,
     /// With its length before it.
     bytes: Bytes,
 }
@@ -47,6 +49,19 @@ impl History {
         Ok(Self(entries))
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if these are all that a server keeps of the versions before this one.
+    pub(crate) fn is_whole(&self, newest: &SignedManifest) -> bool {
+        let first = self
+            .0
+            .last()
+            .map_or(newest.previous, |oldest| oldest.previous);
+        self.len() == KEPT || first == [0; 32]
+    }
+
     /// The history of the version after `newest`, whose own is this one.
     pub(crate) fn after(&self, newest: &SignedManifest) -> Self {
         let entries = std::iter::once(Entry::new(newest)).chain(self.0.iter().cloned());
@@ -75,6 +90,7 @@ impl Entry {
         let bytes = manifest.to_bytes();
         Self {
             edition: manifest.edition(),
+            previous: manifest.previous,
             bytes: [&len(bytes).to_le_bytes()[..], bytes].concat().into(),
         }
     }

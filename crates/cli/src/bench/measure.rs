@@ -133,7 +133,7 @@ fn indexes(
                 k,
                 recall: args.recall,
                 queries: args.session,
-                second_look: args.second_look,
+                second_look: args.look.candidates,
                 ..Wish::default()
             };
             let made = build::routed(rng, keys, base, wish, progress)?;
@@ -156,7 +156,7 @@ fn indexes(
                 let start = Instant::now();
                 let spec = Spec {
                     k,
-                    second_look: args.second_look,
+                    second_look: args.look.candidates,
                     form: match mode {
                         Mode::Open => Form::Open(packing),
                         _ => Form::Masked(packing),

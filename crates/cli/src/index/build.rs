@@ -2,7 +2,7 @@
 
 use super::ids::KindName;
 use super::input::{Input, Records};
-use crate::{Error, Output, keys, mode::Mode, numbers, random};
+use crate::{Error, Output, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use sordino_search::manifest::Packing;
@@ -50,17 +50,8 @@ pub(super) struct Args {
     /// fewer bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
-    /// Rank so many candidates of each search, 32 if no number is given, by their exact vectors, which are fetched privately and
-    /// without a hint; in masked, open and routed mode.
-    #[arg(
-        long,
-        value_name = "CANDIDATES",
-        num_args = 0..=1,
-        default_missing_value = "32",
-        require_equals = true,
-        value_parser = numbers::candidates
-    )]
-    second_look: Option<u32>,
+    #[command(flatten)]
+    look: Look,
     /// The way clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
@@ -268,7 +259,7 @@ impl Args {
             metric,
             norm,
             searches: self.queries,
-            second_look: self.second_look,
+            second_look: self.look.candidates,
             form,
         })
     }

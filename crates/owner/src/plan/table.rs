@@ -17,6 +17,8 @@ pub enum Refusal {
     Slow,
     /// It does not reach the recall wished for.
     Recall,
+    /// It has no second look, and one is wished for.
+    OneLook,
 }
 
 impl Refusal {
@@ -27,6 +29,7 @@ impl Refusal {
             Self::Visible => "shows vectors",
             Self::Slow => "slow client",
             Self::Recall => "recall",
+            Self::OneLook => "no second look",
         }
     }
 }
@@ -179,6 +182,9 @@ impl Plan {
     }
 
     fn refusal(&self, row: &Row, recall: f64, terms: &Terms) -> Option<Refusal> {
+        if self.look.is_some() && matches!(row.mode, ModeKind::Sealed | ModeKind::Local) {
+            return Some(Refusal::OneLook);
+        }
         if row.mode == ModeKind::Open && !terms.server_sees_vectors {
             return Some(Refusal::Visible);
         }

@@ -7,11 +7,12 @@ use sordino_index::manifest::{Holder, MAX_SIGNED_LEN, Manifest, Mode, Part};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
 use sordino_index::wire::{Edition, Message, message_len};
-use sordino_index::{Bytes, Error, OwnerPublicKey, SignedManifest};
+use sordino_index::{Bytes, Error, OwnerPublicKey, Pin, SignedManifest};
 use sordino_pir::hintless::Keys;
 
 use super::cut::Cut;
 use super::pass::check_len;
+use super::retrieval::split_keys;
 use super::routed::lens;
 use super::{Kind, Server, Sessions, malformed};
 use crate::history::History;
@@ -28,8 +29,16 @@ pub(super) struct Gathered {
     of: u16,
     cuts: Vec<Cut>,
     query_len: usize,
-    /// Bytes of a request for payloads at most, and of its reply.
-    payloads: Option<[usize; 2]>,
+    payloads: Option<Fetched>,
+}
+
+/// The lengths of what is sent where payloads are fetched.
+#[derive(Clone, Copy, Debug)]
+struct Fetched {
+    query: usize,
+    /// True if the keys of a session may stand before the query.
+    keys: bool,
+    reply: usize,
 }
 
 /// A request that shards are to answer.
@@ -59,29 +68,62 @@ impl Gathered {
             Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
             _ => cuts.iter().map(Cut::query_len).sum::<Result<_, _>>()?,
         };
-        let payloads = manifest.payloads.as_ref();
-        let payloads = payloads.map(|payloads| lengths(payloads, manifest.k as usize));
+        let fetched = |payloads| Fetched::new(payloads, manifest.k as usize);
+        let payloads = manifest.payloads.as_ref().map(fetched).transpose()?;
         Ok(Self {
             of,
             cuts,
             query_len,
-            payloads: payloads.transpose()?.flatten(),
+            payloads: payloads.flatten(),
         })
     }
 
     pub(super) fn longest_query(&self) -> usize {
         self.query_len
-            .max(self.payloads.map_or(0, |[request, _]| request))
+            .max(self.payloads.map_or(0, Fetched::longest))
+    }
+
+    /// Refuses a shard of another cut.
+    fn check_shard(&self, shard: Shard) -> Result<(), Error> {
+        match Shard::new(shard.number(), self.of) {
+            Some(expected) if expected == shard => Ok(()),
+            _ => Err(malformed(format!(
+                "shard {shard}, of an index that is cut into {}",
+                self.of
+            ))),
+        }
     }
 }
 
-/// Bytes of a request for `k` payloads at most, and of its reply, if they are fetched.
-fn lengths(payloads: &Payloads, k: usize) -> Result<Option<[usize; 2]>, Error> {
-    if let Some(params) = payloads.pir_params()? {
-        return Ok(Some([k * params.query_len(), k * params.answer_len()]));
+impl Fetched {
+    /// The lengths of what a search of `k` results fetches, if that is not downloaded.
+    fn new(payloads: &Payloads, k: usize) -> Result<Option<Self>, Error> {
+        if let Some(params) = payloads.pir_params()? {
+            let slots = payloads.form.fetched(k);
+            return Ok(Some(Self {
+                query: slots * params.query_len(),
+                keys: false,
+                reply: slots * params.answer_len(),
+            }));
+        }
+        let hintless = payloads.hintless_params(k)?;
+        Ok(hintless.map(|params| Self {
+            query: params.query_len(),
+            keys: true,
+            reply: params.answer_len(),
+        }))
     }
-    let hintless = payloads.hintless_params(k)?;
-    Ok(hintless.map(|params| [Keys::LEN + params.query_len(), params.answer_len()]))
+
+    fn longest(self) -> usize {
+        self.query + if self.keys { Keys::LEN } else { 0 }
+    }
+
+    fn check(self, kind: Message, body: &[u8]) -> Result<(), Error> {
+        match self.keys {
+            true => split_keys(kind, body, self.query).map(drop),
+            false => check_len(kind, body, self.query),
+        }
+    }
 }
 
 /// Refuses an index in a mode that is not cut.
@@ -97,7 +139,7 @@ impl Server {
     /// # Errors
     /// [`Error::Position`] if a shard is another than the one asked; [`Error::OtherIndex`] and [`Error::Stale`] if they
     /// are not all of one index and version, or of another index than `before`; [`Error::Rollback`] if their version is
-    /// older; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
+    /// older, and [`Error::Fork`] if it has another content; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
     /// that the owner did not sign; those of `ask`.
     pub fn gather(
         of: u16,
@@ -114,17 +156,12 @@ impl Server {
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
         Head::new(&manifest, head.shard).check(head)?;
         if let Some(before) = before {
-            follows(&manifest, &before.manifest)?;
+            Pin::of(&before.manifest).check(&manifest)?;
         }
         let gathered = Gathered::new(&manifest, of)?;
         let history = match before.and_then(|before| before.history_of(&manifest)) {
             Some(history) => history,
-            None => {
-                let first = Edition::new(0, &[0; 32]).to_bytes();
-                let request = Message::GetHistory.about(head.edition, &first);
-                let reply = ask(head.shard, &request, message_len(history::MAX_LEN))?;
-                History::read(Message::History.expect(&reply, None)?, &manifest, owner)?
-            }
+            None => longest_history(&manifest, owner, of, ask)?,
         };
         let mut given = Vec::new();
         let parts = manifest.parts()?;
@@ -158,9 +195,8 @@ impl Server {
         let (kind, body) = Message::read(request)?;
         match (kind, gathered.payloads) {
             (Message::Score, _) => check_len(kind, self.edition.strip(body)?, gathered.query_len)?,
-            // There may be keys before the query, so the shard that has them checks the length.
-            (Message::FetchPayloads, Some(_)) => {
-                self.edition.strip(body)?;
+            (Message::FetchPayloads, Some(fetched)) => {
+                fetched.check(kind, self.edition.strip(body)?)?;
             }
             _ => {
                 let refused = self.handle(request).err();
@@ -174,11 +210,12 @@ impl Server {
     /// The most bytes of a shard's reply.
     ///
     /// # Errors
-    /// If the index's parameters have no such length.
+    /// [`Error::Malformed`] for a shard of another cut; if the index's parameters have no such length.
     pub fn longest_part(&self, asked: Asked, shard: Shard) -> Result<usize, Error> {
         let gathered = self.gathered()?;
+        gathered.check_shard(shard)?;
         let len = match (asked.kind, gathered.payloads) {
-            (Message::FetchPayloads, Some([_, reply])) => reply,
+            (Message::FetchPayloads, Some(fetched)) => fetched.reply,
             _ => {
                 let lens = gathered.cuts.iter().map(|cut| cut.len(shard));
                 lens.sum::<Result<_, _>>()?
@@ -263,19 +300,28 @@ fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     first.ok_or_else(|| malformed("no shards".to_owned()))
 }
 
-/// Refuses a version that does not come after another.
-fn follows(new: &Manifest, old: &Manifest) -> Result<(), Error> {
-    let (found, pinned) = (new.version, old.version);
-    if new.index != old.index {
-        return Err(Error::OtherIndex {
-            found: new.index,
-            pinned: old.index,
-        });
+/// The manifests before one, from the shard that shows most of them: one that shows fewer than it has does not make clients
+/// that were away believe that nothing leads to the newest.
+fn longest_history(
+    manifest: &SignedManifest,
+    owner: &OwnerPublicKey,
+    of: u16,
+    ask: &mut Ask<'_>,
+) -> Result<History, Error> {
+    let first = Edition::new(0, &[0; 32]).to_bytes();
+    let request = Message::GetHistory.about(manifest.edition(), &first);
+    let mut longest = History::default();
+    for shard in Shard::all(of) {
+        if longest.is_whole(manifest) {
+            break;
+        }
+        let reply = ask(shard, &request, message_len(history::MAX_LEN))?;
+        let history = History::read(Message::History.expect(&reply, None)?, manifest, owner)?;
+        if history.len() > longest.len() {
+            longest = history;
+        }
     }
-    match found > pinned {
-        true => Ok(()),
-        false => Err(Error::Rollback { found, pinned }),
-    }
+    Ok(longest)
 }
 
 /// A part that clients download, by its number: from the shard that gives it out, or, of a hint, joined from
@@ -323,4 +369,48 @@ fn download(
     };
     digest::check(part.kind.name(), &whole, &part.digest)?;
     Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_index::look::SecondLook;
+    use sordino_index::payload::{Class, Fetch, SlotForm};
+
+    #[test]
+    fn a_second_look_fetches_a_slot_for_each_candidate() {
+        let form = SlotForm {
+            class: Class::of(100).ok(),
+            look: Some(SecondLook {
+                candidates: 32,
+                width: 16,
+            }),
+        };
+        let mut payloads = Payloads::new([1; 16], 1, 4000, form);
+        payloads.fetch = Fetch::Pir {
+            per_column: 1,
+            seed: [2; 32],
+            hint: [3; 32],
+        };
+        let params = payloads.pir_params().unwrap().unwrap();
+        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        assert_eq!(fetched.longest(), 32 * params.query_len());
+        assert_eq!(fetched.reply, 32 * params.answer_len());
+        let body = vec![0; fetched.longest()];
+        fetched.check(Message::FetchPayloads, &body).unwrap();
+        let short = &body[..10 * params.query_len()];
+        fetched.check(Message::FetchPayloads, short).unwrap_err();
+
+        payloads.fetch = Fetch::Hintless { seed: [2; 32] };
+        let fetched = Fetched::new(&payloads, 10).unwrap().unwrap();
+        let body = vec![0; fetched.longest()];
+        for (len, right) in [
+            (fetched.query, true),
+            (body.len(), true),
+            (Keys::LEN, false),
+        ] {
+            let checked = fetched.check(Message::FetchPayloads, &body[..len]);
+            assert_eq!(checked.is_ok(), right, "{len}");
+        }
+    }
 }

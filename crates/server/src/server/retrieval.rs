@@ -89,22 +89,30 @@ impl Retrieval {
     ) -> Result<Vec<u8>, Error> {
         let [request, reply] = self.kinds;
         let params = pir.database().params();
-        let (keys, query) = match body.len().checked_sub(params.query_len()) {
-            Some(0) => (None, body),
-            Some(Keys::LEN) => {
-                let (keys, query) = body.split_at(Keys::LEN);
-                (Some(keys), query)
-            }
-            _ => {
-                let (found, one) = (body.len(), params.query_len());
-                let both = one + Keys::LEN;
-                let why =
-                    format!("{request:?} of {found} bytes, expected {one}, or {both} with keys");
-                return Err(malformed(why));
-            }
-        };
+        let (keys, query) = split_keys(request, body, params.query_len())?;
         let query = Query::from_bytes(params, query)?;
         let keys = sessions.of(&query, keys)?;
         Ok(reply.with(&pir.answer(&keys, &query)?.to_bytes()))
+    }
+}
+
+/// A query without a hint, and the keys that stand before it, if there are any.
+pub(super) fn split_keys(
+    request: Message,
+    body: &[u8],
+    query_len: usize,
+) -> Result<(Option<&[u8]>, &[u8]), Error> {
+    match body.len().checked_sub(query_len) {
+        Some(0) => Ok((None, body)),
+        Some(Keys::LEN) => {
+            let (keys, query) = body.split_at(Keys::LEN);
+            Ok((Some(keys), query))
+        }
+        _ => {
+            let (found, both) = (body.len(), query_len + Keys::LEN);
+            let why =
+                format!("{request:?} of {found} bytes, expected {query_len}, or {both} with keys");
+            Err(malformed(why))
+        }
     }
 }
