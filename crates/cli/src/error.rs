@@ -290,7 +290,7 @@ fn search_code(error: &Search) -> u8 {
             Some(error) => net_code(error),
             None => SERVER,
         },
-        Search::Stale { .. } | Search::Position { .. } => SERVER,
+        Search::Stale { .. } | Search::Position(..) => SERVER,
         _ => FAILURE,
     }
 }

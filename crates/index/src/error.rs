@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use sordino_vectors::id::{Id, IdKind};
 use words::{hex, most_results};
 
-use crate::shard::Shard;
-
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -328,14 +326,9 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
-    /// A server is another shard than the one it was asked as.
-    #[error("this is shard {found}, expected shard {expected}: shards are named in their order")]
-    Position {
-        /// The server's.
-        found: Shard,
-        /// The one that was asked for.
-        expected: Shard,
-    },
+    /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
+    #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
+    Position([u16; 2], [u16; 2]),
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("no reply: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),

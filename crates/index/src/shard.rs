@@ -204,10 +204,11 @@ impl Head {
             });
         }
         if self.shard != expected.shard {
-            return Err(Error::Position {
-                found: self.shard,
-                expected: expected.shard,
-            });
+            let numbers = |shard: Shard| [shard.number, shard.of];
+            return Err(Error::Position(
+                numbers(self.shard),
+                numbers(expected.shard),
+            ));
         }
         Ok(())
     }
@@ -304,7 +305,7 @@ mod tests {
             refused(40, 3).to_string(),
             "this is shard 3/8, expected shard 2/8: shards are named in their order"
         );
-        assert!(matches!(refused(42, 4), Error::Position { .. }));
+        assert!(matches!(refused(42, 4), Error::Position(..)));
         assert!(matches!(refused(40, 0), Error::Malformed { .. }));
     }
 }

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::select::mask;
 
-/// Of `2^SURE` walks at most one is longer than the steps that are taken at once.
+/// At most one in `2^SURE` walks is longer than the steps that are taken at once.
 const SURE: f64 = 46.0;
 
 /// FF1 over the rows `0..n`.
@@ -68,7 +68,6 @@ impl Walk {
             step.expect("numbers of so many bits");
             for ((position, open), &number) in found.iter_mut().zip(walked.iter()) {
                 let here = mask(number < u64::from(self.n)) & *open;
-                // What is no row's is not taken, whatever its high bits.
                 *position |= u32::try_from(number).unwrap_or(u32::MAX) & here;
                 *open &= !here;
             }

@@ -17,6 +17,7 @@ use sordino_vectors::u32_of;
 mod beside;
 mod candidates;
 mod cost;
+mod refusal;
 mod report;
 mod retrieval;
 mod routed;
@@ -29,6 +30,7 @@ pub use beside::Beside;
 pub(crate) use beside::SEGMENT;
 pub use candidates::Candidate;
 pub use cost::{Bytes, Cost, break_even};
+pub use refusal::Refusal;
 pub(crate) use retrieval::second_look;
 pub use retrieval::{Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
@@ -36,7 +38,7 @@ pub(crate) use routed::{cost as routed_cost, divisors};
 pub use scoring::Scoring;
 pub(crate) use scoring::cheapest as cheapest_scoring;
 pub use speed::Speed;
-pub use table::{Refusal, Row, Table};
+pub use table::{Row, Table};
 pub use terms::Terms;
 
 /// The owner's demands on an index.

@@ -12,6 +12,7 @@ use crate::history::History;
 
 mod columns;
 mod cut;
+mod gather;
 mod gathered;
 mod open;
 mod pass;
@@ -22,8 +23,9 @@ mod routed;
 mod sealed;
 
 use columns::Columns;
+pub use gather::Ask;
+pub use gathered::Asked;
 use gathered::Gathered;
-pub use gathered::{Ask, Asked};
 use pass::Pass;
 pub use prepared::Prepared;
 use retrieval::{Retrieval, Sessions};

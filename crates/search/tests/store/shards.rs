@@ -281,7 +281,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
         "this is shard 3/3, expected shard 2/3: shards are named in their order"
     );
     for wrong in [&[a, b][..], &[a, b, c, c], &[a, a, c], &[b, c]] {
-        assert!(matches!(refused(wrong), Error::Position { .. }));
+        assert!(matches!(refused(wrong), Error::Position(..)));
     }
     // One server that has all of the index is no shard, and shards of another index are not of this one.
     let one = masked.server();

@@ -1,27 +1,17 @@
 //! A server whose data is with shards: it has what clients download, and joins what the shards answer.
 
-use sordino_ckks::column::Hint;
-use sordino_index::digest;
-use sordino_index::history;
-use sordino_index::manifest::{Holder, MAX_SIGNED_LEN, Manifest, Mode, Part};
+use sordino_index::Error;
+use sordino_index::manifest::{Manifest, Mode};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
-use sordino_index::wire::{Edition, Message, message_len};
-use sordino_index::{Bytes, Error, OwnerPublicKey, Pin, SignedManifest};
+use sordino_index::wire::{Message, message_len};
 use sordino_pir::hintless::Keys;
 
 use super::cut::Cut;
 use super::pass::check_len;
 use super::retrieval::split_keys;
 use super::routed::lens;
-use super::{Kind, Server, Sessions, malformed};
-use crate::history::History;
-
-/// More than the head of a piece of a hint.
-const PIECE_HEAD: usize = 64;
-
-/// Asks a shard: the shard, the request, and the most bytes that a reply may have.
-pub type Ask<'a> = dyn FnMut(Shard, &[u8], usize) -> Result<Vec<u8>, Error> + 'a;
+use super::{Kind, Server, malformed};
 
 /// A version whose data is with shards.
 #[derive(Debug)]
@@ -62,7 +52,7 @@ impl Asked {
 }
 
 impl Gathered {
-    fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
+    pub(super) fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
         let cuts = Cut::all(manifest, of)?;
         let query_len = match &manifest.mode {
             Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
@@ -132,60 +122,6 @@ pub(super) fn check_mode(manifest: &Manifest) -> Result<(), Error> {
 }
 
 impl Server {
-    /// Serves the version that all of `of` shards have: what clients download is fetched from them, checked
-    /// against the owner's signature, and kept; queries are answered by them, and [joined](Self::join). None if it is that
-    /// of `before`, of whose downloads those that are the same are kept. `ask` asks one shard.
-    ///
-    /// # Errors
-    /// [`Error::Position`] if a shard is another than the one asked; [`Error::OtherIndex`] and [`Error::Stale`] if they
-    /// are not all of one index and version, or of another index than `before`; [`Error::Rollback`] if their version is
-    /// older, and [`Error::Fork`] if it has another content; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
-    /// that the owner did not sign; those of `ask`.
-    pub fn gather(
-        of: u16,
-        owner: &OwnerPublicKey,
-        before: Option<&Self>,
-        ask: &mut Ask<'_>,
-    ) -> Result<Option<Self>, Error> {
-        let head = common(of, ask)?;
-        if before.is_some_and(|before| before.edition == head.edition) {
-            return Ok(None);
-        }
-        let limit = message_len(MAX_SIGNED_LEN);
-        let reply = ask(head.shard, &Message::GetManifest.with(&[]), limit)?;
-        let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
-        Head::new(&manifest, head.shard).check(head)?;
-        if let Some(before) = before {
-            Pin::of(&before.manifest).check(&manifest)?;
-        }
-        let gathered = Gathered::new(&manifest, of)?;
-        let history = match before.and_then(|before| before.history_of(&manifest)) {
-            Some(history) => history,
-            None => longest_history(&manifest, owner, of, ask)?,
-        };
-        let mut given = Vec::new();
-        let parts = manifest.parts()?;
-        let parts = parts.iter().filter(|part| part.holder.is_given());
-        for (number, part) in (0..).zip(parts) {
-            let held = before.and_then(|before| before.given.iter().find(|g| g.0 == part.digest));
-            let bytes = match held {
-                Some((_, bytes)) => bytes.clone(),
-                None => Bytes::from(download(&manifest, (number, part), of, ask)?),
-            };
-            given.push((part.digest, bytes));
-        }
-        Ok(Some(Self {
-            edition: manifest.edition(),
-            history,
-            manifest,
-            given,
-            kind: Kind::Gathered(Box::new(gathered)),
-            shard: None,
-            payloads: None,
-            sessions: Sessions::default(),
-        }))
-    }
-
     /// The shards that a request is for, if it is one that they answer.
     ///
     /// # Errors
@@ -285,90 +221,6 @@ impl Server {
             _ => Err(malformed("for shards, and the data is here".to_owned())),
         }
     }
-}
-
-/// The head of the first shard, if all have the same index and version, and are in their places.
-fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
-    let mut first: Option<Head> = None;
-    for shard in Shard::all(of) {
-        let reply = ask(shard, &Message::GetShard.with(&[]), message_len(HEAD_LEN))?;
-        let (head, _) = Head::read(Message::Partial.expect(&reply, Some(HEAD_LEN))?)?;
-        let expected = first.unwrap_or(head);
-        head.check(Head { shard, ..expected })?;
-        first = Some(expected);
-    }
-    first.ok_or_else(|| malformed("no shards".to_owned()))
-}
-
-/// The manifests before one, from the shard that shows most of them: one that shows fewer than it has does not make clients
-/// that were away believe that nothing leads to the newest.
-fn longest_history(
-    manifest: &SignedManifest,
-    owner: &OwnerPublicKey,
-    of: u16,
-    ask: &mut Ask<'_>,
-) -> Result<History, Error> {
-    let first = Edition::new(0, &[0; 32]).to_bytes();
-    let request = Message::GetHistory.about(manifest.edition(), &first);
-    let mut longest = History::default();
-    for shard in Shard::all(of) {
-        if longest.is_whole(manifest) {
-            break;
-        }
-        let reply = ask(shard, &request, message_len(history::MAX_LEN))?;
-        let history = History::read(Message::History.expect(&reply, None)?, manifest, owner)?;
-        if history.len() > longest.len() {
-            longest = history;
-        }
-    }
-    Ok(longest)
-}
-
-/// A part that clients download, by its number: from the shard that gives it out, or, of a hint, joined from
-/// those that computed it.
-fn download(
-    manifest: &SignedManifest,
-    (number, part): (u16, &Part),
-    of: u16,
-    ask: &mut Ask<'_>,
-) -> Result<Vec<u8>, Error> {
-    let request = Message::GetParts.about(manifest.edition(), &number.to_le_bytes());
-    // All pieces together are no longer than the part and a head for each.
-    let len = usize::try_from(part.len).unwrap_or(usize::MAX);
-    let mut room = len.saturating_add(usize::from(of) * PIECE_HEAD);
-    let mut piece = |shard: Shard| -> Result<Vec<u8>, Error> {
-        let limit = message_len(HEAD_LEN).saturating_add(room);
-        let reply = ask(shard, &request, limit)?;
-        let body = Message::Partial.expect(&reply, None)?;
-        let piece = Head::new(manifest, shard).strip(body)?.to_vec();
-        room = room.saturating_sub(piece.len());
-        Ok(piece)
-    };
-    let whole = match (part.holder, &manifest.mode, part.segment) {
-        (Holder::Clients, Mode::Routed(_), Some(0)) => {
-            // The hints of groups, one after the other.
-            let mut whole = Vec::new();
-            for shard in Shard::all(of) {
-                whole.extend(piece(shard)?);
-            }
-            whole
-        }
-        (Holder::Clients, ..) => {
-            let mut pieces = Vec::new();
-            for shard in Shard::all(of) {
-                pieces.push(Hint::from_bytes(&piece(shard)?)?);
-            }
-            // Small segments have fewer blocks than there are shards.
-            pieces.retain(|piece| !piece.is_empty());
-            Hint::join(&pieces)?.to_bytes()
-        }
-        _ => {
-            let shard = Shard::all(of).find(|shard| shard.gives(&part.digest));
-            piece(shard.unwrap_or(Shard::WHOLE))?
-        }
-    };
-    digest::check(part.kind.name(), &whole, &part.digest)?;
-    Ok(whole)
 }
 
 #[cfg(test)]
