@@ -71,7 +71,7 @@ impl History {
     /// The body of the reply to a client that knows this edition.
     pub(crate) fn since(&self, known: Edition) -> Vec<Bytes> {
         let (mut pieces, mut len) = (Vec::new(), 0);
-        for Entry { edition, bytes } in &self.0 {
+        for Entry { edition, bytes, .. } in &self.0 {
             len += bytes.len();
             if *edition == known || len > MAX_LEN {
                 break;
