@@ -4,10 +4,11 @@
 
 INDEX and OWNER_KEY are those that python/benches/parquet.py keeps. Searches take turns among the servers, which are processes of
 the command, one replica a shard; --ray adds two shards under Ray Serve. Times are from a request to its whole reply, without the
-client's work.
+client's work. Processor time is that of the gathering server alone, a search, and does not depend on what else the machine does.
 """
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
@@ -22,6 +23,13 @@ import sordino
 def start(*words):
     process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     return process, "http://" + re.search(r"127\.0\.0\.1:\d+", process.stdout.readline()).group()
+
+
+def processor(process):
+    """Seconds that a process has computed."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -53,26 +61,31 @@ def main():
         import ray
         from ray import serve as ray_serve
 
-        import sordino.ray
+        from sordino.ray import Options, app
 
         ray.init(num_cpus=4, include_dashboard=False, logging_level="error", log_to_driver=False)
-        options = sordino.ray.Options(
+        options = Options(
             index=args.index, public_key=str(public), shards=2, listen="127.0.0.1:0", cpus=1
         )
-        urls["Ray Serve, two shards"] = ray_serve.run(sordino.ray.app(options), route_prefix=None).url.remote().result()
+        urls["Ray Serve, two shards"] = ray_serve.run(app(options), route_prefix=None).url.remote().result()
     clients = {name: sordino.Client(url, key=key.reader()) for name, url in urls.items()}
     times = {name: [] for name in clients}
     dim = sordino.open(args.index, key=key).info()["dim"]
     queries = np.random.default_rng(3).standard_normal((args.searches + 3, dim), dtype=np.float32)
+    used = {}
     for at, query in enumerate(queries):
+        if at == 3:
+            used = {name: processor(processes[name][0]) for name in urls if name in processes}
         for name, client in clients.items():
             found = client.search(query)
             if at >= 3:
                 times[name].append(found.server_ms)
-    print("| | least | first quartile | median |\n|---|---|---|---|")
+    used = {name: processor(processes[name][0]) - before for name, before in used.items()}
+    print("| | least | first quartile | median | processor time |\n|---|---|---|---|---|")
     for name, some in times.items():
+        own = f"{1000 * used[name] / args.searches:.1f} ms" if name in used else ""
         quartile, median, _ = statistics.quantiles(some, n=4)
-        print(f"| {name} | {min(some):.1f} ms | {quartile:.1f} ms | {median:.1f} ms |", flush=True)
+        print(f"| {name} | {min(some):.1f} ms | {quartile:.1f} ms | {median:.1f} ms | {own} |", flush=True)
     for process, _ in processes.values():
         process.terminate()
         process.wait()

@@ -62,7 +62,7 @@ class Options(BaseModel):
     shards: int = Field(1, ge=1, le=1024)
     #: Servers of each shard.
     replicas: int = Field(1, ge=1)
-    #: Servers that clients connect to. Two of one node cannot have one port.
+    #: Servers that clients connect to, each on a node of its own.
     gatherers: int = Field(1, ge=1)
     #: The gatherers' "HOST:PORT"; a host of 0.0.0.0 is reached from other machines.
     listen: str = "127.0.0.1:7700"
@@ -77,7 +77,7 @@ class Options(BaseModel):
     cpus: float = Field(1, gt=0)
     #: Memory of a replica in bytes, by which Ray places.
     memory: int | None = None
-    #: A resource of Ray's that a gatherer takes one of: so it is placed on nodes that have it, one on each.
+    #: A resource of Ray's that a gatherer takes one of, so that it is placed on nodes which have it.
     gatherer_resource: str | None = None
     #: Requests a second that are answered, of all clients and of one address.
     rate: float | None = None
@@ -96,7 +96,11 @@ def app(options: Options) -> serve.Application:
     place = {"num_cpus": 0.1}
     if options.gatherer_resource is not None:
         place["resources"] = {options.gatherer_resource: 1}
-    gatherer = Gatherer.options(num_replicas=options.gatherers, ray_actor_options=place)
+    gatherer = Gatherer.options(
+        num_replicas=options.gatherers,
+        ray_actor_options=place,
+        max_replicas_per_node=1 if options.gatherers > 1 else None,
+    )
     return gatherer.bind(options, *shards)
 
 
