@@ -10,6 +10,7 @@ use sordino_index::shard::Shard;
 use sordino_server::{Asked, Server};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use tonic::Request;
 use tonic::transport::Channel;
 
 use super::metrics::Metrics;
@@ -73,6 +74,11 @@ impl Shards {
         let inside = runtime.enter();
         let lines = Shard::all(of).zip(endpoints).map(|(shard, endpoint)| {
             let (http, connector) = endpoint.build()?;
+            // A shard's server has one index.
+            if endpoint.index()?.is_some() {
+                let address = endpoint.address;
+                return Err(Error::Address { address });
+            }
             Ok(Line {
                 shard,
                 address: endpoint.address,
@@ -245,12 +251,12 @@ impl Question {
 /// The pause before a shard is asked again: a process that is gone refuses at once, and another may take its place.
 const PAUSE: Duration = Duration::from_millis(50);
 
-fn unsigned(message: Bytes) -> CallRequest {
-    CallRequest {
+fn unsigned(message: Bytes) -> Request<CallRequest> {
+    Request::new(CallRequest {
         message,
         signature: None,
         tag: None,
-    }
+    })
 }
 
 /// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
