@@ -1,5 +1,6 @@
 //! Authorization: `authz/check` (one decision; parameter = number of policies), `authz/similar` (policies of similar
-//! meaning; parameter = number of policies) and `authz/token` (tokens verified; parameter = tokens at a time).
+//! meaning; parameter = number of policies), `authz/token` (tokens verified; parameter = tokens at a time) and `authz/request` (requests of a
+//! client that has logged in; parameter = bytes of the message).
 //!
 //! Teams may search folders that are theirs. Every request is about one index in one folder by one reader of one team, in
 //! turn for 64 readers, so that a tenth of the requests are denied. `sordino` decides anew, `sordino cached` finds the
@@ -14,6 +15,7 @@ use cedar_policy::PolicySet;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Authorizer, Context, Engine, Request, Schema, Similar, Uid, Value};
+use sordino_net::Rehearsal;
 use sordino_token::{Algorithm, Claims, SigningKey, Token, Verifier};
 
 mod settings;
@@ -262,9 +264,34 @@ fn token(c: &mut Criterion) {
     group.finish();
 }
 
+/// The tag of a request, made by the client and checked by the server, which also looks up the login, its numbers and its rate.
+fn tagged(c: &mut Criterion) {
+    let mut group = c.benchmark_group("authz/request");
+    group.throughput(Throughput::Elements(1));
+    for len in [1 << 10, 1 << 14, 1 << 16] {
+        let message = vec![7; len];
+        let mut both = Rehearsal::new(&mut StdRng::seed_from_u64(5)).expect("a login");
+        group.bench_function(BenchmarkId::new("sordino tag", len), |b| {
+            b.iter(|| both.tag(black_box(&message)));
+        });
+        group.bench_function(BenchmarkId::new("sordino check", len), |b| {
+            b.iter_custom(|count| {
+                // Tags are made before the clock starts.
+                let tags: Vec<_> = (0..count).map(|_| both.tag(&message)).collect();
+                let start = std::time::Instant::now();
+                for tag in &tags {
+                    assert!(both.check(black_box(tag), &message));
+                }
+                start.elapsed()
+            });
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = settings::short();
-    targets = check, similar, token
+    targets = check, similar, token, tagged
 }
 criterion_main!(benches);

@@ -160,7 +160,7 @@ impl Door {
 
     /// Puts into effect what `new` says otherwise than these arguments, as far as a running server can.
     /// Everything is read before anything is changed, so a mistake changes nothing.
-    pub(crate) fn change(&mut self, new: Anew, running: &Running) -> Result<(), Error> {
+    pub(crate) fn change<S>(&mut self, new: Anew, running: &Running<S>) -> Result<(), Error> {
         let Anew {
             door: new,
             limits,

@@ -135,6 +135,23 @@ pub enum Error {
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] fpe::Error),
+    /// A policy that is not Cedar, or not for what a server has.
+    #[error("{path}: {source}", path = path.display())]
+    Policy {
+        /// The policy's file.
+        path: PathBuf,
+        /// The fault.
+        source: sordino_authz::Error,
+    },
+    /// An index whose owner is not named.
+    #[error(
+        "no owner's public key: expected {path}, or --key for all indexes that have none of their own",
+        path = path.display()
+    )]
+    NoOwner {
+        /// The file that would name the owner.
+        path: PathBuf,
+    },
     /// A token that is refused, or cannot be made.
     #[error("{path}: {source}", path = path.display())]
     Token {

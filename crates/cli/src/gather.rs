@@ -2,7 +2,7 @@
 
 use crate::door::{Anew, Door, differing};
 use crate::endpoint::endpoint;
-use crate::running::{self, Serve, Source};
+use crate::running::{self, Serve, Served, Source, Version};
 use crate::serve::owner;
 use crate::{Command, Error, Output, log};
 use clap::Args as ClapArgs;
@@ -87,7 +87,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         }
     };
     let service = Service::over(shards, server, &args.door.access()?, limits)?;
-    let running = running::listen(&service, &args.door, exporter)?;
+    let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
     let (new, news) = mpsc::channel();
     std::thread::spawn(move || follow(&service, &new));
     let source = Others { args, news };
@@ -140,6 +140,8 @@ struct Others {
 }
 
 impl Source for Others {
+    type Service = Service;
+
     fn door(&mut self) -> &mut Door {
         &mut self.args.door
     }
@@ -151,6 +153,10 @@ impl Source for Others {
     /// It is followed by a thread of its own.
     fn follow(&mut self, _: &Service) -> bool {
         self.news.try_recv().is_ok()
+    }
+
+    fn served(&self, service: &Service) -> Served {
+        Served::One(Version::of(service.server().manifest()))
     }
 
     fn anew(&self, command: Command) -> Option<Anew> {

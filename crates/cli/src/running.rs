@@ -6,7 +6,7 @@ use crate::{Arguments, Command, Error, Output, notify};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_net::{Exporter, Running, Service};
+use sordino_net::{Exporter, Listen, Running};
 use sordino_search::manifest::Manifest;
 use std::{net::SocketAddr, time::Duration};
 
@@ -26,6 +26,29 @@ struct Serving {
     address: SocketAddr,
     addresses: Vec<SocketAddr>,
     metrics: Option<SocketAddr>,
+    #[serde(flatten)]
+    served: Served,
+}
+
+/// An index, or several by their names.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Served {
+    One(Version),
+    Several { indexes: Vec<Named> },
+}
+
+/// One of several indexes.
+#[derive(Serialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    #[serde(flatten)]
+    pub(crate) version: Version,
+}
+
+/// The version of an index that is served.
+#[derive(Serialize)]
+pub(crate) struct Version {
     index: String,
     version: u64,
     mode: &'static str,
@@ -33,27 +56,69 @@ struct Serving {
     dim: u32,
 }
 
+impl Version {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        Self {
+            index: hex::encode(manifest.index),
+            version: manifest.version,
+            mode: manifest.mode.kind().name(),
+            n: manifest.n,
+            dim: manifest.dim,
+        }
+    }
+
+    /// The words for it.
+    fn words(&self) -> String {
+        let Self {
+            mode,
+            n,
+            dim,
+            version,
+            ..
+        } = self;
+        format!("{mode} index of {n} x {dim}, version {version}")
+    }
+}
+
+impl Served {
+    /// The words for it.
+    fn words(&self) -> String {
+        match self {
+            Self::One(version) => version.words(),
+            Self::Several { indexes } if indexes.is_empty() => "no index yet".to_owned(),
+            Self::Several { indexes } => {
+                let each = indexes.iter();
+                let each = each.map(|it| format!("{}: {}", it.name, it.version.words()));
+                each.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+}
+
 /// The signals that a server acts on, kept from now on.
 pub(crate) fn signals() -> Result<Signals, Error> {
     Ok(Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?)
 }
 
-/// Starts to listen.
-pub(crate) fn listen(
-    service: &Service,
+/// Has `begin` listen.
+pub(crate) fn listen<S>(
     door: &Door,
     exporter: Option<Exporter>,
-) -> Result<Running, Error> {
+    begin: impl FnOnce(&Listen) -> Result<Running<S>, sordino_net::Error>,
+) -> Result<Running<S>, Error> {
     let mut listen = door.listening()?;
     if let Some(exporter) = exporter {
         listen = listen.exporter(exporter);
     }
-    let listening = service.listen(&listen);
+    let listening = begin(&listen);
     listening.map_err(Error::certificate(&door.certificate_files()))
 }
 
 /// The place of what is served, and the options of the command that names it.
 pub(crate) trait Source {
+    /// An index that listens, or several.
+    type Service;
+
     /// The options that are the same for all.
     fn door(&mut self) -> &mut Door;
 
@@ -61,7 +126,10 @@ pub(crate) trait Source {
     fn name(&self) -> String;
 
     /// Serves the version that there is now, if it is another: true if it is.
-    fn follow(&mut self, service: &Service) -> bool;
+    fn follow(&mut self, service: &Self::Service) -> bool;
+
+    /// The version, or the versions, in place.
+    fn served(&self, service: &Self::Service) -> Served;
 
     /// The options of a command line that was read anew, if it is of the same command.
     fn anew(&self, command: Command) -> Option<Anew>;
@@ -77,14 +145,14 @@ fn command() -> Result<Command, Error> {
 }
 
 /// A server that runs.
-pub(crate) struct Serve<S> {
+pub(crate) struct Serve<S: Source> {
     source: S,
-    running: Running,
+    running: Running<S::Service>,
     output: Output,
 }
 
 impl<S: Source> Serve<S> {
-    pub(crate) fn new(source: S, running: Running, output: Output) -> Self {
+    pub(crate) fn new(source: S, running: Running<S::Service>, output: Output) -> Self {
         Self {
             source,
             running,
@@ -150,19 +218,12 @@ impl<S: Source> Serve<S> {
     }
 
     fn say(&self, event: &'static str) -> Result<(), Error> {
-        let service = self.running.service();
-        let server = service.server();
-        let manifest: &Manifest = server.manifest();
         let serving = Serving {
             event,
             address: self.running.address(),
             addresses: self.running.addresses().to_vec(),
             metrics: self.running.metrics_address(),
-            index: hex::encode(manifest.index),
-            version: manifest.version,
-            mode: manifest.mode.kind().name(),
-            n: manifest.n,
-            dim: manifest.dim,
+            served: self.source.served(self.running.service()),
         };
         self.output.report(&serving, || {
             let addresses: Vec<String> = serving
@@ -171,12 +232,9 @@ impl<S: Source> Serve<S> {
                 .map(SocketAddr::to_string)
                 .collect();
             format!(
-                "{event} {}: {} index of {} x {}, version {}, on {}",
+                "{event} {}: {}, on {}",
                 self.source.name(),
-                serving.mode,
-                serving.n,
-                serving.dim,
-                serving.version,
+                serving.served.words(),
                 addresses.join(" and ")
             )
         })

@@ -1,9 +1,12 @@
 //! `sordino serve`: an index, to clients on a network.
 
 mod current;
+mod policy;
+mod root;
+mod tenants;
 
 use crate::door::{Anew, Door, differing};
-use crate::running::{self, Serve, Source};
+use crate::running::{self, Serve, Served, Source, Version};
 use crate::{Command, Error, Output, keys, log, numbers};
 use clap::Args as ClapArgs;
 use current::Current;
@@ -16,11 +19,19 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// The index.
-    #[arg(value_name = "INDEX")]
-    index: PathBuf,
-    /// The owner's public key: an index that the owner did not sign is not served.
-    #[arg(long, value_name = "PUBLIC_KEY")]
-    key: PathBuf,
+    #[arg(value_name = "INDEX", required_unless_present = "root")]
+    index: Option<PathBuf>,
+    /// The owner's public key: an index that the owner did not sign is not served. With --root, of indexes that have none
+    /// of their own.
+    #[arg(long, value_name = "PUBLIC_KEY", required_unless_present = "root")]
+    key: Option<PathBuf>,
+    /// Serve the index in each folder in this one, by the folder's name, which clients put behind the URL. Beside NAME may be
+    /// NAME.pub, the public key of its owner, and NAME.cedar, a policy that says whom it is for. Indexes come and go while it serves.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["index", "shard"])]
+    root: Option<PathBuf>,
+    /// Requests per second about one index, with --root.
+    #[arg(long, default_value_t = 1000.0, value_parser = numbers::rate, requires = "root")]
+    rate_per_index: f64,
     /// Options from this file, in TOML: `listen = "localhost:7700"`, `anyone = true`, `client = ["a.pub"]`.
     /// What the command line says comes first. Files are named from where the server is started.
     #[arg(long, value_name = "TOML")]
@@ -30,11 +41,11 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER/OF", conflicts_with = "accept_changes")]
     shard: Option<Shard>,
     /// Let the owner change the index over the network, with `sordino index push`: the folder is written by
-    /// this server alone then, and each step is signed with the owner's secret key.
+    /// this server alone then, and each step is signed with the owner's secret key. With --root, the owner of each.
     #[arg(long)]
     accept_changes: bool,
-    /// The most that an index may have that is pushed, in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some, requires = "accept_changes")]
+    /// The most that an index may have that is pushed, or in a folder of --root, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
     /// Requests that one pass over the index answers.
     #[arg(long, default_value_t = 16, value_parser = numbers::some)]
@@ -54,6 +65,7 @@ Examples:
 
   sordino serve --config sordino.toml
   sordino serve base.index --key owner.pub --shard 2/8 --listen 10.0.0.2:7700 --plaintext --anyone
+  sordino serve --root /srv/indexes --issuer issuer.pub --audience search.example --cert chain.pem --cert-key key.pem
 
 The server needs no secret of the owner. It prints a line when it listens. It follows the index: when
 that is changed, the new version is served, and queries about the old one are made anew. At SIGHUP it
@@ -66,31 +78,35 @@ what is being answered.";
 /// # Errors
 /// If the index is not the owner's or is damaged, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
-    let owner = owner(&args.key)?;
     if args.threads > 0 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
         let built = pool.build_global();
         built.map_err(|error| Error::Arguments(error.to_string()))?;
     }
+    let (Some(index), Some(key)) = (args.index.clone(), args.key.as_deref()) else {
+        return root::run(args, output);
+    };
+    let owner = owner(key)?;
     // Before anything listens, so that a signal is not lost.
     let signals = running::signals()?;
     // Open while the index is loaded, so that whoever asks is told that it is not ready.
     let exporter = args.door.exporter()?;
-    let current = Current::of(&args.index);
-    let named = Error::index(&args.index);
+    let current = Current::of(&index);
+    let named = Error::index(&index);
     let server = match args.shard {
-        Some(shard) => Server::open_shard(&args.index, &owner, shard),
-        None => Server::open_dir(&args.index, &owner),
+        Some(shard) => Server::open_shard(&index, &owner, shard),
+        None => Server::open_dir(&index, &owner),
     };
     let service = Service::new(server.map_err(&named)?, &args.door.access()?, args.limits())?;
     if args.accept_changes {
-        let most = (args.max_index as u64) << 20;
-        let accepting = service.accept_changes(&args.index, &owner, most);
+        let most = args.most();
+        let accepting = service.accept_changes(&index, &owner, most);
         accepting.map_err(&named)?;
     }
-    let running = running::listen(&service, &args.door, exporter)?;
+    let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
     let source = Folder {
         args,
+        index,
         owner,
         current,
     };
@@ -100,17 +116,20 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
 /// An index in a folder.
 struct Folder {
     args: Args,
+    index: PathBuf,
     owner: OwnerPublicKey,
     current: Current,
 }
 
 impl Source for Folder {
+    type Service = Service;
+
     fn door(&mut self) -> &mut Door {
         &mut self.args.door
     }
 
     fn name(&self) -> String {
-        let index = self.args.index.display();
+        let index = self.index.display();
         match self.args.shard {
             Some(shard) => format!("shard {shard} of {index}"),
             None => index.to_string(),
@@ -118,18 +137,15 @@ impl Source for Folder {
     }
 
     fn follow(&mut self, service: &Service) -> bool {
-        self.current.follow(&self.args.index, &self.owner, service)
+        self.current.follow(&self.index, &self.owner, service)
+    }
+
+    fn served(&self, service: &Service) -> Served {
+        Served::One(Version::of(service.server().manifest()))
     }
 
     fn anew(&self, command: Command) -> Option<Anew> {
-        let Command::Serve(new) = command else {
-            return None;
-        };
-        Some(Anew {
-            limits: new.limits(),
-            others: self.args.fixed(&new),
-            door: new.door,
-        })
+        self.args.anew(command)
     }
 }
 
@@ -155,10 +171,28 @@ impl Args {
         self.door.log()
     }
 
+    /// The options of a command line that was read anew.
+    fn anew(&self, command: Command) -> Option<Anew> {
+        let Command::Serve(new) = command else {
+            return None;
+        };
+        Some(Anew {
+            limits: new.limits(),
+            others: self.fixed(&new),
+            door: new.door,
+        })
+    }
+
+    /// Bytes that an index may have.
+    fn most(&self) -> u64 {
+        (self.max_index as u64) << 20
+    }
+
     /// The bounds of a server. The requests of all clients come to a shard from one address.
     fn limits(&self) -> Limits {
         let limits = Limits {
             batch: self.batch,
+            rate_per_index: self.rate_per_index,
             ..self.door.limits()
         };
         match self.shard {
@@ -172,6 +206,7 @@ impl Args {
         differing([
             ("index", self.index != new.index),
             ("key", self.key != new.key),
+            ("root", self.root != new.root),
             ("shard", self.shard != new.shard),
             ("accept-changes", self.accept_changes != new.accept_changes),
             ("max-index", self.max_index != new.max_index),

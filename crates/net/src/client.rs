@@ -7,6 +7,6 @@ mod push;
 
 pub use connection::{Connection, Traffic};
 pub use key_file::{KeyFile, KeyKind};
-#[cfg(all(test, feature = "server"))]
+#[cfg(feature = "server")]
 pub(crate) use login::Login;
 pub use push::Pushed;

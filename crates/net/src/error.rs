@@ -21,11 +21,23 @@ pub enum Error {
     /// The system refused threads or sockets.
     #[error("cannot start the network: {0}")]
     Start(#[source] std::io::Error),
-    /// A server's address is not of the form `http://host:port` or `https://host:port`.
-    #[error("the address {address:?} is not of the form https://host:port or http://host:port")]
+    /// A server's address is not of the form `http://host:port` or `https://host:port`, with `/name` behind it or not.
+    #[error(
+        "the address {address:?} is not of the form https://host:port or http://host:port, with /NAME of an index \
+         behind it where the server has several"
+    )]
     Address {
         /// The text given.
         address: String,
+    },
+    /// A name of an index that is none.
+    #[error("the name of an index: expected 1 to 64 letters of ASCII, digits, - and _")]
+    IndexName,
+    /// There are as many indexes as a service takes.
+    #[error("a service takes {most} indexes")]
+    Indexes {
+        /// The most.
+        most: usize,
     },
     /// Roots or a certificate's name for an `http` address, which has no certificate.
     #[error("an http:// address has no use for root certificates or a certificate's name")]

@@ -13,12 +13,15 @@ mod server;
 
 // Seen by both
 mod error;
+mod index_name;
 #[cfg(any(feature = "client", feature = "server"))]
 mod login;
 #[cfg(any(feature = "client", feature = "server"))]
 mod protocol;
 mod public_key;
 mod refusal;
+#[cfg(all(feature = "client", feature = "server"))]
+mod rehearsal;
 #[cfg(any(feature = "client", feature = "server"))]
 mod signature;
 #[cfg(feature = "client")]
@@ -29,11 +32,15 @@ pub use caller::{Deadlines, Endpoint};
 #[cfg(feature = "client")]
 pub use client::{Connection, KeyFile, KeyKind, Pushed, Traffic};
 pub use error::Error;
+pub use index_name::IndexName;
 pub use public_key::ClientPublicKey;
 pub use refusal::Refusal;
+#[cfg(all(feature = "client", feature = "server"))]
+#[doc(hidden)]
+pub use rehearsal::Rehearsal;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use server::Identity;
 #[cfg(feature = "server")]
-pub use server::{Access, Exporter, Limits, Listen, Running, Service, Shards};
+pub use server::{Access, Exporter, Indexes, Limits, Listen, Policy, Running, Service, Shards};
 #[cfg(feature = "client")]
 pub use signing::ClientKey;

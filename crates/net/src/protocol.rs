@@ -9,6 +9,9 @@ pub(crate) const PIECE: usize = 1 << 20;
 /// The metadata key of a refusal's name.
 pub(crate) const REFUSAL: &str = "sordino-refusal";
 
+/// The metadata key of the name of the index that a request is for, at a server that has several.
+pub(crate) const INDEX: &str = "sordino-index";
+
 /// The metadata key of the two versions of a stale request.
 pub(crate) const STALE: &str = "sordino-stale";
 

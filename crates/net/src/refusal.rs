@@ -31,6 +31,9 @@ pub enum Refusal {
     /// The token is not accepted here, or does not allow what is asked.
     #[error("the token is not accepted here, or does not allow this")]
     Token,
+    /// There is no index of this name, or it is none of this client's business. It is not said which.
+    #[error("there is no such index here, or this client may not do this with it")]
+    Index,
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
@@ -63,7 +66,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All refusals.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Unsigned,
         Self::Malformed,
         Self::Key,
@@ -73,6 +76,7 @@ impl Refusal {
         Self::Replayed,
         Self::Login,
         Self::Token,
+        Self::Index,
         Self::Rate,
         Self::Busy,
         Self::Stopping,
@@ -97,6 +101,7 @@ impl Refusal {
             Self::Replayed => "replayed",
             Self::Login => "login",
             Self::Token => "token",
+            Self::Index => "index",
             Self::Rate => "rate",
             Self::Busy => "busy",
             Self::Stopping => "stopping",

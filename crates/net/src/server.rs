@@ -3,13 +3,17 @@
 // A service on its ports
 mod exporter;
 mod grpc;
+mod hosted;
 #[cfg(feature = "tls")]
 mod identity;
 mod incoming;
+mod indexes;
 mod opening;
+mod reply;
 mod running;
 mod service;
 mod shards;
+mod shared;
 
 // Who may ask
 mod askers;
@@ -29,20 +33,28 @@ mod peer;
 mod places;
 mod rate;
 mod shares;
+mod terms;
 mod watched;
 
 // Changes by the owner, counts, refusals
 mod changes;
+mod counts;
 mod metrics;
 mod refused;
 
 pub use exporter::Exporter;
 #[cfg(feature = "tls")]
 pub use identity::Identity;
+pub use indexes::Indexes;
 pub use limits::Limits;
+#[cfg(feature = "client")]
+pub(crate) use logins::{Entrant, Logins, rate};
 #[cfg(all(test, feature = "client"))]
 pub(crate) use refused::Refused;
 pub use running::{Listen, Running};
 pub use service::Service;
 pub use shards::Shards;
+#[cfg(feature = "client")]
+pub(crate) use signed::Signed;
+pub use terms::Policy;
 pub use verifier::Access;

@@ -5,6 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
+use crate::IndexName;
+
 /// Separates these signatures from others under the same key (FIPS 204, 5.2).
 pub(crate) const CONTEXT: &[u8] = b"sordino request 1";
 
@@ -29,6 +31,14 @@ pub(crate) fn statement(
         rest = after;
     }
     statement
+}
+
+/// The instance that requests for this index are signed for: the run of the server, and at one that has several
+/// indexes the name. So neither a signature nor a login for one index is of use at another.
+pub(crate) fn instance_for(run: &[u8; 32], index: Option<&IndexName>) -> [u8; 32] {
+    index.map_or(*run, |name| {
+        *blake3::keyed_hash(run, name.as_str().as_bytes()).as_bytes()
+    })
 }
 
 /// 32 random bytes to be shown, drawn `about` something: a hash and not the generator's own. Where a generator

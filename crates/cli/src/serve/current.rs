@@ -24,21 +24,34 @@ pub(super) struct Current {
 impl Current {
     /// The file as it is before the index is opened.
     pub(super) fn of(index: &Path) -> Self {
-        let mut current = Self {
+        let mut current = Self::unseen(index);
+        current.seen = current.read();
+        current
+    }
+
+    /// The file of an index that is not opened yet.
+    pub(super) fn unseen(index: &Path) -> Self {
+        Self {
             path: index.join("CURRENT"),
             seen: None,
             failed: None,
-        };
-        current.seen = current.read();
-        current
+        }
     }
 
     fn read(&self) -> Option<Bytes> {
         Files.read(&self.path, CURRENT_LEN).ok()
     }
-}
 
-impl Current {
+    /// The file as it is now, if it is there and not as it was seen.
+    pub(super) fn news(&self) -> Option<Bytes> {
+        self.read().filter(|now| self.seen.as_ref() != Some(now))
+    }
+
+    /// The version that this names is served.
+    pub(super) fn saw(&mut self, now: Bytes) {
+        self.seen = Some(now);
+    }
+
     /// Serves the version that the folder has now, if it is another: true if it is.
     pub(super) fn follow(
         &mut self,

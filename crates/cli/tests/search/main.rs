@@ -23,6 +23,7 @@ mod push;
 mod query;
 mod serve;
 mod served;
+mod tenants;
 mod token;
 mod transparency;
 mod usage;

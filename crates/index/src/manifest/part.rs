@@ -218,6 +218,28 @@ impl Manifest {
         Ok(parts)
     }
 
+    /// Bytes of all parts that are stored.
+    ///
+    /// # Errors
+    /// Those of [`parts`](Self::parts).
+    pub fn stored_len(&self) -> Result<u64, Error> {
+        let parts = self.parts()?;
+        let stored = parts.iter().filter(|part| part.holder.is_stored());
+        Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
+    }
+
+    /// Refuses a version whose stored parts have more than `most` bytes together.
+    ///
+    /// # Errors
+    /// [`Error::Room`], and those of [`parts`](Self::parts).
+    pub fn check_room(&self, most: u64) -> Result<(), Error> {
+        let found = self.stored_len()?;
+        match found <= most {
+            true => Ok(()),
+            false => Err(Error::Room { found, most }),
+        }
+    }
+
     fn chunk_parts(&self, at: usize, segment: &Segment, holder: Holder) -> Vec<Part> {
         let layout = segment.layout(self.width(), self.chunk_codec());
         let len = segment.chunks() as usize * layout.sealed_len();

@@ -9,9 +9,9 @@ use tonic::codegen::http::Uri;
 
 use super::connector::Connector;
 use super::trust::Tls;
-use crate::Error;
 #[cfg(feature = "client")]
 use crate::signing::ClientKey;
+use crate::{Error, IndexName};
 
 /// HTTP/2's window of a stream and of a connection: a whole reply of a search fits, so that it comes
 /// in one way, and no server can make the client buffer more.
@@ -62,7 +62,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A server at `https://host:port`, or at `http://host:port` for a connection without TLS.
+    /// A server at `https://host:port`, or at `http://host:port` for a connection without TLS. Where the server has
+    /// several indexes, `/name` of one is behind it.
     #[must_use]
     pub fn new(address: impl Into<String>) -> Self {
         Self {
@@ -117,17 +118,13 @@ impl Endpoint {
 
     /// HTTP/2 with its bounds, and how connections are made.
     pub(crate) fn build(&self) -> Result<(tonic::transport::Endpoint, Connector), Error> {
-        let wrong = || Error::Address {
-            address: self.address.clone(),
-        };
-        let encrypted = self.address.starts_with("https://");
-        if !encrypted && !self.address.starts_with("http://") {
-            return Err(wrong());
-        }
+        let wrong = || self.wrong();
+        let (server, _) = self.parts()?;
+        let encrypted = server.starts_with("https://");
         if !encrypted && (self.roots.is_some() || self.name.is_some()) {
             return Err(Error::Roots);
         }
-        let endpoint = tonic::transport::Endpoint::from_shared(self.address.clone())
+        let endpoint = tonic::transport::Endpoint::from_shared(server.to_owned())
             .map_err(|_| wrong())?
             .connect_timeout(self.deadlines.connect)
             .initial_stream_window_size(WINDOW)
@@ -144,6 +141,31 @@ impl Endpoint {
             false => None,
         };
         Ok((endpoint, Connector::new(tls)))
+    }
+
+    /// The name of the index in the address, if there is one.
+    pub(crate) fn index(&self) -> Result<Option<IndexName>, Error> {
+        Ok(self.parts()?.1)
+    }
+
+    /// The scheme, host and port, and the name of an index.
+    fn parts(&self) -> Result<(&str, Option<IndexName>), Error> {
+        let schemes = ["https://", "http://"].into_iter();
+        let mut schemes = schemes.filter(|scheme| self.address.starts_with(scheme));
+        let scheme = schemes.next().ok_or_else(|| self.wrong())?.len();
+        match self.address[scheme..].split_once('/') {
+            None | Some((_, "")) => Ok((&self.address, None)),
+            Some((host, name)) => {
+                let name = IndexName::new(name).map_err(|_| self.wrong())?;
+                Ok((&self.address[..scheme + host.len()], Some(name)))
+            }
+        }
+    }
+
+    fn wrong(&self) -> Error {
+        Error::Address {
+            address: self.address.clone(),
+        }
     }
 
     #[cfg(feature = "tls")]
@@ -192,6 +214,7 @@ mod tests {
             "http://127.0.0.1:7700",
             "http://[::1]:7700",
             "http://[::1]",
+            "https://[::1]:7700/mail-2026",
         ] {
             assert!(Endpoint::new(good).build().is_ok(), "{good}");
         }
@@ -205,11 +228,18 @@ mod tests {
             "http://localhost:0",
             "http://localhost:",
             "http://me@localhost:7700",
-            "http://localhost:7700/index",
+            "http://localhost:7700/a/b",
+            "http://localhost:7700/a.b",
+            "http://localhost:7700/a/",
+            "http:///index",
             "http://localhost:7700/?k=3",
         ] {
             let found = Endpoint::new(wrong).build();
             assert!(matches!(found, Err(Error::Address { .. })), "{wrong}");
         }
+        let named = |address| Endpoint::new(address).index().unwrap();
+        assert_eq!(named("http://localhost:7700/"), None);
+        let name = named("http://localhost:7700/mail");
+        assert_eq!(name.unwrap().as_str(), "mail");
     }
 }

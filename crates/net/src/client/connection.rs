@@ -13,12 +13,12 @@ use tokio::time::timeout;
 use tonic::transport::Channel;
 
 use super::login::{Instance, Login};
-use crate::caller::{Connector, ask, calls, wait};
+use crate::caller::{Connector, ask, calls, to_index, wait};
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
-use crate::signature::now;
+use crate::signature::{instance_for, now};
 use crate::signing::sign_change;
-use crate::{ClientKey, Endpoint, Error, Refusal};
+use crate::{ClientKey, Endpoint, Error, IndexName, Refusal};
 
 /// Changes of the index during which a client that connects begins anew.
 const CHANGES: usize = 5;
@@ -39,6 +39,8 @@ const DAY: u64 = 86_400;
 pub struct Connection {
     runtime: Option<Runtime>,
     endpoint: Endpoint,
+    /// The name of the index, where the server has several.
+    index: Option<IndexName>,
     calls: SearchClient<Channel>,
     connector: Connector,
     /// The run of the server that signatures are made for.
@@ -71,6 +73,7 @@ impl Connection {
     /// [`Error::Start`].
     pub fn open(endpoint: Endpoint) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
+        let index = endpoint.index()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("sordino-connection")
@@ -92,6 +95,7 @@ impl Connection {
         Ok(Self {
             runtime: Some(runtime),
             endpoint,
+            index,
             calls,
             connector,
             instance: None,
@@ -167,7 +171,7 @@ impl Connection {
         };
         self.traffic.calls += 1;
         self.traffic.up += request.encoded_len() as u64;
-        let calls = self.calls.clone();
+        let (calls, request) = (self.calls.clone(), to_index(request, self.index.as_ref()));
         let reply = self.wait(async move { ask(calls, request, limit, deadlines).await });
         match reply {
             Ok((reply, down)) => {
@@ -189,6 +193,7 @@ impl Connection {
         self.traffic.up += request.encoded_len() as u64;
         let (mut calls, deadlines) = (self.calls.clone(), self.endpoint.deadlines);
         let time = deadlines.whole(request.encoded_len());
+        let request = to_index(request, self.index.as_ref());
         let change = async move {
             let reply = timeout(time, calls.change(request)).await;
             Ok(reply
@@ -216,6 +221,7 @@ impl Connection {
             let (request, half) = Login::ask(key, token, name, kem_key, now())?;
             self.traffic.up += request.encoded_len() as u64;
             let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
+            let request = to_index(request, self.index.as_ref());
             let ask = async move {
                 let late = |_| Error::Deadline { after: time };
                 let reply = timeout(time, calls.login(request)).await;
@@ -239,16 +245,18 @@ impl Connection {
             return Ok(instance.clone());
         }
         let (mut calls, time) = (self.calls.clone(), self.endpoint.deadlines.part);
+        let request = to_index(HelloRequest {}, self.index.as_ref());
         let hello = async move {
             let late = |_| Error::Deadline { after: time };
-            let reply = timeout(time, calls.hello(HelloRequest {})).await;
+            let reply = timeout(time, calls.hello(request)).await;
             Ok(reply.map_err(late)??.into_inner())
         };
         let HelloReply { instance, kem_key } = self.wait(hello)?;
         let found = instance.len();
-        let name: [u8; 32] = instance[..]
+        let run: [u8; 32] = instance[..]
             .try_into()
             .map_err(|_| Error::Reply(format!("an instance of {found} bytes")))?;
+        let name = instance_for(&run, self.index.as_ref());
         let instance = Instance { name, kem_key };
         self.instance = Some(instance.clone());
         Ok(instance)

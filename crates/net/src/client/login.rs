@@ -15,7 +15,7 @@ use crate::schema::{LoginRequest, RequestTag};
 use crate::signature::shown;
 use crate::{ClientKey, Error};
 
-/// A run of the server.
+/// A run of the server, and at one that has several indexes the one that is asked.
 #[derive(Clone)]
 pub(crate) struct Instance {
     pub(crate) name: [u8; 32],

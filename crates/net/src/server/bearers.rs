@@ -8,7 +8,7 @@ use sordino_index::wire::Message;
 use sordino_mldsa::MlDsa65;
 use sordino_token::{Action, Algorithm, Grant, PublicKey, Verifier};
 
-use super::logins::{Entrant, LIFETIME, SharedRate};
+use super::logins::{Entrant, LIFETIME, SharedRate, rate};
 use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
@@ -205,7 +205,7 @@ impl State {
         };
         let number = self.next;
         self.next = self.next.checked_add(1).unwrap_or(FIRST);
-        let rate = Arc::new(Mutex::new(Rate::new(per_second, now)));
+        let rate = rate(per_second);
         let holder = Holder {
             number,
             root,
@@ -236,24 +236,29 @@ impl State {
     }
 }
 
-/// Refuses a message that a token does not grant. The manifest is for whoever may do anything with the index.
-pub(crate) fn permit(grant: &Grant, index: &[u8; 16], message: &[u8]) -> Result<(), Refusal> {
+/// The action that a message is; none for the manifest, which is for whoever may do anything with the index.
+pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
     let kind = message
         .get(6..8)
         .map(|kind| u16::from_le_bytes([kind[0], kind[1]]));
     let is = |one: Message| kind == Some(one as u16);
-    let action = if is(Message::GetParts) || is(Message::GetHistory) {
-        Some(Action::Download)
+    if is(Message::GetParts) || is(Message::GetHistory) {
+        Ok(Some(Action::Download))
     } else if is(Message::Score) || is(Message::Fetch) {
-        Some(Action::Search)
+        Ok(Some(Action::Search))
     } else if is(Message::FetchPayloads) {
-        Some(Action::Payload)
+        Ok(Some(Action::Payload))
     } else if is(Message::GetManifest) {
-        None
+        Ok(None)
     } else {
         // No message that an index answers.
-        return Err(Refusal::Message);
-    };
+        Err(Refusal::Message)
+    }
+}
+
+/// Refuses a message that a token does not grant.
+pub(crate) fn permit(grant: &Grant, index: &[u8; 16], message: &[u8]) -> Result<(), Refusal> {
+    let action = action(message)?;
     let time = now() / 1000;
     let permitted = match action {
         Some(action) => grant.check(index, action, time),

@@ -161,13 +161,7 @@ impl Changes {
         if found <= pinned {
             return Err(Error::Rollback { found, pinned });
         }
-        let stored = manifest.parts()?;
-        let stored = stored.iter().filter(|part| part.holder.is_stored());
-        let bytes = stored.fold(0u64, |sum, part| sum.saturating_add(part.len));
-        if bytes > self.most {
-            let (found, most) = (bytes, self.most);
-            return Err(Error::Room { found, most });
-        }
+        manifest.check_room(self.most)?;
         let follows = |version: &SignedManifest| {
             manifest.previous == version.digest() && found > version.version
         };

@@ -15,6 +15,7 @@ use super::peer::Peer;
 use super::places::{Asker, InFlight, Places};
 use super::rate::Rate;
 use super::shares::{Newcomer, Place, Shares};
+use super::terms::Hold;
 use crate::{Limits, Refusal};
 
 /// The budgets and places that requests draw on.
@@ -84,6 +85,7 @@ impl Door {
             receiving: Mutex::new(Some(Receiving::new(place, &self.metrics))),
             whole: OnceLock::new(),
             in_flight: OnceLock::new(),
+            of_index: OnceLock::new(),
         }))
     }
 
@@ -124,6 +126,8 @@ pub(crate) struct Call {
     receiving: Mutex<Option<Receiving>>,
     whole: OnceLock<()>,
     in_flight: OnceLock<Answering>,
+    /// The place of its index, where there are several.
+    of_index: OnceLock<Hold>,
 }
 
 impl Call {
@@ -151,11 +155,10 @@ impl Call {
     }
 
     /// Changes the place of a request that is being received for one in flight.
-    pub(crate) fn begin(&self, key: Option<u32>) -> Result<(), Refusal> {
+    pub(crate) fn begin(&self, asker: Asker) -> Result<(), Refusal> {
         if !take(&self.door.answered, Instant::now()) {
             return Err(Refusal::Rate);
         }
-        let asker = key.map_or(Asker::Address(self.peer.address), Asker::Key);
         let place = self.door.in_flight.take(asker).ok_or(Refusal::Busy)?;
         // A call begins once, so there is none yet.
         let _ = self
@@ -164,6 +167,12 @@ impl Call {
         let receiving = self.receiving.lock();
         drop(receiving.unwrap_or_else(PoisonError::into_inner).take());
         Ok(())
+    }
+
+    /// Holds a place of the index until the call ends.
+    pub(crate) fn hold(&self, place: Hold) {
+        // A call begins once, so there is none yet.
+        let _ = self.of_index.set(place);
     }
 
     /// The reply begins: taking it may last as long as its length allows.

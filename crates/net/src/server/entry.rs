@@ -3,26 +3,28 @@
 use std::sync::Arc;
 
 use super::door::Call;
+use super::places::Asker;
 use super::refused::Refused;
-use super::service::Shared;
+use super::shared::Shared;
 use crate::Refusal;
 use crate::schema::{LoginReply, LoginRequest};
 
 impl Shared {
-    /// Logs a client in, once it is known who it is.
+    /// Logs a client in at this instance, once it is known who it is.
     pub(crate) async fn log_in(
         self: &Arc<Self>,
         call: &Call,
+        instance: [u8; 32],
         request: LoginRequest,
     ) -> Result<LoginReply, Refused> {
         let keys = self.keys.as_ref().ok_or(Refusal::Login)?;
         let admitted = if request.token.is_empty() {
-            keys.admit(&self.instance, &request).await?
+            keys.admit(&instance, &request).await?
         } else {
             let (shared, request) = (Arc::clone(self), request.clone());
             let admit = move || {
                 let keys = shared.keys.as_ref().ok_or(Refusal::Login)?;
-                keys.admit_bearer(&shared.instance, &request)
+                keys.admit_bearer(&instance, &request)
             };
             let admitted = blocking(admit).await?;
             if let Err(Refusal::Token) = admitted {
@@ -31,7 +33,7 @@ impl Shared {
             admitted?
         };
         call.peer.prove();
-        call.begin(Some(admitted.client()))?;
+        call.begin(Asker::Key(admitted.client()))?;
         let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
         let seconds = lifetime.as_secs();
         Ok(LoginReply { login, seconds })

@@ -7,28 +7,27 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sordino_server::Prepared;
-use tokio_stream::Stream;
 use tonic::body::Body;
 use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
-use super::bearers::permit;
 use super::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
 use super::door::Call;
 use super::entry::blocking;
+use super::hosted::{Hosted, Scan};
 use super::peer::Peer;
+use super::places::Asker;
 use super::refused::Refused;
-use super::service::{Scan, Shared};
+use super::reply::{Content, Reply};
+use super::shared::Shared;
 use super::signed::{LONGEST_LOGIN, Signed};
-use crate::Refusal;
-use crate::protocol::CHUNK;
 use crate::schema::search_server::{Search, SearchServer};
 use crate::schema::{
-    CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
-    StepReply,
+    CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest, StepReply,
 };
+use crate::signature::instance_for;
+use crate::{IndexName, Refusal};
 
 /// The paths of calls end with the call's name.
 const HELLO: &str = "/Hello";
@@ -60,8 +59,8 @@ impl tower_service::Service<http::Request<Body>> for Gate {
         let shared = Arc::clone(&self.shared);
         // The bound is that of the version in place, so the server is made for this request.
         let longest = shared.longest(request.uri().path());
-        let call = match shared.enter(&request, longest) {
-            Ok(call) => call,
+        let (call, name) = match shared.enter(&request, longest) {
+            Ok(entered) => entered,
             Err(refused) => return Box::pin(std::future::ready(Ok(refused.into_http()))),
         };
         let outcome = Outcome::default();
@@ -69,6 +68,8 @@ impl tower_service::Service<http::Request<Body>> for Gate {
         request.extensions_mut().insert(outcome.clone());
         let calls = Calls {
             shared: Arc::clone(&shared),
+            instance: instance_for(&shared.instance, name.as_ref()),
+            name,
         };
         let mut server = SearchServer::new(calls).max_decoding_message_size(longest);
         let answer = tower_service::Service::call(&mut server, request);
@@ -92,17 +93,25 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 impl Shared {
     /// The longest request that a path has.
     fn longest(&self, path: &str) -> usize {
-        match (path.ends_with(CHANGE), self.changes.get()) {
-            (true, Some(_)) => LONGEST_CHANGE,
-            // Long enough to be told that none are accepted.
-            (true, None) => SHORTEST_CHANGE,
-            (false, _) if path.ends_with(LOGIN) => LONGEST_LOGIN,
-            (false, _) => self.longest_call(),
+        if path.ends_with(CHANGE) {
+            return match self.takes_changes() {
+                true => LONGEST_CHANGE,
+                // Long enough to be told that none are accepted.
+                false => SHORTEST_CHANGE,
+            };
+        }
+        match path.ends_with(LOGIN) {
+            true => LONGEST_LOGIN,
+            false => self.longest_call(),
         }
     }
 
-    /// Lets a request in whose body is still to come, or refuses it.
-    fn enter(&self, request: &http::Request<Body>, longest: usize) -> Result<Arc<Call>, Status> {
+    /// Lets a request in whose body is still to come, or refuses it; the name of the index that it is for, where there are several.
+    fn enter(
+        &self,
+        request: &http::Request<Body>,
+        longest: usize,
+    ) -> Result<(Arc<Call>, Option<IndexName>), Status> {
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
             // Every connection has one.
             return Err(Status::internal("no connection"));
@@ -112,6 +121,7 @@ impl Shared {
         }
         let hello = request.uri().path().ends_with(HELLO);
         let entered = self.door.enter(peer, hello, longest);
+        let entered = entered.and_then(|call| Ok((call, self.named(request.headers())?)));
         entered.map_err(|refusal| self.refused(peer, &refusal.into()))
     }
 
@@ -160,6 +170,10 @@ impl Outcome {
 
 pub(crate) struct Calls {
     shared: Arc<Shared>,
+    /// The index that is asked, where there are several.
+    name: Option<IndexName>,
+    /// The instance that requests to it are signed for.
+    instance: [u8; 32],
 }
 
 impl Calls {
@@ -176,60 +190,96 @@ impl Calls {
 
     /// Answers `request`, once it is known that it may be.
     async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
+        let message = request.message.clone();
+        let (hosted, asker) = self.admit(call, request).await?;
+        let answered = match hosted.begin(call, asker) {
+            Ok(()) => self.ask(&hosted, message).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        if let Some(terms) = &hosted.terms {
+            terms.counts.ended(answered.is_ok());
+        }
+        answered
+    }
+
+    /// The index that a request is for, and the number of whoever asks, if the request may be answered.
+    async fn admit(
+        &self,
+        call: &Call,
+        request: CallRequest,
+    ) -> Result<(Arc<Hosted>, Option<u32>), Refused> {
         let CallRequest {
             message,
             signature,
             tag,
         } = request;
-        let mut asker = None;
-        if let Some(keys) = &self.shared.keys {
-            asker = Some(match (tag, signature) {
-                (Some(tag), None) => {
-                    let login = keys.logins.check(&tag, &message)?;
-                    if let Some(grant) = &login.entrant.grant {
-                        permit(grant, &self.shared.index().manifest().index, &message)?;
-                    }
-                    login.entrant.client
-                }
-                (None, signature) => {
-                    let signed = Signed::read(&self.shared.instance, &message, signature)?;
-                    keys.number(signed).await?
-                }
-                (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
-            });
-            call.peer.prove();
-        }
-        call.begin(asker)?;
-        let index = self.shared.index_of(&message);
+        let Some(keys) = &self.shared.keys else {
+            let hosted = self.shared.hosted(self.name.as_ref())?;
+            hosted.admit(None, None, &message)?;
+            return Ok((hosted, None));
+        };
+        // The index is looked up after the client is known, so that strangers learn no names.
+        let (client, asker, grant) = match (tag, signature) {
+            (Some(tag), None) => {
+                let login = keys.logins.check(&self.instance, &tag, &message)?;
+                let entrant = &login.entrant;
+                (login.client, entrant.client, entrant.grant.clone())
+            }
+            (None, signature) => {
+                let signed = Signed::read(&self.instance, &message, signature)?;
+                let client = signed.key;
+                (client, keys.number(signed).await?, None)
+            }
+            (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
+        };
+        let hosted = self.shared.hosted(self.name.as_ref())?;
+        hosted.admit(Some(&client), grant.as_deref(), &message)?;
+        call.peer.prove();
+        Ok((hosted, Some(asker)))
+    }
+
+    /// Has an index answer.
+    async fn ask(&self, hosted: &Hosted, message: Bytes) -> Result<Content, Refused> {
+        let index = hosted.index_of(&message);
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
         }
-        if let Some(shards) = &self.shared.shards {
+        if let Some(shards) = &hosted.shards {
             let reply = shards.answer(&index, message, &self.shared.metrics);
             return Ok(Content::Own(reply.await?));
         }
         let request = message;
         let scan = Scan { index, request };
-        let reply = self.shared.scans.ask(scan).await?;
+        let reply = hosted.scans.ask(scan).await?;
         Ok(Content::Own(reply.map_err(Refused::Message)?))
     }
 
     /// Takes a step of a change, once it is known that the owner signed it.
     async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Refused> {
         let ChangeRequest { step, signature } = request;
-        let signed = Signed::of_owner(&self.shared.instance, &step, signature)?;
-        let shared = Arc::clone(&self.shared);
-        let check = move || shared.changes.get().ok_or(Refusal::Changes)?.check(&signed);
+        let signed = Signed::of_owner(&self.instance, &step, signature)?;
+        if !self.shared.takes_changes() {
+            return Err(Refusal::Changes.into());
+        }
+        // An index that is not there has no owner.
+        let hosted = self.shared.hosted(self.name.as_ref());
+        let hosted = hosted.map_err(|_| Refusal::Key)?;
+        let changed = Arc::clone(&hosted);
+        let check = move || {
+            let changes = changed.changes.get().ok_or(Refusal::Key)?;
+            changes.check(&signed)
+        };
         blocking(check).await??;
         call.peer.prove();
-        call.begin(Some(OWNER))?;
+        call.begin(Asker::Key(OWNER))?;
         let shared = Arc::clone(&self.shared);
         let take = move || {
-            let changes = shared.changes.get().ok_or(Refusal::Changes)?;
-            let taken = changes.take(&step, &shared.index());
+            let changes = hosted.changes.get().ok_or(Refusal::Key)?;
+            let taken = changes.take(&step, &hosted.index());
             let (reply, new) = taken.map_err(Refused::Message)?;
             if let Some(new) = new {
-                shared.replace(new);
+                hosted.replace(new);
+                shared.measure();
             }
             Ok(reply)
         };
@@ -252,7 +302,8 @@ impl Search for Calls {
         mut request: Request<LoginRequest>,
     ) -> Result<Response<LoginReply>, Status> {
         let call = Self::begun(&mut request)?;
-        let reply = self.shared.log_in(&call, request.into_inner()).await;
+        let login = request.into_inner();
+        let reply = self.shared.log_in(&call, self.instance, login).await;
         let reply = reply.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
         self.shared.metrics.answered.inc();
         Ok(Response::new(reply))
@@ -276,57 +327,6 @@ impl Search for Calls {
         let content = self.answer(&call, request.into_inner()).await;
         let content = content.map_err(|refused| self.shared.refused(&call.peer, &refused))?;
         self.shared.metrics.answered.inc();
-        call.replying(content.len());
-        Ok(Response::new(Reply {
-            content,
-            at: 0,
-            _call: call,
-        }))
-    }
-}
-
-/// A reply, and where it lies.
-enum Content {
-    /// Made for this request.
-    Own(Bytes),
-    /// The same for everyone: it stays where it is, and is copied a chunk at a time.
-    Prepared(Prepared),
-}
-
-impl Content {
-    fn len(&self) -> usize {
-        match self {
-            Self::Own(bytes) => bytes.len(),
-            Self::Prepared(reply) => reply.len(),
-        }
-    }
-
-    /// The chunk that begins at `at`.
-    fn chunk(&self, at: usize) -> Bytes {
-        match self {
-            Self::Own(bytes) => bytes.slice(at..self.len().min(at + CHUNK)),
-            Self::Prepared(reply) => reply.range(at, CHUNK).into(),
-        }
-    }
-}
-
-/// A reply on its way, chunk after chunk. The request is in flight until all have been taken.
-pub(crate) struct Reply {
-    content: Content,
-    at: usize,
-    _call: Arc<Call>,
-}
-
-impl Stream for Reply {
-    type Item = Result<CallReply, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.at >= self.content.len() {
-            return Poll::Ready(None);
-        }
-        let chunk = self.content.chunk(self.at);
-        self.at += CHUNK;
-        let length = self.content.len() as u64;
-        Poll::Ready(Some(Ok(CallReply { length, chunk })))
+        Ok(Response::new(Reply::new(content, call)))
     }
 }

@@ -25,7 +25,8 @@ pub struct Limits {
     /// The same, of one address.
     pub receiving_per_address: usize,
     /// Requests in flight: whole, and with a good signature where one is needed. A key, or an
-    /// address where anyone may ask, gets another place as long as it has fewer than are free.
+    /// address where anyone may ask, gets another place as long as it has fewer than are free. Where there are
+    /// several indexes, so does each of these.
     pub in_flight: usize,
     /// Requests that one scan answers at most. The rest wait for the next.
     pub batch: usize,
@@ -33,6 +34,8 @@ pub struct Limits {
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
+    /// Requests per second about one index, where there are several.
+    pub rate_per_index: f64,
     /// Requests per second of one address that has proven no key: where keys are known these are
     /// questions for the server's run and requests that are refused; where anyone may ask, all.
     pub rate_per_address: f64,
@@ -68,6 +71,7 @@ impl Default for Limits {
             batch: 16,
             rate: 1000.0,
             rate_per_key: 100.0,
+            rate_per_index: 1000.0,
             rate_per_address: 500.0,
             first_request: Duration::from_secs(10),
             idle: Duration::from_secs(300),
@@ -110,6 +114,7 @@ impl Limits {
         let rates = [
             self.rate,
             self.rate_per_key,
+            self.rate_per_index,
             self.rate_per_address,
             self.connects_per_address,
         ];

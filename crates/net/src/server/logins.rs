@@ -27,6 +27,11 @@ const MOST_PER_KEY: usize = 16;
 /// The rest of a key's rate, shared by its signed requests and its logins.
 pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
+/// A whole rate.
+pub(crate) fn rate(per_second: f64) -> SharedRate {
+    Arc::new(Mutex::new(Rate::new(per_second, Instant::now())))
+}
+
 /// The KEM key of this run, and the logins that are valid.
 pub(crate) struct Logins {
     kem: DecapsulationKey<MlKem768>,
@@ -88,6 +93,10 @@ impl Entrant {
 /// A client that has logged in.
 pub(crate) struct Login {
     pub(crate) entrant: Entrant,
+    /// The digest of the key that signed it.
+    pub(crate) client: [u8; 32],
+    /// The run and the index that it was signed for.
+    instance: [u8; 32],
     key: RequestKey,
     window: Mutex<Window>,
     begun: Instant,
@@ -134,6 +143,8 @@ impl Logins {
         let begun = Instant::now();
         let login = Arc::new(Login {
             entrant,
+            client: signed.key,
+            instance: signed.instance,
             key,
             window: Mutex::default(),
             begun,
@@ -154,13 +165,19 @@ impl Logins {
         }
     }
 
-    /// The login of whoever made this tag for this message, once.
-    pub(crate) fn check(&self, tag: &RequestTag, message: &[u8]) -> Result<Arc<Login>, Refusal> {
-        self.check_at(tag, message, Instant::now())
+    /// The login of whoever made this tag for this message to this instance, once.
+    pub(crate) fn check(
+        &self,
+        instance: &[u8; 32],
+        tag: &RequestTag,
+        message: &[u8],
+    ) -> Result<Arc<Login>, Refusal> {
+        self.check_at(instance, tag, message, Instant::now())
     }
 
     fn check_at(
         &self,
+        instance: &[u8; 32],
         tag: &RequestTag,
         message: &[u8],
         now: Instant,
@@ -170,7 +187,7 @@ impl Logins {
             let by_id = self.by_id.read().unwrap_or_else(PoisonError::into_inner);
             by_id.get(&tag.login).cloned()
         };
-        let login = login.filter(|login| now < login.until);
+        let login = login.filter(|login| now < login.until && login.instance == *instance);
         let login = login.ok_or(Refusal::Login)?;
         // Before any arithmetic, and again once the tag is known to be good: of two at a time one is a recording.
         login.window().look(tag.number)?;

@@ -14,12 +14,13 @@ use prometheus_client::registry::{Registry, Unit};
 
 use sordino_index::manifest::Manifest;
 
+use super::counts::ByIndex;
 use crate::Refusal;
 
 /// The counts of one service.
 ///
 /// # Security
-/// The only labels are the reason of a refusal, a shard's number and the index's public name. There is no client, no key, no address, no size and no
+/// The only labels are the reason of a refusal, a shard's number and an index's public name. There is no client, no key, no address, no size and no
 /// time of a single request in them; but on a quiet server a count that grows by one is a request, so
 /// the port is for the operator.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub(crate) struct Metrics {
     shard_again: Family<Number, Counter>,
     shard_missing: Family<Number, Counter>,
     index: Family<Index, Gauge>,
+    pub(crate) by_index: ByIndex,
     version: Gauge,
     records: Gauge,
     resident: Gauge,
@@ -71,8 +73,11 @@ impl EncodeLabelValue for Refusal {
 
 impl Metrics {
     pub(crate) fn new() -> Arc<Self> {
+        let mut registry = Registry::with_prefix("sordino");
+        let by_index = ByIndex::new(&mut registry);
         let mut metrics = Self {
-            registry: Registry::with_prefix("sordino"),
+            registry,
+            by_index,
             answered: Counter::<u64, AtomicU64>::default(),
             refused: Family::default(),
             receiving: Gauge::default(),
@@ -193,7 +198,7 @@ impl Metrics {
 }
 
 /// Times from half a millisecond to four seconds.
-fn seconds() -> Histogram {
+pub(crate) fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 

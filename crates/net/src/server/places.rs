@@ -11,6 +11,8 @@ pub(crate) enum Asker {
     Key(u32),
     /// Where anyone may ask: an address.
     Address(IpAddr),
+    /// Whoever asks the index of this number, where there are several.
+    Index(u64),
 }
 
 /// A bounded number of places. Who asks may take another as long as it has fewer than are free.

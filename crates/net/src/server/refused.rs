@@ -61,7 +61,7 @@ impl Refusal {
             Self::Rate | Self::Busy => Code::ResourceExhausted,
             Self::Stopping | Self::Shard => Code::Unavailable,
             Self::Slow => Code::DeadlineExceeded,
-            Self::Changes | Self::Token => Code::PermissionDenied,
+            Self::Changes | Self::Token | Self::Index => Code::PermissionDenied,
             Self::Message => Code::InvalidArgument,
             Self::Session => Code::FailedPrecondition,
             Self::Long => Code::OutOfRange,

@@ -18,9 +18,10 @@ use super::grpc::Gate;
 use super::identity::{Acceptor, Identity};
 use super::incoming::Incoming;
 use super::opening::Tls;
+use super::shared::{Served, Shared};
 #[cfg(feature = "tls")]
 use crate::Access;
-use crate::{Error, Exporter, Limits, Service};
+use crate::{Error, Exporter, Indexes, Limits, Service};
 
 /// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
 /// that is the window of a connection, which bounds what is buffered for it.
@@ -130,13 +131,33 @@ impl Service {
     /// # Errors
     /// [`Error::Listen`], [`Error::Certificate`], [`Error::Start`].
     pub fn listen(&self, listen: &Listen) -> Result<Running, Error> {
+        Running::start(self.clone(), &self.shared, listen)
+    }
+}
+
+impl Indexes {
+    /// Starts to listen, on threads of its own. Indexes can be opened before and after.
+    ///
+    /// # Errors
+    /// [`Error::Listen`], [`Error::Certificate`], [`Error::Start`].
+    pub fn listen(&self, listen: &Listen) -> Result<Running<Self>, Error> {
+        Running::start(self.clone(), &self.shared, listen)
+    }
+}
+
+impl<S> Running<S> {
+    fn start(service: S, shared: &Arc<Shared>, listen: &Listen) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("sordino-net")
             .enable_all()
             .build()
             .map_err(Error::Start)?;
-        let shared = &self.shared;
-        let mut builder = Listen::builder(&shared.limits, shared.longest_call());
+        let longest = match &shared.served {
+            Served::One(hosted) => hosted.longest_call(),
+            // Any may be opened later.
+            Served::Several(_) => usize::MAX,
+        };
+        let mut builder = Listen::builder(&shared.limits, longest);
         let acceptor = listen.acceptor()?;
         #[cfg(feature = "tls")]
         let tls = acceptor.clone();
@@ -157,7 +178,8 @@ impl Service {
         }
 
         let (stop, stopped) = oneshot::channel::<()>();
-        let shared = Arc::clone(&self.shared);
+        let handle = Arc::clone(shared);
+        let shared = Arc::clone(shared);
         let (reporter, health) = health_reporter();
         let health_reporter = reporter.clone();
         let serving = async move {
@@ -176,7 +198,8 @@ impl Service {
         };
         let serving = runtime.spawn(serving);
         Ok(Running {
-            service: self.clone(),
+            service,
+            shared: handle,
             addresses,
             exporter,
             #[cfg(feature = "tls")]
@@ -207,8 +230,9 @@ fn bind(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, SocketAd
 
 /// A service that listens. Dropping it cuts all connections; [`stop`](Self::stop) does not.
 #[derive(Debug)]
-pub struct Running {
-    service: Service,
+pub struct Running<S = Service> {
+    service: S,
+    shared: Arc<Shared>,
     /// One at least.
     addresses: Vec<SocketAddr>,
     exporter: Option<Exporter>,
@@ -220,7 +244,7 @@ pub struct Running {
     runtime: Option<Runtime>,
 }
 
-impl Running {
+impl<S> Running<S> {
     /// The address that it listens on, the first if there are several.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -254,7 +278,7 @@ impl Running {
                 return Err(Error::Certificate(why));
             }
         };
-        self.service.change(access, limits)?;
+        self.shared.change(access, limits)?;
         if let Some((tls, new)) = renewed {
             tls.set(new);
         }
@@ -267,9 +291,9 @@ impl Running {
         self.exporter.as_ref().map(Exporter::address)
     }
 
-    /// The service.
+    /// The service: an index, or [several](Indexes).
     #[must_use]
-    pub fn service(&self) -> &Service {
+    pub fn service(&self) -> &S {
         &self.service
     }
 
@@ -278,7 +302,7 @@ impl Running {
     /// # Errors
     /// [`Error::Drain`] if some were not answered in the limits' time.
     pub fn stop(mut self) -> Result<(), Error> {
-        let shared = Arc::clone(&self.service.shared);
+        let shared = Arc::clone(&self.shared);
         shared.stopping.store(true, Ordering::Relaxed);
         let (Some(runtime), Some(serving)) = (self.runtime.take(), self.serving.take()) else {
             return Ok(());
@@ -298,10 +322,10 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl<S> Drop for Running<S> {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            self.service.shared.stopping.store(true, Ordering::Relaxed);
+            self.shared.stopping.store(true, Ordering::Relaxed);
             runtime.shutdown_background();
         }
     }

@@ -1,22 +1,14 @@
 //! A service: an index, who may ask it, and how much at a time.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
-use super::askers::Askers;
-use super::batcher::Batcher;
-use super::changes::Changes;
-use super::door::Door;
+use super::hosted::Hosted;
 use super::metrics::Metrics;
-use super::signed::ADDED_LEN;
-use crate::schema::HelloReply;
-use crate::signature::shown;
+use super::shared::{Served, Shared};
 use crate::{Access, Endpoint, Error, Limits, Shards};
 
 /// An index that is served to clients, and can be replaced while it is.
@@ -25,6 +17,7 @@ use crate::{Access, Endpoint, Error, Limits, Shards};
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) shared: Arc<Shared>,
+    hosted: Arc<Hosted>,
 }
 
 impl Service {
@@ -65,36 +58,20 @@ impl Service {
     ) -> Result<Self, Error> {
         limits.check()?;
         let metrics = Metrics::new();
-        let keys = access.asked();
-        let keys = keys.map(|asked| Askers::new(asked, &limits, &metrics));
-        let keys = keys.transpose()?;
-        metrics.serves(server.manifest());
         metrics.gathers(shards.as_ref().map_or(0, Shards::count));
-        let instance = shown(&mut rand::rng(), b"instance");
-        let shared = Shared {
-            versions: RwLock::new(Versions {
-                now: Arc::new(server),
-                before: None,
-            }),
-            shards,
-            instance,
-            door: Arc::new(Door::new(keys.is_none(), &limits, &metrics)),
-            keys,
-            changes: OnceLock::new(),
-            scans: scans(&limits, &metrics)?,
-            stopping: Arc::new(AtomicBool::new(false)),
-            metrics,
-            limits,
-        };
+        let hosted = Hosted::new(server, shards, None, &limits, &metrics)?;
+        let served = Served::One(Arc::clone(&hosted));
+        let shared = Shared::new(served, access, limits, metrics)?;
         Ok(Self {
             shared: Arc::new(shared),
+            hosted,
         })
     }
 
     /// The version that is served now.
     #[must_use]
     pub fn server(&self) -> Arc<Server> {
-        self.shared.index()
+        self.hosted.index()
     }
 
     /// Puts the version in place that all shards have now, if it is another: true if it is. While not all have the next,
@@ -103,7 +80,7 @@ impl Service {
     /// # Errors
     /// [`Error::Shard`].
     pub fn follow_shards(&self) -> Result<bool, Error> {
-        let Some(shards) = &self.shared.shards else {
+        let Some(shards) = &self.hosted.shards else {
             return Ok(false);
         };
         let Some(new) = shards.follow(&self.server())? else {
@@ -123,7 +100,7 @@ impl Service {
         shard: u16,
         endpoints: impl IntoIterator<Item = Endpoint>,
     ) -> Result<(), Error> {
-        match &self.shared.shards {
+        match &self.hosted.shards {
             Some(shards) => shards.reach(shard, endpoints),
             None => Err(Error::Shards {
                 found: shard.into(),
@@ -136,7 +113,7 @@ impl Service {
     /// one they began with. A shard answers requests about the version before on, since not all shards change at
     /// one moment.
     pub fn replace(&self, server: Server) {
-        self.shared.replace(server);
+        self.hosted.replace(server);
     }
 
     /// Accepts changes of the index by its owner, over the network: the directory that the served version was
@@ -151,10 +128,9 @@ impl Service {
         owner: &OwnerPublicKey,
         most: u64,
     ) -> Result<(), sordino_server::Error> {
-        let changes = Changes::new(dir.as_ref(), owner, most, &self.shared.limits)?;
-        // Where they are accepted already, they stay so.
-        drop(self.shared.changes.set(changes));
-        Ok(())
+        let limits = &self.shared.limits;
+        self.hosted
+            .accept_changes(dir.as_ref(), owner, most, limits)
     }
 
     /// Changes who may ask, and the rates of `limits`: of all, of a key and of an address. The other bounds
@@ -165,128 +141,12 @@ impl Service {
     /// [`Error::Limits`] and [`Error::KeyLength`], and [`Error::Access`] if it would begin or cease to ask for
     /// keys. Nothing is changed then.
     pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
-        limits.check()?;
-        match (access.asked(), &self.shared.keys) {
-            (None, None) => (),
-            (Some(asked), Some(askers)) => askers.renew(asked, limits)?,
-            _ => return Err(Error::Access),
-        }
-        self.shared.door.set_rates(limits);
-        Ok(())
+        self.shared.change(access, limits)
     }
 
     /// All counts in the OpenMetrics text form, as the metrics port gives them out.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.shared.metrics.text()
-    }
-}
-
-/// Starts the thread that scans. The scan itself uses rayon's threads.
-fn scans(limits: &Limits, metrics: &Arc<Metrics>) -> Result<Scans, Error> {
-    let metrics = Arc::clone(metrics);
-    let scan = move |scans: Vec<Scan>| {
-        let mut replies = Vec::with_capacity(scans.len());
-        // Around a replacement, a batch may be for two versions.
-        for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
-            let start = Instant::now();
-            let requests: Vec<&[u8]> = same.iter().map(|scan| &scan.request[..]).collect();
-            let answers = same[0].index.handle_batch(&requests);
-            replies.extend(answers.into_iter().map(|answer| answer.map(Bytes::from)));
-            metrics.scanned(same.len(), start.elapsed());
-        }
-        replies
-    };
-    Batcher::start("sordino-scan", limits.in_flight, limits.batch, scan).map_err(Error::Start)
-}
-
-type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
-
-/// A request that takes a pass over the index.
-#[derive(Debug)]
-pub(crate) struct Scan {
-    pub(crate) index: Arc<Server>,
-    pub(crate) request: Bytes,
-}
-
-/// The version in place, and of a shard the one before.
-#[derive(Debug)]
-struct Versions {
-    now: Arc<Server>,
-    before: Option<Arc<Server>>,
-}
-
-/// The state that all handles of a service share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    versions: RwLock<Versions>,
-    /// The servers that have the data, if it is not here.
-    pub(crate) shards: Option<Shards>,
-    /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
-    pub(crate) instance: [u8; 32],
-    pub(crate) keys: Option<Askers>,
-    pub(crate) changes: OnceLock<Changes>,
-    pub(crate) door: Arc<Door>,
-    pub(crate) scans: Scans,
-    pub(crate) stopping: Arc<AtomicBool>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) limits: Limits,
-}
-
-impl Shared {
-    /// The version in place.
-    pub(crate) fn index(&self) -> Arc<Server> {
-        let versions = self.versions.read();
-        Arc::clone(&versions.unwrap_or_else(PoisonError::into_inner).now)
-    }
-
-    /// The version that a request is about, if it is here, or else the one in place.
-    pub(crate) fn index_of(&self, request: &[u8]) -> Arc<Server> {
-        let versions = self.versions.read();
-        let versions = versions.unwrap_or_else(PoisonError::into_inner);
-        let before = versions
-            .before
-            .as_ref()
-            .filter(|before| versions.now.is_other(request) && !before.is_other(request));
-        Arc::clone(before.unwrap_or(&versions.now))
-    }
-
-    /// Puts another version in place.
-    pub(crate) fn replace(&self, server: Server) {
-        let version = server.manifest().version;
-        self.metrics.serves(server.manifest());
-        let versions = self.versions.write();
-        let mut versions = versions.unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut versions.now, Arc::new(server));
-        let before = before.shard().is_some().then_some(before);
-        let older = std::mem::replace(&mut versions.before, before);
-        drop(versions);
-        // Not under the lock: letting go of much memory takes a while.
-        drop(older);
-        self.metrics.replaced.inc();
-        tracing::info!(version, "index replaced");
-    }
-
-    /// The names of this run.
-    pub(crate) fn hello(&self) -> HelloReply {
-        let kem_key = self
-            .keys
-            .as_ref()
-            .map(|keys| keys.logins.kem_key().to_vec());
-        HelloReply {
-            instance: Bytes::copy_from_slice(&self.instance),
-            kem_key: kem_key.unwrap_or_default().into(),
-        }
-    }
-
-    /// The longest request that is answered, as an encoded call.
-    pub(crate) fn longest_call(&self) -> usize {
-        // The tag and the length of the message.
-        const FIELD: usize = 1 + 10;
-        let versions = self.versions.read();
-        let versions = versions.unwrap_or_else(PoisonError::into_inner);
-        let all = std::iter::once(&versions.now).chain(&versions.before);
-        let longest = all.filter_map(|version| version.longest_request().ok());
-        longest.max().unwrap_or(0) + FIELD + ADDED_LEN
     }
 }

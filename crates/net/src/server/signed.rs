@@ -21,6 +21,8 @@ pub(crate) const LONGEST_LOGIN: usize = 3 + CIPHERTEXT_LEN + 4 + sordino_token::
 /// A signed request whose parts have their lengths; whether the signature is good is not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
+    /// The run that it was signed for, and the index where that has several.
+    pub(crate) instance: [u8; 32],
     pub(crate) key: [u8; 32],
     pub(crate) time: u64,
     pub(crate) nonce: [u8; 16],
@@ -83,6 +85,7 @@ impl Signed {
             return Err(Refusal::Malformed);
         }
         Ok(Self {
+            instance: *instance,
             key,
             time,
             nonce,

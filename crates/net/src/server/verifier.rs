@@ -1,13 +1,13 @@
 //! The keys that may ask, and the check of their signatures, many at a time.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sordino_mldsa::{BatchVerifier, ExpandedKey, Item, MlDsa65};
 use sordino_token::PublicKey;
 
-use super::logins::SharedRate;
+use super::logins::{SharedRate, rate};
 use super::rate::Rate;
 use super::replay::Replay;
 use super::signed::Signed;
@@ -123,7 +123,7 @@ impl Known {
         };
         Ok(Self {
             key: ExpandedKey::from_bytes(bytes).map_err(key_length)?,
-            rate: Arc::new(Mutex::new(Rate::new(limits.rate_per_key, Instant::now()))),
+            rate: rate(limits.rate_per_key),
         })
     }
 }

@@ -20,34 +20,54 @@ use crate::parties::{
 };
 
 /// A client that logs in, written from the protocol's text.
-struct Raw {
+pub(crate) struct Raw {
     calls: SearchClient<Channel>,
-    instance: Vec<u8>,
-    kem_key: Vec<u8>,
+    pub(crate) instance: Vec<u8>,
+    pub(crate) kem_key: Vec<u8>,
+    /// The index that is named, where there are several.
+    pub(crate) name: Option<&'static str>,
     runtime: tokio::runtime::Runtime,
 }
 
 /// A login's name and request key.
 #[derive(Clone, Copy, Debug)]
-struct LoggedIn {
+pub(crate) struct LoggedIn {
     login: u64,
     key: [u8; 32],
 }
 
+/// A request for the index of this name.
+fn to<T>(name: Option<&'static str>, message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    if let Some(name) = name {
+        let name = name.parse().unwrap();
+        request.metadata_mut().insert("sordino-index", name);
+    }
+    request
+}
+
 impl Raw {
     fn open(running: &Running) -> Self {
+        Self::at(running.address(), None)
+    }
+
+    /// For an index of this name, where there are several.
+    pub(crate) fn at(address: std::net::SocketAddr, name: Option<&'static str>) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let address = format!("http://{}", running.address());
+        let address = format!("http://{address}");
         let (calls, hello) = runtime.block_on(async {
             let endpoint = Channel::from_shared(address).unwrap();
             let mut calls = SearchClient::new(endpoint.connect().await.unwrap());
-            let hello = calls.hello(HelloRequest {}).await.unwrap();
+            let hello = calls.hello(to(name, HelloRequest {})).await.unwrap();
             (calls, hello.into_inner())
         });
+        let run: [u8; 32] = hello.instance[..].try_into().unwrap();
+        let named = name.map(|name| *blake3::keyed_hash(&run, name.as_bytes()).as_bytes());
         Self {
             calls,
-            instance: hello.instance.to_vec(),
+            instance: named.unwrap_or(run).to_vec(),
             kem_key: hello.kem_key.to_vec(),
+            name,
             runtime,
         }
     }
@@ -89,24 +109,28 @@ impl Raw {
 
     fn log_in(&self, request: LoginRequest, key: [u8; 32]) -> Result<LoggedIn, Error> {
         let mut calls = self.calls.clone();
-        let reply = self.runtime.block_on(calls.login(request))?.into_inner();
+        let reply = self
+            .runtime
+            .block_on(calls.login(to(self.name, request)))?
+            .into_inner();
         assert_eq!(reply.seconds, 3600);
         let login = reply.login;
         Ok(LoggedIn { login, key })
     }
 
-    fn logged_in(&self, nonce: u8) -> LoggedIn {
+    pub(crate) fn logged_in(&self, nonce: u8) -> LoggedIn {
         let (request, key) = self.ask(&self.kem_key, nonce);
         self.log_in(request, key).unwrap()
     }
 
-    fn call(&self, message: &[u8], tag: RequestTag) -> Result<usize, Error> {
+    pub(crate) fn call(&self, message: &[u8], tag: RequestTag) -> Result<usize, Error> {
         let mut calls = self.calls.clone();
         let request = CallRequest {
             message: Bytes::copy_from_slice(message),
             signature: None,
             tag: Some(tag),
         };
+        let request = to(self.name, request);
         self.runtime.block_on(async move {
             let mut stream = calls.call(request).await?.into_inner();
             let mut len = 0;
@@ -119,7 +143,7 @@ impl Raw {
 }
 
 impl LoggedIn {
-    fn tag(self, number: u64, message: &[u8]) -> RequestTag {
+    pub(crate) fn tag(self, number: u64, message: &[u8]) -> RequestTag {
         let keyed = [&number.to_le_bytes(), message].concat();
         RequestTag {
             login: self.login,
@@ -253,12 +277,12 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
     running.stop().unwrap();
 }
 
-fn issuer() -> SigningKey {
+pub(crate) fn issuer() -> SigningKey {
     SigningKey::from_seed(Algorithm::MlDsa65, &[40; 32])
 }
 
 /// The claims of a token for this holder.
-fn claims(index: [u8; 16], holder: &ClientKey) -> Claims {
+pub(crate) fn claims(index: [u8; 16], holder: &ClientKey) -> Claims {
     Claims {
         audience: "here".to_owned(),
         holder: holder.public().for_tokens(),

@@ -13,3 +13,4 @@ mod shards;
 mod spoken;
 mod stopping;
 mod strangers;
+mod tenants;

@@ -96,7 +96,7 @@ impl Server {
     /// # Errors
     /// Those of [`Index::open_dir`], and if parts do not fit the manifest.
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, None)
+        Self::read(dir.as_ref(), owner, None, u64::MAX)
     }
 
     /// Serves a shard of the newest version in an owner's directory: the shard's share of the data, and a share of what
@@ -123,7 +123,21 @@ impl Server {
     /// # Errors
     /// Those of [`open_dir`](Self::open_dir).
     pub fn follow_dir(&self, dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, Some(self))
+        Self::read(dir.as_ref(), owner, Some(self), u64::MAX)
+    }
+
+    /// Serves the version that the directory has now, sharing with a server of the one `before`, unless its parts have more
+    /// than `most` bytes together: then nothing but its manifest is read.
+    ///
+    /// # Errors
+    /// Those of [`open_dir`](Self::open_dir), and [`Error::Room`].
+    pub fn open_within(
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+        before: Option<&Self>,
+        most: u64,
+    ) -> Result<Self, Error> {
+        Self::read(dir.as_ref(), owner, before, most)
     }
 
     /// Serves the next version, whose parts and manifests are in a directory already. Only parts that this
@@ -140,9 +154,15 @@ impl Server {
         Self::of_version(folder, owner, manifest, (self.shard, Some(self)))
     }
 
-    fn read(dir: &Path, owner: &OwnerPublicKey, before: Option<&Self>) -> Result<Self, Error> {
+    fn read(
+        dir: &Path,
+        owner: &OwnerPublicKey,
+        before: Option<&Self>,
+        most: u64,
+    ) -> Result<Self, Error> {
         let folder = Folder::new(dir, Files);
         folder.newest(owner, |manifest| {
+            manifest.check_room(most)?;
             let shard = before.and_then(|before| before.shard);
             Self::of_version(&folder, owner, manifest, (shard, before))
         })

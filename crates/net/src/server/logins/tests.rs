@@ -11,13 +11,10 @@ const INSTANCE: [u8; 32] = [9; 32];
 /// Bytes that a tag adds to a request: three fields, their tags and lengths, and those of the whole.
 const ADDED_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
 
-fn rate(per_second: f64) -> SharedRate {
-    Arc::new(Mutex::new(Rate::new(per_second, Instant::now())))
-}
-
 /// The number of whoever made a tag.
 fn check(logins: &Logins, tag: &RequestTag, message: &[u8]) -> Result<u32, Refusal> {
-    logins.check(tag, message).map(|login| login.entrant.client)
+    let login = logins.check(&INSTANCE, tag, message);
+    login.map(|login| login.entrant.client)
 }
 
 /// Logs client `number` in; its end of the login.
@@ -71,7 +68,10 @@ fn a_login_belongs_to_one_run_and_ends() {
     let tag = alice.tag(b"x");
     assert_eq!(check(&second, &tag, b"x"), Err(Refusal::Login));
     let late = Instant::now() + LIFETIME;
-    assert_eq!(first.check_at(&tag, b"x", late).err(), Some(Refusal::Login));
+    assert_eq!(
+        first.check_at(&INSTANCE, &tag, b"x", late).err(),
+        Some(Refusal::Login)
+    );
     assert_eq!(check(&first, &tag, b"x"), Ok(1));
     // A key that is not known any more has no logins.
     first.retain(|client| client != 1);

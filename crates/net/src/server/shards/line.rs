@@ -8,6 +8,7 @@ use bytes::Bytes;
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
 use sordino_index::wire::{Message, message_len};
 use tokio::runtime::Runtime;
+use tonic::Request;
 use tonic::transport::Channel;
 
 use crate::caller::{ask, calls, wait};
@@ -141,6 +142,11 @@ fn none() -> sordino_index::Error {
 impl Replica {
     fn new(endpoint: Endpoint, part: Duration) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
+        // A shard's server has one index.
+        if endpoint.index()?.is_some() {
+            let address = endpoint.address;
+            return Err(Error::Address { address });
+        }
         Ok(Self {
             address: endpoint.address,
             calls: calls(http.connect_with_connector_lazy(connector)),
@@ -199,12 +205,12 @@ impl Replica {
     }
 }
 
-fn unsigned(message: Bytes) -> CallRequest {
-    CallRequest {
+fn unsigned(message: Bytes) -> Request<CallRequest> {
+    Request::new(CallRequest {
         message,
         signature: None,
         tag: None,
-    }
+    })
 }
 
 /// True if it is for another server to do better: what a client may have caused, and a server that is busy, is not.

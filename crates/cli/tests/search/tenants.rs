@@ -1,0 +1,208 @@
+//! `sordino serve --root`.
+
+use crate::binary::{done, failed, json};
+use crate::place::{Place, assert_found};
+use crate::served::Served;
+use serde_json::Value;
+use std::fs;
+
+/// A place with a folder `root`, clients Alice and Bob, and indexes that are not in it yet.
+fn place(modes: &[&str]) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("root")).unwrap();
+    for client in ["alice", "bob"] {
+        done(&place.line(&format!("keys new client @{client}.key")));
+        let line = format!("keys new client-public @{client}.pub --from @{client}.key");
+        done(&place.line(&line));
+    }
+    for mode in modes {
+        place.build_mode(mode);
+    }
+    place
+}
+
+fn moved(place: &Place, from: &str, to: &str) {
+    fs::rename(place.path(from), place.path(to)).unwrap();
+}
+
+/// The names of what is served.
+fn names(line: &Value) -> Vec<&str> {
+    let all = line["indexes"].as_array().unwrap().iter();
+    all.map(|index| index["name"].as_str().unwrap()).collect()
+}
+
+/// The next line of the server's with these names.
+fn until(served: &Served, expected: &[&str]) -> Value {
+    loop {
+        let line = served.line();
+        if names(&line) == expected {
+            return line;
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
+    let place = place(&["open", "local"]);
+    let root = "--root @root --key @owner.pub --plaintext --anyone --metrics 127.0.0.1:0";
+    let served = Served::new(&place.line(root));
+    let query = |name: &str| place.query(&["--connect", &format!("{}/{name}", served.url())]);
+    let refused = |name: &str| {
+        let line = "query --key @reader.key --file @queries.npy --wait 0 --connect";
+        failed(&place.line(&format!("{line} {}/{name}", served.url())), 4)
+    };
+    assert!(refused("mail").contains("no such index here"));
+    moved(&place, "open", "root/mail");
+    until(&served, &["mail"]);
+    assert_found(&query("mail"), "open");
+    moved(&place, "local", "root/news");
+    until(&served, &["mail", "news"]);
+    assert_found(&query("news"), "local");
+    // A change, a folder that is no index, one whose name is none, one that is damaged
+    done(&place.line("index delete @root/news --ids 0 --key @owner.key"));
+    let line = until(&served, &["mail", "news"]);
+    assert_eq!(line["indexes"][1]["version"], 2);
+    for folder in ["root/empty", "root/a.b", "root/broken"] {
+        fs::create_dir(place.path(folder)).unwrap();
+    }
+    fs::write(place.path("root/broken/CURRENT"), "1 xyz").unwrap();
+    moved(&place, "root/mail", "mail");
+    until(&served, &["news"]);
+    assert_eq!(refused("mail"), refused("none"));
+    assert!(refused("broken").contains("no such index here"));
+    assert_eq!(query("news")["version"], 2);
+    moved(&place, "mail", "root/post");
+    until(&served, &["news", "post"]);
+    assert_found(&query("post"), "open");
+}
+
+#[test]
+fn an_index_has_an_owner_and_a_policy_of_its_own() {
+    let place = place(&["local"]);
+    moved(&place, "local", "root/mail");
+    fs::copy(place.path("owner.pub"), place.path("root/mail.pub")).unwrap();
+    let alice = json(&place.line("keys show @alice.pub"));
+    let alice = alice["public_key_digest"].as_str().unwrap().to_owned();
+    let policy = format!("permit(principal == Client::\"{alice}\", action, resource);");
+    fs::write(place.path("root/mail.cedar"), &policy).unwrap();
+    let log = place.path("log");
+    let root = "--root @root --plaintext --client @alice.pub --client @bob.pub";
+    let served = Served::logged(&place.line(root), &log);
+    let url = format!("{}/mail", served.url());
+    let key = |name: &str| place.at(&format!("{name}.key"));
+    let found = place.query(&["--connect", &url, "--client-key", &key("alice")]);
+    assert_found(&found, "local");
+    let bob = place.line(&format!(
+        "query --key @reader.key --file @queries.npy --connect {url} --client-key @bob.key"
+    ));
+    assert!(failed(&bob, 4).contains("no such index here"));
+    let said = |words: &str| {
+        let start = std::time::Instant::now();
+        while !fs::read_to_string(&log).unwrap().contains(words) {
+            assert!(start.elapsed().as_secs() < 60, "{words} is never said");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    // Neither a policy that is none nor the lack of one lets anybody in or shuts anybody out.
+    fs::write(place.path("root/mail.cedar"), "permit(principal").unwrap();
+    said("mail.cedar");
+    failed(&bob, 4);
+    fs::remove_file(place.path("root/mail.cedar")).unwrap();
+    said("stays in force");
+    failed(&bob, 4);
+    let found = place.query(&["--connect", &url, "--client-key", &key("alice")]);
+    assert_found(&found, "local");
+    // A group
+    let group = "permit(principal in Group::\"all\", action, resource);";
+    let bobs = json(&place.line("keys show @bob.pub"));
+    let groups = serde_json::json!([
+        {"uid": {"type": "Group", "id": "all"}, "attrs": {}, "parents": []},
+        {"uid": {"type": "Client", "id": bobs["public_key_digest"]}, "attrs": {},
+         "parents": [{"type": "Group", "id": "all"}]},
+    ]);
+    fs::write(place.path("root/groups.json"), groups.to_string()).unwrap();
+    fs::write(place.path("root/mail.cedar"), group).unwrap();
+    said("policy replaced");
+    let found = place.query(&["--connect", &url, "--client-key", &key("bob")]);
+    assert_found(&found, "local");
+}
+
+#[test]
+fn owners_push_to_the_indexes_of_their_names() {
+    let place = place(&["local"]);
+    for name in ["mail", "news"] {
+        done(&place.line(&format!(
+            "index restore @local @root/{name} --key @owner.pub"
+        )));
+    }
+    let root = "--root @root --key @owner.pub --plaintext --anyone --accept-changes";
+    let served = Served::new(&place.line(root));
+    done(&place.line("index delete @local --ids 0 --key @owner.key"));
+    let push = |name: &str, key: &str| {
+        let index = if key == "owner" { "local" } else { "theirs" };
+        let url = format!("{}/{name}", served.url());
+        place.line(&format!(
+            "index push @{index} {url} --key @{key}.key --wait 0"
+        ))
+    };
+    assert_eq!(json(&push("mail", "owner"))["version"], 2);
+    let line = until(&served, &["mail", "news"]);
+    let versions = [&line["indexes"][0], &line["indexes"][1]].map(|it| it["version"].as_u64());
+    assert_eq!(versions, [Some(2), Some(1)]);
+    let url = format!("{}/mail", served.url());
+    assert_eq!(place.query(&["--connect", &url])["version"], 2);
+    // An index that is not there has no owner.
+    done(&place.line("keys new owner @other.key"));
+    done(&place.line("index build @base.npy @theirs --key @other.key --mode local"));
+    let refused = [("mail", "other"), ("none", "other"), ("none", "owner")];
+    let refused = refused.map(|(name, key)| {
+        let said = failed(&push(name, key), 4);
+        // The file is named before it.
+        said.split_once("no reply").unwrap().1.to_owned()
+    });
+    assert!(refused[0].contains("key is not known"), "{}", refused[0]);
+    assert!(
+        refused.iter().all(|said| *said == refused[0]),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_served_is_said_and_left_out() {
+    let place = place(&["open", "local"]);
+    moved(&place, "open", "root/mail");
+    moved(&place, "local", "root/news");
+    fs::copy(place.path("owner.pub"), place.path("root/mail.pub")).unwrap();
+    let log = place.path("log");
+    // No owner of one; then one that has more than it may; then a secret beside an index.
+    let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
+    let said = fs::read_to_string(&log).unwrap();
+    assert!(said.contains("no owner's public key"), "{said}");
+    drop(served);
+    fs::write(place.path("big.npy"), crate::place::npy(&many())).unwrap();
+    let build = "index build @big.npy @root/big --key @owner.key --mode open";
+    done(&place.line(build));
+    let small = "--root @root --key @owner.pub --plaintext --anyone --max-index 1";
+    let served = Served::logged(&place.line(small), &log);
+    let said = fs::read_to_string(&log).unwrap();
+    assert!(said.contains("takes one of at most 1048576"), "{said}");
+    drop(served);
+    fs::copy(place.path("owner.key"), place.path("root/news.pub")).unwrap();
+    let served = Served::logged(&place.line(small), &log);
+    let said = fs::read_to_string(&log).unwrap();
+    assert!(said.contains("must have no secret"), "{said}");
+    drop(served);
+    let both = "serve @root/mail --root @root --key @owner.pub --plaintext --anyone";
+    failed(&place.line(both), 2);
+    failed(
+        &place.line("serve --plaintext --anyone --key @owner.pub"),
+        2,
+    );
+    let nowhere = failed(&place.line("serve --root @nowhere --plaintext --anyone"), 1);
+    assert!(nowhere.contains("nowhere"), "{nowhere}");
+}
+
+/// Vectors of which an index has more than a megabyte.
+fn many() -> sordino_search::Vectors {
+    sordino_search::synthetic::clustered(40_000, 1, crate::place::DIM, 3).0
+}

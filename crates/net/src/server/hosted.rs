@@ -1,0 +1,188 @@
+//! An index that is served: its version in place, and its scans.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+use bytes::Bytes;
+use sordino_index::OwnerPublicKey;
+use sordino_index::manifest::Manifest;
+use sordino_server::Server;
+use sordino_token::Grant;
+
+use super::batcher::Batcher;
+use super::bearers::permit;
+use super::changes::Changes;
+use super::counts::Counts;
+use super::door::Call;
+use super::metrics::Metrics;
+use super::places::Asker;
+use super::signed::ADDED_LEN;
+use super::terms::Terms;
+use crate::{Error, Limits, Refusal, Shards};
+
+/// A request that takes a pass over an index.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub(crate) index: Arc<Server>,
+    pub(crate) request: Bytes,
+}
+
+type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
+
+/// The version in place, and of a shard the one before.
+#[derive(Debug)]
+struct Versions {
+    now: Arc<Server>,
+    before: Option<Arc<Server>>,
+}
+
+/// An index that is served.
+#[derive(Debug)]
+pub(crate) struct Hosted {
+    versions: RwLock<Versions>,
+    /// The servers that have the data, if it is not here.
+    pub(crate) shards: Option<Shards>,
+    pub(crate) changes: OnceLock<Changes>,
+    pub(crate) scans: Scans,
+    /// The terms of one of several.
+    pub(crate) terms: Option<Terms>,
+    metrics: Arc<Metrics>,
+}
+
+impl Hosted {
+    pub(crate) fn new(
+        server: Server,
+        shards: Option<Shards>,
+        terms: Option<Terms>,
+        limits: &Limits,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Arc<Self>, Error> {
+        let counts = terms.as_ref().map(|terms| terms.counts.clone());
+        let hosted = Self {
+            versions: RwLock::new(Versions {
+                now: Arc::new(server),
+                before: None,
+            }),
+            shards,
+            changes: OnceLock::new(),
+            scans: scans(limits, metrics, counts)?,
+            terms,
+            metrics: Arc::clone(metrics),
+        };
+        hosted.tell(hosted.index().manifest());
+        Ok(Arc::new(hosted))
+    }
+
+    /// Puts the version into the counts.
+    fn tell(&self, manifest: &Manifest) {
+        match &self.terms {
+            None => self.metrics.serves(manifest),
+            Some(terms) => terms.counts.serves(manifest),
+        }
+    }
+
+    /// The version in place.
+    pub(crate) fn index(&self) -> Arc<Server> {
+        let versions = self.versions.read();
+        Arc::clone(&versions.unwrap_or_else(PoisonError::into_inner).now)
+    }
+
+    /// The version that a request is about, if it is here, or else the one in place.
+    pub(crate) fn index_of(&self, request: &[u8]) -> Arc<Server> {
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let before = versions
+            .before
+            .as_ref()
+            .filter(|before| versions.now.is_other(request) && !before.is_other(request));
+        Arc::clone(before.unwrap_or(&versions.now))
+    }
+
+    /// Puts another version in place.
+    pub(crate) fn replace(&self, server: Server) {
+        let version = server.manifest().version;
+        self.tell(server.manifest());
+        let versions = self.versions.write();
+        let mut versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut versions.now, Arc::new(server));
+        let before = before.shard().is_some().then_some(before);
+        let older = std::mem::replace(&mut versions.before, before);
+        drop(versions);
+        // Not under the lock: letting go of much memory takes a while.
+        drop(older);
+        self.metrics.replaced.inc();
+        match &self.terms {
+            None => tracing::info!(version, "index replaced"),
+            Some(terms) => tracing::info!(version, name = %terms.name, "index replaced"),
+        }
+    }
+
+    /// Takes changes by the owner from now on. Where they are taken already, they stay so.
+    pub(crate) fn accept_changes(
+        &self,
+        dir: &Path,
+        owner: &OwnerPublicKey,
+        most: u64,
+        limits: &Limits,
+    ) -> Result<(), sordino_server::Error> {
+        let changes = Changes::new(dir, owner, most, limits)?;
+        drop(self.changes.set(changes));
+        Ok(())
+    }
+
+    /// Refuses a message that whoever asks may not send. `client` is the digest of its key, if it showed one.
+    pub(crate) fn admit(
+        &self,
+        client: Option<&[u8; 32]>,
+        grant: Option<&Grant>,
+        message: &[u8],
+    ) -> Result<(), Refusal> {
+        let index = self.index();
+        let index = &index.manifest().index;
+        if let Some(terms) = &self.terms {
+            terms.admit(index, client, grant, message)?;
+        }
+        grant.map_or(Ok(()), |grant| permit(grant, index, message))
+    }
+
+    /// Takes the places of a request in flight.
+    pub(crate) fn begin(&self, call: &Call, asker: Option<u32>) -> Result<(), Refusal> {
+        if let Some(terms) = &self.terms {
+            call.hold(terms.take()?);
+        }
+        call.begin(asker.map_or(Asker::Address(call.peer.address), Asker::Key))
+    }
+
+    /// The longest request that is answered, as an encoded call.
+    pub(crate) fn longest_call(&self) -> usize {
+        // The tag and the length of the message.
+        const FIELD: usize = 1 + 10;
+        let versions = self.versions.read();
+        let versions = versions.unwrap_or_else(PoisonError::into_inner);
+        let all = std::iter::once(&versions.now).chain(&versions.before);
+        let longest = all.filter_map(|version| version.longest_request().ok());
+        longest.max().unwrap_or(0) + FIELD + ADDED_LEN
+    }
+}
+
+/// Starts the thread that scans. The scan itself uses rayon's threads.
+fn scans(limits: &Limits, metrics: &Arc<Metrics>, counts: Option<Counts>) -> Result<Scans, Error> {
+    let metrics = Arc::clone(metrics);
+    let scan = move |scans: Vec<Scan>| {
+        let mut replies = Vec::with_capacity(scans.len());
+        // Around a replacement, a batch may be for two versions.
+        for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
+            let start = Instant::now();
+            let requests: Vec<&[u8]> = same.iter().map(|scan| &scan.request[..]).collect();
+            let answers = same[0].index.handle_batch(&requests);
+            replies.extend(answers.into_iter().map(|answer| answer.map(Bytes::from)));
+            metrics.scanned(same.len(), start.elapsed());
+            if let Some(counts) = &counts {
+                counts.scanned(start.elapsed());
+            }
+        }
+        replies
+    };
+    Batcher::start("sordino-scan", limits.in_flight, limits.batch, scan).map_err(Error::Start)
+}

@@ -1,0 +1,147 @@
+//! Indexes by name, as one service.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sordino_index::OwnerPublicKey;
+use sordino_server::Server;
+
+use super::hosted::Hosted;
+use super::metrics::Metrics;
+use super::shared::{Served, Several, Shared};
+use super::terms::{Policy, Terms};
+use crate::{Access, Error, IndexName, Limits};
+
+/// Indexes that are served to clients by name, and can be opened, replaced and closed while they are.
+///
+/// Clients name one behind the address, `https://host:port/name`. Who may ask at all is the same for all of them; whom each is for is
+/// decided by a token's indexes and by the index's [`Policy`]. Whoever may not ask an index is told what one is told who names
+/// none, and strangers are refused before the name is looked up. Clones are handles to the same service.
+#[derive(Clone, Debug)]
+pub struct Indexes {
+    pub(crate) shared: Arc<Shared>,
+    several: Arc<Several>,
+}
+
+impl Indexes {
+    /// Indexes that one service takes: each has a thread.
+    pub const MOST: usize = 1024;
+
+    /// Prepares a service without an index. Nothing listens yet.
+    ///
+    /// # Errors
+    /// [`Error::Limits`], [`Error::KeyLength`], and [`Error::Start`] if the system refuses threads.
+    pub fn new(access: &Access, limits: Limits) -> Result<Self, Error> {
+        limits.check()?;
+        let several = Arc::new(Several::new(&limits));
+        let served = Served::Several(Arc::clone(&several));
+        let shared = Shared::new(served, access, limits, Metrics::new())?;
+        Ok(Self {
+            shared: Arc::new(shared),
+            several,
+        })
+    }
+
+    /// Serves an index under this name, in the place of the one that has it. Without a policy it is for all who may ask. Requests
+    /// that have begun are answered from the index that they began with.
+    ///
+    /// # Errors
+    /// [`Error::Indexes`], and [`Error::Start`] if the system refuses a thread.
+    pub fn open(
+        &self,
+        name: &IndexName,
+        server: Server,
+        policy: Option<Policy>,
+    ) -> Result<(), Error> {
+        let (several, shared) = (&self.several, &self.shared);
+        if several.get(name).is_none() && several.all().len() >= Self::MOST {
+            return Err(Error::Indexes { most: Self::MOST });
+        }
+        let counts = shared.metrics.by_index.opens(name);
+        let named = (name.clone(), several.number());
+        let terms = Terms::new(named, policy, several.rate(), &several.places, counts);
+        let hosted = Hosted::new(server, None, Some(terms), &shared.limits, &shared.metrics);
+        let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
+        drop(several.set(name, Some(hosted)));
+        tracing::info!(%name, "index opened");
+        Ok(())
+    }
+
+    /// Puts another version of an index in place; false if there is none of this name.
+    pub fn replace(&self, name: &IndexName, server: Server) -> bool {
+        let hosted = self.several.get(name);
+        if let Some(hosted) = &hosted {
+            hosted.replace(server);
+            self.several.measure();
+        }
+        hosted.is_some()
+    }
+
+    /// Accepts changes of an index by its owner, over the network, until it is closed, as
+    /// [`Service::accept_changes`](crate::Service::accept_changes) does; false if there is none of this name. Who is not the
+    /// owner of an index is refused there as at one that does not exist.
+    ///
+    /// # Errors
+    /// Those of [`Service::accept_changes`](crate::Service::accept_changes).
+    pub fn accept_changes(
+        &self,
+        name: &IndexName,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+        most: u64,
+    ) -> Result<bool, sordino_server::Error> {
+        self.several.changing.store(true, Ordering::Relaxed);
+        let Some(hosted) = self.several.get(name) else {
+            return Ok(false);
+        };
+        hosted.accept_changes(dir.as_ref(), owner, most, &self.shared.limits)?;
+        Ok(true)
+    }
+
+    /// Changes whom an index is for, from the next request on; false if there is none of this name.
+    pub fn set_policy(&self, name: &IndexName, policy: Option<Policy>) -> bool {
+        let hosted = self.several.get(name);
+        if let Some(terms) = hosted.as_ref().and_then(|hosted| hosted.terms.as_ref()) {
+            terms.set_policy(policy);
+        }
+        hosted.is_some()
+    }
+
+    /// Serves an index no more; false if there is none of this name. Requests that have begun are still answered.
+    pub fn close(&self, name: &IndexName) -> bool {
+        let before = self.several.set(name, None);
+        if before.is_some() {
+            self.shared.metrics.by_index.closes(name);
+            tracing::info!(%name, "index closed");
+        }
+        before.is_some()
+    }
+
+    /// The names of all indexes, in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<IndexName> {
+        let all = self.several.all().into_iter();
+        all.map(|(name, _)| name).collect()
+    }
+
+    /// The version of an index that is served now.
+    #[must_use]
+    pub fn server(&self, name: &IndexName) -> Option<Arc<Server>> {
+        self.several.get(name).map(|hosted| hosted.index())
+    }
+
+    /// Changes who may ask, and the rates, as [`Service::change`](crate::Service::change) does.
+    ///
+    /// # Errors
+    /// Those of [`Service::change`](crate::Service::change).
+    pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
+        self.shared.change(access, limits)
+    }
+
+    /// All counts in the OpenMetrics text form, as the metrics port gives them out.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        self.shared.metrics.text()
+    }
+}

@@ -1,0 +1,72 @@
+//! Replies, on their way in chunks.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use sordino_server::Prepared;
+use tokio_stream::Stream;
+use tonic::Status;
+
+use super::door::Call;
+use crate::protocol::CHUNK;
+use crate::schema::CallReply;
+
+/// A reply, and where it lies.
+pub(crate) enum Content {
+    /// Made for this request.
+    Own(Bytes),
+    /// The same for everyone: it stays where it is, and is copied a chunk at a time.
+    Prepared(Prepared),
+}
+
+impl Content {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Own(bytes) => bytes.len(),
+            Self::Prepared(reply) => reply.len(),
+        }
+    }
+
+    /// The chunk that begins at `at`.
+    fn chunk(&self, at: usize) -> Bytes {
+        match self {
+            Self::Own(bytes) => bytes.slice(at..self.len().min(at + CHUNK)),
+            Self::Prepared(reply) => reply.range(at, CHUNK).into(),
+        }
+    }
+}
+
+/// A reply on its way, chunk after chunk. The request is in flight until all have been taken.
+pub(crate) struct Reply {
+    content: Content,
+    at: usize,
+    _call: Arc<Call>,
+}
+
+impl Reply {
+    /// Begins to send.
+    pub(crate) fn new(content: Content, call: Arc<Call>) -> Self {
+        call.replying(content.len());
+        Self {
+            content,
+            at: 0,
+            _call: call,
+        }
+    }
+}
+
+impl Stream for Reply {
+    type Item = Result<CallReply, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.at >= self.content.len() {
+            return Poll::Ready(None);
+        }
+        let chunk = self.content.chunk(self.at);
+        self.at += CHUNK;
+        let length = self.content.len() as u64;
+        Poll::Ready(Some(Ok(CallReply { length, chunk })))
+    }
+}

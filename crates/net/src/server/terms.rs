@@ -1,0 +1,129 @@
+//! The terms on which one of several indexes is served: whom it is for, and what it may take up.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+use sordino_token::{Action, Grant};
+
+use super::bearers::action;
+use super::counts::{Answering, Counts};
+use super::places::{Asker, InFlight, Places};
+use super::rate::Rate;
+use crate::signature::now;
+use crate::{IndexName, Refusal};
+
+/// The actions that a client can ask for.
+const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
+
+type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
+
+/// Which of those who may ask at all may do what with one index.
+///
+/// It is asked about each request, so it has to be quick: a decision that is looked up, not one that somebody else is asked for.
+#[derive(Clone)]
+pub struct Policy(Arc<Decide>);
+
+impl Policy {
+    /// A policy that allows what `decide` says. It gets the digest of the client's public key, none where anyone may ask, and
+    /// the action: [`Search`](Action::Search), [`Payload`](Action::Payload) or [`Download`](Action::Download).
+    #[must_use]
+    pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(decide))
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Policy").finish_non_exhaustive()
+    }
+}
+
+/// The terms of one index.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) name: IndexName,
+    /// Another one for each opening.
+    number: u64,
+    policy: RwLock<Option<Policy>>,
+    rate: Mutex<Rate>,
+    /// Shared with the other indexes.
+    places: Arc<Places>,
+    pub(crate) counts: Counts,
+}
+
+/// A place of an index among the requests in flight.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    _place: InFlight,
+    _counted: Answering,
+}
+
+impl Terms {
+    pub(crate) fn new(
+        (name, number): (IndexName, u64),
+        policy: Option<Policy>,
+        rate: f64,
+        places: &Arc<Places>,
+        counts: Counts,
+    ) -> Self {
+        Self {
+            name,
+            number,
+            policy: RwLock::new(policy),
+            rate: Mutex::new(Rate::new(rate, Instant::now())),
+            places: Arc::clone(places),
+            counts,
+        }
+    }
+
+    /// Changes the requests a second.
+    pub(crate) fn set_rate(&self, per_second: f64) {
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        rate.set(per_second, Instant::now());
+    }
+
+    pub(crate) fn set_policy(&self, policy: Option<Policy>) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+    }
+
+    /// Refuses whoever has no business with this index by the word for an index that is not there, before the message is
+    /// looked at.
+    pub(crate) fn admit(
+        &self,
+        index: &[u8; 16],
+        client: Option<&[u8; 32]>,
+        grant: Option<&Grant>,
+        message: &[u8],
+    ) -> Result<(), Refusal> {
+        if let Some(grant) = grant {
+            let named = grant.check_index(index, now() / 1000);
+            named.map_err(|_| Refusal::Index)?;
+        }
+        let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(Policy(decide)) = policy.clone() else {
+            return Ok(());
+        };
+        drop(policy);
+        let allowed = match action(message) {
+            Ok(Some(action)) => decide(client, action),
+            // The manifest is for whoever may do anything; what is no message is refused elsewhere, to the same.
+            Ok(None) | Err(_) => ASKED.into_iter().any(|action| decide(client, action)),
+        };
+        allowed.then_some(()).ok_or(Refusal::Index)
+    }
+
+    /// A place for a request, if the index's rate and its share of places allow one.
+    pub(crate) fn take(&self) -> Result<Hold, Refusal> {
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        if !rate.take(Instant::now()) {
+            return Err(Refusal::Rate);
+        }
+        drop(rate);
+        let place = self.places.take(Asker::Index(self.number));
+        Ok(Hold {
+            _place: place.ok_or(Refusal::Busy)?,
+            _counted: self.counts.answering(),
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! Several indexes behind one address, by name.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sordino_net::{
+    Access, ClientKey, Connection, Endpoint, Error, IndexName, Indexes, Limits, Listen, Policy,
+    Refusal, Running,
+};
+use sordino_search::{Client, OwnerKeys, Server, build, manifest::Packing};
+use sordino_token::{Action, SigningKey, Token};
+
+use crate::hostile_client::refusal;
+use crate::logins::{Raw, claims, issuer};
+use crate::parties::{
+    GET_MANIFEST, K, SCORE, Set, client_key, endpoint, loopback, message, open_door, owner, rng,
+    server, set,
+};
+
+fn name(name: &str) -> IndexName {
+    IndexName::new(name).unwrap()
+}
+
+/// Indexes named a and b of one owner, for those who may ask.
+fn serve(access: &Access, limits: Limits, policy: Option<Policy>) -> (Running<Indexes>, Set) {
+    let set = set();
+    let indexes = Indexes::new(access, limits).unwrap();
+    indexes.open(&name("a"), server(3, &set), None).unwrap();
+    indexes.open(&name("b"), server(2, &set), policy).unwrap();
+    (indexes.listen(&Listen::on(loopback())).unwrap(), set)
+}
+
+fn listed() -> Access {
+    let keys = [client_key(), ClientKey::from_seed(&[7; 32])];
+    Access::Keys(keys.iter().map(|key| key.public().clone()).collect())
+}
+
+fn at(running: &Running<Indexes>, name: &str) -> Endpoint {
+    Endpoint::new(format!("http://{}/{name}", running.address()))
+}
+
+fn ask(endpoint: Endpoint, kind: u16) -> Result<Vec<u8>, Error> {
+    Connection::open(endpoint)?.exchange(&message(kind, b""), 1 << 20)
+}
+
+#[test]
+fn each_index_is_found_by_its_name_and_no_other() {
+    let (running, set) = serve(&Access::Anyone, Limits::default(), None);
+    let (reader, query) = (owner().reader(), set.queries.row(0).to_vec());
+    for (name, mode) in [("a", "open"), ("b", "local")] {
+        let mut connection = Connection::open(at(&running, name)).unwrap();
+        let client = connection.client(&reader, None).unwrap();
+        assert_eq!(client.manifest().mode.kind().name(), mode);
+        let found = client.search(&mut rng(1), &mut connection, &query).unwrap();
+        assert!(!found.hits.is_empty());
+    }
+    for wrong in ["c", "A", "a-"] {
+        assert_eq!(
+            refusal(ask(at(&running, wrong), GET_MANIFEST)),
+            Refusal::Index
+        );
+    }
+    // None where there are several, one where there is one
+    let none = Endpoint::new(format!("http://{}", running.address()));
+    assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
+    let single = open_door(server(2, &set), Limits::default());
+    let named = Endpoint::new(format!("http://{}/a", single.address()));
+    assert_eq!(refusal(ask(named, GET_MANIFEST)), Refusal::Index);
+    assert!(ask(endpoint(&single), GET_MANIFEST).is_ok());
+    running.stop().unwrap();
+}
+
+#[test]
+fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
+    let (running, set) = serve(&Access::Anyone, Limits::default(), None);
+    let (indexes, reader) = (running.service(), owner().reader());
+    let mut connection = Connection::open(at(&running, "a")).unwrap();
+    let client = connection.client(&reader, None).unwrap();
+    let query = set.queries.row(0).to_vec();
+    let mut search = |seed| client.search(&mut rng(seed), &mut connection, &query);
+    search(1).unwrap();
+    let metrics = indexes.metrics();
+    assert!(
+        metrics.contains("sordino_index_answered_total{name=\"a\"}"),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("{name=\"c\"}"));
+
+    // Another owner's, in a third place
+    let other = OwnerKeys::from_master([6; 32]);
+    let built = build::open(&mut rng(9), &other, &set.base, K, Packing::T4, &mut |_| ());
+    let of_other = Server::new(built.unwrap()).unwrap();
+    assert_eq!(
+        refusal(ask(at(&running, "c"), GET_MANIFEST)),
+        Refusal::Index
+    );
+    indexes.open(&name("c"), of_other, None).unwrap();
+    let mut third = Connection::open(at(&running, "c")).unwrap();
+    assert!(Client::connect(&mut third, &reader, None).is_err());
+    let theirs = Client::connect(&mut third, &other.reader(), None).unwrap();
+    theirs.search(&mut rng(2), &mut third, &query).unwrap();
+    assert!(
+        indexes
+            .metrics()
+            .contains("sordino_index_records{name=\"c\"} 3000")
+    );
+
+    assert!(indexes.replace(&name("b"), server(3, &set)));
+    let mode = |name: &str| {
+        let mut connection = Connection::open(at(&running, name)).unwrap();
+        connection
+            .client(&reader, None)
+            .unwrap()
+            .manifest()
+            .mode
+            .kind()
+            .name()
+    };
+    assert_eq!(mode("b"), "open");
+    assert!(indexes.close(&name("c")) && !indexes.close(&name("c")));
+    assert!(theirs.search(&mut rng(3), &mut third, &query).is_err());
+    assert!(!indexes.metrics().contains("name=\"c\""));
+    assert!(!indexes.replace(&name("c"), server(3, &set)));
+    search(4).unwrap();
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_service_without_an_index_says_so() {
+    let indexes = Indexes::new(&listed(), Limits::default()).unwrap();
+    let running = indexes.listen(&Listen::on(loopback())).unwrap();
+    for kind in [GET_MANIFEST, SCORE] {
+        let asked = ask(at(&running, "a").key(client_key()), kind);
+        assert_eq!(refusal(asked), Refusal::Index);
+    }
+    running.stop().unwrap();
+}
+
+/// Everything of a refusal that a client can see.
+fn seen(endpoint: Endpoint, kind: u16) -> String {
+    let error = ask(endpoint, kind).unwrap_err();
+    format!("{error:?}")
+}
+
+#[test]
+fn an_index_that_is_not_for_a_client_is_as_one_that_is_not_there() {
+    let open = Arc::new(AtomicBool::new(false));
+    let (door, alice) = (Arc::clone(&open), client_key().public().id());
+    let policy = Policy::new(move |client, action| {
+        client == Some(&alice) && action != Action::Payload && door.load(Ordering::Relaxed)
+    });
+    let (running, _) = serve(&listed(), Limits::default(), Some(policy));
+    let as_alice = |name: &str| at(&running, name).key(client_key());
+    let as_bob = |name: &str| at(&running, name).key(ClientKey::from_seed(&[7; 32]));
+    let as_mallory = |name: &str| at(&running, name).key(ClientKey::from_seed(&[8; 32]));
+    assert!(ask(as_alice("a"), GET_MANIFEST).is_ok());
+    // Messages of all kinds, one that is none too
+    for kind in [GET_MANIFEST, SCORE, 99] {
+        assert!(seen(as_alice("b"), kind).contains("Index"));
+        assert_eq!(seen(as_alice("b"), kind), seen(as_alice("none"), kind));
+        assert_eq!(seen(as_bob("b"), kind), seen(as_bob("none"), kind));
+        // Strangers do not come so far, wherever they ask.
+        for name in ["a", "b", "none"] {
+            assert_eq!(refusal(ask(as_mallory(name), kind)), Refusal::Key);
+            assert_eq!(refusal(ask(at(&running, name), kind)), Refusal::Unsigned);
+        }
+    }
+    // Nor does a request that is too long for one of them.
+    let long = |name: &str, len: usize| {
+        let mut connection = Connection::open(as_alice(name)).unwrap();
+        format!(
+            "{:?}",
+            connection.exchange(&vec![0; len], 1 << 20).unwrap_err()
+        )
+    };
+    for len in [100, 3000, 30_000, 1 << 20] {
+        assert_eq!(long("b", len), long("none", len), "{len}");
+    }
+    open.store(true, Ordering::Relaxed);
+    assert!(ask(as_alice("b"), GET_MANIFEST).is_ok());
+    assert_eq!(refusal(ask(as_bob("b"), GET_MANIFEST)), Refusal::Index);
+    running.service().set_policy(&name("b"), None);
+    assert!(ask(as_bob("b"), GET_MANIFEST).is_ok());
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_token_is_for_the_indexes_that_it_names() {
+    let access = Access::Tokens {
+        keys: Vec::new(),
+        audience: "here".to_owned(),
+        issuers: vec![issuer().public().clone()],
+    };
+    let (running, _) = serve(&access, Limits::default(), None);
+    let alice = ClientKey::from_seed(&[41; 32]);
+    let a = running.service().server(&name("a")).unwrap();
+    let only = |actions: &str| {
+        let claims = sordino_token::Claims {
+            actions: actions.parse().unwrap(),
+            ..claims(a.manifest().index, &alice)
+        };
+        Token::issue(&claims, &issuer()).unwrap()
+    };
+    let asked = |name: &str, token: &Token, kind| {
+        let key = ClientKey::from_seed(&[41; 32]);
+        ask(at(&running, name).key(key).token(token.as_bytes()), kind)
+    };
+    let token = only("download");
+    assert!(asked("a", &token, GET_MANIFEST).is_ok());
+    assert_eq!(refusal(asked("a", &token, SCORE)), Refusal::Token);
+    for kind in [GET_MANIFEST, SCORE, 99] {
+        assert_eq!(refusal(asked("b", &token, kind)), Refusal::Index);
+        assert_eq!(refusal(asked("none", &token, kind)), Refusal::Index);
+    }
+    // A wrong token is one wherever it is shown.
+    let forged = SigningKey::from_seed(sordino_token::Algorithm::MlDsa65, &[1; 32]);
+    let forged = Token::issue(&claims(a.manifest().index, &alice), &forged).unwrap();
+    for name in ["a", "b", "none"] {
+        assert_eq!(refusal(asked(name, &forged, GET_MANIFEST)), Refusal::Token);
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_login_for_one_index_is_of_no_use_at_another() {
+    let (running, _) = serve(&listed(), Limits::default(), None);
+    let (manifest, address) = (message(GET_MANIFEST, b""), running.address());
+    let mut raw = Raw::at(address, Some("a"));
+    let login = raw.logged_in(1);
+    assert!(raw.call(&manifest, login.tag(1, &manifest)).is_ok());
+    // A name that is exchanged on the way
+    raw.name = Some("b");
+    let moved = raw.call(&manifest, login.tag(2, &manifest));
+    assert_eq!(refusal(moved), Refusal::Login);
+    raw.name = Some("none");
+    let moved = raw.call(&manifest, login.tag(2, &manifest));
+    assert_eq!(refusal(moved), Refusal::Login);
+    raw.name = Some("a");
+    assert!(raw.call(&manifest, login.tag(2, &manifest)).is_ok());
+    // Names that are none
+    for wrong in ["", "a/b", "..", "a,b", "\t"] {
+        let mut raw = Raw::at(address, Some("a"));
+        raw.name = Some(wrong);
+        let refused = raw.call(&manifest, login.tag(3, &manifest));
+        assert_eq!(refusal(refused), Refusal::Index, "{wrong:?}");
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn an_index_has_a_rate_of_its_own() {
+    let limits = Limits {
+        rate_per_index: 3.0,
+        ..Limits::default()
+    };
+    let (running, _) = serve(&Access::Anyone, limits, None);
+    let counted = |name| {
+        let asked = (0..20).map(|_| ask(at(&running, name), GET_MANIFEST));
+        asked.filter(Result::is_ok).count()
+    };
+    assert!((3..15).contains(&counted("a")));
+    let refused = ask(at(&running, "a"), GET_MANIFEST);
+    assert!(refused.is_err_and(|error| error.is_passing()));
+    // Another's is not touched by that, and a change of rates reaches those that are open and those that are not yet.
+    assert!(counted("b") >= 3);
+    let indexes = running.service();
+    indexes.change(&Access::Anyone, &Limits::default()).unwrap();
+    indexes.open(&name("c"), server(2, &set()), None).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!((counted("a"), counted("c")), (20, 20));
+    running.stop().unwrap();
+}
+
+#[test]
+fn limits_without_a_rate_for_an_index_are_refused() {
+    let limits = Limits {
+        rate_per_index: 0.0,
+        ..Limits::default()
+    };
+    assert!(matches!(
+        Indexes::new(&Access::Anyone, limits),
+        Err(Error::Limits(_))
+    ));
+}
