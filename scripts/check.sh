@@ -121,6 +121,8 @@ fi
 target/debug/examples/cpu_levels
 target/debug/examples/private_search --n 5000 --json
 target/debug/examples/network_search
+# Too few measurements for an outcome.
+target/debug/examples/timing 200 >/dev/null
 for example in examples/*.rs crates/*/examples/*.rs; do
     name=$(basename "$example" .rs)
     echo "-- $name"

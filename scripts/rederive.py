@@ -12,6 +12,7 @@ import re
 import sys
 
 import checks_failure
+import clusters_failure
 import hintless_failure
 import lwe_failure
 import param_check
@@ -53,6 +54,8 @@ def constants():
     constant("index/src/residue.rs", r"LARGEST: f32 = ([\d.]+)", 1.0175)
     constant("index/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
     constant("index/src/checks.rs", r"COUNT: usize = (\d+)", CHECKS)
+    constant("index/src/checks/balance.rs", r"COUNT: usize = (\d+)", clusters_failure.COUNT)
+    constant("index/src/checks/balance.rs", r"SQUARES: f64 = ([\d.]+)", float(clusters_failure.COUNT - 1))
     constant("index/src/checks.rs", r"RUN: usize = (\d+)", checks_failure.RUN)
     constant("index/src/checks.rs", r"RUN \* (\(7296 / width\.max\(1\)\)\.clamp\(13, 38\))", "(7296 / width.max(1)).clamp(13, 38)")
     constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
@@ -113,7 +116,9 @@ def pads():
         log2 = math.log2(sum(blocks(rows, width) ** 2 for rows in stored)) - 129
         states("masked.md", f"| {n:,} x {width} | {len(sizes)} | {power(log2)} |")
     for n, width in ((1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
-        log2 = 2 * math.log2(blocks(n * 3 // 2, width)) - 129
+        # Half as many copies, and check rows of clusters of 512.
+        places = n * 3 // 2
+        log2 = 2 * math.log2(blocks(places + clusters_failure.COUNT * -(-places // 512), width)) - 129
         states("routed.md", f"| {n:,} x {width} | {power(log2)} |")
 
 
@@ -130,26 +135,16 @@ def check_rows():
                 assert nodes == sum(math.comb(j, i) for j in range(tries) for i in range(refusals + 1))
             cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
         states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
-    states("README.md", f"| one score, by more than `2T` | yes, 2^-{CHECKS} |")
-    share = 100 * CHECKS / 512
-    states("README.md", f"{CHECKS} more places for a cluster of 512, which is {share:.1f} % more")
+    states("README.md", f"| one score, by more than `2T`; its square by more than `tau / 4` | yes, 2^-{CHECKS} |")
+    accepted = clusters_failure.log2_accepted(4.0)
+    states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")
+    assert clusters_failure.log2_spread(0.35) < -CHECKS
+    coarse, fine = (math.ceil(1000 * clusters_failure.seen_open(t, 8192)) / 1000 for t in (4, 8))
+    states("README.md", f"changes above {fine:.3f} of a cosine would be seen (`t = 8`; above {coarse:.3f} for `t = 4`)".replace("0.", "."))
     # A score of open mode lies in the band with this probability or more, were it uniform.
     states("open.md", "`1 - (1.0175 / 1.025)^n`")
     states("open.md", "about 1 of 100 random changes")
     assert 0.005 < 1 - 1.0175 / 1.025 < 0.015
-    states("routed.md", "at most 1 in 500 makes a score that is refused")
-    assert 1 / 600 < max(impossible(width, angle / 1000) for width in (8, 128, 768) for angle in range(1, 1571)) < 1 / 500
-
-
-def impossible(width, angle):
-    """The part of uniform products that make an impossible score, of a query that is the vector, at this angle to the base."""
-    norm = math.sqrt(2**17 - 2048) - math.sqrt(width) / 2
-    error = math.sqrt(width) / norm + (width / 4 + 2048) / norm**2
-    along, rest = math.cos(angle), math.sin(angle)
-    lengths = math.ceil(255 * rest) / 255 * rest
-    most, bound = 2**17 / norm**2, 1.001 + lengths * error
-    over = max(0, most - (bound - along**2) / lengths) + max(0, most - (bound + along**2) / lengths)
-    return over / (2 * most)
 
 
 # --- what is sealed ---
@@ -199,6 +194,7 @@ def main():
     hintless_failure.check()
     lwe_failure.check()
     checks_failure.check()
+    clusters_failure.check()
     for derive in (constants, estimates, pads, check_rows, seals, retrieval, logs):
         derive()
     for line in wrong:

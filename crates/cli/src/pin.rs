@@ -89,11 +89,27 @@ impl PinFile {
             return Ok(());
         }
         let newer = |stored: &Pin| stored.index == new.index && stored.version >= new.version;
+        // From the look at what is stored until it is replaced.
+        let _lock = self.locked()?;
         if Self::stored(&self.path)?.is_none_or(|stored| !newer(&stored)) {
             self.write(&Line::of(&new))?;
         }
         self.seen = Some(new);
         Ok(())
+    }
+
+    /// Waits until no other process writes this pin. The lock is on a file beside it, for the pin itself is replaced; it ends
+    /// with the process, whatever ends that.
+    fn locked(&self) -> Result<File, Error> {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".lock");
+        let file = File::options().create(true).append(true).open(&path);
+        let locked = file.and_then(|file| match file.lock() {
+            // A file system without locks: as safe as its users are careful.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            _ => Ok(file),
+        });
+        locked.map_err(Error::at(Path::new(&path)))
     }
 
     /// Puts a whole file in the place of the old one.
@@ -145,6 +161,30 @@ mod tests {
         assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(6)));
         early.remember(pin(7)).unwrap();
         assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(7)));
+    }
+
+    #[test]
+    fn commands_that_end_together_never_go_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pin");
+        let one = |first: u64| {
+            for version in (first..120).step_by(4) {
+                let pin = Pin {
+                    index: [0xab; 16],
+                    version,
+                    manifest: [7; 32],
+                };
+                PinFile::read(&path).unwrap().remember(pin).unwrap();
+                let stored = PinFile::read(&path).unwrap();
+                assert!(stored.seen().unwrap().version >= version);
+            }
+        };
+        std::thread::scope(|scope| {
+            for first in 1..5 {
+                scope.spawn(move || one(first));
+            }
+        });
+        assert_eq!(PinFile::read(&path).unwrap().seen().unwrap().version, 119);
     }
 
     #[test]

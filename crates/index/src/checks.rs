@@ -21,11 +21,16 @@
 use sordino_ckks::column::Params;
 use sordino_ckks::precision::statistical_bound;
 
+pub mod balance;
+#[cfg(feature = "secret")]
+mod cluster;
 #[cfg(feature = "secret")]
 mod keyed;
 #[cfg(feature = "secret")]
 mod sum;
 
+#[cfg(feature = "secret")]
+pub use cluster::ClusterChecks;
 #[cfg(feature = "secret")]
 pub use keyed::Checks;
 

@@ -7,7 +7,7 @@ use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::checks::Checks;
+use crate::checks::{Checks, ClusterChecks};
 use crate::order::RowOrder;
 use crate::pad::Pad;
 use crate::public_key::{CHANGE, CONTEXT, LOG, OwnerPublicKey};
@@ -209,6 +209,12 @@ impl ReaderKeys {
     #[must_use]
     pub fn checks(&self, segment: &[u8; 16], width: usize) -> Checks {
         Checks::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)), width)
+    }
+
+    /// The check rows of the clusters of routed mode.
+    #[must_use]
+    pub fn cluster_checks(&self, base: &[u8; 16]) -> ClusterChecks {
+        ClusterChecks::new(Zeroizing::new(self.subkey(Purpose::Checks, base)))
     }
 
     /// A key for one purpose in one segment: no two contents share one, because an id belongs to one

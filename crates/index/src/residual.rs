@@ -45,6 +45,13 @@ pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
         .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
 }
 
+/// The product of a row from what was decrypted and the product of its pad, all mod `P` and but for the pad's in 256ths of a
+/// step.
+#[must_use]
+pub fn bare(decrypted: i32, pad: u32) -> i32 {
+    decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP))
+}
+
 /// The meaning of products of codes in `dim` dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
@@ -71,11 +78,9 @@ impl Scores {
         product as f32 * self.step
     }
 
-    /// The score of two rests from what was decrypted and the product of a pad, both mod `P` and the first in
-    /// 256ths of a step.
+    /// The score of two rests whose codes have this product mod `P`, in 256ths of a step.
     #[must_use]
-    pub fn of_padded(self, decrypted: i32, pad: u32) -> f32 {
-        let product = decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP));
+    pub fn of_bare(self, product: i32) -> f32 {
         residue::centred(product) as f32 * (self.step / STEP as f32)
     }
 
@@ -274,7 +279,7 @@ mod tests {
         let scores = Scores::new(128);
         for (product, pad) in [(0, 0), (120_000, 7), (-120_000, 0x7_ffff), (12, u32::MAX)] {
             let sum = (product + pad.cast_signed().wrapping_mul(1)).wrapping_mul(STEP);
-            let found = scores.of_padded(residue::centred(sum), pad);
+            let found = scores.of_bare(bare(residue::centred(sum), pad));
             assert!((found - scores.of(product)).abs() < 1e-6);
         }
     }

@@ -3,10 +3,11 @@
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
-use sordino_ckks::column::{Client, Segments};
-use sordino_index::checks::{self, Checks};
-use sordino_index::manifest::Packing;
-use sordino_index::residue;
+use sordino_ckks::column::{Client, Database, Segments};
+use sordino_index::checks::{self, Checks, ClusterChecks};
+use sordino_index::manifest::{Grid, Packing, SecretPacking};
+use sordino_index::{residual, residue};
+use sordino_lwe as lwe;
 use zeroize::Zeroizing;
 
 /// Half of `P`.
@@ -102,6 +103,128 @@ fn honest_sums_are_as_far_off_as_derived() {
         assert!(
             (3.3..4.6).contains(&ratio),
             "{width}: {tolerance} / {mean} = {ratio:.2}"
+        );
+    }
+}
+
+/// A cluster's check rows at the real noise, in a group of some clusters: how far off they were in each of some replies.
+fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
+    let mut rng = StdRng::seed_from_u64(width as u64);
+    let (stored, slots) = (grid.stored(), grid.slots as usize);
+    let clusters = grid.clusters as usize;
+    let codes: Vec<i16> = (0..slots * width)
+        .map(|_| rng.random_range(-60..60))
+        .collect();
+    let checks = ClusterChecks::new(Zeroizing::new([3; 32]));
+    let sums = checks.rows(1, &codes, width);
+    let bare = codes.into_iter().map(i32::from).chain(sums);
+    let half = 1 << 17;
+    let pads: Vec<i32> = (0..stored * width)
+        .map(|_| rng.random_range(-half..half))
+        .collect();
+    let padded: Vec<i32> = bare
+        .zip(&pads)
+        .map(|(code, pad)| (code + pad) << 14 >> 14)
+        .collect();
+
+    // The others of the group are nobody's.
+    let (params, outer) = (Grid::params(), grid.packing.params());
+    let shape = lwe::Shape::new(1, stored, clusters * width).expect("a shape");
+    let seed = lwe::Seed([5; 32]);
+    let mut table = lwe::Table::zeroed(&params, shape, &seed);
+    for (row, padded) in padded.chunks(width).enumerate() {
+        let mut entries: Vec<i32> = (0..clusters * width)
+            .map(|_| rng.random_range(-half..half))
+            .collect();
+        entries[width..2 * width].copy_from_slice(padded);
+        table.set(row, &entries).expect("a row");
+    }
+    let hint = table.hint(0..stored);
+    let (hint, download) =
+        Database::encode_modular(&outer, seed.0, &hint, params.n()).expect("a hint");
+    let reader = Client::new(&outer, seed.0, params.n(), stored, &download).expect("a hint");
+    let client = lwe::Client::new(&params, shape, &seed);
+
+    let replies = (0..queries).map(|_| {
+        let query: Vec<i16> = (0..width).map(|_| rng.random_range(-50..50)).collect();
+        let mut message = vec![0; shape.words()];
+        message[width..2 * width].copy_from_slice(&query);
+        let (secret, words) = client.query(&mut rng, &message).expect("a query");
+        let secret = secret.into_negated();
+        let (secret, encrypted) = reader.encrypt_modular(&mut rng, &secret).expect("a secret");
+        let answers = table.answer(&words).expect("answers");
+        let reply = hint
+            .score_onto(&[encrypted], &[&answers])
+            .expect("scores")
+            .remove(0);
+        let scores = reader.decrypt_modular(secret, &reply).expect("scores");
+        let query: Vec<i32> = query.into_iter().map(i32::from).collect();
+        let pads = pads.chunks(width).map(|pad| product(pad, &query));
+        let scores = scores.into_iter().map(low).zip(pads);
+        let bare: Vec<i32> = scores
+            .map(|(score, pad)| residual::bare(score, pad.cast_unsigned()))
+            .collect();
+        let (places, held) = bare.split_at(slots);
+        checks.off(1, places, held)
+    });
+    replies.collect()
+}
+
+#[test]
+fn honest_clusters_are_as_far_off_as_derived() {
+    for (packing, clusters, width, slots) in [
+        (SecretPacking::T64, 4, 128, 96),
+        (SecretPacking::T128, 2, 64, 224),
+        (SecretPacking::T128, 2, 16, 32),
+    ] {
+        let grid = Grid {
+            groups: 1,
+            clusters,
+            slots,
+            packing,
+        };
+        let off = cluster_off(&grid, width, 60);
+        let tolerance = grid.tolerance(width);
+        assert!(off.iter().all(|&off| off <= tolerance));
+        // The mean, by docs/scoring.md: 63 (r / 4 + 1.25) of a score's variance, of 60 such within a fifth of it.
+        let noise = Grid::params()
+            .statistical_noise(clusters as usize * width)
+            .powi(2);
+        let engine = packing.params().statistical_error(Grid::params().n()) / 256.0;
+        let expected = 63.0 * (f64::from(slots) / 4.0 + 1.25) * (noise + engine * engine);
+        let mean = off.iter().map(|&off| off as f64).sum::<f64>() / 60.0 / 65536.0;
+        let ratio = mean / expected;
+        assert!(
+            (0.8..1.25).contains(&ratio),
+            "{width}: {mean:.3e} / {expected:.3e}"
+        );
+    }
+}
+
+#[test]
+fn tolerances_of_clusters_are_those_whose_failure_is_derived_elsewhere() {
+    // scripts/clusters_failure.py derives from docs/security/routed.md how often an honest reply is refused with these.
+    for line in include_str!("clusters.csv").lines().skip(1) {
+        let fields: Result<Vec<u64>, _> = line.split(',').map(str::parse).collect();
+        let fields = fields.expect("numbers");
+        let &[width, t, groups, clusters, slots, expected] = &fields[..] else {
+            panic!("{line}");
+        };
+        let mut packings = SecretPacking::ALL.into_iter();
+        let packing = packings.find(|it| it.params().t() as u64 == t);
+        let [groups, clusters, slots] =
+            [groups, clusters, slots].map(|x| u32::try_from(x).expect("a small number"));
+        let grid = Grid {
+            groups,
+            clusters,
+            slots,
+            packing: packing.expect("a packing"),
+        };
+        let found = grid.tolerance(usize::try_from(width).expect("a small number"));
+        // Logarithms differ in their last bits between machines.
+        assert!(
+            found.abs_diff(expected) <= expected >> 20,
+            "{line}: {found}"
         );
     }
 }

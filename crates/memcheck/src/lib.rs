@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod request;
+pub mod timing;
 
 use core::convert::Infallible;
 

@@ -3,10 +3,11 @@
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, Reply, SecretKey};
+use sordino_index::checks::ClusterChecks;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Members;
 use sordino_index::pad::Pad;
-use sordino_index::residual::{Scores, SplitQuery};
+use sordino_index::residual::{Scores, SplitQuery, bare};
 use sordino_index::route::Route;
 use sordino_index::select::mask;
 use sordino_index::wire::Message;
@@ -32,6 +33,9 @@ pub(crate) struct Scorer {
     route: Route,
     members: Members,
     pad: Pad,
+    checks: ClusterChecks,
+    /// The most that an honest reply's check rows are off.
+    tolerance: u64,
     words: lwe::Client,
     hint: column::Client,
     /// For each row of the clusters true if its record is deleted; empty if none is.
@@ -74,6 +78,8 @@ impl Scorer {
             route: keys.open_route(mode, width, &download.take(&mode.centroids)?)?,
             members: keys.open_members(mode, &download.take(&mode.members)?)?,
             pad: keys.pad(&mode.base.id, mode.base.version),
+            checks: keys.cluster_checks(&mode.base.id),
+            tolerance: mode.grid.tolerance(width),
             words: lwe::Client::new(&Grid::params(), shape, &lwe::Seed(mode.seed)),
             hint,
             dead: Vec::new(),
@@ -194,19 +200,12 @@ impl Scorer {
             self.hint.decrypt_modular(sent.secret, own)
         });
         let products = Zeroizing::new(products.map_err(|_| Wrong)?);
-        let slots = self.mode.grid.slots as usize;
-        let mut pads = Zeroizing::new(vec![0; products.len()]);
-        time(&mut stages.open, || {
-            for ((cluster, query), pads) in sent.split.iter().zip(pads.chunks_exact_mut(slots)) {
-                let codes: Vec<i32> = query.codes().map(i32::from).collect();
-                let (codes, first) = (Zeroizing::new(codes), u32_of(cluster * slots));
-                self.pad.products_from(first, &codes, pads);
-            }
-        });
+        let (bare, held) = time(&mut stages.open, || self.bare(&sent.split, &products));
         let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
-            self.scored(&sent.split, &products, &pads, (wanted.k, chosen))
+            self.scored(&sent.split, &bare, (wanted.k, chosen))
         });
+        let found = found.and_then(|found| held.then_some(found).ok_or(Wrong));
         // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
         let tail = match (sent.tail, tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, added, stages),
@@ -221,26 +220,44 @@ impl Scorer {
         Ok(best.into_ranked())
     }
 
+    /// The products of all rows of the chosen clusters without their pads, and true if all check rows hold.
+    fn bare(&self, split: &[(usize, SplitQuery)], products: &[i64]) -> (Zeroizing<Vec<i32>>, bool) {
+        let stored = self.mode.grid.stored();
+        let mut whole = Zeroizing::new(Vec::with_capacity(products.len()));
+        let mut pads = Zeroizing::new(vec![0; stored]);
+        let mut off = 0;
+        for ((cluster, query), products) in split.iter().zip(products.chunks_exact(stored)) {
+            let codes: Vec<i32> = query.codes().map(i32::from).collect();
+            let (codes, first) = (Zeroizing::new(codes), u32_of(cluster * stored));
+            self.pad.products_from(first, &codes, &mut pads);
+            let rows = products.iter().zip(pads.iter());
+            let at = whole.len();
+            whole.extend(rows.map(|(&product, &pad)| bare(masked::low(product), pad)));
+            let (places, checks) = whole[at..].split_at(self.mode.grid.slots as usize);
+            off = self.checks.off(*cluster, places, checks).max(off);
+        }
+        (whole, off <= self.tolerance)
+    }
+
     /// The best different records of the chosen clusters, of which copies may be in several.
     ///
     /// A score that no two unit vectors have refutes the whole reply.
     fn scored(
         &self,
         split: &[(usize, SplitQuery)],
-        products: &[i64],
-        pads: &[u32],
+        products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
     ) -> Checked<Vec<Scored>> {
         let slots = self.mode.grid.slots as usize;
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());
         let mut possible = true;
-        let parts = products.chunks_exact(slots).zip(pads.chunks_exact(slots));
-        for ((cluster, query), (products, pads)) in split.iter().zip(parts) {
+        let clusters = products.chunks_exact(self.mode.grid.stored());
+        for ((cluster, query), products) in split.iter().zip(clusters) {
             let places = self.members.of(*cluster, slots);
-            for ((place, &product), &pad) in places.zip(products).zip(pads) {
+            for (place, &product) in places.zip(products) {
                 let Some((id, parts)) = place else { continue };
-                let rests = scores.of_padded(masked::low(product), pad);
+                let rests = scores.of_bare(product);
                 let score = query.score(parts, rests);
                 possible &= scores.possible(score, query.lengths(parts));
                 let row = id as usize;

@@ -18,12 +18,12 @@ pub struct Checks {
 }
 
 /// The draws of a run: bit `v` of each word is about the run's position `v`.
-pub(super) struct Run {
+pub(super) struct Run<const K: usize> {
     pub(super) signs: u32,
-    pub(super) bits: [u32; COUNT],
+    pub(super) bits: [u32; K],
 }
 
-impl Run {
+impl Run<COUNT> {
     /// The runs of a group: run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, of
     /// which the group is the nonce. Word 0 has the signs, the next the bits of one check row each.
     fn read(stream: &mut Stream) -> Zeroizing<Self> {
@@ -37,7 +37,7 @@ impl Run {
     }
 }
 
-impl zeroize::Zeroize for Run {
+impl<const K: usize> zeroize::Zeroize for Run<K> {
     fn zeroize(&mut self) {
         self.signs.zeroize();
         self.bits.zeroize();
@@ -71,7 +71,7 @@ impl Checks {
             let mut sums = vec![0i32; COUNT * width];
             let first = group * self.group;
             for first in (first..n.min(first + self.group)).step_by(RUN) {
-                let run = Run::read(&mut stream);
+                let run = Run::<COUNT>::read(&mut stream);
                 for (at, position) in (first..n.min(first + RUN)).enumerate() {
                     let minus = take(run.signs, at);
                     for (sums, bits) in sums.chunks_exact_mut(width).zip(run.bits) {
@@ -117,16 +117,16 @@ impl Checks {
     /// The sums of a group's products.
     fn sums(&self, group: usize, products: &[i32]) -> Zeroizing<[i32; COUNT]> {
         let mut stream = self.stream(group);
-        let mut sums = Sums::new(sordino_cpu::Backend::detect());
+        let mut sums = Sums::<COUNT>::new(sordino_cpu::Backend::detect());
         for products in products.chunks(RUN) {
-            sums.add(&Run::read(&mut stream), products);
+            sums.add(&Run::<COUNT>::read(&mut stream), products);
         }
         sums.whole()
     }
 }
 
 /// All ones if the word's bit `at` is set, else zeros.
-fn take(word: u32, at: usize) -> i32 {
+pub(super) fn take(word: u32, at: usize) -> i32 {
     0i32.wrapping_sub((word >> at & 1).cast_signed())
 }
 

@@ -1,9 +1,9 @@
-//! Sums of a run's products, 40 of them at a time: bits become masks.
+//! Sums of a run's products, one for each check row: bits become masks.
 
 use zeroize::{Zeroize, Zeroizing};
 
+use super::RUN;
 use super::keyed::Run;
-use super::{COUNT, RUN};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -23,49 +23,49 @@ sordino_cpu::kernels! {
 }
 
 /// Partial sums of each check row, by the position's place in its run mod 16.
-type Lanes = [[i32; LANES]; COUNT];
+type Lanes<const K: usize> = [[i32; LANES]; K];
 
 const LANES: usize = 16;
 
 /// The products of a run's positions.
 type Products = [i32; RUN];
 
-/// The sums of a group's products so far.
-pub(super) struct Sums {
+/// The `K` sums of a group's products so far.
+pub(super) struct Sums<const K: usize> {
     kernels: Kernels,
-    lanes: Lanes,
+    lanes: Lanes<K>,
 }
 
-impl Sums {
+impl<const K: usize> Sums<K> {
     pub(super) fn new(backend: sordino_cpu::Backend) -> Self {
         Self {
             kernels: Kernels::of(backend),
-            lanes: [[0; LANES]; COUNT],
+            lanes: [[0; LANES]; K],
         }
     }
 
     /// Adds the products of a run, of which the last one of a segment may be shorter.
-    pub(super) fn add(&mut self, run: &Run, products: &[i32]) {
+    pub(super) fn add(&mut self, run: &Run<K>, products: &[i32]) {
         let mut whole = Zeroizing::new([0; RUN]);
         whole[..products.len()].copy_from_slice(products);
         add(self.kernels, &mut self.lanes, run, &whole);
     }
 
     /// The sums mod 2^32.
-    pub(super) fn whole(&self) -> Zeroizing<[i32; COUNT]> {
+    pub(super) fn whole(&self) -> Zeroizing<[i32; K]> {
         let sums = self.lanes.iter();
         let mut sums = sums.map(|lanes| lanes.iter().fold(0i32, |sum, x| sum.wrapping_add(*x)));
         Zeroizing::new(std::array::from_fn(|_| sums.next().unwrap_or_default()))
     }
 }
 
-impl Drop for Sums {
+impl<const K: usize> Drop for Sums<K> {
     fn drop(&mut self) {
         self.lanes.zeroize();
     }
 }
 
-fn add(kernels: Kernels, lanes: &mut Lanes, run: &Run, products: &Products) {
+fn add<const K: usize>(kernels: Kernels, lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
     match kernels {
         Kernels::Portable => portable::add(lanes, run, products),
         #[cfg(target_arch = "x86_64")]
@@ -80,6 +80,7 @@ fn add(kernels: Kernels, lanes: &mut Lanes, run: &Run, products: &Products) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::COUNT;
     use proptest::prelude::*;
 
     proptest! {
@@ -90,7 +91,7 @@ mod tests {
             products in prop::collection::vec(any::<i32>(), 0..RUN + 1),
         ) {
             let bits = std::array::from_fn(|check| bits[check % 32] ^ u32::from(check >= 32));
-            let run = Run { signs, bits };
+            let run: Run<COUNT> = Run { signs, bits };
             let sums = |backend| {
                 let mut sums = Sums::new(backend);
                 sums.add(&run, &products);

@@ -209,7 +209,7 @@ impl Manifest {
             "clusters of a shape that no table has",
         )?;
         require(
-            u32::try_from(grid.places()).is_ok_and(|places| places >= routed.base.n),
+            u32::try_from(grid.all_stored()).is_ok() && grid.places() >= routed.base.n as usize,
             "fewer places than vectors, or too many",
         )?;
         let block = grid.packing.params().block_vectors();

@@ -5,13 +5,14 @@ use sordino_ckks::column;
 use sordino_lwe as lwe;
 
 use super::{Columns, Segment};
+use crate::checks::balance::{self, Noise};
 use crate::digest::Digest;
 use crate::{Error, TAG_LEN};
 
 /// Routed mode's constants.
 ///
 /// The records lie in clusters of one size, these in groups of one size: group `g` is a matrix with a row for each
-/// place of a cluster and the clusters side by side. A search scores one cluster of each group.
+/// place of a cluster, then one for each of its check rows, and the clusters side by side. A search scores one cluster of each group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routed {
@@ -120,16 +121,44 @@ impl Grid {
         self.groups as usize * self.clusters as usize
     }
 
+    /// Rows of a cluster: its places, and its check rows behind them.
+    #[must_use]
+    pub fn stored(&self) -> usize {
+        (self.slots as usize).saturating_add(balance::COUNT)
+    }
+
+    /// Rows of all clusters.
+    #[must_use]
+    pub fn all_stored(&self) -> usize {
+        self.all_clusters().saturating_mul(self.stored())
+    }
+
     /// All places.
     #[must_use]
     pub fn places(&self) -> usize {
         self.all_clusters() * self.slots as usize
     }
 
-    /// Scores of a search.
+    /// Scores of a search, those of check rows too.
     #[must_use]
     pub fn scores(&self) -> usize {
-        self.groups as usize * self.slots as usize
+        self.groups as usize * self.stored()
+    }
+
+    /// The most that the check rows of a cluster are off in an honest reply, of vectors of `width` coordinates
+    /// ([`balance`]).
+    #[must_use]
+    pub fn tolerance(&self, width: usize) -> u64 {
+        let params = Self::params();
+        let columns = self.clusters as usize * width;
+        let engine = self.packing.params().statistical_error(params.n()) / balance::STEP;
+        let noise = Noise {
+            fixed: engine.powi(2),
+            carried: params.statistical_noise(columns).powi(2),
+            errors: columns as f64,
+            places: f64::from(self.slots),
+        };
+        noise.tolerance(f64::from(self.groups))
     }
 
     /// The shape of the table of vectors of `width` coordinates.
@@ -137,7 +166,7 @@ impl Grid {
     /// # Errors
     /// If no table has it.
     pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
-        let (groups, rows) = (self.groups as usize, self.slots as usize);
+        let (groups, rows) = (self.groups as usize, self.stored());
         let columns = (self.clusters as usize).saturating_mul(width);
         Ok(lwe::Shape::new(groups, rows, columns)?)
     }
@@ -145,7 +174,7 @@ impl Grid {
     /// Bytes of the table.
     #[must_use]
     pub(crate) fn table_len(&self, width: usize) -> usize {
-        self.places() * width * ENTRY_LEN
+        self.all_stored() * width * ENTRY_LEN
     }
 
     /// Bytes of the hint of one group.
@@ -155,7 +184,7 @@ impl Grid {
     pub fn group_hint_len(&self) -> Result<usize, Error> {
         let n = Self::params().n();
         let params = self.packing.params();
-        let len = column::Hint::encoded_len(&params, n, self.slots as usize)?;
+        let len = column::Hint::encoded_len(&params, n, self.stored())?;
         // All groups together are scored as one.
         column::Reply::encoded_len(&params, n, self.scores())?;
         Ok(len)

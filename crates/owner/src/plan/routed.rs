@@ -193,7 +193,7 @@ fn grid(
         packing,
     });
     let mut possible = grids.filter(|grid| {
-        let placed = u32::try_from(grid.places()).is_ok();
+        let placed = u32::try_from(grid.all_stored()).is_ok();
         placed && grid.shape(width).is_ok() && grid.groups as usize >= least
     });
     possible.next()

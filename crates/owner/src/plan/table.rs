@@ -183,7 +183,7 @@ impl Plan {
         let (grid, dim) = (&planned.grid, self.dim as f64);
         let (polynomials, blocks) = planned.secret_work();
         let (clusters, rows) = (grid.all_clusters() as f64, grid.scores() as f64);
-        let bytes = 4.0 * grid.places() as f64 * dim;
+        let bytes = 4.0 * grid.all_stored() as f64 * dim;
         let products = rows * Grid::params().n() as f64;
         let server = speed.table_scan * bytes + speed.column_score * products;
         let client = speed.table_word * clusters * dim

@@ -1,5 +1,4 @@
 //! Routed mode's clusters in the order in which they are stored, and the parts that are made of them.
-#![expect(clippy::integer_division_remainder_used, reason = "public shapes")]
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -94,27 +93,47 @@ impl Dealt {
         writer.id(rng, &Content::Routed(grid), &rows.code(), words)
     }
 
-    /// The table: for each group and place the codes of its clusters side by side, each under its place's pad.
+    /// The table: for each group and place, and then for each check row, the codes of its clusters side by side, each under
+    /// a pad of its own.
     fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
         let pad = writer.reader().pad(id, writer.version());
-        let (clusters, slots) = (grid.clusters as usize, grid.slots as usize);
+        let checks = writer.reader().cluster_checks(id);
+        let (clusters, stored) = (grid.clusters as usize, grid.stored());
         // In its place at once: gathered from pieces it would be in memory twice.
         let width = self.dim * ENTRY_LEN;
         let mut table = vec![0; grid.scores() * clusters * width];
-        let rows = table.par_chunks_exact_mut(clusters * width).enumerate();
-        rows.for_each(|(row, entries)| {
-            let (group, slot) = (row / slots, row % slots);
-            let places = entries.chunks_exact_mut(width);
-            for (cluster, entries) in (group * clusters..).zip(places) {
-                let codes = &self.codes[cluster][slot * self.dim..][..self.dim];
-                let mut codes: Vec<i32> = codes.iter().copied().map(i32::from).collect();
-                pad.mask(u32_of(cluster * slots + slot), &mut codes);
-                let (entries, _) = entries.as_chunks_mut();
-                for (entry, code) in entries.iter_mut().zip(codes) {
-                    *entry = table::entry_bytes(code);
+        let groups = table.chunks_exact_mut(stored * clusters * width);
+        for (group, rows) in groups.enumerate() {
+            let own = group * clusters..(group + 1) * clusters;
+            let sums = own.clone().into_par_iter();
+            let sums = sums.map(|cluster| checks.rows(cluster, &self.codes[cluster], self.dim));
+            let sums: Vec<Vec<i32>> = sums.collect();
+            let rows = rows.par_chunks_exact_mut(clusters * width).enumerate();
+            rows.for_each(|(row, entries)| {
+                let places = entries.chunks_exact_mut(width);
+                for ((cluster, sums), entries) in own.clone().zip(&sums).zip(places) {
+                    let mut codes = self.row(cluster, sums, row);
+                    pad.mask(u32_of(cluster * stored + row), &mut codes);
+                    let (entries, _) = entries.as_chunks_mut();
+                    for (entry, code) in entries.iter_mut().zip(codes) {
+                        *entry = table::entry_bytes(code);
+                    }
                 }
-            }
-        });
+            });
+        }
         table
+    }
+
+    /// The codes of a cluster's row: of a place or, behind these, of a check row.
+    fn row(&self, cluster: usize, checks: &[i32], row: usize) -> Vec<i32> {
+        let (places, at) = (&self.codes[cluster], row * self.dim);
+        match at.checked_sub(places.len()) {
+            None => places[at..][..self.dim]
+                .iter()
+                .copied()
+                .map(i32::from)
+                .collect(),
+            Some(at) => checks[at..][..self.dim].to_vec(),
+        }
     }
 }

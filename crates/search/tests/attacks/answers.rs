@@ -1,32 +1,62 @@
-//! Scores in a reply, as they lie in it: the last bytes, 15 bits each.
+//! Scores in a reply, as they lie in it: the last bytes, 15 bits each, or 16 in routed mode.
 
 /// Bits of an answer.
 pub(crate) const BITS: usize = 15;
+
+/// Bits of an answer of routed mode.
+pub(crate) const ROUTED_BITS: usize = 16;
 
 /// The answers of a reply.
 #[derive(Clone)]
 pub(crate) struct Answers(pub(crate) Vec<u16>);
 
+/// Answers of so many bits, the last of a reply.
+fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
+    let body = &reply[reply.len() - (bits * count).div_ceil(8)..];
+    let bit = |at: usize| u16::from(body[at / 8] >> (at % 8) & 1);
+    let answer = |i: usize| (0..bits).map(|at| bit(bits * i + at) << at).sum();
+    (0..count).map(answer).collect()
+}
+
+/// Puts them in their place again.
+fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
+    let start = reply.len() - (bits * answers.len()).div_ceil(8);
+    let body = &mut reply[start..];
+    body.fill(0);
+    for (i, answer) in answers.iter().enumerate() {
+        for at in 0..bits {
+            let place = bits * i + at;
+            body[place / 8] |= ((answer >> at & 1) as u8) << (place % 8);
+        }
+    }
+}
+
 impl Answers {
     /// Reads this many answers.
     pub(crate) fn read(reply: &[u8], count: usize) -> Self {
-        let body = &reply[reply.len() - (BITS * count).div_ceil(8)..];
-        let bit = |at: usize| u16::from(body[at / 8] >> (at % 8) & 1);
-        let answer = |i: usize| (0..BITS).map(|at| bit(BITS * i + at) << at).sum();
-        Self((0..count).map(answer).collect())
+        Self(unpack(reply, BITS, count))
+    }
+
+    /// Reads this many answers of routed mode.
+    pub(crate) fn read_routed(reply: &[u8], count: usize) -> Self {
+        Self(unpack(reply, ROUTED_BITS, count))
     }
 
     /// Puts them in the place of a reply's.
     pub(crate) fn write(&self, reply: &mut [u8]) {
-        let start = reply.len() - (BITS * self.0.len()).div_ceil(8);
-        let body = &mut reply[start..];
-        body.fill(0);
-        for (i, answer) in self.0.iter().enumerate() {
-            for at in 0..BITS {
-                let place = BITS * i + at;
-                body[place / 8] |= ((answer >> at & 1) as u8) << (place % 8);
-            }
-        }
+        pack(&self.0, BITS, reply);
+    }
+
+    /// Puts answers of routed mode in the place of a reply's.
+    pub(crate) fn write_routed(&self, reply: &mut [u8]) {
+        pack(&self.0, ROUTED_BITS, reply);
+    }
+
+    /// Moves an answer of routed mode by this many steps mod 2^16.
+    pub(crate) fn add_routed(&mut self, position: usize, steps: i32) {
+        let moved = i32::from(self.0[position]) + steps;
+        let moved = moved.rem_euclid(1 << ROUTED_BITS);
+        self.0[position] = moved.try_into().expect("16 bits");
     }
 
     /// Moves an answer by this many steps mod 2^15.

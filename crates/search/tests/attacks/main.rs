@@ -10,7 +10,7 @@
 //! | selective failure | Mohassel and Franklin, *Efficiency tradeoffs for malicious two-party computation*, PKC 2006; Colombo, Nikitin, Corrigan-Gibbs, Wu and Ford, *Authenticated private information retrieval*, USENIX Security 2023 | `selective`; `hostile` for a search's flow | a client that ends at the first wrong reply |
 //! | reactions to changed ciphertexts | Hall, Goldberg and Schneier, *Reaction attacks against several public-key cryptosystems*, ICICS 1999 | `reactions` | a client that searches on after refusals; open mode |
 //! | decrypted scores that come back | Li and Micciancio, *On the security of homomorphic encryption on approximate numbers*, EUROCRYPT 2021; Cheon, Choe, Passelègue, Stehlé and Suvanto, *Attacks against the IND-CPA-D security of exact FHE schemes*, CCS 2024 | `scores` | scores are shown |
-//! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies` | open mode |
+//! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies`; `clusters` in routed mode | open mode; changes below the tolerance |
 //! | messages of one index in another | Abadi and Needham, *Prudent engineering practice for cryptographic protocols*, S&P 1994 | `confusion` | a client without a pin |
 //! | older versions and forks | Mazières and Shasha, *Building secure file systems out of Byzantine storage*, PODC 2002; Li, Krohn, Mazières and Shasha, *SUNDR*, OSDI 2004 | `forks`; `pins` and `versions` in `store` | a client without a pin |
 //! | weaker parameters | Adrian et al., *Imperfect forward secrecy*, CCS 2015; Bhargavan et al., *Downgrade resilience in key-exchange protocols*, S&P 2016 | `a_changed_manifest_or_setup_is_refused_before_any_query` in `hostile`; `parameters_below_128_bits_are_read_only_by_who_asks_for_them` in `pir/tests/hostile.rs` | `Params::published_from_bytes` |
@@ -22,6 +22,7 @@
 mod answers; // scores in a reply
 mod bed; // the owner, and servers that look and lie
 
+mod clusters;
 mod confusion;
 mod forks;
 mod generator;

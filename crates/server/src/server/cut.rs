@@ -62,7 +62,7 @@ impl Cut {
     /// Groups are cut, each of whole blocks.
     fn of_groups(grid: &Grid, of: u16) -> Self {
         let params = grid.packing.params();
-        let blocks = (grid.slots as usize).div_ceil(params.block_vectors());
+        let blocks = grid.stored().div_ceil(params.block_vectors());
         let mut cut = Self::new(params, Grid::params().n(), of);
         cut.push(grid.groups as usize, blocks, of);
         cut

@@ -24,13 +24,18 @@ const BITS: [[i32; WIDTH]; 4] = {
     bits
 };
 
-pub(super) fn add(_: Avx2, lanes: &mut Lanes, run: &Run, products: &Products) {
+pub(super) fn add<const K: usize>(
+    _: Avx2,
+    lanes: &mut Lanes<K>,
+    run: &Run<K>,
+    products: &Products,
+) {
     // SAFETY: the token proves the target feature.
     unsafe { add_quarters(lanes, run, products) }
 }
 
 #[target_feature(enable = "avx2")]
-fn add_quarters(lanes: &mut Lanes, run: &Run, products: &Products) {
+fn add_quarters<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
     let places = BITS.map(|bits| load(&bits));
     let signs = _mm256_set1_epi32(run.signs.cast_signed());
     let mut signed = places;

@@ -11,13 +11,18 @@ use sordino_cpu::Avx512;
 
 use super::{LANES, Lanes, Products, Run};
 
-pub(super) fn add(_: Avx512, lanes: &mut Lanes, run: &Run, products: &Products) {
+pub(super) fn add<const K: usize>(
+    _: Avx512,
+    lanes: &mut Lanes<K>,
+    run: &Run<K>,
+    products: &Products,
+) {
     // SAFETY: the token proves the target feature.
     unsafe { add_halves(lanes, run, products) }
 }
 
 #[target_feature(enable = "avx512f")]
-fn add_halves(lanes: &mut Lanes, run: &Run, products: &Products) {
+fn add_halves<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
     let [low, high] = [0, 1].map(|half| {
         let products = load(&products.as_chunks().0[half]);
         let minus = (run.signs >> (LANES * half)) as u16;

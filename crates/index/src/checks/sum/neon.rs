@@ -24,13 +24,18 @@ const BITS: [[u32; WIDTH]; 8] = {
     bits
 };
 
-pub(super) fn add(_: Neon, lanes: &mut Lanes, run: &Run, products: &Products) {
+pub(super) fn add<const K: usize>(
+    _: Neon,
+    lanes: &mut Lanes<K>,
+    run: &Run<K>,
+    products: &Products,
+) {
     // SAFETY: the token proves the target feature.
     unsafe { add_eighths(lanes, run, products) }
 }
 
 #[target_feature(enable = "neon")]
-fn add_eighths(lanes: &mut Lanes, run: &Run, products: &Products) {
+fn add_eighths<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
     // SAFETY: references to the 16 bytes that are read.
     let places = BITS.map(|bits| unsafe { vld1q_u32(bits.as_ptr()) });
     let signs = vdupq_n_u32(run.signs);

@@ -3,7 +3,7 @@
 use super::{LANES, Lanes, Products, Run};
 use crate::checks::RUN;
 
-pub(super) fn add(lanes: &mut Lanes, run: &Run, products: &Products) {
+pub(super) fn add<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
     let mask = |word: u32, at: usize| (word << (RUN - 1 - at)).cast_signed() >> (RUN - 1);
     let signed: Products = std::array::from_fn(|at| {
         let minus = mask(run.signs, at);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Checks that take hours, each of which names what it skips where a tool is not at hand.
+#
+#   scripts/long.sh miri            libraries that Miri can run, portable kernels, few cases
+#   scripts/long.sh address         libraries under the address sanitizer
+#   scripts/long.sh thread          the tests with threads under the thread sanitizer
+#   scripts/long.sh reproduce       two builds of the program in two folders have one digest
+#   scripts/long.sh fuzz SECONDS    every fuzz target for so long; executions are added to fuzz/executions.csv
+#   scripts/long.sh                 all of these, an hour of fuzzing a target
+#
+# Nothing is installed. Nightly's components: rustup component add --toolchain nightly miri rust-src
+set -euo pipefail
+cd "$(dirname "$0")/.."
+host=$(rustc -vV | sed -n 's/^host: //p')
+
+# True if nightly has this component, or says what is skipped.
+has() {
+    if rustup component list --toolchain nightly 2>/dev/null | grep -q "^$1.*(installed)"; then return 0; fi
+    echo "skipped: $2, for the nightly toolchain has no $1"
+    return 1
+}
+
+miri() {
+    has miri "Miri" || return 0
+    # Isolation off: tests read files. Instructions that Miri lacks are never reached at level portable.
+    SORDINO_CPU=portable PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
+        cargo +nightly miri test -p sordino-hash -p sordino-lattice -p sordino-aes -p sordino-lwe -p sordino-mldsa \
+        -p sordino-fpe -p sordino-token --lib
+}
+
+address() {
+    has rust-std "the address sanitizer" || return 0
+    RUSTFLAGS=-Zsanitizer=address CARGO_PROFILE_TEST_LTO=off PROPTEST_CASES=16 \
+        cargo +nightly test --workspace --lib --target "$host" --target-dir target/address
+}
+
+thread() {
+    # Without the standard library instrumented too, its synchronisation looks like races.
+    has rust-src "the thread sanitizer" || return 0
+    RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_TEST_LTO=off PROPTEST_CASES=4 \
+        cargo +nightly test -Zbuild-std --workspace --lib --test threads --test together --target "$host" --target-dir target/thread
+}
+
+reproduce() {
+    local digests=() folder
+    for folder in target/first target/second; do
+        RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+            cargo build --locked --release --bin sordino --target-dir "$folder"
+        digests+=("$(sha256sum <"$folder/release/sordino")")
+    done
+    echo "${digests[0]}"
+    [ "${digests[0]}" = "${digests[1]}" ] || { echo "long.sh: two builds differ" >&2; exit 1; }
+}
+
+fuzz() {
+    command -v cargo-fuzz >/dev/null || { echo "skipped: fuzzing, for there is no cargo-fuzz"; return 0; }
+    local record=fuzz/executions.csv file target log executed covered
+    [ -e "$record" ] || echo "date,commit,target,seconds,executions,features" >"$record"
+    export CARGO_PROFILE_RELEASE_LTO=off
+    cargo +nightly fuzz build --release
+    for file in fuzz/fuzz_targets/*.rs; do
+        target=$(basename "$file" .rs)
+        log=$(mktemp)
+        cargo +nightly fuzz run --release "$target" "$(mktemp -d)" "fuzz/corpus/$target" -- \
+            -max_total_time="$1" -rss_limit_mb=2048 -timeout=20 -print_final_stats=1 >"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
+        executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+        covered=$(sed -n 's/.* ft: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
+        echo "$(date -u +%F),$(git rev-parse --short HEAD),$target,$1,${executed:-0},${covered:-0}" | tee -a "$record"
+        rm "$log"
+    done
+    awk -F, 'NR > 1 { sum += $5 } END { print sum " executions recorded" }' "$record"
+}
+
+case ${1:-all} in
+    miri | address | thread | reproduce) "$1" ;;
+    fuzz) fuzz "${2:?long.sh: how many seconds a target}" ;;
+    all) miri && address && thread && reproduce && fuzz 3600 ;;
+    *) echo "long.sh: expected miri, address, thread, reproduce, fuzz SECONDS or nothing" >&2 && exit 2 ;;
+esac
