@@ -16,7 +16,7 @@ def manifests():
 
 def test_the_manifest_has_room_and_ports_for_what_it_serves():
     yaml = pytest.importorskip("yaml")
-    service, search, _ = manifests()
+    service, search, _, policy = manifests()
     assert (service["apiVersion"], service["kind"]) == ("ray.io/v1", "RayService")
     (application,) = yaml.safe_load(service["spec"]["serveConfigV2"])["applications"]
     module, name = application["import_path"].split(":")
@@ -48,6 +48,9 @@ def test_the_manifest_has_room_and_ports_for_what_it_serves():
         assert args[option] == f"0.0.0.0:{ports[port]}"
     assert search["spec"]["selector"].items() <= template["metadata"]["labels"].items()
     assert [port["targetPort"] for port in search["spec"]["ports"]] == ["search"]
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    others, everyone = policy["spec"]["ingress"]
+    assert others["from"] and {port["port"] for port in everyone["ports"]} == set(ports.values())
     mounts = [mount["mountPath"] + "/" for mount in gatherer["volumeMounts"]]
     paths = [args["index"], args["public_key"], args["cert"], args["cert_key"], *args["clients"]]
     assert all(any(path.startswith(mount) for mount in mounts) for path in paths)
