@@ -70,10 +70,6 @@ impl Shard {
 
     /// Those of `count` blocks or groups in a row that this shard holds.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a share of a number of this type"
-    )]
     pub fn range(self, count: usize) -> Range<usize> {
         let share =
             |number: u16| (count as u128 * u128::from(number) / u128::from(self.of)) as usize;
