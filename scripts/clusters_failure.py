@@ -5,7 +5,7 @@ docs/scoring.md and docs/security/routed.md, without a look at the code. Standar
   python3 clusters_failure.py           prints the bounds, and checks the tables
   python3 clusters_failure.py write     prints crates/index/tests/clusters.csv anew
 
-An honest cluster's sum is ||X + c||^2, X of 63 entries of variance (r / 4 + 1) V and c = e_0 / 2 in every entry, e_0 of
+An honest sum, of a part of r places of a cluster, is ||X + c||^2, X of 63 entries of variance (r / 4 + 1) V and c = e_0 / 2 in every entry, e_0 of
 variance V. V is q times the part that the words of a query carry, q = (sum of squares of their m errors) / (its mean), and
 what each score has of its own. Of q it is only used that errors are subgaussian with their variance, so that
 P(q > t) <= exp(-m (t - 1 - ln t) / 2); the integral over q is a sum over a fine grid, from above.
@@ -15,12 +15,12 @@ import csv, math, os, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, "../crates/index/tests/clusters.csv")
 PAGE = os.path.join(HERE, "../docs/security/routed.md")
-COUNT, LOG2 = 64, math.log(2)
+COUNT, PLACES, LOG2 = 64, 512, math.log(2)
 P, Q_WORDS, SIGMA, SECRET = 2**18, 2**40 - 36863, 16, 1536
 N, Q = 2048, 2**50 - 16383
 # width, t, groups, clusters of a group, places of a cluster
-SHAPES = [(128, 128, 32, 8, 512), (128, 128, 64, 24, 864), (128, 64, 32, 64, 1024), (384, 128, 32, 16, 512),
-          (1536, 128, 64, 4, 416), (16, 64, 6, 1, 160), (8, 128, 1, 1, 32)]
+SHAPES = [(128, 128, 12, 8, 1360), (128, 64, 24, 16, 3392), (128, 64, 96, 32, 4256), (384, 128, 32, 16, 1024),
+          (1536, 128, 64, 5, 1024), (8, 128, 64, 1024, 512), (16, 64, 6, 1, 160), (8, 128, 1, 1, 32)]
 
 
 def variances(width, t, clusters):
@@ -43,7 +43,8 @@ def log2_above(total, places):
 
 
 def log2_refusal(tolerance, width, t, groups, clusters, places):
-    return log2_above_any(tolerance / 65536, variances(width, t, clusters), clusters * width, places) + math.log2(groups)
+    parts = groups * -(-places // PLACES)
+    return log2_above_any(tolerance / 65536, variances(width, t, clusters), clusters * width, min(places, PLACES)) + math.log2(parts)
 
 
 def log2_above_any(tolerance, variance, m, places):
@@ -104,8 +105,19 @@ def log2_spread(ratio):
     return min(0.0, k / 2 * (1 - x / k + math.log(x / k))) / LOG2 if x < k else 0.0
 
 
+def sizes():
+    """of a million vectors of 128 coordinates: kilobytes of a reply with and without check rows, the growth of a search, megabytes once"""
+    width, t, groups, clusters, places = SHAPES[1]
+    more = COUNT * -(-places // PLACES)
+    up = 4 * groups * clusters * width + -(-SECRET // t) * N * 46 // 8
+    before, after = (2 * groups * rows for rows in (places, places + more))
+    growth = 100 * (after - before) / (up + before)
+    return f"{after / 1000:.0f} KB instead of {before / 1000:.0f} KB, {growth:.1f} % of what a search moves, and {19 * t * groups * more / 8e6:.1f} MB more are downloaded once"
+
+
 def check():
     page = open(PAGE).read()
+    assert sizes() in page.replace("\n", " "), sizes()
     accepted = log2_accepted(4.0)
     assert -41 < accepted < -40, accepted
     print(f"clusters: E = root of tolerance / 2 is accepted with probability 2^{accepted:.2f}")
@@ -116,7 +128,7 @@ def check():
     for row, (width, t, groups, clusters, places) in zip(rows, SHAPES):
         refusal = log2_refusal(row["tolerance"], width, t, groups, clusters, places)
         assert -43 < refusal < -40, (row, refusal)
-        stored = f"{100 * COUNT / places:.1f} %"
+        stored = f"{100 * COUNT * -(-places // PLACES) / places:.1f} %"
         of_lengths = seen(row["tolerance"])
         line = f"| {groups} x {clusters} x {places:,}, {width} | {stored} | {of_lengths:.3f} | {of_lengths / 4:.4f} |"
         print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")

@@ -55,6 +55,7 @@ def constants():
     constant("index/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
     constant("index/src/checks.rs", r"COUNT: usize = (\d+)", CHECKS)
     constant("index/src/checks/balance.rs", r"COUNT: usize = (\d+)", clusters_failure.COUNT)
+    constant("index/src/checks/balance.rs", r"PLACES: usize = (\d+)", clusters_failure.PLACES)
     constant("index/src/checks/balance.rs", r"SQUARES: f64 = ([\d.]+)", float(clusters_failure.COUNT - 1))
     constant("index/src/checks.rs", r"RUN: usize = (\d+)", checks_failure.RUN)
     constant("index/src/checks.rs", r"RUN \* (\(7296 / width\.max\(1\)\)\.clamp\(13, 38\))", "(7296 / width.max(1)).clamp(13, 38)")
@@ -116,9 +117,10 @@ def pads():
         log2 = math.log2(sum(blocks(rows, width) ** 2 for rows in stored)) - 129
         states("masked.md", f"| {n:,} x {width} | {len(sizes)} | {power(log2)} |")
     for n, width in ((1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
-        # Half as many copies, and check rows of clusters of 512.
+        # Half as many copies, and check rows.
         places = n * 3 // 2
-        log2 = 2 * math.log2(blocks(places + clusters_failure.COUNT * -(-places // 512), width)) - 129
+        stored = places + clusters_failure.COUNT * -(-places // clusters_failure.PLACES)
+        log2 = 2 * math.log2(blocks(stored, width)) - 129
         states("routed.md", f"| {n:,} x {width} | {power(log2)} |")
 
 

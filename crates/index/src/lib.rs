@@ -3,7 +3,7 @@
 // The contract, which a server has as well
 /// The shape of buckets and chunks.
 pub mod bucket;
-/// Check rows of masked mode.
+/// Check rows of masked and routed mode.
 pub mod checks;
 /// The codes that vectors are stored in.
 pub mod code;

@@ -1,18 +1,19 @@
 //! Check rows of routed mode's clusters, by which a client recognises scores that were changed.
 //!
 //! ```text
-//! check_c0 = sum over the places v of cluster c of  s_v code_v          mod P
-//! check_ci = sum over the places v of cluster c of  s_v b_iv code_v     mod P,    i = 1 .. COUNT
+//! check_j0 = sum over the places v of part j of  s_v code_v          mod P
+//! check_ji = sum over the places v of part j of  s_v b_iv code_v     mod P,    i = 1 .. COUNT
 //! ```
 //!
-//! with signs `s_v` and bits `b_iv` of the cluster. They lie behind the cluster's places, under pads of their own. With
+//! with signs `s_v` and bits `b_iv` of the cluster, of which a part is a run of 512 places. They lie behind the cluster's places, part
+//! after part, under pads of their own. With
 //! `F_i` for how far a check row's product is from the same sum of the places' products, a client computes
 //!
 //! ```text
 //! G_i = F_i - F_0 / 2,     S = sum over i = 1 .. COUNT of G_i^2
 //! ```
 //!
-//! and refuses a reply in which `S` of some cluster is above the [`tolerance`](crate::manifest::Grid::tolerance). Of an honest reply `G_i` has half of all errors,
+//! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). Of an honest reply `G_i` has half of all errors,
 //! with signs that are independent of each other: taking half of `F_0` off is what balances them. An error `E` in one score
 //! makes two values of `G_i` that differ by `E`, for each `i` one or the other by a bit that the server does not know.
 //!
@@ -20,9 +21,18 @@
 //! ([`checks`](super)): a cluster's noise is large, and no search has scores of more places that could be summed together.
 //! The bound and its proof are in docs/security/routed.md.
 
-/// Check rows of a cluster. Of as many less one the squares are summed: a changed reply is accepted with probability
-/// `2^-40`, where none was refused before.
+/// Check rows of a part of a cluster. Of as many less one the squares are summed: a changed reply is accepted with
+/// probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
+
+/// Places of a part: as few as changes above .02 of a cosine take in groups of the most columns.
+pub const PLACES: usize = 512;
+
+/// Check rows of a cluster of so many places: an eighth, and less than 64 more.
+#[must_use]
+pub fn count(places: usize) -> usize {
+    COUNT * places.div_ceil(PLACES)
+}
 
 /// Squares in a sum.
 const SQUARES: f64 = 63.0;
@@ -30,7 +40,7 @@ const SQUARES: f64 = 63.0;
 /// Units of a product in a step of `P = 2^18`.
 pub(crate) const STEP: f64 = 256.0;
 
-/// The errors of a cluster's scores, in steps.
+/// The errors of a part's scores, in steps.
 pub(crate) struct Noise {
     /// The variance of what each score has of its own.
     pub(crate) fixed: f64,
@@ -43,15 +53,15 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// The largest sum of squares of an honest reply's cluster, in squares of a 256th of a step: one of so many clusters
+    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step: one of so many parts
     /// exceeds it with probability below `2^-40`, over what an index and its queries draw.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "below 2^56"
     )]
-    pub(crate) fn tolerance(&self, clusters: f64) -> u64 {
-        let bound = self.bound(-40.0 - clusters.log2());
+    pub(crate) fn tolerance(&self, parts: f64) -> u64 {
+        let bound = self.bound(-40.0 - parts.log2());
         (bound * STEP * STEP).ceil() as u64
     }
 

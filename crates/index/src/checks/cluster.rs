@@ -5,7 +5,7 @@ use sordino_cpu::Backend;
 use zeroize::Zeroizing;
 
 use super::RUN;
-use super::balance::COUNT;
+use super::balance::{COUNT, PLACES, count};
 use super::keyed::{Run, take};
 use super::sum::Sums;
 use crate::residue::centred;
@@ -16,8 +16,8 @@ pub struct ClusterChecks {
 }
 
 impl Run<COUNT> {
-    /// The runs of a cluster: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of which
-    /// the cluster is the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
+    /// The runs of a part of a cluster: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
+    /// which the part and the cluster are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
     fn read(stream: &mut Stream) -> Zeroizing<Self> {
         let bytes = stream.chunk(COUNT * size_of::<u32>());
         let (words, _) = bytes.as_chunks();
@@ -36,34 +36,31 @@ impl ClusterChecks {
         Self { key }
     }
 
-    fn stream(&self, cluster: usize) -> Stream {
-        Stream::new(&self.key, cluster as u64)
+    fn stream(&self, cluster: usize, part: usize) -> Stream {
+        Stream::new(&self.key, (cluster as u64) << 32 | part as u64)
     }
 
     /// The check rows of a cluster, of the codes of its places, `width` each.
     #[must_use]
     pub fn rows(&self, cluster: usize, codes: &[i16], width: usize) -> Vec<i32> {
-        let mut stream = self.stream(cluster);
-        let mut sums = vec![0i32; COUNT * width];
-        for codes in codes.chunks(RUN * width) {
-            let run = Run::<COUNT>::read(&mut stream);
-            for (at, codes) in codes.chunks_exact(width).enumerate() {
-                let minus = take(run.signs, at);
-                for (sums, bits) in sums.chunks_exact_mut(width).zip(run.bits) {
-                    let counts = take(bits, at);
-                    for (sum, &code) in sums.iter_mut().zip(codes) {
-                        let signed = (i32::from(code) ^ minus).wrapping_sub(minus);
-                        *sum = sum.wrapping_add(signed & counts);
-                    }
+        let parts = codes.chunks(PLACES * width).enumerate();
+        let rows = parts.flat_map(|(part, codes)| {
+            let mut stream = self.stream(cluster, part);
+            let mut sums = vec![0i32; COUNT * width];
+            for codes in codes.chunks(RUN * width) {
+                let run = Run::<COUNT>::read(&mut stream);
+                for (at, codes) in codes.chunks_exact(width).enumerate() {
+                    add(&mut sums, &run, (at, codes));
                 }
             }
-        }
-        sums.into_iter().map(centred).collect()
+            sums.into_iter().map(centred)
+        });
+        rows.collect()
     }
 
-    /// The sum of squares of how far a cluster's check rows are off: `products` are those of its places, `checks` those of
-    /// its check rows, with one query, mod `P`, without pads. No more than the [`tolerance`](crate::manifest::Grid::tolerance) if
-    /// the reply is honest.
+    /// The largest sum of squares of how far the check rows of a part are off: `products` are those of a cluster's places,
+    /// `checks` those of its check rows, with one query, mod `P`, without pads. No more than the
+    /// [`tolerance`](crate::manifest::Grid::tolerance) if the reply is honest.
     ///
     /// # Security
     /// Takes the same steps for all products.
@@ -72,21 +69,42 @@ impl ClusterChecks {
     /// If there are not as many check rows as a cluster has.
     #[must_use]
     pub fn off(&self, cluster: usize, products: &[i32], checks: &[i32]) -> u64 {
-        assert_eq!(checks.len(), COUNT, "the check rows of a cluster");
-        let mut stream = self.stream(cluster);
-        let mut sums = Sums::<COUNT>::new(Backend::detect());
-        for products in products.chunks(RUN) {
-            sums.add(&Run::<COUNT>::read(&mut stream), products);
-        }
-        let sums = sums.whole();
-        let off = |at: usize| centred(sums[at].wrapping_sub(checks[at]));
-        let half = off(0) >> 1;
-        let squares = (1..COUNT).map(|at| {
-            let balanced = centred(off(at).wrapping_sub(half)).unsigned_abs();
-            u64::from(balanced) * u64::from(balanced)
+        let expected = count(products.len());
+        assert_eq!(checks.len(), expected, "the check rows of a cluster");
+        let parts = products.chunks(PLACES).zip(checks.chunks(COUNT));
+        let off = parts.enumerate().map(|(part, (products, checks))| {
+            let mut stream = self.stream(cluster, part);
+            let mut sums = Sums::<COUNT>::new(Backend::detect());
+            for products in products.chunks(RUN) {
+                sums.add(&Run::<COUNT>::read(&mut stream), products);
+            }
+            squares(&sums.whole(), checks)
         });
-        squares.sum()
+        off.fold(0, u64::max)
     }
+}
+
+/// Adds the codes of a run's position to all check rows.
+fn add(sums: &mut [i32], run: &Run<COUNT>, (at, codes): (usize, &[i16])) {
+    let minus = take(run.signs, at);
+    for (sums, bits) in sums.chunks_exact_mut(codes.len()).zip(run.bits) {
+        let counts = take(bits, at);
+        for (sum, &code) in sums.iter_mut().zip(codes) {
+            let signed = (i32::from(code) ^ minus).wrapping_sub(minus);
+            *sum = sum.wrapping_add(signed & counts);
+        }
+    }
+}
+
+/// The sum of squares of how far sums are from check rows, half of how far the first is taken off.
+fn squares(sums: &[i32; COUNT], checks: &[i32]) -> u64 {
+    let off = |at: usize| centred(sums[at].wrapping_sub(checks[at]));
+    let half = off(0) >> 1;
+    let squares = (1..COUNT).map(|at| {
+        let balanced = centred(off(at).wrapping_sub(half)).unsigned_abs();
+        u64::from(balanced) * u64::from(balanced)
+    });
+    squares.sum()
 }
 
 impl std::fmt::Debug for ClusterChecks {
@@ -104,10 +122,11 @@ mod tests {
 
     /// A bit of the stream by its definition: of word `word` of the run of `place`.
     fn bit(key: u8, cluster: usize, word: usize, place: usize) -> bool {
-        let block = 16 * (place / RUN) as u64 + word as u64 / 4;
+        let block = 16 * (place % PLACES / RUN) as u64 + word as u64 / 4;
+        let nonce = (cluster as u64) << 32 | (place / PLACES) as u64;
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&block.to_le_bytes());
-        bytes[8..].copy_from_slice(&(cluster as u64).to_le_bytes());
+        bytes[8..].copy_from_slice(&nonce.to_le_bytes());
         let mut bytes = Array(bytes);
         Aes256::new(&Array([key; 32])).encrypt_block(&mut bytes);
         let words: [[u8; 4]; 4] = bytes.0.as_chunks().0.try_into().expect("four words");
@@ -116,12 +135,13 @@ mod tests {
 
     /// The check rows by their definition.
     fn expected(key: u8, cluster: usize, width: usize, codes: &[i16]) -> Vec<i32> {
-        let mut checks = vec![0i32; COUNT * width];
+        let mut checks = vec![0i32; count(codes.len() / width) * width];
         for (place, codes) in codes.chunks_exact(width).enumerate() {
+            let first = place / PLACES * COUNT;
             let sign = if bit(key, cluster, 0, place) { -1 } else { 1 };
             for check in 0..COUNT {
                 if check == 0 || bit(key, cluster, check, place) {
-                    let sums = checks[check * width..][..width].iter_mut();
+                    let sums = checks[(first + check) * width..][..width].iter_mut();
                     for (sum, code) in sums.zip(codes) {
                         *sum += sign * i32::from(*code);
                     }
@@ -150,7 +170,7 @@ mod tests {
         fn check_rows_are_the_sums_of_their_definition_and_hold(
             key in any::<u8>(),
             cluster in 0usize..3000,
-            n in 1usize..200,
+            n in 1usize..1300,
             width in 1usize..4,
             seed in any::<u32>(),
         ) {
@@ -166,7 +186,7 @@ mod tests {
             let product = |row: &[i32]| row.iter().fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(8191)));
             let codes: Vec<i32> = codes.into_iter().map(i32::from).collect();
             let mut products: Vec<i32> = codes.chunks(width).map(product).collect();
-            let held: Vec<i32> = found.chunks(width).map(product).collect();
+            let mut held: Vec<i32> = found.chunks(width).map(product).collect();
             prop_assert_eq!(checks.off(cluster, &products, &held), 0);
             let at = seed as usize % n;
             for error in [1, -1, 4097, 1 << 24, -70_001] {
@@ -177,7 +197,9 @@ mod tests {
             }
             // Half of P, on a place and on all check rows: those are off by it that do not sum up the place.
             products[at] ^= 1 << 25;
-            let held: Vec<i32> = held.iter().map(|check| check ^ 1 << 25).collect();
+            for check in &mut held[at / PLACES * COUNT..][..COUNT] {
+                *check ^= 1 << 25;
+            }
             let off = checks.off(cluster, &products, &held);
             prop_assert!(off > 20 << 48, "{}", off);
         }

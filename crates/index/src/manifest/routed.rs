@@ -124,7 +124,8 @@ impl Grid {
     /// Rows of a cluster: its places, and its check rows behind them.
     #[must_use]
     pub fn stored(&self) -> usize {
-        (self.slots as usize).saturating_add(balance::COUNT)
+        let slots = self.slots as usize;
+        slots.saturating_add(balance::count(slots))
     }
 
     /// Rows of all clusters.
@@ -145,20 +146,21 @@ impl Grid {
         self.groups as usize * self.stored()
     }
 
-    /// The most that the check rows of a cluster are off in an honest reply, of vectors of `width` coordinates
+    /// The most that the check rows of a part of a cluster are off in an honest reply, of vectors of `width` coordinates
     /// ([`balance`]).
     #[must_use]
     pub fn tolerance(&self, width: usize) -> u64 {
         let params = Self::params();
-        let columns = self.clusters as usize * width;
+        let (slots, columns) = (self.slots as usize, self.clusters as usize * width);
         let engine = self.packing.params().statistical_error(params.n()) / balance::STEP;
         let noise = Noise {
             fixed: engine.powi(2),
             carried: params.statistical_noise(columns).powi(2),
             errors: columns as f64,
-            places: f64::from(self.slots),
+            places: slots.min(balance::PLACES) as f64,
         };
-        noise.tolerance(f64::from(self.groups))
+        let parts = self.groups as usize * slots.div_ceil(balance::PLACES);
+        noise.tolerance(parts as f64)
     }
 
     /// The shape of the table of vectors of `width` coordinates.

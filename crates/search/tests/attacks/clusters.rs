@@ -2,7 +2,7 @@
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
-use sordino_index::checks::balance::COUNT;
+use sordino_index::checks::balance::{COUNT, PLACES};
 use sordino_search::manifest::{Grid, Mode};
 use sordino_search::{Client, Error, Exchange, Hit, Server, Vectors, Wish, build};
 
@@ -82,11 +82,12 @@ impl Bed {
         (root / 2.0 / STEP).ceil() as i32 + 2
     }
 
-    /// A place of a group, and the first check row of its group.
+    /// A place of a group, and the first check row of its part.
     fn place(&self, rng: &mut StdRng) -> (usize, usize) {
         let first = rng.random_range(0..self.grid.groups as usize) * self.grid.stored();
         let slots = self.grid.slots as usize;
-        (first + rng.random_range(0..slots), first + slots)
+        let place = rng.random_range(0..slots);
+        (first + place, first + slots + place / PLACES * COUNT)
     }
 
     /// Asks many times, and is refused each time, after the messages of an honest search.
@@ -106,7 +107,7 @@ impl Bed {
     }
 }
 
-/// A place of a group and the group's first check row, and what is promised to be seen.
+/// A place of a group and the first check row of its part, and what is promised to be seen.
 #[derive(Clone, Copy)]
 struct Lied {
     at: (usize, usize),
