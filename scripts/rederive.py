@@ -53,6 +53,7 @@ def constants():
     constant("index/src/residue.rs", r"LOG_P: u32 = (\d+)", LOG_P)
     constant("index/src/residue.rs", r"LARGEST: f32 = ([\d.]+)", 1.0175)
     constant("index/src/residue.rs", r"WINDOW: f64 = ([\d.]+)", 2.05)
+    constant("lattice/src/sample/cbd.rs", r"PER_BLOCK: usize = (\d+)", 3)
     constant("index/src/checks.rs", r"COUNT: usize = (\d+)", CHECKS)
     constant("index/src/checks/balance.rs", r"COUNT: usize = (\d+)", clusters_failure.COUNT)
     constant("index/src/checks/balance.rs", r"PLACES: usize = (\d+)", clusters_failure.PLACES)
@@ -88,6 +89,12 @@ def estimates():
     one, client, index = (f"{module[5] - log2:.1f}" for log2 in (0, 10, 30))
     states("routed.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
     states("routed.md", f"{module[5]:.1f} bits (MATZOV; core-SVP {module[6]:.1f}), counted for {module[0]:,} entries")
+    # Three samples of the error are made of each block of 128 bits.
+    of_polynomial = -(-2048 // 3)
+    states("masked.md", f"{of_polynomial} a polynomial")
+    for width, t in ((128, 8), (1536, 4), (8192, 8)):
+        log2 = 2 * math.log2(width // t * of_polynomial) - 129
+        states("masked.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
     for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
         states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
 
@@ -171,7 +178,8 @@ def retrieval():
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
     columns = ", ".join(str(most) for _, most in sets)
     states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at least 2^{math.floor(10 * distinct) / 10:.1f} for {most} columns |")
-    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) - 128)}")
+    both = math.log2(2**-128 + 2**distinct)
+    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
