@@ -194,7 +194,9 @@ def logs():
     entries = 1_000_000
     levels = (entries - 1).bit_length()
     head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
-    size = 8 + head + 4 + proof + proof + 32
+    entry = 16 + 8 + 32 + 32
+    size = 8 + head + entry + 4 + proof + proof + 32
+    states("history.md", f"an entry {entry} bytes")
     states("history.md", f"a proof of a version in a log of a million, from any older head: {size:,} bytes at most, of which {SIGNATURE:,} are the signature")
 
 

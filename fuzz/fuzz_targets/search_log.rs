@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sordino_index::OwnerKeys;
-use sordino_index::log::{Log, LogProof};
+use sordino_index::log::{Log, LogFile, LogProof};
+use sordino_index::{OwnerKeys, Pin};
 
 /// Bytes of a file's head and of a log's.
 const HEADS: usize = 8 + 8 + 32 + 4627;
@@ -19,6 +19,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(empty.len(), HEADS);
     let _ = Log::from_bytes(data, owner);
     let _ = LogProof::from_bytes(data, owner);
+    let _ = LogFile::from_bytes(data, owner);
     // The head of a log without entries, of this kind and of a proof's.
     for kind in [3, 4] {
         let mut bytes = [&empty[..], data].concat();
@@ -28,7 +29,13 @@ fuzz_target!(|data: &[u8]| {
         }
         if let Ok(proof) = LogProof::from_bytes(&bytes, owner) {
             assert_eq!(proof.to_bytes(), bytes);
-            assert!(proof.check(&[0; 32], None).is_err());
+            let entry = proof.entry();
+            let version = Pin {
+                index: entry.index,
+                version: entry.version,
+                manifest: entry.manifest,
+            };
+            assert!(proof.check(&version, None).is_err());
         }
     }
 });

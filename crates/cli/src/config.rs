@@ -10,8 +10,6 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, Parser};
 use std::{
     ffi::OsString,
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
 };
 use toml_edit::{Document, Item, Value};
@@ -61,14 +59,9 @@ impl Arguments {
 }
 
 fn read(path: &Path) -> Result<String, crate::Error> {
-    let mut text = String::new();
-    let file = File::open(path).map_err(crate::Error::at(path))?;
-    let read = file.take(MAX_FILE + 1).read_to_string(&mut text);
-    read.map_err(crate::Error::at(path))?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(wrong(path, 1, format!("longer than {MAX_FILE} bytes")));
-    }
-    Ok(text)
+    let bytes = crate::files::read(path, MAX_FILE).map_err(crate::Error::at(path))?;
+    let text = std::str::from_utf8(&bytes).map_err(std::io::Error::other);
+    Ok(text.map_err(crate::Error::at(path))?.to_owned())
 }
 
 fn wrong(path: &Path, line: usize, why: impl Into<String>) -> crate::Error {

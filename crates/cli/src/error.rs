@@ -8,7 +8,7 @@ use std::{
 };
 
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, vectors};
+use sordino_search::{Error as Search, LogFault, vectors};
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
@@ -55,6 +55,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The fault.
+        why: &'static str,
+    },
+    /// A file that remembers what was seen before cannot be understood.
+    #[error("{path}: {why}", path = path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// The fault, and what to do.
         why: &'static str,
     },
     /// A key file is of another kind.
@@ -291,13 +299,13 @@ impl From<vectors::Error> for Error {
 
 fn search_code(error: &Search) -> u8 {
     match error {
+        // It says nothing of the log.
+        Search::Log(LogFault::ProofFrom { .. }) => FAILURE,
         Search::Malformed { .. }
         | Search::FormatVersion { .. }
         | Search::Digest { .. }
         | Search::Signature
-        | Search::LogSignature
-        | Search::NotLogged
-        | Search::LogFork { .. }
+        | Search::Log(_)
         | Search::Rollback { .. }
         | Search::Fork { .. }
         | Search::OtherIndex { .. }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::patience::while_it_changes;
-use sordino_search::{Client, Error as Search, Transport};
+use sordino_search::{Client, Error as Search, Pin, Transport};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// The most attempts at a search while the index changes under it.
@@ -59,6 +59,16 @@ impl Following {
             }
             attempt += 1;
         }
+    }
+
+    /// Refuses a version that another process has seen, unless it is of one history with the client's.
+    pub(crate) fn check_pin<T: Transport>(
+        &self,
+        transport: &mut T,
+        other: &Pin,
+    ) -> Result<(), Error> {
+        let client = self.client();
+        Ok(while_it_changes(|| client.check_pin(transport, other))?)
     }
 
     /// Follows the index to its version now. True if that is another than `version`.

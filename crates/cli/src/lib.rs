@@ -21,6 +21,7 @@ mod cache;
 mod door;
 mod endpoint;
 mod error;
+mod files; // read, written, held
 mod following;
 mod host;
 mod mode;

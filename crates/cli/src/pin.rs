@@ -1,13 +1,14 @@
 //! The memory of a reader between runs, so that a server cannot go back.
 //!
-//! One line of JSON: the index's id, and the newest version seen with its manifest's digest.
+//! One line of JSON: the index's id, and the newest version seen with its manifest's digest. Processes share it: all that it
+//! ever holds is of one history.
 
-use crate::{Error, whole::Whole};
+use crate::Error;
+use crate::files::{hold, read, write};
 use serde::{Deserialize, Serialize};
-use sordino_search::Pin;
+use sordino_search::{Error as Search, Pin};
 use std::{
-    fs::File,
-    io::{self, Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -59,15 +60,12 @@ impl PinFile {
 
     /// The content of a pin file, if there is one.
     fn stored(path: &Path) -> Result<Option<Pin>, Error> {
-        let mut text = String::new();
-        match File::open(path) {
-            Ok(file) => {
-                let read = file.take(MAX_FILE).read_to_string(&mut text);
-                read.map_err(Error::at(path))?;
-                let line: Option<Line> = serde_json::from_str(&text).ok();
+        match read(path, MAX_FILE) {
+            Ok(text) => {
+                let line: Option<Line> = serde_json::from_slice(&text).ok();
                 let pin = line.and_then(|line| line.pin());
                 // It is a promise to the user, so it is not guessed at.
-                pin.map(Some).ok_or_else(|| Error::KeyFile {
+                pin.map(Some).ok_or_else(|| Error::Memory {
                     path: path.to_owned(),
                     why: "not a pin file: look at it, and remove it to trust the server anew",
                 })
@@ -82,50 +80,84 @@ impl PinFile {
         self.seen.as_ref()
     }
 
-    /// Remembers what a client has followed the index to, unless another process has seen a newer version
-    /// meanwhile: one that began earlier and ends later must not take the others back.
-    pub(crate) fn remember(&mut self, new: Pin) -> Result<(), Error> {
+    /// Remembers the version that a client has followed the index to from the one that was [`seen`](Self::seen), unless a newer
+    /// one is stored by now.
+    ///
+    /// If another process has stored a version meanwhile, this client has not followed from it: `check` is asked to refuse it
+    /// unless both are of one history. It is asked while nothing is held, since it may take a server's time.
+    ///
+    /// # Errors
+    /// [`Search::OtherIndex`]; [`Search::Fork`] for two contents of one version; those of `check`; [`Error::File`].
+    pub(crate) fn remember(
+        &mut self,
+        new: Pin,
+        mut check: impl FnMut(&Pin) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // Once stored, it is in the history of all that was stored after it.
         if self.seen == Some(new) {
             return Ok(());
         }
-        let newer = |stored: &Pin| stored.index == new.index && stored.version >= new.version;
-        // From the look at what is stored until it is replaced.
-        let _lock = self.locked()?;
-        if Self::stored(&self.path)?.is_none_or(|stored| !newer(&stored)) {
-            self.write(&Line::of(&new))?;
+        let mut checked = self.seen;
+        while let Some(stored) = self.put(new, checked)? {
+            self.agrees(&new, &stored)?;
+            check(&stored)?;
+            checked = Some(stored);
         }
         self.seen = Some(new);
         Ok(())
     }
 
-    /// Waits until no other process writes this pin. The lock is on a file beside it, for the pin itself is replaced; it ends
-    /// with the process, whatever ends that.
-    fn locked(&self) -> Result<File, Error> {
-        let mut path = self.path.clone().into_os_string();
-        path.push(".lock");
-        let file = File::options().create(true).append(true).open(&path);
-        let locked = file.and_then(|file| match file.lock() {
-            // A file system without locks: as safe as its users are careful.
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
-            _ => Ok(file),
-        });
-        locked.map_err(Error::at(Path::new(&path)))
+    /// Stores a version in the place of an older one that was checked, or of none. The one that is stored, if it has yet to
+    /// be checked.
+    fn put(&self, new: Pin, checked: Option<Pin>) -> Result<Option<Pin>, Error> {
+        let _held = hold(&self.path)?;
+        let stored = Self::stored(&self.path)?;
+        match stored {
+            Some(stored) if stored == new => return Ok(None),
+            Some(_) if stored != checked => return Ok(stored),
+            Some(stored) if stored.version > new.version => return Ok(None),
+            _ => {}
+        }
+        let mut line = serde_json::to_vec(&Line::of(&new)).map_err(io::Error::from)?;
+        line.push(b'\n');
+        write(&self.path, &line)?;
+        Ok(None)
     }
 
-    /// Puts a whole file in the place of the old one.
-    fn write(&self, new: &Line) -> Result<(), Error> {
-        let line = serde_json::to_string(new).map_err(io::Error::from)?;
-        let written = Whole::new(&self.path).and_then(|mut file| {
-            writeln!(file, "{line}")?;
-            file.finish()
-        });
-        written.map_err(Error::at(&self.path))
+    /// Refuses two pins that no server can show to be of one history.
+    fn agrees(&self, new: &Pin, stored: &Pin) -> Result<(), Error> {
+        let (found, pinned, version) = (new.index, stored.index, new.version);
+        let refused = if found != pinned {
+            Search::OtherIndex { found, pinned }
+        } else if version == stored.version {
+            Search::Fork { version }
+        } else {
+            return Ok(());
+        };
+        Err(Error::index(&self.path)(refused))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pin(version: u64, manifest: u8) -> Pin {
+        Pin {
+            index: [0xab; 16],
+            version,
+            manifest: [manifest; 32],
+        }
+    }
+
+    /// Nobody else has stored anything.
+    fn alone(stored: &Pin) -> Result<(), Error> {
+        panic!("{stored:?}")
+    }
+
+    fn stored(path: &Path) -> Option<Pin> {
+        PinFile::read(path).unwrap().seen().copied()
+    }
 
     #[test]
     fn what_was_seen_is_read_back() {
@@ -134,14 +166,9 @@ mod tests {
         let mut file = PinFile::read(&path).unwrap();
         assert_eq!(file.seen(), None);
         for version in [3, 4] {
-            let pin = Pin {
-                index: [0xab; 16],
-                version,
-                manifest: [7; 32],
-            };
-            file.remember(pin).unwrap();
+            file.remember(pin(version, 7), alone).unwrap();
             file = PinFile::read(&path).unwrap();
-            assert_eq!(file.seen(), Some(&pin));
+            assert_eq!(file.seen(), Some(&pin(version, 7)));
         }
     }
 
@@ -149,42 +176,81 @@ mod tests {
     fn a_command_that_ends_late_does_not_go_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pin");
-        let pin = |version| Pin {
-            index: [0xab; 16],
-            version,
-            manifest: [7; 32],
+        let file = || PinFile::read(&path).unwrap();
+        file().remember(pin(3, 7), alone).unwrap();
+        let (mut early, mut late) = (file(), file());
+        late.remember(pin(6, 7), alone).unwrap();
+        // Each version that another has stored is checked, once.
+        let mut asked = Vec::new();
+        let mut check = |other: &Pin| {
+            asked.push(other.version);
+            Ok(())
         };
-        PinFile::read(&path).unwrap().remember(pin(3)).unwrap();
-        let (mut early, mut late) = (PinFile::read(&path).unwrap(), PinFile::read(&path).unwrap());
-        late.remember(pin(6)).unwrap();
-        early.remember(pin(5)).unwrap();
-        assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(6)));
-        early.remember(pin(7)).unwrap();
-        assert_eq!(PinFile::read(&path).unwrap().seen(), Some(&pin(7)));
+        early.remember(pin(5, 7), &mut check).unwrap();
+        assert_eq!(stored(&path), Some(pin(6, 7)));
+        early.remember(pin(7, 7), &mut check).unwrap();
+        assert_eq!(stored(&path), Some(pin(7, 7)));
+        late.remember(pin(8, 7), &mut check).unwrap();
+        assert_eq!(stored(&path), Some(pin(8, 7)));
+        assert_eq!(asked, [6, 6, 7]);
     }
 
+    /// Two processes began from one pin, or from none, and were shown different histories.
     #[test]
-    fn commands_that_end_together_never_go_back() {
+    fn a_fork_between_two_processes_is_not_swallowed() {
+        let folder = tempfile::tempdir().unwrap();
+        for first in [None, Some(pin(3, 7))] {
+            let path = folder.path().join(format!("pin {}", first.is_some()));
+            if let Some(first) = first {
+                PinFile::read(&path)
+                    .unwrap()
+                    .remember(first, alone)
+                    .unwrap();
+            }
+            let (mut one, mut two) = (PinFile::read(&path).unwrap(), PinFile::read(&path).unwrap());
+            one.remember(pin(7, 1), alone).unwrap();
+            let refused = two.remember(pin(7, 2), alone).unwrap_err();
+            assert_eq!(refused.exit_code(), crate::INTEGRITY);
+            assert!(refused.to_string().contains("does not follow"), "{refused}");
+            let other = Pin {
+                index: [1; 16],
+                ..pin(8, 1)
+            };
+            let refused = two.remember(other, alone).unwrap_err().to_string();
+            assert!(refused.contains("knows index abab"), "{refused}");
+            // An older or a newer one is another history if the server says so.
+            for version in [6, 8] {
+                let refused = two.remember(pin(version, 2), |other| {
+                    assert_eq!(*other, pin(7, 1));
+                    Err(Search::Fork { version: 9 }.into())
+                });
+                assert_eq!(refused.unwrap_err().exit_code(), crate::INTEGRITY);
+                assert_ne!(two.seen(), Some(&pin(version, 2)));
+            }
+            assert_eq!(stored(&path), Some(pin(7, 1)));
+        }
+    }
+
+    /// The check takes a while, in which others go on.
+    #[test]
+    fn a_version_that_is_stored_during_the_check_is_checked_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pin");
-        let one = |first: u64| {
-            for version in (first..120).step_by(4) {
-                let pin = Pin {
-                    index: [0xab; 16],
-                    version,
-                    manifest: [7; 32],
-                };
-                PinFile::read(&path).unwrap().remember(pin).unwrap();
-                let stored = PinFile::read(&path).unwrap();
-                assert!(stored.seen().unwrap().version >= version);
+        let mut file = PinFile::read(&path).unwrap();
+        PinFile::read(&path)
+            .unwrap()
+            .remember(pin(4, 7), alone)
+            .unwrap();
+        let mut asked = Vec::new();
+        let check = |other: &Pin| {
+            asked.push(other.version);
+            if other.version == 4 {
+                PinFile::read(&path)?.remember(pin(5, 7), alone)?;
             }
+            Ok(())
         };
-        std::thread::scope(|scope| {
-            for first in 1..5 {
-                scope.spawn(move || one(first));
-            }
-        });
-        assert_eq!(PinFile::read(&path).unwrap().seen().unwrap().version, 119);
+        file.remember(pin(9, 7), check).unwrap();
+        assert_eq!((asked, stored(&path)), (vec![4, 5], Some(pin(9, 7))));
     }
 
     #[test]
@@ -202,6 +268,7 @@ mod tests {
             assert!(PinFile::read(&path).is_err(), "{text}");
         }
         std::fs::write(&path, [0xff; 5000]).unwrap();
-        assert!(PinFile::read(&path).is_err());
+        let refused = PinFile::read(&path).err().unwrap().to_string();
+        assert!(refused.contains("longer than 4096 bytes"), "{refused}");
     }
 }

@@ -3,8 +3,7 @@
 mod claims;
 mod report;
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +11,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use sordino_token::{Action, Algorithm, MAX_LEN, SigningKey, Token, Verifier};
 
 use crate::whole::Whole;
-use crate::{Error, Output, keys};
+use crate::{Error, Output, files, keys};
 use claims::{Changed, Wanted, index};
 use report::Report;
 
@@ -171,11 +170,7 @@ fn at(path: &Path) -> impl Fn(sordino_token::Error) -> Error + use<> {
 
 /// A token of a file; its signatures are not looked at.
 pub(crate) fn read(path: &Path) -> Result<Token, Error> {
-    let file = File::open(path).map_err(Error::at(path))?;
-    let mut bytes = Vec::new();
-    // One byte more than a token has is read, so that a longer file is refused as such.
-    let mut some = file.take(MAX_LEN as u64 + 1);
-    some.read_to_end(&mut bytes).map_err(Error::at(path))?;
+    let bytes = files::read(path, MAX_LEN as u64).map_err(Error::at(path))?;
     Token::from_bytes(&bytes).map_err(at(path))
 }
 

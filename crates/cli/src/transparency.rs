@@ -1,19 +1,22 @@
 //! `sordino log`: a log of all versions that an owner published.
 
-mod files; // read, written, held
+mod append;
+mod check;
+mod prove;
 mod seen; // the newest log that a reader has seen
 
 use crate::{Error, Output, keys, pin::PinFile};
 use clap::{Args as ClapArgs, Subcommand};
-use files::{MAX_FILE, bytes, hold, write};
-use seen::SeenFile;
 use serde::Serialize;
-use sordino_search::log::{Head, Log, LogProof};
-use sordino_search::{Digest, Index, Store, digest};
+use sordino_search::log::Head;
+use sordino_search::{Index, Pin, digest};
 use std::{
     io,
     path::{Path, PathBuf},
 };
+
+/// The longest log that is read and written, of 760,000 versions.
+const MAX_FILE: u64 = 1 << 26;
 
 /// Arguments of `sordino log`.
 #[derive(ClapArgs, Debug)]
@@ -25,11 +28,11 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Append an index's versions to a log, and sign it.
-    Append(Append),
+    Append(append::Args),
     /// Write a short proof that a version is in a log, and that the log begins with an older one.
-    Prove(Prove),
+    Prove(prove::Args),
     /// Check a log, or a proof from one. Exit code 3 if something is wrong.
-    Check(Check),
+    Check(check::Args),
     /// Print a line for a pin file that two readers compare to know that they were shown one history.
     Fingerprint {
         /// The pin file.
@@ -38,214 +41,17 @@ enum Command {
     },
 }
 
-#[derive(ClapArgs, Debug)]
-#[command(after_help = APPEND)]
-struct Append {
-    /// The log.
-    #[arg(value_name = "LOG")]
-    log: PathBuf,
-    /// The index.
-    #[arg(value_name = "INDEX")]
-    index: PathBuf,
-    /// The owner's key file.
-    #[arg(long, value_name = "OWNER_KEY")]
-    key: PathBuf,
-    /// Make the log: there must be none yet. An owner with two logs has signed a fork of its own.
-    #[arg(long)]
-    new: bool,
-}
-
-const APPEND: &str = "\
-Examples:
-  sordino log append versions.log base.index --key owner.key --new
-  sordino log append versions.log base.index --key owner.key
-
-Run it after each change, before the version is served, and put the file where everyone finds it. One log holds
-all indexes of an owner; an entry is 32 bytes and says only that there is a version.";
-
-#[derive(ClapArgs, Debug)]
-#[group(required = true, multiple = false)]
-struct Version {
-    /// The version that a pin file remembers.
-    #[arg(long, value_name = "PIN")]
-    pin: Option<PathBuf>,
-    /// The newest version of an index on this disk.
-    #[arg(long, value_name = "INDEX")]
-    index: Option<PathBuf>,
-}
-
-#[derive(ClapArgs, Debug)]
-#[command(after_help = PROVE)]
-struct Prove {
-    /// The log.
-    #[arg(value_name = "LOG")]
-    log: PathBuf,
-    #[command(flatten)]
-    version: Version,
-    /// The number of entries that the reader has seen.
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    seen: u64,
-    /// The file to write.
-    #[arg(long, value_name = "PROOF")]
-    output: PathBuf,
-    /// The owner's public key, or a reader's or the owner's key file.
-    #[arg(long, value_name = "KEY")]
-    key: PathBuf,
-}
-
-const PROVE: &str = "\
-Examples:
-  sordino log prove versions.log --index base.index --seen 40 --output base.proof --key owner.pub
-  sordino log check base.proof --pin base.pin --seen base.seen --key owner.pub";
-
-#[derive(ClapArgs, Debug)]
-#[command(after_help = CHECK)]
-struct Check {
-    /// The log, or a proof from it.
-    #[arg(value_name = "LOG")]
-    log: PathBuf,
-    #[command(flatten)]
-    version: Version,
-    /// A file that remembers the newest log seen, which is made if there is none: a log that does not begin with it is
-    /// refused, and a newer one is remembered.
-    #[arg(long, value_name = "SEEN")]
-    seen: Option<PathBuf>,
-    /// The owner's public key, or a reader's or the owner's key file.
-    #[arg(long, value_name = "KEY")]
-    key: PathBuf,
-}
-
-const CHECK: &str = "\
-Examples:
-  sordino log check versions.log --pin base.pin --seen base.seen --key reader.key
-
-The log is signed by the owner, has the version, and begins with all that was seen before. Readers who print the same
-line were shown the same log.";
-
-/// The report of a log.
-#[derive(Serialize)]
-struct Report<'a> {
-    log: &'a Path,
-    entries: u64,
-    /// Entries that were appended.
-    appended: Option<usize>,
-    root: String,
-    fingerprint: String,
-}
-
-impl<'a> Report<'a> {
-    fn new(log: &'a Path, head: Head, appended: Option<usize>) -> Self {
-        Self {
-            log,
-            entries: head.count,
-            appended,
-            root: hex::encode(head.root),
-            fingerprint: format!("{} {}", head.count, digest::short(&head.root)),
-        }
-    }
-
-    fn print(&self, output: Output) -> Result<(), Error> {
-        output.report(self, || {
-            let appended = match self.appended {
-                Some(appended) => format!(", {appended} of them new"),
-                None => String::new(),
-            };
-            let (log, entries) = (self.log.display(), self.entries);
-            format!("{log}: {entries} entries{appended}\n{}", self.fingerprint)
-        })
-    }
-}
-
 /// Runs `sordino log`.
 ///
 /// # Errors
 /// If a file cannot be read or written, is not signed by the owner, or does not hold what it should.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     match args.command {
-        Command::Append(args) => append(&args, output),
-        Command::Prove(args) => prove(&args, output),
-        Command::Check(args) => check(&args, output),
+        Command::Append(args) => append::run(&args, output),
+        Command::Prove(args) => prove::run(&args, output),
+        Command::Check(args) => check::run(&args, output),
         Command::Fingerprint { pin } => fingerprint(&pin, output),
     }
-}
-
-fn append(args: &Append, output: Output) -> Result<(), Error> {
-    let keys = keys::owner(&args.key)?;
-    if args.new == args.log.exists() {
-        let why = match args.new {
-            true => "it is there already: without --new versions are appended to it",
-            false => "there is no such log: --new makes one",
-        };
-        return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
-    }
-    // Another command goes on from what this one writes: two heads of one length would be a fork.
-    let _held = hold(&args.log)?;
-    let mut log = match bytes(&args.log) {
-        Ok(bytes) => Log::from_bytes(&bytes, &keys.public()).map_err(Error::index(&args.log))?,
-        Err(error) if args.new && error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
-        Err(error) => return Err(Error::at(&args.log)(error)),
-    };
-    let store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
-    let versions = store.history().map_err(Error::index(&args.index))?;
-    // From the first version on.
-    let appended = log.append(versions.iter().rev(), &keys);
-    let whole = log.to_bytes();
-    if whole.len() as u64 > MAX_FILE {
-        let (log, found) = (args.log.display(), whole.len());
-        let why = format!("{log}: it would have {found} bytes, expected at most {MAX_FILE}");
-        return Err(Error::Arguments(why));
-    }
-    write(&args.log, &whole)?;
-    Report::new(&args.log, log.head(), Some(appended)).print(output)
-}
-
-fn prove(args: &Prove, output: Output) -> Result<(), Error> {
-    let owner = keys::public(&args.key)?;
-    let bytes = bytes(&args.log).map_err(Error::at(&args.log))?;
-    let log = Log::from_bytes(&bytes, &owner).map_err(Error::index(&args.log))?;
-    let manifest = args.version.manifest(&args.key)?;
-    let head = log.head();
-    if args.seen > head.count {
-        let (log, entries, seen) = (args.log.display(), head.count, args.seen);
-        let why = format!("{log}: {entries} entries, and --seen is {seen}");
-        return Err(Error::Arguments(why));
-    }
-    let proof = log.prove(&manifest, args.seen);
-    let proof = proof.ok_or_else(|| Error::Index {
-        path: args.log.clone(),
-        source: sordino_search::Error::NotLogged,
-    })?;
-    write(&args.output, &proof.to_bytes())?;
-    Report::new(&args.output, head, None).print(output)
-}
-
-fn check(args: &Check, output: Output) -> Result<(), Error> {
-    let (owner, named) = (keys::public(&args.key)?, Error::index(&args.log));
-    let bytes = bytes(&args.log).map_err(Error::at(&args.log))?;
-    let manifest = args.version.manifest(&args.key)?;
-    let seen = args.seen.as_deref().map(SeenFile::read).transpose()?;
-    let known = seen.as_ref().and_then(|seen| seen.head);
-    let head = match LogProof::from_bytes(&bytes, &owner) {
-        Ok(proof) => {
-            proof.check(&manifest, known.as_ref()).map_err(named)?;
-            proof.head()
-        }
-        // It may be all of a log, which says better what is wrong with it.
-        Err(_) => {
-            let log = Log::from_bytes(&bytes, &owner).map_err(&named)?;
-            if !log.contains(&manifest) {
-                return Err(named(sordino_search::Error::NotLogged));
-            }
-            if let Some(known) = &known {
-                log.follows(known).map_err(named)?;
-            }
-            log.head()
-        }
-    };
-    if let Some(seen) = &seen {
-        seen.remember(head)?;
-    }
-    Report::new(&args.log, head, None).print(output)
 }
 
 fn fingerprint(path: &Path, output: Output) -> Result<(), Error> {
@@ -258,14 +64,25 @@ fn fingerprint(path: &Path, output: Output) -> Result<(), Error> {
     output.report(&printed, || printed.fingerprint.clone())
 }
 
+/// The version that a command is about.
+#[derive(ClapArgs, Debug)]
+#[group(required = true, multiple = false)]
+struct Version {
+    /// The version that a pin file remembers.
+    #[arg(long, value_name = "PIN")]
+    pin: Option<PathBuf>,
+    /// The newest version of an index on this disk.
+    #[arg(long, value_name = "INDEX")]
+    index: Option<PathBuf>,
+}
+
 impl Version {
-    /// The digest of its manifest.
-    fn manifest(&self, key: &Path) -> Result<Digest, Error> {
+    fn read(&self, key: &Path) -> Result<Pin, Error> {
         match (&self.pin, &self.index) {
-            (Some(pin), _) => Ok(pinned(pin)?.manifest),
+            (Some(pin), _) => pinned(pin),
             (None, Some(index)) => {
                 let manifest = Index::manifest_of_dir(index, &keys::public(key)?);
-                Ok(manifest.map_err(Error::index(index))?.digest())
+                Ok(Pin::of(&manifest.map_err(Error::index(index))?))
             }
             (None, None) => Err(Error::Arguments("expected --pin or --index".to_owned())),
         }
@@ -273,7 +90,59 @@ impl Version {
 }
 
 /// The version that a pin file remembers.
-fn pinned(path: &Path) -> Result<sordino_search::Pin, Error> {
+fn pinned(path: &Path) -> Result<Pin, Error> {
     let seen = PinFile::read(path)?.seen().copied();
     seen.ok_or_else(|| Error::at(path)(io::ErrorKind::NotFound.into()))
+}
+
+/// The report of a log.
+#[derive(Serialize)]
+struct Report<'a> {
+    log: &'a Path,
+    entries: u64,
+    /// Entries that were appended.
+    appended: Option<usize>,
+    /// The version that was found in it.
+    version: Option<u64>,
+    /// True if that is the newest of its index in the log; none where only a proof was at hand.
+    newest: Option<bool>,
+    root: String,
+    fingerprint: String,
+}
+
+impl<'a> Report<'a> {
+    fn new(log: &'a Path, head: Head) -> Self {
+        Self {
+            log,
+            entries: head.count,
+            appended: None,
+            version: None,
+            newest: None,
+            root: hex::encode(head.root),
+            fingerprint: format!("{} {}", head.count, digest::short(&head.root)),
+        }
+    }
+
+    fn print(&self, output: Output) -> Result<(), Error> {
+        output.report(self, || {
+            let appended = match self.appended {
+                Some(appended) => format!(", {appended} of them new"),
+                None => String::new(),
+            };
+            let version = match (self.version, self.newest) {
+                (None, _) => String::new(),
+                (Some(version), Some(_)) => {
+                    format!("version {version} is the newest of its index in it\n")
+                }
+                (Some(version), None) => {
+                    format!("version {version} is in it; a proof says nothing of newer ones\n")
+                }
+            };
+            let (log, entries) = (self.log.display(), self.entries);
+            format!(
+                "{log}: {entries} entries{appended}\n{version}{}",
+                self.fingerprint
+            )
+        })
+    }
 }

@@ -1,9 +1,11 @@
 //! Everything that can be wrong with an input, a file or a message.
 
+mod log;
 mod words;
 
 use std::path::PathBuf;
 
+pub use log::LogFault;
 use sordino_vectors::id::{Id, IdKind};
 use words::{hex, most_results};
 
@@ -239,20 +241,9 @@ pub enum Error {
         /// The part.
         what: &'static str,
     },
-    /// A version that is not in the log that its owner publishes.
-    #[error("the version is not in the owner's log: not published, or of another history")]
-    NotLogged,
-    /// A log does not begin with the entries that were seen before.
-    #[error("a log of {found} entries does not begin with the {seen} that were seen before")]
-    LogFork {
-        /// Entries of the log.
-        found: u64,
-        /// Entries that were seen.
-        seen: u64,
-    },
-    /// The signature of a log's head is not the owner's.
-    #[error("the log is not signed by this owner's key: it was changed, or is another owner's")]
-    LogSignature,
+    /// A log of versions, or a proof from one, or a version that it should have.
+    #[error(transparent)]
+    Log(#[from] LogFault),
     /// The manifest's signature is not the owner's.
     #[error(
         "the manifest is not signed by this owner's key: it was changed, or is another owner's"

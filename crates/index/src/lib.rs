@@ -101,7 +101,7 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};
-pub use error::Error;
+pub use error::{Error, LogFault};
 pub use index::Index;
 #[cfg(feature = "secret")]
 pub use keys::{OwnerKeys, ReaderKeys};

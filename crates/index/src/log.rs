@@ -2,119 +2,46 @@
 //! grows. Whoever has it, or short proofs from it, knows that what a server shows is what everybody is shown.
 //!
 //! ```text
-//! entry   the digest of a signed manifest: 32 bytes
+//! entry   index: 16 bytes | version: 8 | digest of the signed manifest before: 32 | digest of the signed manifest: 32
 //! head    number of entries: 8 bytes | root of their tree: 32 bytes | the owner's signature on both
 //! file    head of a file | head | entries
 //! ```
 //!
-//! The tree is `sordino_hash::merkle`, of RFC 9162's shape. A reader that remembers a head accepts only logs that begin
-//! with its entries; two readers who compare heads, or their short form, see if one was shown another log. An entry says
-//! nothing but that there is a version. The owner's signature is on heads under a context of their own.
+//! The tree is `sordino_hash::merkle`, of RFC 9162's shape, over a digest of each entry under a context of its own. The
+//! owner's signature is on heads under another.
+//!
+//! The entries of one index are a line: each has a higher version than the one before, and names its manifest. The first may be
+//! of any version; after it none is left out, since the next would name one that is not there. A log with an entry beside
+//! its line is neither made nor read, so no log that somebody has read whole has two manifests of one version. A
+//! reader that remembers a head accepts only logs that begin with its entries; two readers who compare heads, or
+//! their short form, see if one was shown another log.
 
+mod entry;
+mod head;
 mod proof;
 
-use sordino_hash::{Hash, merkle};
+use sordino_hash::merkle;
 
-use crate::Error;
 #[cfg(feature = "secret")]
 use crate::SignedManifest;
-use crate::digest::Digest;
 #[cfg(feature = "secret")]
 use crate::keys::OwnerKeys;
-use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
-use crate::wire::{LOG, file_head, strip_file_head};
+use crate::pin::Pin;
+use crate::public_key::OwnerPublicKey;
+use crate::wire::{LOG, LOG_PROOF, file_head, strip_file_head};
+use crate::{Error, LogFault};
 
+pub use entry::Entry;
+use entry::{ENTRY_LEN, Lines, leaves};
+pub use head::Head;
+use head::SignedHead;
 pub use proof::LogProof;
-
-/// Bytes of an entry.
-const ENTRY_LEN: usize = 32;
-
-/// Bytes of a head that is signed: length, root, signature.
-const HEAD_LEN: usize = 8 + ENTRY_LEN + SIGNATURE_LEN;
-
-/// The length and the root of a log: to be stored where a reader's next run finds it. It is no secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Entries.
-    pub count: u64,
-    /// The root of their tree.
-    pub root: Digest,
-}
-
-impl Head {
-    fn of(entries: &[Digest]) -> Self {
-        Self {
-            count: entries.len() as u64,
-            root: *merkle::root(&hashes(entries)).as_bytes(),
-        }
-    }
-
-    fn to_bytes(self) -> Vec<u8> {
-        [&self.count.to_le_bytes()[..], &self.root].concat()
-    }
-
-    /// The error of a log with this head that does not begin with what was seen.
-    fn fork(&self, seen: &Self) -> Error {
-        Error::LogFork {
-            found: self.count,
-            seen: seen.count,
-        }
-    }
-}
-
-fn hashes(entries: &[Digest]) -> Vec<Hash> {
-    entries.iter().copied().map(Hash::from).collect()
-}
-
-/// A head and the owner's signature on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SignedHead {
-    head: Head,
-    signature: Vec<u8>,
-}
-
-impl SignedHead {
-    #[cfg(feature = "secret")]
-    fn sign(head: Head, keys: &OwnerKeys) -> Self {
-        Self {
-            head,
-            signature: keys.sign_log(&head.to_bytes()),
-        }
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        [self.head.to_bytes(), self.signature.clone()].concat()
-    }
-
-    /// Reads a head and checks its signature; what follows it.
-    fn split<'a>(
-        what: &'static str,
-        bytes: &'a [u8],
-        owner: &OwnerPublicKey,
-    ) -> Result<(Self, &'a [u8]), Error> {
-        let Some((bytes, rest)) = bytes.split_at_checked(HEAD_LEN) else {
-            let why = format!("{} bytes, expected {HEAD_LEN} and more", bytes.len());
-            return Err(Error::Malformed { what, why });
-        };
-        let (signed, signature) = bytes.split_at(8 + ENTRY_LEN);
-        owner.verify_log(signed, signature)?;
-        let (mut count, mut root) = ([0; 8], [0; ENTRY_LEN]);
-        count.copy_from_slice(&signed[..8]);
-        root.copy_from_slice(&signed[8..]);
-        let count = u64::from_le_bytes(count);
-        let head = Self {
-            head: Head { count, root },
-            signature: signature.to_vec(),
-        };
-        Ok((head, rest))
-    }
-}
 
 /// A log with its head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     signed: SignedHead,
-    entries: Vec<Digest>,
+    entries: Vec<Entry>,
 }
 
 impl Log {
@@ -128,22 +55,32 @@ impl Log {
         }
     }
 
-    /// Appends versions that the log has not, in this order, and signs the new head. The number of them.
+    /// Appends versions that the log has not, in this order, and signs the new head. The number of them. After an error the
+    /// log is as it was.
+    ///
+    /// # Errors
+    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged: it has another manifest of a
+    /// version that is logged, is of another branch, or versions between the two are missing.
     #[cfg(feature = "secret")]
     pub fn append<'a>(
         &mut self,
         versions: impl IntoIterator<Item = &'a SignedManifest>,
         keys: &OwnerKeys,
-    ) -> usize {
-        let before = self.entries.len();
+    ) -> Result<usize, Error> {
+        let mut lines = Lines::of(&self.entries)?;
+        let mut entries = self.entries.clone();
+        let mut known: std::collections::HashSet<Entry> = entries.iter().copied().collect();
         for version in versions {
-            let entry = version.digest();
-            if !self.contains(&entry) {
-                self.entries.push(entry);
+            let entry = Entry::of(version);
+            if known.insert(entry) {
+                lines.add(entry)?;
+                entries.push(entry);
             }
         }
-        self.signed = SignedHead::sign(Head::of(&self.entries), keys);
-        self.entries.len() - before
+        let appended = entries.len() - self.entries.len();
+        self.signed = SignedHead::sign(Head::of(&entries), keys);
+        self.entries = entries;
+        Ok(appended)
     }
 
     /// The head: what a reader remembers.
@@ -152,32 +89,53 @@ impl Log {
         self.signed.head
     }
 
-    /// True if a manifest of this digest is in it.
+    /// The entries, oldest first.
     #[must_use]
-    pub fn contains(&self, manifest: &Digest) -> bool {
-        self.entries.contains(manifest)
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Refuses a version that is not in the log, and one after which the log has another of the same index.
+    ///
+    /// # Errors
+    /// [`LogFault::NotLogged`], [`LogFault::Behind`].
+    pub fn check(&self, version: &Pin) -> Result<(), Error> {
+        if !self.entries.iter().any(|entry| entry.is(version)) {
+            return Err(Error::Log(LogFault::NotLogged));
+        }
+        let mut line = self.entries.iter().rev();
+        match line.find(|entry| entry.index == version.index) {
+            Some(newest) if newest.version > version.version => Err(Error::Log(LogFault::Behind {
+                found: version.version,
+                logged: newest.version,
+            })),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a log that does not begin with the entries of a head that was seen before.
     ///
     /// # Errors
-    /// [`Error::LogFork`].
+    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries is another.
     pub fn follows(&self, seen: &Head) -> Result<(), Error> {
+        let head = self.head();
         let count = usize::try_from(seen.count).unwrap_or(usize::MAX);
         match self.entries.get(..count) {
             Some(entries) if Head::of(entries) == *seen => Ok(()),
-            _ => Err(self.head().fork(seen)),
+            Some(_) => Err(head.fork(seen)),
+            None => Err(head.rollback(seen)),
         }
     }
 
-    /// The proof that a manifest is in the log, and that the log begins with its first `seen` entries; `None` if the
-    /// manifest is not in it, or it has fewer entries.
+    /// The proof that a version is in the log, and that the log begins with its first `seen` entries; `None` if the
+    /// version is not in it, or it has fewer entries.
     #[must_use]
-    pub fn prove(&self, manifest: &Digest, seen: u64) -> Option<LogProof> {
-        let index = self.entries.iter().position(|entry| entry == manifest)?;
-        let tree = merkle::Tree::new(&hashes(&self.entries));
+    pub fn prove(&self, version: &Pin, seen: u64) -> Option<LogProof> {
+        let index = self.entries.iter().position(|entry| entry.is(version))?;
+        let tree = merkle::Tree::new(&leaves(&self.entries));
         Some(LogProof {
             signed: self.signed.clone(),
+            entry: self.entries[index],
             inclusion: tree.prove(index)?,
             extension: tree.prove_extension(usize::try_from(seen).ok()?)?,
         })
@@ -188,19 +146,19 @@ impl Log {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = file_head(LOG);
         bytes.extend(self.signed.to_bytes());
-        bytes.extend_from_slice(self.entries.as_flattened());
+        bytes.extend(self.entries.iter().flat_map(|entry| entry.to_bytes()));
         bytes
     }
 
-    /// Reads a log, and checks its signature and its root.
+    /// Reads a log, and checks its signature, its root and the line of each index.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`]; [`Error::LogSignature`] if the head is not signed by `owner`;
-    /// [`Error::Digest`] if the entries are not those of the head.
+    /// [`Error::Malformed`], [`Error::FormatVersion`]; [`LogFault::Signature`] if the head is not signed by `owner`;
+    /// [`Error::Digest`] if the entries are not those of the head; [`LogFault::Line`] if the owner signed two histories of an index.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let body = strip_file_head(LOG, bytes)?;
         let (signed, rest) = SignedHead::split("log", body, owner)?;
-        let (entries, over) = rest.as_chunks();
+        let (entries, over) = rest.as_chunks::<ENTRY_LEN>();
         if !over.is_empty() || entries.len() as u64 != signed.head.count {
             let why = format!(
                 "{} bytes of entries, expected {} entries of {ENTRY_LEN}",
@@ -209,108 +167,413 @@ impl Log {
             );
             return Err(Error::Malformed { what: "log", why });
         }
-        if Head::of(entries) != signed.head {
+        let entries: Vec<Entry> = entries.iter().map(Entry::from_bytes).collect();
+        if Head::of(&entries) != signed.head {
             return Err(Error::Digest { what: "log" });
         }
-        let entries = entries.to_vec();
+        Lines::of(&entries)?;
         Ok(Self { signed, entries })
+    }
+}
+
+/// A file that a reader is given: all of a log, or a proof from one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogFile {
+    /// All of it.
+    Log(Log),
+    /// A proof.
+    Proof(LogProof),
+}
+
+impl LogFile {
+    /// Reads the one that the file says it is.
+    ///
+    /// # Errors
+    /// Those of [`LogProof::from_bytes`] for a file of that kind, those of [`Log::from_bytes`] for all others.
+    pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
+        let (kind, _) = LOG_PROOF;
+        if bytes.get(6..8) == Some(&kind.to_le_bytes()[..]) {
+            LogProof::from_bytes(bytes, owner).map(Self::Proof)
+        } else {
+            Log::from_bytes(bytes, owner).map(Self::Log)
+        }
+    }
+
+    /// The head: what a reader remembers after the checks.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        match self {
+            Self::Log(log) => log.head(),
+            Self::Proof(proof) => proof.head(),
+        }
     }
 }
 
 #[cfg(all(test, feature = "secret"))]
 mod tests {
     use super::*;
+    use crate::digest::Digest;
+    use crate::manifest::{Local, Manifest, Mode};
+    use crate::metric::{Metric, Space};
     use proptest::prelude::*;
 
     fn keys() -> OwnerKeys {
         OwnerKeys::from_master([3; 32])
     }
 
-    /// A log of these entries, signed.
-    fn log(entries: &[Digest]) -> Log {
+    /// A log of these entries, signed: also of such that no log may have.
+    fn log(entries: &[Entry]) -> Log {
         Log {
             signed: SignedHead::sign(Head::of(entries), &keys()),
             entries: entries.to_vec(),
         }
     }
 
-    fn entries(n: u8) -> Vec<Digest> {
-        (0..n).map(|at| [at; 32]).collect()
+    /// The versions of an index, the first with this number.
+    fn line(index: u8, first: u64, n: u8) -> Vec<Entry> {
+        let digest =
+            |at: u8| -> Digest { std::array::from_fn(|byte| if byte == 0 { index } else { at }) };
+        let entry = |at: u8| Entry {
+            index: [index; 16],
+            version: first + u64::from(at),
+            previous: digest(at),
+            manifest: digest(at + 1),
+        };
+        (0..n).map(entry).collect()
+    }
+
+    fn pin(entry: &Entry) -> Pin {
+        Pin {
+            index: entry.index,
+            version: entry.version,
+            manifest: entry.manifest,
+        }
     }
 
     #[test]
     fn logs_follow_what_they_begin_with_and_nothing_else() {
-        let entries = entries(20);
+        let entries = line(1, 1, 20);
         for seen in 0..=20 {
             let head = Head::of(&entries[..seen]);
             for count in 0..=20 {
                 let log = log(&entries[..count]);
                 assert_eq!(log.follows(&head).is_ok(), count >= seen, "{seen}, {count}");
                 for entry in &entries[..count] {
-                    let proof = log.prove(entry, seen as u64);
+                    let proof = log.prove(&pin(entry), seen as u64);
                     assert_eq!(proof.is_some(), count >= seen);
                     let Some(proof) = proof else { continue };
-                    proof.check(entry, None).unwrap();
-                    proof.check(entry, Some(&head)).unwrap();
+                    proof.check(&pin(entry), None).unwrap();
+                    proof.check(&pin(entry), Some(&head)).unwrap();
                     assert_eq!((proof.seen(), proof.head()), (seen as u64, log.head()));
+                    assert_eq!(proof.entry(), entry);
                 }
-                assert!(log.prove(&[99; 32], 0).is_none());
+                assert!(log.prove(&pin(&line(2, 1, 1)[0]), 0).is_none());
             }
         }
     }
 
     #[test]
     fn a_fork_of_the_log_is_refused_by_all_of_it_and_by_proofs() {
-        let own = entries(12);
+        let own = line(1, 1, 12);
+        let last = pin(&own[11]);
         for parted in 0..9 {
             let mut other = own.clone();
-            other[parted] = [77; 32];
+            other[parted].manifest = [77; 32];
             let seen = Head::of(&own[..9]);
             let fork = log(&other);
             let refused = fork.follows(&seen);
             assert!(
-                matches!(refused, Err(Error::LogFork { found: 12, seen: 9 })),
+                matches!(
+                    refused,
+                    Err(Error::Log(LogFault::Fork { found: 12, seen: 9 }))
+                ),
                 "{refused:?}"
             );
-            let proof = fork.prove(&other[11], 9).unwrap();
-            proof.check(&other[11], None).unwrap();
-            let refused = proof.check(&other[11], Some(&seen));
-            assert!(matches!(refused, Err(Error::LogFork { .. })), "{refused:?}");
+            let proof = fork.prove(&last, 9).unwrap();
+            proof.check(&last, None).unwrap();
+            let refused = proof.check(&last, Some(&seen));
+            assert!(
+                matches!(refused, Err(Error::Log(LogFault::Fork { .. }))),
+                "{refused:?}"
+            );
+            // Two heads of one length need no proof.
+            let proof = fork.prove(&last, 4).unwrap();
+            let refused = proof.check(&last, Some(&Head::of(&own)));
+            assert!(
+                matches!(
+                    refused,
+                    Err(Error::Log(LogFault::Fork {
+                        found: 12,
+                        seen: 12
+                    }))
+                ),
+                "{refused:?}"
+            );
             // Proofs of the one with the head of the other.
             let mixed = LogProof {
                 signed: log(&own).signed,
                 ..proof
             };
-            let refused = mixed.check(&other[11], Some(&seen));
-            assert!(matches!(refused, Err(Error::NotLogged)), "{refused:?}");
+            let refused = mixed.check(&last, Some(&seen));
+            assert!(
+                matches!(refused, Err(Error::Log(LogFault::NotLogged))),
+                "{refused:?}"
+            );
         }
-        // From another length than was seen, from a longer log to a shorter one.
-        let proof = log(&own).prove(&own[0], 8).unwrap();
-        let seen = Head::of(&own[..9]);
-        assert!(matches!(
-            proof.check(&own[0], Some(&seen)),
-            Err(Error::LogFork { .. })
+        // From a longer log to a shorter one.
+        let (seen, short) = (Head::of(&own[..9]), log(&own[..8]));
+        let older = |refused| {
+            matches!(
+                refused,
+                Err(Error::Log(LogFault::Rollback { found: 8, seen: 9 }))
+            )
+        };
+        assert!(older(short.follows(&seen)));
+        let first = pin(&own[0]);
+        assert!(older(
+            short.prove(&first, 8).unwrap().check(&first, Some(&seen))
         ));
-        assert!(log(&own[..8]).follows(&seen).is_err());
-        assert!(matches!(proof.check(&own[1], None), Err(Error::NotLogged)));
+        let proof = log(&own).prove(&first, 8).unwrap();
+        assert!(matches!(
+            proof.check(&pin(&own[1]), None),
+            Err(Error::Log(LogFault::NotLogged))
+        ));
+    }
+
+    /// It was made for a reader who has seen another length.
+    #[test]
+    fn an_honest_proof_from_another_length_is_no_fork() {
+        let entries = line(1, 1, 12);
+        let (log, version) = (log(&entries), pin(&entries[3]));
+        for from in (0..=12).filter(|&from| from != 9) {
+            let proof = log.prove(&version, from).unwrap();
+            let refused = proof.check(&version, Some(&Head::of(&entries[..9])));
+            match refused {
+                Err(Error::Log(LogFault::ProofFrom {
+                    from: found,
+                    seen: 9,
+                })) => assert_eq!(found, from),
+                other => panic!("{other:?}"),
+            }
+            // Who has seen this very head needs none.
+            proof.check(&version, Some(&log.head())).unwrap();
+        }
+    }
+
+    /// All fields of a version are bound: none is in the log under another number, index or manifest.
+    #[test]
+    fn a_version_is_logged_as_all_that_it_is() {
+        let entries = line(1, 5, 4);
+        let (log, entry) = (log(&entries), entries[2]);
+        let version = pin(&entry);
+        let proof = log.prove(&version, 0).unwrap();
+        let others = [
+            Pin {
+                index: [2; 16],
+                ..version
+            },
+            Pin {
+                version: 6,
+                ..version
+            },
+            Pin {
+                manifest: entry.previous,
+                ..version
+            },
+        ];
+        for other in others {
+            assert!(log.prove(&other, 0).is_none());
+            assert!(matches!(
+                log.check(&other),
+                Err(Error::Log(LogFault::NotLogged))
+            ));
+            assert!(matches!(
+                proof.check(&other, None),
+                Err(Error::Log(LogFault::NotLogged))
+            ));
+            // Nor by a proof that claims it.
+            let (index, number) = (other.index, other.version);
+            let claimed = Entry {
+                index,
+                version: number,
+                manifest: other.manifest,
+                ..entry
+            };
+            let claimed = LogProof {
+                entry: claimed,
+                ..proof.clone()
+            };
+            assert!(matches!(
+                claimed.check(&other, None),
+                Err(Error::Log(LogFault::NotLogged))
+            ));
+        }
+        let claimed = Entry {
+            previous: [0; 32],
+            ..entry
+        };
+        let claimed = LogProof {
+            entry: claimed,
+            ..proof
+        };
+        assert!(claimed.check(&version, None).is_err());
+    }
+
+    /// The owner signs such a log, and nobody who reads all of it accepts it.
+    #[test]
+    fn one_head_does_not_cover_two_histories() {
+        let public = keys().public();
+        let read = |entries: &[Entry]| Log::from_bytes(&log(entries).to_bytes(), &public);
+        let (own, other) = (line(1, 3, 5), line(2, 1, 4));
+        let mut both = own.clone();
+        both.splice(2..2, other.iter().copied());
+        assert_eq!(read(&both).unwrap().entries(), both);
+        let last = own[4];
+        let wrong = [
+            // A second manifest of a version, with the right one before it and with another.
+            Entry {
+                manifest: [7; 32],
+                ..last
+            },
+            Entry {
+                manifest: [7; 32],
+                previous: last.manifest,
+                ..last
+            },
+            Entry {
+                manifest: [7; 32],
+                ..own[1]
+            },
+            // The same once more.
+            last,
+            // Newer, and not of the line.
+            Entry { version: 8, ..last },
+            Entry {
+                version: 8,
+                previous: own[3].manifest,
+                manifest: [7; 32],
+                ..last
+            },
+            Entry {
+                version: 9,
+                previous: [0; 32],
+                manifest: [7; 32],
+                ..last
+            },
+        ];
+        for entry in wrong {
+            let refused = read(&[&both[..], &[entry]].concat());
+            assert!(
+                matches!(refused, Err(Error::Log(LogFault::Line { logged: 7, version, .. })) if version == entry.version),
+                "{entry:?}: {refused:?}"
+            );
+        }
+        let gap = read(&[&own[..2], &own[3..]].concat());
+        assert!(
+            matches!(
+                gap,
+                Err(Error::Log(LogFault::Line {
+                    version: 6,
+                    logged: 4,
+                    ..
+                }))
+            ),
+            "{gap:?}"
+        );
+    }
+
+    fn manifest(version: u64, previous: Digest, dim: u32) -> SignedManifest {
+        let space = Space {
+            metric: Metric::Cosine,
+            bound: 0,
+        };
+        let mode = Mode::Local(Local::new(crate::code::Codec::Int8));
+        let mut manifest = Manifest::new((dim, 10), crate::IdKind::Number, space, [0; 32], mode);
+        (manifest.index, manifest.version, manifest.previous) = ([9; 16], version, previous);
+        SignedManifest::sign(manifest, &keys())
+    }
+
+    #[test]
+    fn what_is_appended_follows_from_what_is_logged() {
+        let first = manifest(1, [0; 32], 16);
+        let second = manifest(2, first.digest(), 16);
+        // A number may be left out, where no version came to be; a version may not.
+        let fourth = manifest(4, second.digest(), 16);
+        let mut log = Log::new(&keys());
+        assert_eq!(log.append([&first, &second], &keys()).unwrap(), 2);
+        let before = log.clone();
+        let other = manifest(2, first.digest(), 17);
+        let branch = manifest(3, other.digest(), 16);
+        for wrong in [
+            &other,
+            &branch,
+            &manifest(3, first.digest(), 16),
+            &manifest(2, second.digest(), 16),
+        ] {
+            let refused = log.append([&first, &second, &fourth, wrong], &keys());
+            assert!(
+                matches!(refused, Err(Error::Log(LogFault::Line { logged: 4, .. }))),
+                "{refused:?}"
+            );
+            assert!(matches!(
+                log.append([wrong], &keys()),
+                Err(Error::Log(LogFault::Line { logged: 2, .. }))
+            ));
+            assert_eq!(log, before);
+        }
+        assert_eq!(
+            log.append([&first, &second, &fourth, &fourth], &keys())
+                .unwrap(),
+            1
+        );
+        assert_eq!(log.append([&fourth, &second], &keys()).unwrap(), 0);
+        assert_eq!(
+            Log::from_bytes(&log.to_bytes(), &keys().public()).unwrap(),
+            log
+        );
+        log.check(&Pin::of(&fourth)).unwrap();
+        let behind = log.check(&Pin::of(&second));
+        assert!(
+            matches!(
+                behind,
+                Err(Error::Log(LogFault::Behind {
+                    found: 2,
+                    logged: 4
+                }))
+            ),
+            "{behind:?}"
+        );
+        // A log may begin with any version.
+        let mut later = Log::new(&keys());
+        assert_eq!(later.append([&second, &fourth], &keys()).unwrap(), 2);
+        assert!(later.append([&first], &keys()).is_err());
     }
 
     #[test]
     fn no_byte_of_a_log_or_of_a_proof_can_change() {
-        let (entries, public) = (entries(7), keys().public());
+        let (entries, public) = (line(1, 1, 7), keys().public());
         let (log, seen) = (log(&entries), Head::of(&entries[..3]));
         let bytes = log.to_bytes();
         assert_eq!(Log::from_bytes(&bytes, &public).unwrap(), log);
-        let proof = log.prove(&entries[5], 3).unwrap().to_bytes();
+        let version = pin(&entries[5]);
+        let proof = log.prove(&version, 3).unwrap().to_bytes();
         assert!(proof.len() < 9000);
-        let proved = |bytes: &[u8]| {
-            let proof = LogProof::from_bytes(bytes, &public)?;
-            proof.check(&entries[5], Some(&seen))
+        let proved = |bytes: &[u8]| match LogFile::from_bytes(bytes, &public)? {
+            LogFile::Proof(proof) => proof.check(&version, Some(&seen)),
+            LogFile::Log(_) => panic!("all of a log"),
         };
         proved(&proof).unwrap();
+        let whole = LogFile::from_bytes(&bytes, &public).unwrap();
+        assert_eq!(
+            (whole.head(), whole),
+            (log.head(), LogFile::Log(log.clone()))
+        );
         let other = OwnerKeys::from_master([4; 32]).public();
         let refused = Log::from_bytes(&bytes, &other);
-        assert!(matches!(refused, Err(Error::LogSignature)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Log(LogFault::Signature))),
+            "{refused:?}"
+        );
         // Signatures take a while to check: a stride that reaches every field.
         let places = |len: usize| (0..60).chain((60..len).step_by(61)).chain(len - 300..len);
         for at in places(bytes.len()) {
@@ -325,11 +588,20 @@ mod tests {
             assert!(proved(&bent).is_err(), "byte {at}");
             assert!(proved(&proof[..at]).is_err());
         }
-        let longer = [&bytes[..], &[0; 32]].concat();
-        assert!(matches!(
-            Log::from_bytes(&longer, &public),
-            Err(Error::Malformed { what: "log", .. })
-        ));
+        // A proof that is wrong is not taken for a log.
+        let longer = LogFile::from_bytes(&[&proof[..], &[0; 32]].concat(), &public);
+        assert!(
+            matches!(
+                longer,
+                Err(Error::Malformed {
+                    what: "log proof",
+                    ..
+                })
+            ),
+            "{longer:?}"
+        );
+        let longer = Log::from_bytes(&[&bytes[..], &[0; 88]].concat(), &public);
+        assert!(matches!(longer, Err(Error::Malformed { what: "log", .. })));
         // A signature on a head is none on a manifest or on a step of a change.
         let head = log.head().to_bytes();
         let signature = keys().sign_log(&head);
@@ -344,13 +616,15 @@ mod tests {
 
         #[test]
         fn any_bytes_behind_a_good_head_are_refused_or_read(tail in prop::collection::vec(any::<u8>(), 0..300)) {
-            let (log, public) = (log(&entries(3)), keys().public());
+            let (entries, public) = (line(1, 1, 3), keys().public());
+            let log = log(&entries);
             let whole = log.to_bytes();
             let head = &whole[..whole.len() - 3 * ENTRY_LEN];
             prop_assert!(Log::from_bytes(&[head, &tail].concat(), &public).is_err());
-            let proof = log.prove(&[1; 32], 2).unwrap().to_bytes();
-            let proof = LogProof::from_bytes(&[&proof[..8 + HEAD_LEN], &tail].concat(), &public);
-            prop_assert!(proof.and_then(|proof| proof.check(&[1; 32], None)).is_err());
+            let version = pin(&entries[1]);
+            let proof = log.prove(&version, 2).unwrap().to_bytes();
+            let proof = LogProof::from_bytes(&[&proof[..8 + head::HEAD_LEN], &tail].concat(), &public);
+            prop_assert!(proof.and_then(|proof| proof.check(&version, None)).is_err());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
 
-use crate::Error;
+use crate::{Error, LogFault};
 
 /// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
 pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
@@ -14,7 +14,7 @@ pub(crate) const CONTEXT: &[u8] = b"sordino manifest 2";
 pub(crate) const CHANGE: &[u8] = b"sordino change 1";
 
 /// The context of heads of a log of manifests.
-pub(crate) const LOG: &[u8] = b"sordino log 1";
+pub(crate) const LOG: &[u8] = b"sordino log 2";
 
 /// Bytes of the owner's signature: ML-DSA-87's.
 pub(crate) const SIGNATURE_LEN: usize = 4627;
@@ -74,10 +74,10 @@ impl OwnerPublicKey {
     /// Checks that the owner signed `message` as the head of a log.
     ///
     /// # Errors
-    /// [`Error::LogSignature`].
+    /// [`LogFault::Signature`].
     pub fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         let verified = self.verify_in(LOG, message, signature);
-        verified.map_err(|_| Error::LogSignature)
+        verified.map_err(|_| Error::Log(LogFault::Signature))
     }
 
     fn verify_in(&self, context: &[u8], message: &[u8], signature: &[u8]) -> Result<(), Error> {

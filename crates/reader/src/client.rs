@@ -1,5 +1,7 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
+mod pin; // stored, and shared with other clients
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
@@ -180,12 +182,6 @@ impl Client {
         }
         self.bytes_once += received + download.bytes;
         Ok(true)
-    }
-
-    /// The pin to store, so that the next [`connect`](Self::connect) goes on from this version.
-    #[must_use]
-    pub fn pin(&self) -> Pin {
-        Pin::of(&self.manifest)
     }
 
     /// The verified manifest.

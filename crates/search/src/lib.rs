@@ -7,7 +7,7 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    Bytes, Disk, Error, Files, Id, IdKind, Index, Memory, OwnerKeys, OwnerPublicKey, Pin,
+    Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, OwnerKeys, OwnerPublicKey, Pin,
     ReaderKeys, SignedManifest, manifest,
 };
 pub use sordino_owner::{

@@ -133,7 +133,8 @@ impl Args {
             drop(cache.trim());
         }
         if let Some(pin) = &mut pin {
-            pin.remember(client.client().pin())?;
+            let new = client.client().pin();
+            pin.remember(new, |other| client.check_pin(&mut connection, other))?;
         }
         print(&ids, |at, _| records[at].clone(), Error::from)
     }

@@ -11,7 +11,7 @@ use crate::pin::PinFile;
 use crate::{Error, random};
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Cache, Client, Question, ReaderKeys};
+use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -108,14 +108,16 @@ struct Shared {
     waiting: Mutex<VecDeque<Arc<Asked>>>,
     more: Condvar,
     seen: Mutex<Seen>,
+    /// Held while a version is remembered, which may take a server's time.
+    pin: Mutex<Option<PinFile>>,
+    cache: Option<Cache>,
 }
 
-/// The version that the proxy is at, and what remembers it.
+/// The version that the proxy is at.
+#[derive(Clone, Copy)]
 struct Seen {
     version: u64,
     shape: Shape,
-    pin: Option<PinFile>,
-    cache: Option<Cache>,
 }
 
 impl Searcher {
@@ -128,7 +130,7 @@ impl Searcher {
             let (endpoint, named) = (start.endpoint, start.named);
             move || Connection::open(endpoint.clone()).map_err(&named)
         };
-        let (connection, client) = Patience::new(start.time).with(|| {
+        let (mut connection, client) = Patience::new(start.time).with(|| {
             let mut connection = open()?;
             let seen = start.pin.as_ref().and_then(PinFile::seen);
             let client = while_it_changes(|| {
@@ -139,16 +141,16 @@ impl Searcher {
         let seen = Seen {
             version: 0,
             shape: Shape { dim: 0, k: 0 },
-            pin: start.pin,
-            cache: start.cache,
         };
         let shared = Arc::new(Shared {
             client: Following::new(client),
             waiting: Mutex::default(),
             more: Condvar::new(),
             seen: Mutex::new(seen),
+            pin: Mutex::new(start.pin),
+            cache: start.cache,
         });
-        shared.followed()?;
+        shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
         let mut connection = Some(connection);
         for _ in 0..SEARCHES {
             let mut worker = Worker {
@@ -170,7 +172,7 @@ impl Searcher {
 
     /// The newest version that it has seen.
     pub(super) fn version(&self) -> u64 {
-        self.shared.seen().version
+        self.shared.version()
     }
 
     /// The shape of what can be asked for.
@@ -243,33 +245,42 @@ impl Shared {
         }
     }
 
-    /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest.
-    fn followed(&self) -> Result<u64, Error> {
+    /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest. `check` refuses
+    /// what another process has stored, if it is of another history: then nothing is answered until a person has looked.
+    fn followed(&self, check: impl FnMut(&Pin) -> Result<(), Error>) -> Result<u64, Error> {
         let client = self.client.client();
         let (manifest, pin) = (client.manifest(), client.pin());
         let shape = Shape {
             dim: manifest.dim as usize,
             k: manifest.k as usize,
         };
-        // Whoever asks for the version must not wait for one that is being followed to.
+        // Whoever asks for the version must not wait for one that is being followed to, or remembered.
         drop(client);
-        let mut seen = self.seen();
-        if pin.version <= seen.version {
-            return Ok(seen.version);
+        let newer = || Some(self.seen().version).filter(|&seen| seen < pin.version);
+        if newer().is_none() {
+            return Ok(self.version());
         }
-        if seen.version > 0 {
-            tracing::info!(version = pin.version, "following");
+        let mut file = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(before) = newer() else {
+            return Ok(self.version());
+        };
+        if let Some(file) = &mut *file {
+            file.remember(pin, check)?;
         }
-        (seen.version, seen.shape) = (pin.version, shape);
-        if let Some(cache) = &seen.cache {
+        let version = pin.version;
+        *self.seen() = Seen { version, shape };
+        if before > 0 {
+            tracing::info!(version, "following");
+        }
+        if let Some(cache) = &self.cache {
             // A folder that cannot be tidied up is no reason to stop.
             drop(cache.trim());
         }
-        let version = seen.version;
-        match &mut seen.pin {
-            Some(file) => file.remember(pin).map(|()| version),
-            None => Ok(version),
-        }
+        Ok(version)
+    }
+
+    fn version(&self) -> u64 {
+        self.seen().version
     }
 }
 
@@ -286,7 +297,10 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         let (asked, at) = Arc::clone(&self.shared).take();
         let patience = Patience::new(asked.end.saturating_duration_since(Instant::now()));
         let found = patience.with(|| self.search(&asked.wanted, at));
-        let followed = self.shared.followed();
+        let followed = self.shared.followed(|other| {
+            let connection = connected(&mut self.connection, &self.open)?;
+            self.shared.client.check_pin(connection, other)
+        });
         let version = followed.as_ref().map_or(0, |&version| version);
         let found = found.and_then(|found| followed.map(|_| found));
         asked.put(
@@ -297,10 +311,7 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     }
 
     fn search(&mut self, wanted: &Wanted, at: usize) -> Result<Vec<Hit>, Error> {
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
-            none => none.insert((self.open)()?),
-        };
+        let connection = connected(&mut self.connection, &self.open)?;
         let mut question = Question::new(&wanted.vectors[at]);
         question.k = Some(wanted.k);
         question.threshold = wanted.min_score;
@@ -310,4 +321,15 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
             Ok(results::hits(client, found))
         })
     }
+}
+
+/// A thread's connection, which is opened when it is needed.
+fn connected(
+    connection: &mut Option<Connection>,
+    open: impl Fn() -> Result<Connection, Error>,
+) -> Result<&mut Connection, Error> {
+    Ok(match connection {
+        Some(connection) => connection,
+        none => none.insert(open()?),
+    })
 }

@@ -49,7 +49,7 @@ impl Work<'_> {
         let mut pin = self.pin.map(PinFile::read).transpose()?;
         let start = Instant::now();
         let seen = pin.as_ref().and_then(PinFile::seen);
-        let (transport, client) = self.patience.with(|| {
+        let (mut transport, client) = self.patience.with(|| {
             let mut transport = open()?;
             let client = while_it_changes(|| {
                 Client::connect_cached(&mut transport, self.keys, seen, self.cache.as_ref())
@@ -58,7 +58,11 @@ impl Work<'_> {
         })?;
         let connect = start.elapsed();
         if let Some(pin) = &mut pin {
-            pin.remember(client.pin())?;
+            pin.remember(client.pin(), |other| {
+                Ok(while_it_changes(|| {
+                    client.check_pin(&mut transport, other)
+                })?)
+            })?;
         }
         let mut transports = vec![transport];
         let len = self.queries.len();
@@ -90,7 +94,12 @@ impl Work<'_> {
         }
         done?;
         if let Some(pin) = &mut pin {
-            pin.remember(client.pin())?;
+            pin.remember(client.pin(), |other| {
+                let mut transport = self.patience.with(&open)?;
+                Ok(while_it_changes(|| {
+                    client.check_pin(&mut transport, other)
+                })?)
+            })?;
         }
         Ok(())
     }

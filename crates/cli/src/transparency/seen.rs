@@ -1,7 +1,7 @@
 //! The newest log that a reader has seen.
 
-use super::files::{bytes, hold, write};
 use crate::Error;
+use crate::files::{hold, read, write};
 use serde::{Deserialize, Serialize};
 use sordino_search::log::Head;
 use std::{
@@ -9,6 +9,9 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
+
+/// Longer than any such file.
+const MAX_FILE: u64 = 1 << 12;
 
 /// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.
 pub(super) struct SeenFile {
@@ -28,7 +31,7 @@ struct Line {
 impl SeenFile {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let held = hold(path)?;
-        let head = match bytes(path) {
+        let head = match read(path, MAX_FILE) {
             Ok(bytes) => {
                 let line: Option<Line> = serde_json::from_slice(&bytes).ok();
                 let mut root = [0; 32];
@@ -38,7 +41,7 @@ impl SeenFile {
                     Some(Head { count, root })
                 });
                 // It is a promise to the user, so it is not guessed at.
-                Some(head.ok_or_else(|| Error::KeyFile {
+                Some(head.ok_or_else(|| Error::Memory {
                     path: path.to_owned(),
                     why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
                 })?)

@@ -43,6 +43,10 @@ fn a_log_shows_who_was_shown_another_history() {
     let check = "log check @log --key @reader.key --pin @pin --seen @seen";
     let checked = json(&line(check));
     assert_eq!(checked["root"], report["root"]);
+    assert_eq!(
+        (&checked["version"], &checked["newest"]),
+        (&3.into(), &true.into())
+    );
     assert_eq!(json(&line(check))["fingerprint"], report["fingerprint"]);
     let own = done(&line("log fingerprint @pin"));
     assert!(own.starts_with("3 ") && own.trim().len() == 41, "{own}");
@@ -54,9 +58,20 @@ fn a_log_shows_who_was_shown_another_history() {
     let prove = "log prove @log --index @index --seen 3 --output @proof --key @owner.pub";
     done(&line(prove));
     assert!(fs::metadata(place.path("proof")).unwrap().len() < 9000);
+    // The server that the reader asked stands still, or the reader has not searched since.
+    let behind = failed(&line(check), 3);
+    let said = "version 3 of the index was seen, and the owner's log has version 4";
+    assert!(behind.contains(said), "{behind}");
+    let behind = line(&check.replace("--pin @pin", "--index @copy"));
+    assert!(failed(&behind, 3).contains(said));
     done(&line(&format!("{query} --index @index")));
     let by_proof = "log check @proof --key @owner.pub --pin @pin --seen @seen";
-    assert_eq!(json(&line(by_proof))["entries"], 4);
+    let proved = json(&line(by_proof));
+    assert_eq!(
+        (&proved["entries"], &proved["version"]),
+        (&4.into(), &4.into())
+    );
+    assert!(proved["newest"].is_null());
     // The same log again, by all of it.
     done(&line(by_proof));
     done(&line(check));
@@ -65,6 +80,11 @@ fn a_log_shows_who_was_shown_another_history() {
     delete(&place, "copy", 4);
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
+    // The owner cannot log it beside the other.
+    let second = failed(&line("log append @log @copy --key @owner.key"), 3);
+    let said = "does not follow from version 4, the last of it in the log";
+    assert!(second.contains(said), "{second}");
+    done(&line(check));
     // Nor is it published behind the reader's back: another log is no extension of what was seen.
     done(&line("log append @other @copy --key @owner.key --new"));
     done(&line("log check @other --key @owner.pub --index @copy"));
@@ -134,4 +154,60 @@ fn commands_at_once_make_one_log() {
         let line = format!("log check @log --key @owner.pub --index @{index} --seen @seen");
         assert_eq!(json(&place.line(&line))["entries"], 5);
     }
+}
+
+/// A proof that was made for a reader who has seen less is honest, and one with a flipped bit is not taken for a log.
+#[test]
+fn proofs_are_refused_for_what_they_are() {
+    let place = Place::new();
+    let line = |text: &str| place.line(text);
+    place.build("index", &["--mode", "local"]);
+    done(&line("log append @log @index --key @owner.key --new"));
+    for id in 1..4 {
+        delete(&place, "index", id);
+    }
+    done(&line("log append @log @index --key @owner.key"));
+    done(&line(
+        "log check @log --key @owner.pub --index @index --seen @seen",
+    ));
+    delete(&place, "index", 4);
+    done(&line("log append @log @index --key @owner.key"));
+    let prove = |seen: u64| {
+        let prove = "log prove @log --index @index --output @proof --key @owner.pub --seen";
+        done(&line(&format!("{prove} {seen}")));
+    };
+    let check = "log check @proof --key @owner.pub --index @index --seen @seen";
+    prove(3);
+    let other = failed(&line(check), 1);
+    let said = "a proof from 3 entries on, and 4 were seen: ask for one made with --seen 4";
+    assert!(other.contains(said), "{other}");
+    prove(4);
+    let whole = fs::read(place.path("proof")).unwrap();
+    for at in [9, 50, 4700, 4720, whole.len() - 1] {
+        let mut bent = whole.clone();
+        bent[at] ^= 1;
+        fs::write(place.path("proof"), bent).unwrap();
+        let refused = failed(&line(check), 3);
+        let named = [
+            "log proof",
+            "owner's key",
+            "owner's log",
+            "does not begin with",
+        ];
+        assert!(
+            named.iter().any(|name| refused.contains(name)),
+            "{at}: {refused}"
+        );
+        assert!(!refused.contains("malformed log:"), "{at}: {refused}");
+    }
+    for len in [20, 4000, whole.len() - 1] {
+        fs::write(place.path("proof"), &whole[..len]).unwrap();
+        let refused = failed(&line(check), 3);
+        assert!(refused.contains("malformed log proof"), "{len}: {refused}");
+    }
+    fs::write(place.path("proof"), &whole).unwrap();
+    done(&line(check));
+    // A memory is no key file, and none is guessed at.
+    fs::write(place.path("seen"), vec![b' '; 5000]).unwrap();
+    assert!(failed(&line(check), 1).contains("longer than 4096 bytes"));
 }

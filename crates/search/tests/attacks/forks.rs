@@ -134,3 +134,30 @@ fn two_clients_that_compare_pins_see_a_fork() {
         assert_eq!(pin(&first), pin(&first));
     }
 }
+
+/// Clients that store their pins in one place check each other's: older and newer ones of their own history are accepted, of
+/// another none is, whichever the server shows.
+#[test]
+fn a_client_refuses_a_pin_of_another_history() {
+    let (common, [first, second]) = histories();
+    let pin = |server: &Server| connect(server, None).unwrap().pin();
+    for at in COMMON + 1..=ALL {
+        let client = connect(first.server(at), None).unwrap();
+        let check = |server: &Server, pin: &Pin| client.check_pin(&mut InProcess::new(server), pin);
+        check(first.server(ALL), &pin(&common)).unwrap();
+        for seen in COMMON + 1..=ALL {
+            let (own, other) = (pin(first.server(seen)), pin(second.server(seen)));
+            check(first.server(ALL), &own).unwrap();
+            for shown in [&first, &second] {
+                let fork = check(shown.server(ALL), &other);
+                assert!(
+                    matches!(fork, Err(Error::Fork { version: ALL })),
+                    "{at}, {seen}: {fork:?}"
+                );
+            }
+            // A server that is behind one of the two shows nothing.
+            let behind = check(first.server(at), &own);
+            assert_eq!(behind.is_ok(), seen <= at, "{at}, {seen}: {behind:?}");
+        }
+    }
+}

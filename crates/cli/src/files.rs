@@ -1,0 +1,72 @@
+//! Files that are read and written whole, by one command at a time.
+
+use crate::{Error, whole::Whole};
+use sordino_search::{Bytes, Disk, Files};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
+pub(crate) fn hold(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true);
+    let file = file.open(PathBuf::from(name)).map_err(Error::at(path))?;
+    file.lock().map_err(Error::at(path))?;
+    Ok(file)
+}
+
+/// All of a file. A longer one is refused, and so is a pipe or a device.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
+    let bytes = Files.read(path, most)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("longer than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Puts a whole file in the place of an old one.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = Whole::new(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.finish()
+    });
+    written.map_err(Error::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_file_is_refused_and_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, &[7; 100]).unwrap();
+        assert_eq!(&read(&path, 100).unwrap()[..], &[7; 100]);
+        let refused = read(&path, 99).unwrap_err().to_string();
+        assert_eq!(refused, "longer than 99 bytes");
+        assert!(read(folder.path(), 99).is_err());
+        assert_eq!(
+            read(&folder.path().join("none"), 9).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
+
+    /// Reading a pipe would wait for whoever writes into it.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_or_a_device_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        for path in [path.as_path(), Path::new("/dev/zero")] {
+            let refused = read(path, 99).unwrap_err().to_string();
+            assert!(refused.contains("a pipe or a device"), "{refused}");
+        }
+    }
+}

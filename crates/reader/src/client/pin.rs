@@ -1,0 +1,28 @@
+//! A client's pin, and those of others.
+
+use sordino_index::{Error, Pin};
+
+use super::Client;
+use crate::history;
+use crate::transport::Transport;
+
+impl Client {
+    /// The pin to store, so that the next [`connect`](Self::connect) goes on from this version.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.manifest)
+    }
+
+    /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it and
+    /// from this client's: both are then of one history. Nothing is downloaded, and this client stays as it is.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect) with either pin.
+    pub fn check_pin(&self, transport: &mut impl Transport, pin: &Pin) -> Result<(), Error> {
+        let (newest, _) = history::offered(transport, &self.keys)?;
+        for pin in [pin, &self.pin()] {
+            history::follow(pin, &newest, transport, &self.keys)?;
+        }
+        Ok(())
+    }
+}
