@@ -424,7 +424,7 @@ mod tests {
             client: Some(Duration::from_micros(micros)),
             ..Terms::default()
         };
-        let of = |micros| table(1_000_000, 128, queries(10), within(micros));
+        let of = |micros| table(1_000_000, 128, queries(40), within(micros));
         assert_eq!(recommended(&of(1_000_000)), ModeKind::Routed);
         assert_eq!(of(1).recommended(), None);
         assert!(of(1).rows().iter().all(|row| row.refusal.is_some()));
