@@ -176,7 +176,7 @@ mod tests {
         let (mut drawn, mut seen) = (0, Vec::new());
         let next = || {
             drawn += 1;
-            [Class::Fixed, Class::Random][drawn % 3 & 1]
+            [Class::Fixed, Class::Random][(drawn % 3) & 1]
         };
         let times = Times::measured(300, next, |class| class, |class| seen.push(*class));
         let fixed = seen.iter().filter(|class| **class == Class::Fixed).count();

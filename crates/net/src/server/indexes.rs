@@ -69,6 +69,10 @@ impl Indexes {
     }
 
     /// Puts another version of an index in place; false if there is none of this name.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "nothing is to be done for an index that was closed"
+    )]
     pub fn replace(&self, name: &IndexName, server: Server) -> bool {
         let hosted = self.several.get(name);
         if let Some(hosted) = &hosted {
@@ -100,6 +104,10 @@ impl Indexes {
     }
 
     /// Changes whom an index is for, from the next request on; false if there is none of this name.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "nothing is to be done for an index that was closed"
+    )]
     pub fn set_policy(&self, name: &IndexName, policy: Option<Policy>) -> bool {
         let hosted = self.several.get(name);
         if let Some(terms) = hosted.as_ref().and_then(|hosted| hosted.terms.as_ref()) {

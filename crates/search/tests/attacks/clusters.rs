@@ -223,7 +223,7 @@ const LIES: [(&str, Lie); 11] = [
     ),
     ("zeros", |_, answers, _| answers.0.fill(0)),
     ("noise", |rng, answers, _| {
-        answers.0.fill_with(|| rng.random())
+        answers.0.fill_with(|| rng.random());
     }),
 ];
 
