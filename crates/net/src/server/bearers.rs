@@ -87,8 +87,13 @@ impl Bearers {
         limits: &Limits,
         ended: impl FnOnce(),
     ) {
-        let mut state = self.lock();
+        let (mut state, time) = (self.lock(), Instant::now());
         state.most = limits.rate_per_key;
+        for ((_, minute), holder) in &state.holders {
+            let rate = holder.rate.lock();
+            let mut rate = rate.unwrap_or_else(PoisonError::into_inner);
+            rate.set(per_second(*minute, state.most), time);
+        }
         state.replay.set_capacity(limits.nonces());
         if state.audience != audience || state.issuers != issuers {
             state.verifier = Verifier::new(audience, issuers);
@@ -157,102 +162,136 @@ impl Bearers {
 }
 
 impl State {
-    /// The number of a chain's first holder, and the rates of all, if each may log in once more now.
+    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. A login that is refused
+    /// for its rate names no holder who was not known.
     fn holders_of(
         &mut self,
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        let root = self.holder(chain.first().ok_or(Refusal::Token)?, None, now)?;
-        let mut rates = Vec::new();
-        for (depth, name) in chain.iter().enumerate() {
-            self.holder(name, (depth > 0).then_some(root), now)?;
-            let rate = &self.holders[name].rate;
-            if !rates.iter().any(|other| Arc::ptr_eq(other, rate)) {
-                rates.push(Arc::clone(rate));
-            }
-        }
         // The last holder first: who logs in too often is refused at its own cost.
         let mut taken: Vec<&Name> = Vec::new();
         for name in chain.iter().rev() {
-            let holder = self.holders.get_mut(name).ok_or(Refusal::Token)?;
+            let Some(holder) = self.holders.get_mut(name) else {
+                continue;
+            };
             if !holder.logins.take(now) {
-                for name in taken {
-                    if let Some(holder) = self.holders.get_mut(name) {
-                        holder.logins.give_back();
-                    }
-                }
+                self.give_back(&taken);
                 return Err(Refusal::Rate);
             }
             taken.push(name);
         }
+        let named = self.named(chain, now);
+        if named.is_err() {
+            self.give_back(&taken);
+        }
+        named
+    }
+
+    fn give_back(&mut self, taken: &[&Name]) {
+        for name in taken {
+            if let Some(holder) = self.holders.get_mut(*name) {
+                holder.logins.give_back();
+            }
+        }
+    }
+
+    /// The number of a chain's first holder, and the rates of all, each of whom is known from now on.
+    fn named(&mut self, chain: &[Name], now: Instant) -> Result<(u32, Vec<SharedRate>), Refusal> {
+        let first = chain.first().ok_or(Refusal::Token)?;
+        let (root, _) = self.holder(first, None, now)?;
+        let mut rates: Vec<SharedRate> = Vec::new();
+        for (depth, name) in chain.iter().enumerate() {
+            let (_, rate) = self.holder(name, (depth > 0).then_some(root), now)?;
+            if !rates.iter().any(|other| Arc::ptr_eq(other, &rate)) {
+                rates.push(rate);
+            }
+        }
         Ok((root, rates))
     }
 
-    /// The number of a holder, who is remembered for as long as a login lasts. `root` is the number of the first
-    /// in its chain, unless it is that itself.
-    fn holder(&mut self, name: &Name, root: Option<u32>, now: Instant) -> Result<u32, Refusal> {
+    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the first
+    /// in its chain, unless it is that itself. One who was not known takes a login with it.
+    fn holder(
+        &mut self,
+        name: &Name,
+        root: Option<u32>,
+        now: Instant,
+    ) -> Result<(u32, SharedRate), Refusal> {
         let until = now + LIFETIME;
         if let Some(holder) = self.holders.get_mut(name) {
             holder.until = until;
-            return Ok(holder.number);
+            return Ok((holder.number, Arc::clone(&holder.rate)));
         }
         self.make_room(root, now)?;
-        let per_second = (f64::from(name.1) / 60.0).min(self.most);
-        let logins = match root {
+        let mut logins = match root {
             None => Rate::with_burst(1.0, 64.0, now),
             Some(_) => Rate::with_burst(1.0 / 60.0, 16.0, now),
         };
+        logins.take(now);
         let number = self.next;
         self.next = self.next.checked_add(1).unwrap_or(FIRST);
-        let rate = rate(per_second);
+        let rate = rate(per_second(name.1, self.most));
         let holder = Holder {
             number,
             root,
-            rate,
+            rate: Arc::clone(&rate),
             logins,
             until,
         };
         self.holders.insert(*name, holder);
-        Ok(number)
+        Ok((number, rate))
     }
 
-    /// Makes room for a holder: the one used longest ago of those behind the same first holder goes, if these are many.
+    /// Makes room for a holder: if there are many behind its first holder, one of these goes; if there are many in all, one of
+    /// those behind the first holder who has the most.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
-        let behind = |holder: &Holder| root.is_some() && holder.root == root;
-        let crowd = self.holders.iter().filter(|(_, holder)| behind(holder));
-        if crowd.clone().count() >= MOST_BEHIND {
-            let oldest = crowd.min_by_key(|(_, holder)| holder.until);
-            let oldest = oldest.map(|(name, _)| *name);
-            oldest.and_then(|name| self.holders.remove(&name));
+        let mut behind: HashMap<u32, usize> = HashMap::new();
+        for root in self.holders.values().filter_map(|holder| holder.root) {
+            *behind.entry(root).or_default() += 1;
+        }
+        if let Some(root) = root.filter(|root| behind.get(root) >= Some(&MOST_BEHIND)) {
+            self.forget_one(root);
         }
         if self.holders.len() >= MOST_HOLDERS {
             self.holders.retain(|_, holder| holder.until > now);
+        }
+        if self.holders.len() >= MOST_HOLDERS {
+            let most = behind.into_iter().max_by_key(|(root, size)| (*size, *root));
+            most.into_iter().for_each(|(root, _)| self.forget_one(root));
         }
         match self.holders.len() < MOST_HOLDERS {
             true => Ok(()),
             false => Err(Refusal::Busy),
         }
     }
+
+    /// Forgets one of those behind a first holder: the one used longest ago of those who are not logged in, else of all.
+    fn forget_one(&mut self, root: u32) {
+        let crowd = self.holders.iter();
+        let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));
+        let first =
+            crowd.min_by_key(|(_, holder)| (Arc::strong_count(&holder.rate) > 1, holder.until));
+        let first = first.map(|(name, _)| *name);
+        first.and_then(|name| self.holders.remove(&name));
+    }
+}
+
+/// The rate of a holder whose token has so many requests a minute.
+fn per_second(minute: u32, most: f64) -> f64 {
+    (f64::from(minute) / 60.0).min(most)
 }
 
 /// The action that a message is; none for the manifest, which is for whoever may do anything with the index.
 pub(crate) fn action(message: &[u8]) -> Result<Option<Action>, Refusal> {
-    let kind = message
-        .get(6..8)
-        .map(|kind| u16::from_le_bytes([kind[0], kind[1]]));
-    let is = |one: Message| kind == Some(one as u16);
-    if is(Message::GetParts) || is(Message::GetHistory) {
-        Ok(Some(Action::Download))
-    } else if is(Message::Score) || is(Message::Fetch) {
-        Ok(Some(Action::Search))
-    } else if is(Message::FetchPayloads) {
-        Ok(Some(Action::Payload))
-    } else if is(Message::GetManifest) {
-        Ok(None)
-    } else {
+    let (kind, _) = Message::read(message).map_err(|_| Refusal::Message)?;
+    match kind {
+        Message::GetManifest => Ok(None),
+        Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
+        Message::Score | Message::Fetch => Ok(Some(Action::Search)),
+        Message::FetchPayloads => Ok(Some(Action::Payload)),
         // No message that an index answers.
-        Err(Refusal::Message)
+        _ => Err(Refusal::Message),
     }
 }
 
@@ -268,4 +307,68 @@ pub(crate) fn permit(grant: &Grant, index: &[u8; 16], message: &[u8]) -> Result<
         tracing::debug!(%error, "request refused by its token");
         Refusal::Token
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(of: u16) -> Name {
+        let mut key = [7; 32];
+        key[..2].copy_from_slice(&of.to_le_bytes());
+        (key, 6000)
+    }
+
+    #[test]
+    fn a_login_that_is_refused_for_its_rate_names_nobody_new() {
+        let bearers = Bearers::new(&Limits::default());
+        let (mut state, now) = (bearers.lock(), Instant::now());
+        let mut login = |sub| state.holders_of(&[name(0), name(sub)], now).map(drop);
+        for sub in 1..=64 {
+            login(sub).unwrap();
+        }
+        for sub in 65..100 {
+            assert_eq!(login(sub), Err(Refusal::Rate));
+        }
+        assert_eq!(state.holders.len(), 65);
+    }
+
+    #[test]
+    fn many_behind_some_first_holders_shut_nobody_out() {
+        let bearers = Bearers::new(&Limits::default());
+        let (mut state, now) = (bearers.lock(), Instant::now());
+        let mut kept = Vec::new();
+        for first in 0..20 {
+            let (root, _) = state.holder(&name(300 * first), None, now).unwrap();
+            for sub in 1..=257 {
+                let holder = state.holder(&name(300 * first + sub), Some(root), now);
+                // The first one is logged in.
+                kept.extend((sub == 1).then(|| holder.unwrap().1));
+            }
+        }
+        assert!(state.holders.len() <= MOST_HOLDERS);
+        for (first, rate) in (0..20).zip(&kept) {
+            assert!(state.holders.contains_key(&name(300 * first)));
+            let held = &state.holders[&name(300 * first + 1)].rate;
+            assert!(Arc::ptr_eq(held, rate), "{first}");
+        }
+    }
+
+    #[test]
+    fn new_limits_hold_for_holders_who_are_known() {
+        let bearers = Bearers::new(&Limits::default());
+        let (_, rates) = bearers
+            .lock()
+            .holders_of(&[name(0)], Instant::now())
+            .unwrap();
+        let limits = Limits {
+            rate_per_key: 2.0,
+            ..Limits::default()
+        };
+        bearers.renew(("", &[]), &limits, || ());
+        let mut rate = rates[0].lock().unwrap();
+        let now = Instant::now();
+        let passed = (0..100).filter(|_| rate.take(now)).count();
+        assert_eq!(passed, 2);
+    }
 }

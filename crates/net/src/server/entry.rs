@@ -27,7 +27,8 @@ impl Shared {
                 keys.admit_bearer(&instance, &request)
             };
             let admitted = blocking(admit).await?;
-            if let Err(Refusal::Token) = admitted {
+            // Where signatures were verified for nothing, the next ones count as a stranger's.
+            if let Err(Refusal::Token | Refusal::Rate | Refusal::Busy) = admitted {
                 call.peer.doubt();
             }
             admitted?

@@ -210,7 +210,8 @@ impl Logins {
 }
 
 /// Makes room for one more login of `client`: what is over goes, and where it has the most, one of the largest crowd. At each step of a
-/// token's path the crowd is the logins by the holder who has the most of them, so nobody ends a login of whom its token came from.
+/// token's path the crowd is the logins by the holder who has the most of them, so whoever has
+/// no more logins than one of those to whom it handed its token on loses none to these.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id
@@ -226,7 +227,8 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        let largest = sizes.into_iter().max_by_key(|(_, size)| *size);
+        // Where two are as large, it is not that of the token's holder, whose own logins have no such step.
+        let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);
     }

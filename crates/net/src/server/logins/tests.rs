@@ -177,6 +177,16 @@ fn whom_a_token_was_handed_on_to_ends_no_login_of_its_holder() {
     }
     let tag = bob[0].tag(b"");
     assert_eq!(check(&logins, &tag, b""), Err(Refusal::Login));
+    // Half of the places are hers, and one login more is his.
+    let mut hers: Vec<ClientLogin> = (0..4)
+        .map(|_| log_bearer_in(&logins, entrant(&[1])))
+        .collect();
+    for _ in 0..8 {
+        drop(log_bearer_in(&logins, entrant(&[1, 2, 4])));
+    }
+    for one in &mut hers {
+        assert_eq!(check(&logins, &one.tag(b""), b""), Ok(9));
+    }
 }
 
 #[test]
