@@ -18,6 +18,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// The pause between looks at the shards, which may have another version, and at the signals.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Between looks at a version that cannot be served: a part is damaged, or is of another index.
+const DAMAGED: Duration = Duration::from_secs(5);
+
 /// Arguments of `sordino gather`.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -112,23 +115,30 @@ fn open(shards: &Shards) -> Result<Server, sordino_net::Error> {
 
 /// Follows the shards from version to version, and says so, as long as somebody listens.
 fn follow(service: &Service, new: &mpsc::Sender<()>) {
-    let mut said = false;
+    let mut said = None;
     loop {
+        let mut pause = TICK;
         match service.follow_shards() {
             Ok(other) => {
-                said = false;
+                said = None;
                 if other && new.send(()).is_err() {
                     return;
                 }
             }
-            // For a while after a change this is so. It is said once.
+            // For a while after a change shards have different versions. Each reason is said once; what does not pass by itself
+            // is tried less often, since all that is new in a version is downloaded for it.
             Err(error) => {
-                if !std::mem::replace(&mut said, true) {
+                if !error.is_passing() {
+                    pause = DAMAGED;
+                }
+                let text = error.to_string();
+                if said.as_ref() != Some(&text) {
                     tracing::warn!(%error, "the shards cannot be followed; the version before is served on");
+                    said = Some(text);
                 }
             }
         }
-        std::thread::sleep(TICK);
+        std::thread::sleep(pause);
     }
 }
 
