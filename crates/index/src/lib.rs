@@ -97,6 +97,7 @@ mod index;
 mod open;
 mod pin;
 mod public_key;
+#[cfg(feature = "secret")]
 mod walk;
 
 pub use bytes::Bytes;
