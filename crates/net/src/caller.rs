@@ -8,7 +8,7 @@ mod endpoint;
 mod failure;
 mod trust;
 
-pub(crate) use asking::{ask, calls, to_index, wait};
+pub(crate) use asking::{ask, calls, wait};
 #[cfg(feature = "client")]
 pub(crate) use connector::Connector;
 pub use endpoint::{Deadlines, Endpoint};

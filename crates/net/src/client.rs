@@ -3,6 +3,7 @@
 mod connection;
 mod key_file;
 mod login;
+mod named;
 mod push;
 
 pub use connection::{Connection, Traffic};

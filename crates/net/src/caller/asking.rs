@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::time::{timeout, timeout_at};
 use tonic::Request;
-use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 
 use super::collected::Collected;
-use crate::protocol::{CHUNK, INDEX};
+use crate::protocol::CHUNK;
 use crate::schema::CallRequest;
 use crate::schema::search_client::SearchClient;
-use crate::{Deadlines, Error, IndexName};
+use crate::{Deadlines, Error};
 
 /// More than a chunk's tags and lengths.
 const CHUNK_HEAD: usize = 64;
@@ -21,17 +20,6 @@ const CHUNK_HEAD: usize = 64;
 /// The calls over a channel.
 pub(crate) fn calls(channel: Channel) -> SearchClient<Channel> {
     SearchClient::new(channel).max_decoding_message_size(CHUNK + CHUNK_HEAD)
-}
-
-/// A request for the index of this name, at a server that has several.
-pub(crate) fn to_index<T>(message: T, index: Option<&IndexName>) -> Request<T> {
-    let mut request = Request::new(message);
-    // A name has no byte that metadata refuses.
-    let value = index.and_then(|name| MetadataValue::try_from(name.as_str()).ok());
-    if let Some(value) = value {
-        request.metadata_mut().insert(INDEX, value);
-    }
-    request
 }
 
 /// Has `work` done by the runtime, so that blocking here is possible anywhere.

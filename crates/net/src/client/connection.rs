@@ -13,7 +13,8 @@ use tokio::time::timeout;
 use tonic::transport::Channel;
 
 use super::login::{Instance, Login};
-use crate::caller::{Connector, ask, calls, to_index, wait};
+use super::named::to_index;
+use crate::caller::{Connector, ask, calls, wait};
 use crate::schema::search_client::SearchClient;
 use crate::schema::{CallRequest, ChangeRequest, HelloReply, HelloRequest, StepReply};
 use crate::signature::{instance_for, now};
