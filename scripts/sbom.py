@@ -73,9 +73,9 @@ def check():
     assert first == second, "two runs differ"
     found = json.loads(first)
     names = [one["name"] for one in found["components"]]
-    for expected in ("aes", "blake3", "ml-dsa", "rustls", "sordino-search"):
+    for expected in ("aes", "blake3", "cedar-policy", "ml-dsa", "rustls", "sordino-search"):
         assert expected in names, f"{expected} is missing"
-    for other in ("proptest", "criterion", "tfhe-ntt", "cedar-policy"):
+    for other in ("proptest", "criterion", "tfhe-ntt", "casbin"):
         assert other not in names, f"{other} is not a part of the command"
     for one in found["components"]:
         assert "licenses" in one, f"{one['name']} has no licence"
