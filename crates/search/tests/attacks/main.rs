@@ -13,7 +13,7 @@
 //! | changed answers | Ben-David, Kalai and Paneth, *Verifiable private information retrieval*, TCC 2022; the test is of the kind of Freivalds', *Probabilistic machines can use less running time*, IFIP 1977 | `lies`; `clusters` in routed mode | open mode; changes below the tolerance |
 //! | messages of one index in another | Abadi and Needham, *Prudent engineering practice for cryptographic protocols*, S&P 1994 | `confusion` | a client without a pin |
 //! | older versions and forks | Mazières and Shasha, *Building secure file systems out of Byzantine storage*, PODC 2002; Li, Krohn, Mazières and Shasha, *SUNDR*, OSDI 2004 | `forks`; `pins` and `versions` in `store` | a client without a pin |
-//! | weaker parameters | Adrian et al., *Imperfect forward secrecy*, CCS 2015; Bhargavan et al., *Downgrade resilience in key-exchange protocols*, S&P 2016 | `a_changed_manifest_or_setup_is_refused_before_any_query` in `hostile`; `parameters_below_128_bits_are_read_only_by_who_asks_for_them` in `pir/tests/hostile.rs` | `Params::published_from_bytes` |
+//! | weaker parameters | Adrian et al., *Imperfect forward secrecy*, CCS 2015; Bhargavan et al., *Downgrade resilience in key-exchange protocols*, S&P 2016 | `a_changed_manifest_or_setup_is_refused_before_any_query` in `hostile_servers.rs`; `parameters_below_128_bits_are_read_only_by_who_asks_for_them` in `pir/tests/hostile.rs` | `Params::published_from_bytes` |
 //!
 //! Time of decryption (Kocher, CRYPTO 1996) is looked for by `scripts/constant_time.sh`, under memcheck.
 
