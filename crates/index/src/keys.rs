@@ -73,8 +73,7 @@ impl OwnerKeys {
     }
 
     /// Signs the head of a log of manifests.
-    #[must_use]
-    pub fn sign_log(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign_log(&self, message: &[u8]) -> Vec<u8> {
         self.sign_in(LOG, message)
     }
 
