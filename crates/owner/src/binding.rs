@@ -158,6 +158,12 @@ impl Variant {
             Self::Open(Packing::T64) => 8,
             Self::Masked(Packing::T64) => 9,
             Self::Routed(Packing::T64) => 10,
+            Self::Open(Packing::T16) => 11,
+            Self::Masked(Packing::T16) => 12,
+            Self::Routed(Packing::T16) => 13,
+            Self::Open(Packing::T32) => 14,
+            Self::Masked(Packing::T32) => 15,
+            Self::Routed(Packing::T32) => 16,
         }
     }
 }
@@ -196,7 +202,7 @@ mod tests {
     fn no_two_sets_of_facts_share_an_encoding() {
         let mut all = HashSet::new();
         let mut count = 0;
-        let packings = [Packing::T4, Packing::T8, Packing::T64];
+        let packings = Packing::ALL;
         let variants = [Variant::Sealed, Variant::Local]
             .into_iter()
             .chain(packings.map(Variant::Open))

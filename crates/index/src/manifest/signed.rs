@@ -511,17 +511,21 @@ mod tests {
     }
 
     #[test]
-    fn the_packing_of_what_was_added_to_a_routed_index_is_no_others() {
-        for (packing, fits) in [(Packing::T8, true), (Packing::T64, false)] {
+    fn packings_keep_their_numbers_and_there_are_no_others() {
+        // The byte in front of the seed, of those from before there were sixteen and thirty-two, too.
+        let numbered = [0, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
+        for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [4; 32]);
             columns
                 .segments
                 .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
             for mode in [Mode::Masked(columns.clone()), Mode::Open(columns)] {
                 let manifest = Manifest { mode, ..sealed() };
-                let signed = SignedManifest::sign(manifest, &owner());
+                let signed = SignedManifest::sign(manifest.clone(), &owner());
                 let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
-                assert_eq!(read.is_ok(), fits, "{packing:?}");
+                assert_eq!(*read.unwrap(), manifest, "{packing:?}");
+                let seed = signed.to_bytes().windows(32).position(|it| it == [4; 32]);
+                assert_eq!(signed.to_bytes()[seed.unwrap() - 1], number);
             }
         }
     }
