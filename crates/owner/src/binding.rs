@@ -57,6 +57,7 @@ impl Binding {
             Content::Payloads(form) => binding.word(4).slots(form),
             Content::Deleted => binding.word(5),
             Content::Routed(grid) => binding.word(6).grid(grid),
+            Content::Readers => binding.word(7),
         }
     }
 
@@ -129,6 +130,7 @@ pub(crate) enum Content<'a> {
     Payloads(SlotForm),
     Deleted,
     Routed(&'a Grid),
+    Readers,
 }
 
 /// A mode and, where rows are scored whole, their packing.
@@ -236,7 +238,12 @@ mod tests {
                 (None, Some(look(5))),
             ];
             let forms = forms.map(|(class, look)| Content::Payloads(SlotForm { class, look }));
-            let rest = [Content::Open, Content::Masked, Content::Deleted];
+            let rest = [
+                Content::Open,
+                Content::Masked,
+                Content::Deleted,
+                Content::Readers,
+            ];
             let grids = grids.iter().map(Content::Routed);
             codecs.into_iter().chain(forms).chain(rest).chain(grids)
         };

@@ -52,6 +52,10 @@ pub(super) struct Args {
     packing: Option<PackingName>,
     #[command(flatten)]
     look: Look,
+    /// Give the index readers of its own from the first version on: nobody but the owner reads it until
+    /// somebody is granted to (`sordino keys grant`).
+    #[arg(long)]
+    own_readers: bool,
     /// The way clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
@@ -64,6 +68,7 @@ Examples:
   sordino index build docs.parquet docs.index --key owner.key --id-column id \\
       --payload-column title,text --attribute year,lang
   sordino index build base.npy base.index --key owner.key --mode routed --second-look
+  sordino index build base.npy base.index --key owner.key --own-readers
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -281,6 +286,7 @@ impl Args {
             norm,
             searches: self.queries,
             second_look: self.look.candidates,
+            own_readers: self.own_readers,
             form,
         })
     }
