@@ -1,11 +1,13 @@
 //! Everything that can be wrong with an input, a file or a message.
 
 mod log;
+mod not_next;
 mod words;
 
 use std::path::PathBuf;
 
 pub use log::LogFault;
+pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
 use words::{hex, most_results};
 
@@ -257,6 +259,9 @@ pub enum Error {
         /// The newest version seen.
         pinned: u64,
     },
+    /// An owner's version was to go where there is one that it does not follow.
+    #[error(transparent)]
+    NotNext(#[from] NotNext),
     /// A payload is longer than payloads can be.
     #[error("a payload of {found} bytes, expected at most {most}")]
     Payload {
@@ -291,7 +296,11 @@ pub enum Error {
         version: u64,
     },
     /// The server offers another index than the one that the client knows.
-    #[error("index {}: this client knows index {}", hex(found), hex(pinned))]
+    #[error(
+        "this is index {}, and index {} is the one that was seen before",
+        hex(found),
+        hex(pinned)
+    )]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],

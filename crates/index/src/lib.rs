@@ -102,7 +102,7 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};
-pub use error::{Error, LogFault};
+pub use error::{Error, LogFault, NotNext};
 pub use index::Index;
 #[cfg(feature = "secret")]
 pub use keys::{OwnerKeys, ReaderKeys};

@@ -7,8 +7,8 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, OwnerKeys, OwnerPublicKey, Pin,
-    ReaderKeys, SignedManifest, manifest,
+    Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, NotNext, OwnerKeys,
+    OwnerPublicKey, Pin, ReaderKeys, SignedManifest, manifest,
 };
 pub use sordino_owner::{
     Added, Batch, Compaction, Contents, Form, Instead, Measured, Plan, Spec, Step, Store, Stored,
