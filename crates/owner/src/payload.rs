@@ -32,7 +32,7 @@ impl SegmentWriter<'_> {
         &self,
         rng: &mut R,
         places: &Numbers,
-        slots: &[Slot],
+        slots: Vec<Slot>,
         form: SlotForm,
         (k, searches): (usize, u64),
     ) -> Result<WrittenPayloads, Error> {
@@ -54,13 +54,18 @@ impl SegmentWriter<'_> {
         let mut written = Payloads::new(id, self.version(), u32_of(places.len()), form);
         let shape = form.shape();
         let (order, seal) = (written.order(reader), written.seal(reader));
-        let records: Vec<u8> = (0..written.slots)
+        // Slots may be a megabyte each: they are sealed where they stay, and the contents are let go of before their copy
+        // in a database is made.
+        let mut records = vec![0; slots.len() * form.sealed_len()];
+        let sealed = records.par_chunks_exact_mut(form.sealed_len());
+        (0..written.slots)
             .into_par_iter()
-            .flat_map_iter(|slot| {
+            .zip(sealed)
+            .for_each(|(slot, sealed)| {
                 let Slot { exact, payload } = &slots[order.row(slot) as usize];
-                seal.seal(slot, &shape, &form.fill(exact, payload))
-            })
-            .collect();
+                sealed.copy_from_slice(&seal.seal(slot, &shape, &form.fill(exact, payload)));
+            });
+        drop(slots);
         let sealed_places = self.sealed(Purpose::Ids, &id, code);
         written.records = digest::of(&records);
         written.places = Coded::of(&sealed_places);

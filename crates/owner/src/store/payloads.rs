@@ -125,7 +125,7 @@ impl Draft {
         let look = self.look;
         let form = SlotForm { class, look };
         let places = self.records.places();
-        let written = writer.payloads(rng, &places, &slots, form, (self.k, searches))?;
+        let written = writer.payloads(rng, &places, slots, form, (self.k, searches))?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
