@@ -85,7 +85,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     let line = "index build @long.jsonl @index --key @owner.key --payload-column t";
     let error = failed(&place.line(line), 1);
     assert!(
-        error.contains("long.jsonl: row 1, column t: expected a payload of at most 1048572 bytes"),
+        error.contains("long.jsonl: line 2: column t: expected a payload of at most 1048572 bytes"),
         "{error}"
     );
     // An index may begin with fewer records than a search gives, whatever they come from.
