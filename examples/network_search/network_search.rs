@@ -5,6 +5,7 @@
 
 mod load;
 mod party;
+mod processor;
 mod serve;
 
 use std::error::Error;

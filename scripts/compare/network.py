@@ -35,7 +35,7 @@ def section(run: Run) -> str:
             "The server answers the requests that wait with one scan, so that several clients get more from it than one.",
         )
     )
-    if timed := sorted(run.group("search/loopback"), key=lambda m: (m.parameter, m.function)):
+    if timed := sorted(run.group("net/eight_clients"), key=lambda m: (m.parameter, m.function)):
         parts += ["### One search over loopback, timed by Criterion", markdown(TIMED, rates(timed))]
     return "\n\n".join(parts)
 

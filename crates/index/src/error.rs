@@ -1,15 +1,17 @@
 //! Everything that can be wrong with an input, a file or a message.
 
+mod access;
 mod log;
 mod not_next;
 mod words;
 
 use std::path::PathBuf;
 
+pub use access::AccessFault;
 pub use log::LogFault;
 pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
-use words::{hex, most_results};
+use words::{NO_READER, hex, most_results};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -329,6 +331,12 @@ pub enum Error {
     /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
     #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
+    /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
+    #[error("{NO_READER}")]
+    NoReader,
+    /// A change of readers, groups or labels that cannot be made.
+    #[error(transparent)]
+    Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("no reply: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),

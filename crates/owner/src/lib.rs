@@ -31,7 +31,8 @@ mod units;
 
 pub use measured::{Instead, Measured};
 pub use plan::{Plan, Wish};
+pub use sordino_index::directory::{Change, Label, Reading};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{Added, Compaction, Contents, Store, Stored, Verified};
+pub use store::{AccessReport, Added, Compaction, Contents, Store, Stored, Verified};

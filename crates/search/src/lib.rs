@@ -7,12 +7,13 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, NotNext, OwnerKeys,
-    OwnerPublicKey, Pin, ReaderKeys, SignedManifest, manifest,
+    AccessFault, Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, NotNext,
+    OwnerKeys, OwnerPublicKey, Pin, ReaderKeys, ReaderPublicKey, ReaderSecret, SignedManifest,
+    manifest,
 };
 pub use sordino_owner::{
-    Added, Batch, Compaction, Contents, Form, Instead, Measured, Plan, Spec, Step, Store, Stored,
-    Verified, Wish, build, plan,
+    AccessReport, Added, Batch, Change, Compaction, Contents, Form, Instead, Label, Measured, Plan,
+    Reading, Spec, Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,

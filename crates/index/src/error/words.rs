@@ -1,5 +1,9 @@
 //! Words of messages that are more than a field.
 
+/// Said to whoever has no key of an index.
+pub(super) const NO_READER: &str = "this key opens nothing of this index: it is not, or no longer, among the index's readers; or it is a reader's own, and \
+     the index has no readers of its own";
+
 /// The most results that a search of so many vectors can have, and why.
 pub(super) fn most_results(n: usize) -> String {
     match n {
