@@ -5,13 +5,12 @@ mod log;
 mod not_next;
 mod words;
 
-use std::path::PathBuf;
-
 pub use access::AccessFault;
 pub use log::LogFault;
 pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
-use words::{NO_READER, hex, most_results};
+use std::path::PathBuf;
+use words::{NO_READER, gap, hex, most_results};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -298,11 +297,7 @@ pub enum Error {
         version: u64,
     },
     /// The server offers another index than the one that the client knows.
-    #[error(
-        "this is index {}, and index {} is the one that was seen before",
-        hex(found),
-        hex(pinned)
-    )]
+    #[error("index {}: index {} was seen before", hex(found), hex(pinned))]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],
@@ -310,10 +305,7 @@ pub enum Error {
         pinned: [u8; 16],
     },
     /// The server has no manifests that lead from the version that a client knows to the newest.
-    #[error(
-        "nothing shows that version {found} of the index follows from version {pinned}, which this client \
-         knows: the server keeps no manifests that far back"
-    )]
+    #[error("{}", gap(*found, *pinned))]
     Gap {
         /// The version offered.
         found: u64,

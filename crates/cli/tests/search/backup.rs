@@ -70,7 +70,7 @@ fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
     backup(&place, "local", "copy");
     let line = |line: &str| place.line(line);
     let other = failed(&line("index backup @other @copy --key @owner.pub"), 3);
-    assert!(other.contains("the one that was seen before"), "{other}");
+    assert!(other.contains("was seen before"), "{other}");
     // A backup that is newer than what it is to be a copy of.
     done(&line("index add @copy @more.npy --key @owner.key"));
     let older = failed(&line("index backup @local @copy --key @owner.pub"), 3);
