@@ -66,7 +66,8 @@ fn file(place: &Place, kind: &str) -> String {
 /// Lines by their ids: what stands before the vectors, as it is written, and the vectors, whose length is not kept.
 fn records(text: &str) -> Vec<(String, Vec<f64>)> {
     let lines = text.lines().map(|line| {
-        let (record, vector) = line.split_once(",\"vector\":").unwrap();
+        // The last of this name: there is an attribute of it too.
+        let (record, vector) = line.rsplit_once(",\"vector\":").unwrap();
         let vector: Vec<f64> = serde_json::from_str(vector.strip_suffix('}').unwrap()).unwrap();
         let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
         assert_eq!(vector.len(), DIM);
