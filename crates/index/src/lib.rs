@@ -120,7 +120,7 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};
-pub use error::{AccessFault, Error, LogFault};
+pub use error::{AccessFault, Error, LogFault, NotNext};
 pub use index::Index;
 #[cfg(feature = "secret")]
 pub use keys::OwnerKeys;

@@ -10,6 +10,7 @@ mod config;
 mod damage;
 mod documents;
 mod examples;
+mod exported;
 mod index;
 mod keys;
 mod killed;
