@@ -21,6 +21,7 @@ mod proxied;
 mod proxy;
 mod push;
 mod query;
+mod readers;
 mod serve;
 mod served;
 mod tenants;
