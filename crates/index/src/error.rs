@@ -2,14 +2,15 @@
 
 mod access;
 mod log;
+mod not_next;
 mod words;
-
-use std::path::PathBuf;
 
 pub use access::AccessFault;
 pub use log::LogFault;
+pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
-use words::{NO_READER, hex, most_results};
+use std::path::PathBuf;
+use words::{NO_READER, gap, hex, most_results};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -259,6 +260,9 @@ pub enum Error {
         /// The newest version seen.
         pinned: u64,
     },
+    /// An owner's version was to go where there is one that it does not follow.
+    #[error(transparent)]
+    NotNext(#[from] NotNext),
     /// A payload is longer than payloads can be.
     #[error("a payload of {found} bytes, expected at most {most}")]
     Payload {
@@ -293,7 +297,7 @@ pub enum Error {
         version: u64,
     },
     /// The server offers another index than the one that the client knows.
-    #[error("index {}: this client knows index {}", hex(found), hex(pinned))]
+    #[error("index {}: index {} was seen before", hex(found), hex(pinned))]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],
@@ -301,10 +305,7 @@ pub enum Error {
         pinned: [u8; 16],
     },
     /// The server has no manifests that lead from the version that a client knows to the newest.
-    #[error(
-        "nothing shows that version {found} of the index follows from version {pinned}, which this client \
-         knows: the server keeps no manifests that far back"
-    )]
+    #[error("{}", gap(*found, *pinned))]
     Gap {
         /// The version offered.
         found: u64,

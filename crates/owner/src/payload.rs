@@ -41,7 +41,7 @@ impl SegmentWriter<'_> {
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        (groups, own): (&[Slots], bool),
+        (mut groups, own): (Vec<Slots>, bool),
         form: SlotForm,
         (k, searches): (usize, u64),
     ) -> Result<WrittenPayloads, Error> {
@@ -54,11 +54,14 @@ impl SegmentWriter<'_> {
             });
         }
         let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
-        let (mut written, codes) = self.named(rng, (groups, own), form);
+        let (mut written, codes) = self.named(rng, (&groups, own), form);
         let shape = form.shape();
-        let mut records = Vec::with_capacity(slots * form.sealed_len());
-        let mut first = 0;
-        for group in groups {
+        // Slots may be a megabyte each: they are sealed where they stay, and contents are let go of before their copy in a
+        // database is made.
+        let len = form.sealed_len();
+        let mut records = vec![0; slots * len];
+        let (mut rest, mut first) = (&mut records[..], 0);
+        for group in &mut groups {
             assert_eq!(
                 group.places.len(),
                 group.slots.len(),
@@ -66,11 +69,17 @@ impl SegmentWriter<'_> {
             );
             let n = u32_of(group.slots.len());
             let (order, seal) = (written.order(&group.key, n), written.seal(&group.key));
-            records.par_extend((0..n).into_par_iter().flat_map_iter(|slot| {
-                let Slot { exact, payload } = &group.slots[order.row(slot) as usize];
-                seal.seal(first + slot, &shape, &form.fill(exact, payload))
-            }));
-            first += n;
+            let (own, after) = rest.split_at_mut(group.slots.len() * len);
+            (0..n)
+                .into_par_iter()
+                .zip(own.par_chunks_exact_mut(len))
+                .for_each(|(slot, sealed)| {
+                    let Slot { exact, payload } = &group.slots[order.row(slot) as usize];
+                    let plain = form.fill(exact, payload);
+                    sealed.copy_from_slice(&seal.seal(first + slot, &shape, &plain));
+                });
+            drop(std::mem::take(&mut group.slots));
+            (rest, first) = (after, first + n);
         }
         let sealed = groups.iter().zip(codes).map(|(group, code)| {
             let writer = self.under(group.number, group.key.clone());

@@ -232,7 +232,7 @@ impl Client {
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
     /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search.
+    /// all messages, which are the same in number, order and size as those of any other search, or after one of them that failed.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -264,7 +264,7 @@ impl Client {
         let query = Zeroizing::new(self.rotation.apply(&Zeroizing::new(query)));
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
-        let found = self.kind.search(round, &query, wanted, &mut stages)?;
+        let found = round.step(|round| self.kind.search(round, &query, wanted, &mut stages))?;
         let ranking = Ranking {
             records: &self.records,
             question,
@@ -273,7 +273,8 @@ impl Client {
             k,
         };
         let slots = self.payloads.as_ref();
-        let results = ranking.results(round, slots, &query, found, &mut stages)?;
+        let results =
+            round.step(|round| ranking.results(round, slots, &query, found, &mut stages))?;
         let Ok((hits, payloads)) = results else {
             return Err(Error::Search);
         };
@@ -293,6 +294,7 @@ impl Client {
             rng,
             transport,
             edition: self.manifest.edition(),
+            wrong: false,
         }
     }
 

@@ -219,6 +219,7 @@ mod tests {
                 rng: &mut (),
                 transport: &mut Replies(reply),
                 edition: Edition::new(1, &[0; 32]),
+                wrong: false,
             };
             score(&mut round, &client, &query, &mut Stages::default())
         };

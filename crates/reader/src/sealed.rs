@@ -128,7 +128,10 @@ impl Fetcher {
             Route::Vertices(mean, vertices) => {
                 Ok(self.own_scores(vertices.as_slice(), &mean.centred(query), stages))
             }
-            Route::Server => self.encrypted_scores(round, query, stages)?,
+            Route::Server => {
+                let scores = self.encrypted_scores(round, query, stages)?;
+                round.noted(scores)
+            }
         };
         let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
         let fetched = time(&mut stages.fetch, || {

@@ -65,6 +65,13 @@ struct Report<'a> {
 
 pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
+    let folder = |path: &Path| path.canonicalize().ok();
+    if folder(&args.index).is_some_and(|index| folder(&args.backup) == Some(index)) {
+        return Err(Error::Arguments(format!(
+            "{}: it is the index itself: a backup goes to another folder",
+            args.backup.display()
+        )));
+    }
     let named = Error::index(&args.index);
     let copied = Index::backup(&args.index, &args.backup, &owner).map_err(named)?;
     report(&args.backup, &copied, output)

@@ -12,6 +12,14 @@ pub(super) fn most_results(n: usize) -> String {
     }
 }
 
+/// Said to a client that was away for too long.
+pub(super) fn gap(found: u64, pinned: u64) -> String {
+    format!(
+        "nothing shows that version {found} of the index follows from version {pinned}, which this client knows: the server \
+         keeps no manifests that far back"
+    )
+}
+
 /// An index's id as it is printed.
 pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()

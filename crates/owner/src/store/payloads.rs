@@ -144,7 +144,7 @@ impl Draft {
         let class = class.transpose()?;
         let look = self.look;
         let form = SlotForm { class, look };
-        let groups = (&groups[..], self.access.is_some());
+        let groups = (groups, self.access.is_some());
         let written = writer.payloads(rng, groups, form, (self.k, searches))?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;

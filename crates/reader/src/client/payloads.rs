@@ -32,7 +32,7 @@ impl Client {
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
         // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
         let chunks = places.chunks(client.fetched);
-        let read = chunks.map(|places| client.read(round, places));
+        let read = chunks.map(|places| round.step(|round| client.read(round, places)));
         let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
         let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
         let payloads = read.map_err(|Wrong| Error::Search)?;

@@ -7,7 +7,8 @@ use sordino_index::wire::Message;
 use sordino_pir::hintless::{self, Evaluation, Keys, Query};
 use sordino_pir::simple;
 
-use super::{malformed, pass};
+use super::malformed;
+use super::pass::{self, Pass};
 
 /// Sessions whose keys are held: 1.5 MB each.
 const SESSIONS: usize = 128;
@@ -24,14 +25,19 @@ impl Default for Sessions {
 
 impl Sessions {
     /// The keys that a query names: those that came with it, or those that are held.
-    fn of(&self, query: &Query, keys: Option<&[u8]>) -> Result<Arc<Evaluation>, Error> {
+    fn of(
+        &self,
+        holder: u128,
+        query: &Query,
+        keys: Option<&[u8]>,
+    ) -> Result<Arc<Evaluation>, Error> {
         let keys = keys.map(Keys::from_bytes).transpose()?;
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match keys {
             Some(keys) if keys.digest() != *query.session() => {
                 Err(sordino_pir::Error::SessionMismatch.into())
             }
-            Some(keys) => Ok(held.insert(&keys)),
+            Some(keys) => Ok(held.insert_of(holder, &keys)),
             None => held.get(query.session()).map_err(|_| Error::Session),
         }
     }
@@ -68,13 +74,15 @@ impl Retrieval {
     pub(super) fn fetch(
         &self,
         sessions: &Sessions,
-        bodies: &[&[u8]],
+        requests: &Pass<'_>,
     ) -> Vec<Result<Vec<u8>, Error>> {
         match &self.way {
-            Way::Simple(pir) => pass::fetch_all(pir, self.count, self.kinds, bodies),
+            Way::Simple(pir) => pass::fetch_all(pir, self.count, self.kinds, &requests.bodies),
             // A pass of its own for each: what clients would share is a small part of the work.
             Way::Hintless(pir) => {
-                let answers = bodies.iter().map(|body| self.answer(pir, sessions, body));
+                let requests = requests.holders.iter().zip(&requests.bodies);
+                let answers =
+                    requests.map(|(&holder, body)| self.answer(pir, sessions, (holder, body)));
                 answers.collect()
             }
         }
@@ -85,13 +93,13 @@ impl Retrieval {
         &self,
         pir: &hintless::Server,
         sessions: &Sessions,
-        body: &[u8],
+        (holder, body): (u128, &[u8]),
     ) -> Result<Vec<u8>, Error> {
         let [request, reply] = self.kinds;
         let params = pir.database().params();
         let (keys, query) = split_keys(request, body, params.query_len())?;
         let query = Query::from_bytes(params, query)?;
-        let keys = sessions.of(&query, keys)?;
+        let keys = sessions.of(holder, &query, keys)?;
         Ok(reply.with(&pir.answer(&keys, &query)?.to_bytes()))
     }
 }
