@@ -137,11 +137,11 @@ fn eight_clients(c: &mut Criterion) {
     for (name, index) in [
         (
             "open",
-            build::open(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index"),
+            build::open(&mut rng(), &keys, &base, K, Packing::T8, &mut |_| ()).expect("an index"),
         ),
         (
             "masked",
-            build::masked(&mut rng(), &keys, &base, K, Packing::T4, &mut |_| ()).expect("an index"),
+            build::masked(&mut rng(), &keys, &base, K, Packing::T8, &mut |_| ()).expect("an index"),
         ),
     ] {
         let loopback = Loopback::new(index);

@@ -95,6 +95,7 @@ impl Settings {
             norm: self.norm,
             searches: self.queries,
             second_look: self.second_look,
+            own_readers: false,
             form,
         })
     }

@@ -39,6 +39,9 @@ pub struct Directory {
     next: u32,
 }
 
+/// The salt of the shared key, and of one that has none yet.
+const NO_SALT: [u8; 16] = [0; 16];
+
 /// A content key of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LabelKey {
@@ -56,21 +59,30 @@ struct Reader {
 
 impl Directory {
     /// Nobody yet, of an index that has no readers of its own so far. All that is there is under the shared key, and what is
-    /// written from now on under one of this salt.
+    /// written from now on under another one, which [`salt`](Self::salt) or a [change](Self::change) has yet to give its salt.
     #[must_use]
-    pub fn new(salt: [u8; 16]) -> Self {
-        let shared = LabelKey {
-            number: SHARED,
-            salt: [0; 16],
-        };
-        let number = SHARED + 1;
-        let keys = vec![shared, LabelKey { number, salt }];
+    pub fn unsalted() -> Self {
+        let keys = [SHARED, SHARED + 1].map(|number| LabelKey {
+            number,
+            salt: NO_SALT,
+        });
+        let (keys, number) = (keys.to_vec(), SHARED + 1);
         Self {
             labels: BTreeMap::from([(UNLABELLED.to_owned(), keys)]),
             groups: BTreeMap::new(),
             readers: BTreeMap::new(),
             former: BTreeMap::new(),
             next: number + 1,
+        }
+    }
+
+    /// Gives salts to keys that have none: `salt` makes one of a key's number and of an encoding of the whole list. So whatever
+    /// happens to generators, a key is one only where labels, rights and numbers are the same.
+    pub fn salt(&mut self, mut salt: impl FnMut(u32, &[u8]) -> [u8; 16]) {
+        let code = bincode::serde::encode_to_vec(&*self, config()).unwrap_or_default();
+        let keys = self.labels.values_mut().flatten();
+        for key in keys.filter(|key| key.number != SHARED && key.salt == NO_SALT) {
+            key.salt = salt(key.number, &code);
         }
     }
 
@@ -253,14 +265,14 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn salt(number: u32) -> [u8; 16] {
-        let mut salt = [0; 16];
-        salt[..4].copy_from_slice(&number.to_le_bytes());
-        salt
+    fn salt(number: u32, code: &[u8]) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&number.to_le_bytes()).update(code);
+        hasher.finalize().as_bytes()[..16].try_into().unwrap()
     }
 
     fn directory() -> Directory {
-        let mut directory = Directory::new(salt(1));
+        let mut directory = Directory::unsalted();
         let (finance, board) = (names(&["finance"]), names(&["board"]));
         let public = |byte| ReaderSecret::from_bytes([byte; 32]).public();
         let (alice, bob) = (public(1), public(2));
@@ -320,6 +332,36 @@ mod tests {
         directory.change(Change::revoke("alice"), salt).unwrap();
         assert_eq!(directory.newest("finance"), Some(4));
         assert_eq!(directory.newest(UNLABELLED), Some(3));
+    }
+
+    /// Two branches of a restored backup, whose generators repeat themselves: `salt` knows no randomness.
+    #[test]
+    fn changes_that_differ_make_keys_that_differ() {
+        let finance = names(&["finance"]);
+        let changes = [
+            Change::withdraw("bob", &finance, &[]),
+            Change::revoke("bob"),
+            Change::group("board", &[]),
+        ];
+        let salts = changes.map(|change| {
+            let mut directory = directory();
+            directory.change(change, salt).unwrap();
+            let keys = directory.labels["finance"].last().copied();
+            let LabelKey { number, salt } = keys.unwrap();
+            assert!(number > 2);
+            salt
+        });
+        assert!(salts[0] != salts[1] && salts[1] != salts[2] && salts[0] != salts[2]);
+        let first = |name: &str| {
+            let (mut directory, public) =
+                (Directory::unsalted(), ReaderSecret::from_bytes([1; 32]));
+            let grant = Change::grant(name, Some(&public.public()), &finance, &[]);
+            directory.change(grant, salt).unwrap();
+            directory.keys()
+        };
+        let (alice, bob) = (first("alice"), first("bob"));
+        let differ = alice.iter().zip(&bob).map(|(a, b)| a.salt != b.salt);
+        assert_eq!(differ.collect::<Vec<_>>(), [false, true, true]);
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub mod directory;
 /// Record ids as they are stored.
 #[cfg(feature = "secret")]
 pub mod ids;
+/// Services that keep keys.
+#[cfg(feature = "secret")]
+pub mod key_wrap;
 /// The owner's keys.
 #[cfg(feature = "secret")]
 pub mod keys;
@@ -122,6 +125,8 @@ pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};
 pub use error::{AccessFault, Error, LogFault, NotNext};
 pub use index::Index;
+#[cfg(feature = "secret")]
+pub use key_wrap::{KeyWrap, KeyWrapError, WrappingKey};
 #[cfg(feature = "secret")]
 pub use keys::OwnerKeys;
 pub use manifest::SignedManifest;

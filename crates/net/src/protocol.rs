@@ -3,10 +3,6 @@
 /// Bytes of a reply that travel together.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// Bytes that are read of a connection at once, below TLS: its own reads are of 4 KiB, a call of the system each.
-#[cfg(feature = "tls")]
-pub(crate) const READ: usize = 64 << 10;
-
 /// Bytes of a part in one step of a change, at most.
 pub(crate) const PIECE: usize = 1 << 20;
 

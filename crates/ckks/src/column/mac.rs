@@ -158,7 +158,7 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
 }
 
 /// Bits of the lower half of a value, of those that have two: 4096 products of halves fit 62 bits, of
-/// pairs of them 63, of their sums 64.
+/// pairs of them 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

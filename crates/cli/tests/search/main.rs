@@ -22,6 +22,7 @@ mod proxied;
 mod proxy;
 mod push;
 mod query;
+mod readers;
 mod serve;
 mod served;
 mod tenants;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Directory, LabelKey, MAX_NAME, Reader, UNLABELLED, access};
+use super::{Directory, LabelKey, MAX_NAME, NO_SALT, Reader, UNLABELLED, access};
 use crate::Error;
 use crate::reader_secret::ReaderPublicKey;
 
@@ -95,7 +95,7 @@ impl<'a> Change<'a> {
 }
 
 impl Directory {
-    /// Makes a change. `salt` gives the salt of a new key, by its number.
+    /// Makes a change. `salt` gives the salt of a new key as for [`salt`](Self::salt).
     ///
     /// A label that somebody loses gets a new key, under which all is written from then on.
     ///
@@ -104,10 +104,10 @@ impl Directory {
     pub fn change(
         &mut self,
         change: Change<'_>,
-        mut salt: impl FnMut(u32) -> [u8; 16],
+        salt: impl FnMut(u32, &[u8]) -> [u8; 16],
     ) -> Result<(), Error> {
         let mut new = self.clone();
-        new.make(change, &mut salt)?;
+        new.make(change)?;
         let (before, after) = (self.rights(), new.rights());
         let mut lost: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (reader, labels) in &before {
@@ -126,9 +126,10 @@ impl Directory {
                 let former = new.former.entry(reader.to_owned()).or_default();
                 former.extend(&keys);
             }
-            new.renew(label, &mut salt)?;
+            new.renew(label)?;
         }
         new.settle_former();
+        new.salt(salt);
         *self = new;
         Ok(())
     }
@@ -140,27 +141,29 @@ impl Directory {
     pub fn label_for(
         &mut self,
         label: &str,
-        mut salt: impl FnMut(u32) -> [u8; 16],
+        salt: impl FnMut(u32, &[u8]) -> [u8; 16],
     ) -> Result<u32, Error> {
+        let number = self.need_label(label)?;
+        self.salt(salt);
+        Ok(number)
+    }
+
+    fn need_label(&mut self, label: &str) -> Result<u32, Error> {
         if let Some(number) = self.newest(label) {
             return Ok(number);
         }
         check_name("label", label)?;
-        self.renew(label, &mut salt)
+        self.renew(label)
     }
 
-    fn make(
-        &mut self,
-        change: Change<'_>,
-        salt: &mut impl FnMut(u32) -> [u8; 16],
-    ) -> Result<(), Error> {
+    fn make(&mut self, change: Change<'_>) -> Result<(), Error> {
         match change {
             Change::Grant {
                 reader,
                 public,
                 labels,
                 groups,
-            } => self.grant((reader, public), labels, groups, salt),
+            } => self.grant((reader, public), labels, groups),
             Change::Withdraw {
                 reader,
                 labels,
@@ -172,7 +175,7 @@ impl Directory {
             },
             Change::Group { group, labels } => {
                 check_name("group", group)?;
-                self.need_labels(labels, salt)?;
+                self.need_labels(labels)?;
                 let labels = labels.iter().cloned().collect();
                 self.groups.insert(group.to_owned(), labels);
                 Ok(())
@@ -193,10 +196,9 @@ impl Directory {
         (name, public): (&str, Option<&ReaderPublicKey>),
         labels: &[String],
         groups: &[String],
-        salt: &mut impl FnMut(u32) -> [u8; 16],
     ) -> Result<(), Error> {
         check_name("reader", name)?;
-        self.need_labels(labels, salt)?;
+        self.need_labels(labels)?;
         if let Some(group) = groups
             .iter()
             .find(|group| !self.groups.contains_key(*group))
@@ -255,24 +257,19 @@ impl Directory {
         Ok(())
     }
 
-    fn need_labels(
-        &mut self,
-        labels: &[String],
-        salt: &mut impl FnMut(u32) -> [u8; 16],
-    ) -> Result<(), Error> {
-        for label in labels {
-            self.label_for(label, &mut *salt)?;
-        }
-        Ok(())
+    fn need_labels(&mut self, labels: &[String]) -> Result<(), Error> {
+        labels
+            .iter()
+            .try_for_each(|label| self.need_label(label).map(drop))
     }
 
-    /// Gives a label another key, and makes it if need be; its number.
-    fn renew(&mut self, label: &str, salt: &mut impl FnMut(u32) -> [u8; 16]) -> Result<u32, Error> {
+    /// Gives a label another key, which has no salt yet, and makes it if need be; its number.
+    fn renew(&mut self, label: &str) -> Result<u32, Error> {
         let number = self.next;
         let next = number.checked_add(1);
         self.next = next.ok_or(access("label", label, "there were 2^32 content keys"))?;
-        let salt = salt(number);
         let keys = self.labels.entry(label.to_owned()).or_default();
+        let salt = NO_SALT;
         keys.push(LabelKey { number, salt });
         Ok(number)
     }

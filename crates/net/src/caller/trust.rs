@@ -14,7 +14,6 @@ use super::counted::{Counted, Line};
 mod with_tls {
     use std::sync::Arc;
 
-    use tokio::io::BufReader;
     use tokio_rustls::TlsConnector;
     use tokio_rustls::rustls::crypto::ring;
     use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -23,7 +22,7 @@ mod with_tls {
 
     use super::{Counted, Line, io};
     use crate::Error;
-    use crate::protocol::{ALPN, READ};
+    use crate::protocol::ALPN;
 
     /// TLS 1.3 with a server of one name.
     #[derive(Clone)]
@@ -58,7 +57,6 @@ mod with_tls {
         }
 
         pub(crate) async fn connect(&self, tcp: Counted) -> io::Result<Box<dyn Line>> {
-            let tcp = BufReader::with_capacity(READ, tcp);
             let stream = self.connector.connect(self.name.clone(), tcp).await?;
             Ok(Box::new(stream))
         }

@@ -6,15 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-#[cfg(feature = "tls")]
-use tokio::io::BufReader;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tonic::transport::server::Connected;
 
 use super::peer::Peer;
 use super::watched::Watched;
-#[cfg(feature = "tls")]
-use crate::protocol::READ;
 
 /// The protection of connections: TLS, or none.
 #[cfg(feature = "tls")]
@@ -89,13 +85,10 @@ impl Opening {
 async fn open(watched: Watched, tls: Tls) -> io::Result<Opened> {
     #[cfg(feature = "tls")]
     let opened: Opened = match tls {
-        Some(tls) => {
-            let read = BufReader::with_capacity(READ, watched);
-            match tls.current().accept(read).into_fallible().await {
-                Ok(stream) => Box::new(stream),
-                Err((error, read)) => return Err(end(read, error).await),
-            }
-        }
+        Some(tls) => match tls.current().accept(watched).into_fallible().await {
+            Ok(stream) => Box::new(stream),
+            Err((error, watched)) => return Err(end(watched, error).await),
+        },
         None => Box::new(watched),
     };
     #[cfg(not(feature = "tls"))]

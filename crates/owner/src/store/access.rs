@@ -62,11 +62,8 @@ impl<D: Disk> Store<D> {
         let mut draft = self.draft();
         // Lists that were for all who share a key are written for each key.
         let anew = draft.access.is_none();
-        let mut salt = self.salt(rng);
-        let access = draft
-            .access
-            .get_or_insert_with(|| Directory::new(salt(SHARED + 1)));
-        access.change(change, &mut salt)?;
+        let access = draft.access.get_or_insert_with(Directory::unsalted);
+        access.change(change, self.salt(rng))?;
         let writer = self.writer(&keys);
         let changes = Carried {
             anew,
@@ -75,11 +72,11 @@ impl<D: Disk> Store<D> {
         self.commit(rng, &writer, draft, changes)
     }
 
-    /// Salts of new keys: bound to fresh randomness and to the version that they are made in.
+    /// Salts of new keys: bound to fresh randomness, to the version before, and to who may read what from now on.
     pub(super) fn salt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-    ) -> impl FnMut(u32) -> [u8; 16] + use<R, D> {
+    ) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R, D> {
         salts(rng, &self.keys, &self.manifest.digest())
     }
 
@@ -109,24 +106,20 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Salts of new keys, which no two states of an index share: `state` is one's digest.
+/// Salts of new keys, which no two states of an index share: `state` is one's digest, or all that there is of a new one.
 pub(super) fn salts<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
     state: &[u8],
-) -> impl FnMut(u32) -> [u8; 16] + use<R> {
+) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R> {
     let mut fresh = [0; 32];
     rng.fill_bytes(&mut fresh);
     let (keys, state) = (keys.clone(), state.to_vec());
-    move |number| {
+    move |number, list| {
         let number = number.to_le_bytes();
         let none = std::iter::empty();
-        keys.content_id(
-            &fresh,
-            b"content key",
-            &[&number[..], &state].concat(),
-            none,
-        )
+        let bound = [&number[..], &state, list].concat();
+        keys.content_id(&fresh, b"content key", &bound, none)
     }
 }
 

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SHARED, SignedManifest};
+use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SignedManifest};
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::metric::Space;
 use sordino_vectors::u32_of;
@@ -140,8 +140,9 @@ impl First {
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
         let index = Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation);
         let access = spec.own_readers.then(|| {
-            let mut salt = salts(rng, keys, index.as_bytes());
-            Directory::new(salt(SHARED + 1))
+            let mut directory = Directory::unsalted();
+            directory.salt(salts(rng, keys, index.as_bytes()));
+            directory
         });
         let writer = SegmentWriter::new(keys, version, index);
         let writer = writer.of_label(access.as_ref(), UNLABELLED);

@@ -28,7 +28,9 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => avx512::run::<B>(token, pass, sums),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => avx2::run::<B>(token, pass, sums),
+            Self::Avx2(token) => pass.each_tile(sums, |block, x, step, sums| {
+                avx2::mac::<B>(token, pass.modulus, block, x, step, sums);
+            }),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(token) => pass.each_tile(sums, |block, x, step, sums| {
                 neon::mac::<B>(token, pass.modulus, block, x, step, sums);
