@@ -163,6 +163,12 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Another owner has changed the index since it was opened, on a disk that has no locks.
+    #[error("another owner has changed {} meanwhile: nothing was changed; open it anew", path.display())]
+    Overtaken {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A change is made, and the compaction that was due after it is not.
     #[error("version {version} is made, but the compaction after it failed: {source}")]
     Compaction {

@@ -32,6 +32,7 @@ use crate::{Bytes, Disk, Error, digest};
 pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
 use range::check_len;
+pub use range::Span;
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.
 const LINE: u64 = 20 + 1 + 64 + 1;
@@ -189,6 +190,12 @@ impl<D: Disk> Folder<D> {
         Ok(bytes)
     }
 
+    /// True if there is a part of this length, which stays until a version names it. Nothing of it is read.
+    pub fn holds(&self, part: &Part) -> bool {
+        let path = self.parts().join(names::of_digest(&part.digest));
+        self.disk.len(&path) == part.len && self.disk.stays(&path)
+    }
+
     /// Writes a part; its digest.
     ///
     /// # Errors
@@ -223,12 +230,20 @@ impl<D: Disk> Folder<D> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes the parts that were written durable, also by their names.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn sync_parts(&self) -> Result<(), Error> {
+        self.sync_dir(&self.parts())
+    }
+
     /// Writes a manifest whose parts are written.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn put_manifest(&self, manifest: &SignedManifest) -> Result<(), Error> {
-        self.sync_dir(&self.parts())?;
+        self.sync_parts()?;
         let dir = self.manifests();
         self.replace(
             &dir,
@@ -247,10 +262,11 @@ impl<D: Disk> Folder<D> {
         self.write_aside(&self.root, CURRENT, line.as_bytes())
     }
 
-    /// Makes the version that was prepared the newest. An error may come before or after that took hold.
+    /// Makes the version that was prepared the newest. An error may come before or after that took hold, but for
+    /// [`Error::Overtaken`].
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Overtaken`] where there are no locks.
     pub fn switch(&self) -> Result<(), Error> {
         self.put_in_place(&self.root, CURRENT)?;
         self.sync_dir(&self.root)
@@ -293,7 +309,12 @@ impl<D: Disk> Folder<D> {
     fn put_in_place(&self, dir: &Path, name: &str) -> Result<(), Error> {
         let (from, to) = (dir.join(names::temporary(name)), dir.join(name));
         let renamed = self.disk.rename(&from, &to);
-        self.run(&to, renamed.inspect_err(|_| drop(self.disk.remove(&from))))
+        match renamed.inspect_err(|_| drop(self.disk.remove(&from))) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Overtaken {
+                path: self.root.clone(),
+            }),
+            renamed => self.run(&to, renamed),
+        }
     }
 
     fn sync_dir(&self, path: &Path) -> Result<(), Error> {

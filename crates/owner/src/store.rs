@@ -18,6 +18,8 @@
 //! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed and routed mode cluster all records
 //! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most.
 
+mod assembly;
+mod blueprint;
 mod commit;
 mod compact;
 mod contents;
@@ -25,6 +27,7 @@ mod create;
 mod draft;
 mod known;
 mod payloads;
+mod piece;
 mod policy;
 mod records;
 mod stream;
@@ -35,7 +38,10 @@ mod waiting;
 use crate::measured::Measured;
 use std::path::Path;
 
+pub use assembly::Assembly;
+pub use blueprint::Blueprint;
 pub use contents::{Contents, Stored};
+pub use piece::Piece;
 pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;

@@ -11,8 +11,8 @@ pub use sordino_index::{
     ReaderKeys, SignedManifest, manifest,
 };
 pub use sordino_owner::{
-    Added, Batch, Compaction, Contents, Form, Instead, Measured, Plan, Spec, Step, Store, Stored,
-    Verified, Wish, build, plan,
+    Added, Assembly, Batch, Blueprint, Compaction, Contents, Form, Instead, Measured, Piece, Plan,
+    Spec, Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
@@ -21,7 +21,7 @@ pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
-pub use sordino_index::folder::Copied;
+pub use sordino_index::folder::{Copied, Folder};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;

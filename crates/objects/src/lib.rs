@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod address; // s3://bucket/prefix
+mod age; // how long a file stays that no version names
+mod change; // an owner's change, from the lock to the newest version
+mod error;
+mod objects; // the files of an index
+mod reading; // files, in pieces
+mod waiting; // callers wait for requests
+mod writing; // files, whole or not at all
+
+pub use address::Address;
+pub use error::Error;
+pub use objects::Objects;
+pub use waiting::Patience;
