@@ -27,7 +27,12 @@ const DAMAGED: Duration = Duration::from_secs(5);
 pub struct Args {
     /// The servers that hold the shards, the first shard's first, at http://HOST:PORT or https://HOST:PORT. Several that hold one
     /// shard are joined by `+`: they take requests in turns, and where one fails, the next is asked.
-    #[arg(long, value_name = "URL[+URL...],...", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        value_name = "URL[+URL...],...",
+        value_delimiter = ',',
+        required = true
+    )]
     shards: Vec<String>,
     /// Where several servers hold a shard, ask a second one too once the first is later than 95 of 100 answers were, and take the
     /// first whole answer. One request in ten at most.

@@ -1,7 +1,9 @@
 //! The place of an index: a folder of this machine, or one in an object store.
 
 use crate::Error;
-use sordino_search::{Bytes, Copied, Disk, Error as Search, Files, Folder, OwnerPublicKey, Server, Shard};
+use sordino_search::{
+    Bytes, Copied, Disk, Error as Search, Files, Folder, OwnerPublicKey, Server, Shard,
+};
 use std::path::Path;
 
 #[cfg(feature = "objects")]
@@ -72,14 +74,18 @@ impl Place {
         match self {
             Self::Here(folder) => Files.read(&folder.root().join("CURRENT"), CURRENT_LEN).ok(),
             #[cfg(feature = "objects")]
-            Self::There(objects, folder) => {
-                objects.read(&folder.root().join("CURRENT"), CURRENT_LEN).ok()
-            }
+            Self::There(objects, folder) => objects
+                .read(&folder.root().join("CURRENT"), CURRENT_LEN)
+                .ok(),
         }
     }
 
     /// Serves the newest version, or a shard of it.
-    pub(crate) fn open(&self, owner: &OwnerPublicKey, shard: Option<Shard>) -> Result<Server, Search> {
+    pub(crate) fn open(
+        &self,
+        owner: &OwnerPublicKey,
+        shard: Option<Shard>,
+    ) -> Result<Server, Search> {
         match self {
             Self::Here(folder) => Server::open_folder(folder, owner, shard),
             #[cfg(feature = "objects")]

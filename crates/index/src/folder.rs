@@ -31,8 +31,8 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Bytes, Disk, Error, digest};
 pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
-use range::check_len;
 pub use range::Span;
+use range::check_len;
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.
 const LINE: u64 = 20 + 1 + 64 + 1;
@@ -188,12 +188,6 @@ impl<D: Disk> Folder<D> {
         check_len(part, bytes.len() as u64)?;
         digest::check(part.kind.name(), &bytes, &part.digest)?;
         Ok(bytes)
-    }
-
-    /// True if there is a part of this length, which stays until a version names it. Nothing of it is read.
-    pub fn holds(&self, part: &Part) -> bool {
-        let path = self.parts().join(names::of_digest(&part.digest));
-        self.disk.len(&path) == part.len && self.disk.stays(&path)
     }
 
     /// Writes a part; its digest.

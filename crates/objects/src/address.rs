@@ -92,8 +92,21 @@ mod tests {
         assert_eq!(slash.to_string(), "s3://b/p");
         assert!(Address::is_meant(Path::new("s3://b")) && !Address::is_meant(Path::new("s3/b")));
         for wrong in [
-            "", "b/p", "S3://b/p", "s3://", "s3:///p", "s3://b", "s3://b/", "s3://b//p", "s3://b/p//q",
-            "s3://b/../q", "s3://b/./q", "s3://user:secret@host/p", "s3://b/p?x", "s3://b/p#x", "s3://b/a b\n",
+            "",
+            "b/p",
+            "S3://b/p",
+            "s3://",
+            "s3:///p",
+            "s3://b",
+            "s3://b/",
+            "s3://b//p",
+            "s3://b/p//q",
+            "s3://b/../q",
+            "s3://b/./q",
+            "s3://user:secret@host/p",
+            "s3://b/p?x",
+            "s3://b/p#x",
+            "s3://b/a b\n",
         ] {
             let read = wrong.parse::<Address>();
             let same = read.as_ref().is_ok_and(|read| read.to_string() == wrong);

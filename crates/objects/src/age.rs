@@ -1,4 +1,4 @@
-//! How long a file stays that no version names.
+//! The time for which a file stays that no version names.
 //!
 //! An object store has no locks, so whoever removes files cannot know which of them another owner is about to name. Nobody
 //! removes one that is younger than [`GRACE`], and nobody names in a version what it wrote longer than half of that

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// How long a caller waits for a store, and how often it asks.
+/// The time that a caller waits for a store, and the times that it asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// The longest time for a request: for a piece of 8 MiB, all its repetitions included.
@@ -38,7 +38,10 @@ pub(crate) struct Requests {
 impl Requests {
     pub(crate) fn new() -> io::Result<Self> {
         let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(1).thread_name("objects").enable_all();
+        builder
+            .worker_threads(1)
+            .thread_name("objects")
+            .enable_all();
         let runtime = Some(builder.build()?);
         Ok(Self { runtime })
     }

@@ -34,6 +34,4 @@ pub use plan::{Plan, Wish};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{
-    Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified,
-};
+pub use store::{Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified};

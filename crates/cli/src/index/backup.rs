@@ -4,8 +4,8 @@ use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args;
 use serde::Serialize;
-use sordino_search::plan::Bytes;
 use sordino_search::Copied;
+use sordino_search::plan::Bytes;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index backup`.
@@ -79,7 +79,9 @@ pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
     let named = Error::index(&args.backup);
     let (from, to) = (Place::of(&args.backup)?, Place::of(&args.index)?);
     let free = to.check_free();
-    let copied = free.and_then(|()| from.copy_to(&to, &owner)).map_err(named)?;
+    let copied = free
+        .and_then(|()| from.copy_to(&to, &owner))
+        .map_err(named)?;
     report(&args.index, &copied, output)
 }
 

@@ -92,8 +92,13 @@ impl<D: Disk> Folder<D> {
         let named = held.map(|held| held.parts()).transpose()?;
         for part in &parts {
             copied.parts += 1;
-            let stays = named.iter().flatten().any(|held| held.digest == part.digest)
-                || to.disk.stays(&to.parts().join(names::of_digest(&part.digest)));
+            let stays = named
+                .iter()
+                .flatten()
+                .any(|held| held.digest == part.digest)
+                || to
+                    .disk
+                    .stays(&to.parts().join(names::of_digest(&part.digest)));
             if !stays || to.part(part).is_err() {
                 to.put(&self.part(part)?)?;
                 copied.written += 1;

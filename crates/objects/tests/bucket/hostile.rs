@@ -19,7 +19,9 @@ use sordino_objects::Patience;
 use sordino_search::{Server, Shard, Store};
 use tokio_stream::StreamExt;
 
-use crate::fixture::{batch, count, get_raw, names, objects, open, owner, patience, put_raw, rng, served, spec};
+use crate::fixture::{
+    batch, count, get_raw, names, objects, open, owner, patience, put_raw, rng, served, spec,
+};
 
 type Stream<T> = std::pin::Pin<Box<dyn futures_core::Stream<Item = Result<T>> + Send>>;
 
@@ -91,15 +93,26 @@ fn broken() -> Fault {
 
 #[async_trait]
 impl ObjectStore for Hostile {
-    async fn put_opts(&self, key: &Key, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+    async fn put_opts(
+        &self,
+        key: &Key,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
         match self.ways() {
             Ways::Unconditional => {
-                let options = PutOptions { mode: PutMode::Overwrite, ..options };
+                let options = PutOptions {
+                    mode: PutMode::Overwrite,
+                    ..options
+                };
                 self.inner.put_opts(key, payload, options).await
             }
             // A client that sends the same again is told that its condition does not hold.
             Ways::LosesReplies => {
-                let first = self.inner.put_opts(key, payload.clone(), options.clone()).await;
+                let first = self
+                    .inner
+                    .put_opts(key, payload.clone(), options.clone())
+                    .await;
                 first?;
                 self.inner.put_opts(key, payload, options).await
             }
@@ -209,7 +222,9 @@ fn built() -> Arc<InMemory> {
         &mut |_| (),
     );
     let mut store = store.unwrap();
-    store.add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ()).unwrap();
+    store
+        .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
+        .unwrap();
     memory
 }
 
@@ -256,17 +271,37 @@ fn each_object_that_is_changed_swapped_or_gone_is_found_by_its_name() {
     let disk = objects(memory.clone());
     let (manifests, parts) = (names(&memory, "manifests"), names(&memory, "parts"));
     assert!(manifests.len() == 2 && parts.len() > 4);
-    let short = |key: &Key| format!("{}/{}", key.parts().nth(2).unwrap().as_ref(), key.filename().unwrap());
+    let short = |key: &Key| {
+        format!(
+            "{}/{}",
+            key.parts().nth(2).unwrap().as_ref(),
+            key.filename().unwrap()
+        )
+    };
     for key in manifests.iter().skip(1).chain(&parts) {
         let good = get_raw(&memory, key);
         let mut wrong = good.clone();
         wrong[good.len() / 2] ^= 1;
-        let other = get_raw(&memory, if key == &parts[0] { &parts[1] } else { &parts[0] });
-        for bad in [&wrong, &other, &good[..good.len() - 1].to_vec(), &[&good[..], b"x"].concat()] {
+        let other = get_raw(
+            &memory,
+            if key == &parts[0] {
+                &parts[1]
+            } else {
+                &parts[0]
+            },
+        );
+        for bad in [
+            &wrong,
+            &other,
+            &good[..good.len() - 1].to_vec(),
+            &[&good[..], b"x"].concat(),
+        ] {
             put_raw(&memory, &short(key), bad);
             let read = open(&disk, &owner());
             // The parts that only owners read are not a server's.
-            let read = read.map(|_| Store::open_on(disk.clone(), disk.root(), &owner()).and_then(|s| s.verify()));
+            let read = read.map(|_| {
+                Store::open_on(disk.clone(), disk.root(), &owner()).and_then(|s| s.verify())
+            });
             let whole = matches!(&read, Ok(Ok(_)));
             let named = get_raw(&memory, &"a/base.index/CURRENT".into());
             assert!(!whole || unnamed(&disk, key), "{key}: {named:?}");
@@ -282,7 +317,11 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     let parts = index.manifest().parts().unwrap();
     let name = key.filename().unwrap();
     parts.iter().all(|part| {
-        let hex: String = part.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = part
+            .digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         hex != name
     })
 }
@@ -292,12 +331,24 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
 fn a_store_that_goes_back_shows_one_whole_version() {
     let memory = Arc::new(InMemory::new());
     let disk = objects(memory.clone());
-    let create = Store::create_on(disk.clone(), disk.root(), &mut rng(1), &owner(), &spec(), [Ok(batch(0, 300))], &mut |_| ());
+    let create = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(1),
+        &owner(),
+        &spec(),
+        [Ok(batch(0, 300))],
+        &mut |_| (),
+    );
     let mut store = create.unwrap();
     let old = get_raw(&memory, &"a/base.index/CURRENT".into());
     let server = Server::open_folder(&disk.folder(), &owner().public(), None).unwrap();
-    store.add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ()).unwrap();
-    let newer = server.follow_folder(&disk.folder(), &owner().public()).unwrap();
+    store
+        .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
+        .unwrap();
+    let newer = server
+        .follow_folder(&disk.folder(), &owner().public())
+        .unwrap();
     assert_eq!(newer.manifest().version, 2);
     put_raw(&memory, "CURRENT", &old);
     assert_eq!(served(&disk, &owner()), vec![1, 300]);
@@ -317,19 +368,34 @@ fn nothing_depends_on_lists() {
     let disk = objects(hostile.clone());
     assert_eq!(served(&disk, &owner()), vec![2, 320]);
     // An index is there, though no list shows it.
-    let again = Store::create_on(disk.clone(), disk.root(), &mut rng(3), &owner(), &spec(), [Ok(batch(0, 300))], &mut |_| ());
+    let again = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(3),
+        &owner(),
+        &spec(),
+        [Ok(batch(0, 300))],
+        &mut |_| (),
+    );
     assert!(matches!(again, Err(Error::Overtaken { .. })), "{again:?}");
     assert_eq!(served(&disk, &owner()), vec![2, 320]);
     let mut store = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap();
-    store.add(&mut rng(4), [Ok(batch(400, 20))], &mut |_| ()).unwrap();
+    store
+        .add(&mut rng(4), [Ok(batch(400, 20))], &mut |_| ())
+        .unwrap();
     assert_eq!(served(&objects(memory.clone()), &owner()), vec![3, 340]);
     // A number that a change has used that did not come to its end, and that no list shows, is not given to another content.
     let taken = format!("manifests/{:020}", 4);
     put_raw(&memory, &taken, b"of a change that was interrupted");
     let late = store.add(&mut rng(5), [Ok(batch(500, 20))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
-    assert_eq!(get_raw(&memory, &Key::from(format!("a/base.index/{taken}"))), b"of a change that was interrupted");
-    store.add(&mut rng(6), [Ok(batch(500, 20))], &mut |_| ()).unwrap();
+    assert_eq!(
+        get_raw(&memory, &Key::from(format!("a/base.index/{taken}"))),
+        b"of a change that was interrupted"
+    );
+    store
+        .add(&mut rng(6), [Ok(batch(500, 20))], &mut |_| ())
+        .unwrap();
     *hostile.ways.lock().unwrap() = Ways::Good;
     store.verify().unwrap();
     // One that never ends is not kept.
@@ -344,7 +410,10 @@ fn a_store_without_conditions_is_refused_when_an_owner_begins() {
     let disk = objects(Hostile::new(&memory, Ways::Unconditional));
     let error = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap_err();
     let unsupported = |error: &std::io::Error| error.kind() == std::io::ErrorKind::Unsupported;
-    assert!(matches!(&error, Error::File { source, .. } if unsupported(source)), "{error}");
+    assert!(
+        matches!(&error, Error::File { source, .. } if unsupported(source)),
+        "{error}"
+    );
     // Readers do not mind.
     assert_eq!(served(&disk, &owner()), vec![2, 320]);
 }

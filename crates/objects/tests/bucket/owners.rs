@@ -1,6 +1,5 @@
 //! An owner and readers over an object store in memory.
 
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +24,9 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     );
     let mut store = create.unwrap();
     assert_eq!(served(&disk, &keys), vec![1, 300]);
-    store.add(&mut rng(2), [Ok(batch(300, 40))], &mut |_| ()).unwrap();
+    store
+        .add(&mut rng(2), [Ok(batch(300, 40))], &mut |_| ())
+        .unwrap();
     assert_eq!(served(&disk, &keys), vec![2, 340]);
     // One is there: another is refused.
     let again = Store::create_on(
@@ -80,7 +81,8 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
     );
     let open = || Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
     let (mut one, mut two) = (open(), open());
-    one.add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ()).unwrap();
+    one.add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ())
+        .unwrap();
     // Both give the next version the same number, so the second finds it taken.
     let late = two.add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
@@ -92,7 +94,8 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
     let late = two.add(&mut rng(5), [Ok(batch(200, 30))], &mut |_| ());
     assert!(late.is_err());
     assert_eq!(served(&disk, &keys), vec![2, 220]);
-    one.add(&mut rng(6), [Ok(batch(220, 20))], &mut |_| ()).unwrap();
+    one.add(&mut rng(6), [Ok(batch(220, 20))], &mut |_| ())
+        .unwrap();
     // The number of a change that did not come to its end is not given again.
     let mut two = open();
     two.delete(&mut rng(7), [3u64]).unwrap();
@@ -140,7 +143,12 @@ fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     drop(Store::open_on(short.clone(), short.root(), &keys).unwrap());
     assert!(parts() < left);
     assert_eq!(served(&disk, &keys), vec![2, 400]);
-    assert!(Store::open_on(disk.clone(), disk.root(), &keys).unwrap().verify().is_ok());
+    assert!(
+        Store::open_on(disk.clone(), disk.root(), &keys)
+            .unwrap()
+            .verify()
+            .is_ok()
+    );
 }
 
 #[test]
@@ -178,18 +186,34 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
     let keys = owner();
     let local = tempfile::tempdir().unwrap();
     let dir = local.path().join("base");
-    let mut store = Store::create(&dir, &mut rng(1), &keys, &spec(), [Ok(batch(0, 200))], &mut |_| ()).unwrap();
+    let mut store = Store::create(
+        &dir,
+        &mut rng(1),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 200))],
+        &mut |_| (),
+    )
+    .unwrap();
     let old = local.path().join("old");
     Index::backup(&dir, &old, &keys.public()).unwrap();
-    store.add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ()).unwrap();
+    store
+        .add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ())
+        .unwrap();
     let folder = |dir| Folder::new(dir, Files);
-    folder(&dir).copy_to(&disk.folder(), &keys.public()).unwrap();
+    folder(&dir)
+        .copy_to(&disk.folder(), &keys.public())
+        .unwrap();
     let back = folder(&old).copy_to(&disk.folder(), &keys.public());
     assert!(matches!(back, Err(Error::Rollback { .. })), "{back:?}");
     // One that went on in its own way, from the same version.
     let mut other = Store::open(&old, &keys).unwrap();
-    other.add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ()).unwrap();
-    other.add(&mut rng(4), [Ok(batch(230, 30))], &mut |_| ()).unwrap();
+    other
+        .add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ())
+        .unwrap();
+    other
+        .add(&mut rng(4), [Ok(batch(230, 30))], &mut |_| ())
+        .unwrap();
     let forked = folder(&old).copy_to(&disk.folder(), &keys.public());
     assert!(matches!(forked, Err(Error::Fork { .. })), "{forked:?}");
     assert_eq!(served(&disk, &keys), vec![2, 220]);

@@ -28,14 +28,19 @@ fn serve(folder: &Path) -> String {
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
                 let service = service.clone();
                 tokio::spawn(async move {
-                    let server = hyper_util::server::conn::auto::Builder::new(hyper_util::rt::TokioExecutor::new());
+                    let server = hyper_util::server::conn::auto::Builder::new(
+                        hyper_util::rt::TokioExecutor::new(),
+                    );
                     let socket = hyper_util::rt::TokioIo::new(socket);
                     drop(server.serve_connection(socket, service).await);
                 });
@@ -64,13 +69,22 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     let disk = objects(store(&url, SECRET));
     let keys = owner();
     let create = |seed| {
-        Store::create_on(disk.clone(), disk.root(), &mut rng(seed), &keys, &spec(), [Ok(batch(0, 300))], &mut |_| ())
+        Store::create_on(
+            disk.clone(),
+            disk.root(),
+            &mut rng(seed),
+            &keys,
+            &spec(),
+            [Ok(batch(0, 300))],
+            &mut |_| (),
+        )
     };
     drop(create(1).unwrap());
     assert!(matches!(create(2), Err(Error::Exists { .. })));
     let open = || Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
     let (mut one, mut two) = (open(), open());
-    one.add(&mut rng(3), [Ok(batch(300, 20))], &mut |_| ()).unwrap();
+    one.add(&mut rng(3), [Ok(batch(300, 20))], &mut |_| ())
+        .unwrap();
     for seed in [4, 5] {
         let late = two.add(&mut rng(seed), [Ok(batch(300, 30))], &mut |_| ());
         assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
@@ -80,15 +94,30 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     // Shards follow from the store, and from a copy.
     let server = Server::open_folder(&disk.folder(), &keys.public(), Shard::new(2, 2)).unwrap();
     one.delete(&mut rng(6), [1u64]).unwrap();
-    assert_eq!(server.follow_folder(&disk.folder(), &keys.public()).unwrap().manifest().version, 3);
+    assert_eq!(
+        server
+            .follow_folder(&disk.folder(), &keys.public())
+            .unwrap()
+            .manifest()
+            .version,
+        3
+    );
     let copy = folder.path().join("copy");
-    disk.folder().copy_to(&Folder::new(&copy, Files), &keys.public()).unwrap();
-    assert_eq!(Store::open(&copy, &keys).unwrap().verify().unwrap().records, 319);
+    disk.folder()
+        .copy_to(&Folder::new(&copy, Files), &keys.public())
+        .unwrap();
+    assert_eq!(
+        Store::open(&copy, &keys).unwrap().verify().unwrap().records,
+        319
+    );
     // A wrong secret is refused, and said without it.
     let wrong = objects(store(&url, "another-secret"));
     let error = Server::open_folder(&wrong.folder(), &keys.public(), None).unwrap_err();
     let said = format!("{error} {error:?} {wrong:?} {disk:?}");
-    assert!(!said.contains("another-secret") && !said.contains(SECRET), "{said}");
+    assert!(
+        !said.contains("another-secret") && !said.contains(SECRET),
+        "{said}"
+    );
 }
 
 #[test]
@@ -96,7 +125,9 @@ fn a_part_of_many_pieces_is_uploaded_and_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(folder.path());
     let disk = objects(store(&url, SECRET));
-    let bytes: Vec<u8> = (0..70_000_001u32).map(|at| (at ^ (at >> 13)).to_le_bytes()[0]).collect();
+    let bytes: Vec<u8> = (0..70_000_001u32)
+        .map(|at| (at ^ (at >> 13)).to_le_bytes()[0])
+        .collect();
     let named = disk.folder();
     drop(disk.lock(&disk.root().join("LOCK")).unwrap());
     let digest = named.put(&bytes).unwrap();
@@ -106,7 +137,7 @@ fn a_part_of_many_pieces_is_uploaded_and_read_whole() {
     assert!(disk.read(&path, u64::MAX).unwrap()[..] == bytes);
     assert_eq!(disk.read(&path, 9).unwrap().len(), 10);
     assert_eq!(disk.list(&disk.root().join("parts")).unwrap(), [name]);
-    // Of another index in the same bucket nothing is seen.
+    // Another index in the same bucket is not seen.
     let other: Address = "s3://bucket/a/base".parse().unwrap();
     let other = Objects::over(store(&url, SECRET), &other).unwrap();
     assert!(other.list(other.root()).unwrap().is_empty());
@@ -126,10 +157,25 @@ fn a_store_is_opened_as_the_environment_says() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(folder.path());
     let disk = objects(store(&url, SECRET));
-    drop(Store::create_on(disk.clone(), disk.root(), &mut rng(1), &owner(), &spec(), [Ok(batch(0, 50))], &mut |_| ()).unwrap());
+    drop(
+        Store::create_on(
+            disk.clone(),
+            disk.root(),
+            &mut rng(1),
+            &owner(),
+            &spec(),
+            [Ok(batch(0, 50))],
+            &mut |_| (),
+        )
+        .unwrap(),
+    );
     let child = |secret: &str| {
         Command::new(std::env::current_exe().unwrap())
-            .args(["s3::a_store_is_opened_as_the_environment_says", "--exact", "--nocapture"])
+            .args([
+                "s3::a_store_is_opened_as_the_environment_says",
+                "--exact",
+                "--nocapture",
+            ])
             .env("SORDINO_OBJECTS_CHILD", "1")
             .env("AWS_ENDPOINT_URL", &url)
             .env("AWS_ALLOW_HTTP", "true")
@@ -140,9 +186,16 @@ fn a_store_is_opened_as_the_environment_says() {
             .unwrap()
     };
     let good = child(SECRET);
-    assert!(good.status.success(), "{}", String::from_utf8_lossy(&good.stderr));
+    assert!(
+        good.status.success(),
+        "{}",
+        String::from_utf8_lossy(&good.stderr)
+    );
     let bad = child("another-secret");
     let said = [bad.stdout, bad.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    assert!(!bad.status.success() && !said.contains("another-secret"), "{said}");
+    assert!(
+        !bad.status.success() && !said.contains("another-secret"),
+        "{said}"
+    );
 }

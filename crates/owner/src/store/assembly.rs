@@ -141,7 +141,9 @@ impl<D: Disk> Assembly<D> {
     /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
     /// [`Error::Digest`] and [`Error::File`] for parts that are not there. The index is as before, and the task may be made again.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
-        if piece.build != self.blueprint.build || piece.column.segment.version != self.blueprint.version {
+        if piece.build != self.blueprint.build
+            || piece.column.segment.version != self.blueprint.version
+        {
             return Err(malformed("of another build"));
         }
         if self.pieces.contains_key(&piece.task) {
@@ -168,7 +170,10 @@ impl<D: Disk> Assembly<D> {
         }
         let ids = ids.ok_or_else(|| malformed("without ids"))?;
         let segment = &piece.column.segment;
-        let ids = self.keys.reader().open_ids(segment, self.blueprint.ids, &ids)?;
+        let ids = self
+            .keys
+            .reader()
+            .open_ids(segment, self.blueprint.ids, &ids)?;
         for (_, other) in self.pieces.values() {
             if let Some(&row) = other.common(&ids).first() {
                 return Err(Error::RepeatedId { id: other.id(row) });
@@ -186,14 +191,24 @@ impl<D: Disk> Assembly<D> {
             columns.segments = segments;
         }
         let sizes = (u32_of(blueprint.dim), u32_of(self.k));
-        Manifest::new(sizes, blueprint.ids, blueprint.space, blueprint.rotation, mode)
+        Manifest::new(
+            sizes,
+            blueprint.ids,
+            blueprint.space,
+            blueprint.rotation,
+            mode,
+        )
     }
 
     /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files.
-    pub fn finish<R: CryptoRng + ?Sized>(mut self, rng: &mut R, tasks: u64) -> Result<Store<D>, Error> {
+    pub fn finish<R: CryptoRng + ?Sized>(
+        mut self,
+        rng: &mut R,
+        tasks: u64,
+    ) -> Result<Store<D>, Error> {
         let there: Vec<u64> = self.pieces.keys().copied().collect();
         if tasks == 0 || !there.iter().copied().eq(0..tasks) {
             let missing = (0..tasks).find(|task| !self.pieces.contains_key(task));

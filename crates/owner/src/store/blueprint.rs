@@ -25,7 +25,7 @@ const FORM: u16 = 1;
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blueprint {
-    /// Of one build, so that a segment of another is not taken for one of this.
+    /// Random, so that a segment of another build is not taken for one of this.
     pub(super) build: [u8; 16],
     pub(super) version: u64,
     pub(super) masked: bool,
@@ -34,7 +34,7 @@ pub struct Blueprint {
     pub(super) space: Space,
     pub(super) dim: usize,
     pub(super) rotation: [u8; 32],
-    /// Of the columns.
+    /// The columns' seed.
     pub(super) seed: [u8; 32],
 }
 
@@ -72,7 +72,9 @@ impl Blueprint {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
-        let (body, found) = bytes.split_last_chunk::<TAG_LEN>().unwrap_or((&[], &[0; TAG_LEN]));
+        let (body, found) = bytes
+            .split_last_chunk::<TAG_LEN>()
+            .unwrap_or((&[], &[0; TAG_LEN]));
         if tag(keys, b"blueprint", body) != *found {
             return Err(malformed("not written under this owner's key"));
         }

@@ -1,9 +1,9 @@
 //! A segment that was made apart, as its maker reports it.
 
+use sordino_index::Error;
 use sordino_index::digest::Coded;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{ColumnSegment, Segment};
-use sordino_index::Error;
 
 /// The number of this form.
 const FORM: u16 = 1;
@@ -62,7 +62,9 @@ impl Piece {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
-        let (body, found) = bytes.split_last_chunk::<TAG_LEN>().unwrap_or((&[], &[0; TAG_LEN]));
+        let (body, found) = bytes
+            .split_last_chunk::<TAG_LEN>()
+            .unwrap_or((&[], &[0; TAG_LEN]));
         if tag(keys, b"piece", body) != *found {
             return Err(malformed("not made under this owner's key"));
         }
@@ -173,7 +175,7 @@ mod tests {
             assert_eq!(Piece::from_bytes(&bytes, &keys).unwrap(), piece);
             for len in 0..bytes.len() {
                 assert!(Piece::from_bytes(&bytes[..len], &keys).is_err());
-                // Of a body alone, without its tag, too: each length is refused or read to its end.
+                // A body without its tag too: each length is refused or read to its end.
                 assert!(Piece::read(&bytes[..len]).is_none() || len + TAG_LEN == bytes.len());
             }
             for at in 0..bytes.len() {

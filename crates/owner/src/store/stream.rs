@@ -218,7 +218,11 @@ impl Stream {
     }
 
     /// The next records, as they are stored.
-    pub(super) fn rows(&mut self, count: usize, progress: &mut dyn FnMut(Step)) -> Result<Rows, Error> {
+    pub(super) fn rows(
+        &mut self,
+        count: usize,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let rows = self.waiting.take(count)?;
         let rows = Rows {

@@ -152,8 +152,10 @@ mod tests {
             let seed = Seed([3; 32]);
             let (server, hint) = Server::setup(database, &params, &seed).unwrap();
             let mut client = Client::new(&params, &seed, &hint).unwrap();
-            let (secrets, queries): (Vec<_>, Vec<_>) =
-                [0, records - 1].map(|record| client.query(rng, record).unwrap()).into_iter().unzip();
+            let (secrets, queries): (Vec<_>, Vec<_>) = [0, records - 1]
+                .map(|record| client.query(rng, record).unwrap())
+                .into_iter()
+                .unzip();
             let whole = server.answer_batch(&queries).unwrap();
             for of in [1, 2, 3, 7, 60] {
                 let mut parts = vec![Vec::new(); queries.len()];
@@ -175,7 +177,11 @@ mod tests {
                     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
                     let joined = Share::join(&params, &parts).unwrap();
                     assert!(joined == whole.to_bytes());
-                    assert!(parts.len() < 2 || Share::join(&params, &parts[1..]).is_err() || parts[0].is_empty());
+                    assert!(
+                        parts.len() < 2
+                            || Share::join(&params, &parts[1..]).is_err()
+                            || parts[0].is_empty()
+                    );
                 }
             }
             let answer = Answer::from_bytes(&params, &whole[1].to_bytes()).unwrap();

@@ -66,7 +66,10 @@ impl Gathered {
         };
         let query_len = match &manifest.mode {
             Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
-            Mode::Sealed(_) => buckets.as_ref().and_then(|it| it.centroids).map_or(0, |it| it[0]),
+            Mode::Sealed(_) => buckets
+                .as_ref()
+                .and_then(|it| it.centroids)
+                .map_or(0, |it| it[0]),
             _ => cuts.iter().map(Cut::query_len).sum::<Result<_, _>>()?,
         };
         let fetched = |payloads| Fetched::new(payloads, manifest.k as usize);
