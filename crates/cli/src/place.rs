@@ -124,3 +124,29 @@ impl Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_folder_or_what_its_protocol_says() {
+        let root = |text: &str| match Place::of(Path::new(text)) {
+            Ok(Place::Here(folder)) => Ok(folder.root().display().to_string()),
+            Ok(other) => Err(format!("here: {}", other.is_here())),
+            Err(error) => Err(error.to_string()),
+        };
+        assert_eq!(root("base.index").unwrap(), "base.index");
+        assert_eq!(root("/srv/a:b").unwrap(), "/srv/a:b");
+        assert_eq!(root("file:///srv/base.index").unwrap(), "/srv/base.index");
+        for wrong in ["file://srv/base.index", "gs://bucket/base", "http://host/base"] {
+            let error = root(wrong).unwrap_err();
+            assert!(error.contains("s3://BUCKET/PREFIX"), "{error}");
+        }
+        let there = root("s3://bucket/base.index").unwrap_err();
+        match cfg!(feature = "objects") {
+            true => assert_eq!(there, "here: false"),
+            false => assert!(there.contains("built without object stores"), "{there}"),
+        }
+    }
+}
