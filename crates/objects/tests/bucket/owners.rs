@@ -7,7 +7,7 @@ use crate::fixture::{self, address, batch, objects, owner, put_raw, rng, served,
 use object_store::memory::InMemory;
 use sordino_index::Error;
 use sordino_objects::Objects;
-use sordino_search::{Files, Folder, Index, Server, Shard, Store};
+use sordino_search::{Assembly, Blueprint, Files, Folder, Index, Server, Shard, Store};
 
 #[test]
 fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
@@ -218,4 +218,59 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
     assert!(matches!(forked, Err(Error::Fork { .. })), "{forked:?}");
     assert_eq!(served(&disk, &keys), vec![2, 220]);
     assert_eq!(address().to_string(), "s3://bucket/a/base.index");
+}
+
+/// Segments are made by tasks that have the store and the keys and nothing else, one of them twice; two coordinators cannot both finish.
+#[test]
+fn tasks_write_their_segments_into_the_store() {
+    let memory = Arc::new(InMemory::new());
+    let disk = objects(Arc::clone(&memory) as Arc<dyn object_store::ObjectStore>);
+    let keys = owner();
+    let begin = |seed| {
+        let sample = sordino_search::synthetic::uniform(4, 16, 1);
+        Assembly::begin_on(disk.clone(), disk.root(), &mut rng(seed), &keys, &spec(), &sample).unwrap()
+    };
+    let (mut one, two) = (begin(1), begin(2));
+    let facts = one.blueprint().to_bytes(&keys);
+    let make = |task: u64, seed| {
+        let facts = Blueprint::from_bytes(&facts, &keys).unwrap();
+        let records = [Ok(batch(task * 50, 50))];
+        let folder = objects(Arc::clone(&memory) as Arc<dyn object_store::ObjectStore>).folder();
+        facts
+            .make(&mut rng(seed), &keys, &folder, (task, None), records, &mut |_| ())
+            .unwrap()
+    };
+    for (task, seed, taken) in [(1, 3, true), (1, 4, false), (0, 5, true)] {
+        assert_eq!(one.take(make(task, seed)).unwrap(), taken);
+    }
+    assert_eq!(fixture::count(&memory, "parts"), 6);
+    // Parts that were made long ago may be removed by others, so they are not taken.
+    let old = make(2, 6);
+    std::thread::sleep(Duration::from_millis(30));
+    let short = disk.clone().with_grace(Duration::from_millis(20));
+    let sample = sordino_search::synthetic::uniform(4, 16, 1);
+    // Another attempt with that grace removes all that there is.
+    let third = Assembly::begin_on(short.clone(), short.root(), &mut rng(7), &keys, &spec(), &sample);
+    drop(third.unwrap());
+    assert!(one.take(old).is_err());
+    for (task, seed) in [(0, 8), (1, 9)] {
+        assert!(!one.take(make(task, seed)).unwrap());
+    }
+    // What was taken before is gone with the rest: nothing is named without being there.
+    let gone = one.finish(&mut rng(10), 2).unwrap_err();
+    assert!(matches!(gone, Error::Digest { .. }), "{gone}");
+    drop(two);
+    let (mut one, two) = (begin(10), begin(11));
+    let facts = one.blueprint().clone();
+    for task in 0..2u64 {
+        let records = [Ok(batch(task * 50, 50))];
+        let folder = disk.folder();
+        let piece = facts.make(&mut rng(12 + task), &keys, &folder, (task, None), records, &mut |_| ());
+        one.take(piece.unwrap()).unwrap();
+    }
+    let store = one.finish(&mut rng(20), 2).unwrap();
+    assert_eq!(store.verify().unwrap().records, 100);
+    assert_eq!(served(&disk, &keys), vec![1, 100]);
+    let late = two.finish(&mut rng(21), 0);
+    assert!(late.is_err());
 }

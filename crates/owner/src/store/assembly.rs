@@ -224,6 +224,13 @@ impl<D: Disk> Assembly<D> {
             records.push(ids);
         }
         let frame = self.frame(segments);
+        // Some were taken long ago.
+        let parts = frame.parts()?;
+        let mut made = parts.iter().filter(|part| part.segment.is_some());
+        if let Some(gone) = made.find(|part| part.holder.is_stored() && !self.folder.holds(part)) {
+            let what = gone.kind.name();
+            return Err(Error::Digest { what });
+        }
         let blueprint = &self.blueprint;
         let draft = Draft {
             k: self.k,
