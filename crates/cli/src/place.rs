@@ -139,7 +139,11 @@ mod tests {
         assert_eq!(root("base.index").unwrap(), "base.index");
         assert_eq!(root("/srv/a:b").unwrap(), "/srv/a:b");
         assert_eq!(root("file:///srv/base.index").unwrap(), "/srv/base.index");
-        for wrong in ["file://srv/base.index", "gs://bucket/base", "http://host/base"] {
+        for wrong in [
+            "file://srv/base.index",
+            "gs://bucket/base",
+            "http://host/base",
+        ] {
             let error = root(wrong).unwrap_err();
             assert!(error.contains("s3://BUCKET/PREFIX"), "{error}");
         }

@@ -58,6 +58,14 @@ impl Change {
         }
     }
 
+    /// True if the change began from the version whose tag this is, or from none.
+    pub(crate) fn follows(&self, now: Option<&str>) -> bool {
+        match &self.base {
+            Base::Unread | Base::None => now.is_none(),
+            Base::At(version) => version.e_tag.as_deref() == now,
+        }
+    }
+
     /// The new version is the newest.
     pub(crate) fn switched(&mut self, version: UpdateVersion) {
         self.base = Base::At(version);

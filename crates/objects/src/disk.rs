@@ -45,8 +45,22 @@ impl Objects {
         Ok(())
     }
 
+    /// Refuses to go on where another version is the newest by now.
+    fn check_base(&self) -> io::Result<()> {
+        let now = match self.meta(&self.root().join(CURRENT)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            meta => meta?.e_tag,
+        };
+        match self.change().follows(now.as_deref()) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
     /// Writes a manifest that is not there: two owners give one number to two versions, and one of them would be gone.
     fn put_manifest(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+        // Of two owners, the later mostly finds out here, and uses up no number.
+        self.check_base()?;
         let put = self.writing(path)?.put(bytes.clone(), PutMode::Create);
         let Err(error) = put else { return Ok(()) };
         if error.kind() != io::ErrorKind::AlreadyExists {
@@ -171,7 +185,7 @@ impl Disk for Objects {
 
     /// True of the folder itself, which need not be made.
     fn exists(&self, path: &Path) -> bool {
-        path == self.root || self.meta(path).is_ok()
+        path == self.root() || self.meta(path).is_ok()
     }
 
     fn stays(&self, path: &Path) -> bool {

@@ -14,7 +14,7 @@ use question::Question;
 use sordino_index::OwnerPublicKey;
 use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
-use sordino_server::{Asked, Server};
+use sordino_server::Server;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 

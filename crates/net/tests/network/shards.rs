@@ -640,7 +640,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     // Asked in turns, it is in doubt when it has lost three times in a row.
     let asked = faulty.asked.load(Ordering::SeqCst);
     assert!((3..=5).contains(&asked), "{asked}");
-    let series = front.metrics();
+    let series = front.service().metrics();
     let hedged = series
         .lines()
         .find_map(|line| line.strip_prefix("sordino_shard_hedged_total{shard=\"2\"} "));

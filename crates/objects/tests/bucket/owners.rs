@@ -41,7 +41,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
     drop(store);
     let mut store = Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
-    store.delete(&mut rng(4), [7u64]).unwrap();
+    store.delete(&mut rng(4), &[7u64]).unwrap();
     assert_eq!(store.verify().unwrap().records, 339);
     // All shards of it, and the same from a folder that it was copied to.
     let local = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
         .unwrap();
     // The number of a change that did not come to its end is not given again.
     let mut two = open();
-    two.delete(&mut rng(7), [3u64]).unwrap();
+    two.delete(&mut rng(7), &[3u64]).unwrap();
     assert!(two.version() > 3);
     two.verify().unwrap();
 }
@@ -107,7 +107,7 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
 #[test]
 fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     let memory = Arc::new(InMemory::new());
-    let disk = objects(Arc::clone(&memory));
+    let disk = objects(memory.clone());
     let keys = owner();
     let mut one = Store::create_on(
         disk.clone(),
@@ -224,20 +224,35 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
 #[test]
 fn tasks_write_their_segments_into_the_store() {
     let memory = Arc::new(InMemory::new());
-    let disk = objects(Arc::clone(&memory) as Arc<dyn object_store::ObjectStore>);
+    let disk = objects(memory.clone());
     let keys = owner();
     let begin = |seed| {
         let sample = sordino_search::synthetic::uniform(4, 16, 1);
-        Assembly::begin_on(disk.clone(), disk.root(), &mut rng(seed), &keys, &spec(), &sample).unwrap()
+        Assembly::begin_on(
+            disk.clone(),
+            disk.root(),
+            &mut rng(seed),
+            &keys,
+            &spec(),
+            &sample,
+        )
+        .unwrap()
     };
     let (mut one, two) = (begin(1), begin(2));
     let facts = one.blueprint().to_bytes(&keys);
     let make = |task: u64, seed| {
         let facts = Blueprint::from_bytes(&facts, &keys).unwrap();
         let records = [Ok(batch(task * 50, 50))];
-        let folder = objects(Arc::clone(&memory) as Arc<dyn object_store::ObjectStore>).folder();
+        let folder = objects(memory.clone()).folder();
         facts
-            .make(&mut rng(seed), &keys, &folder, (task, None), records, &mut |_| ())
+            .make(
+                &mut rng(seed),
+                &keys,
+                &folder,
+                (task, None),
+                records,
+                &mut |_| (),
+            )
             .unwrap()
     };
     for (task, seed, taken) in [(1, 3, true), (1, 4, false), (0, 5, true)] {
@@ -250,7 +265,14 @@ fn tasks_write_their_segments_into_the_store() {
     let short = disk.clone().with_grace(Duration::from_millis(20));
     let sample = sordino_search::synthetic::uniform(4, 16, 1);
     // Another attempt with that grace removes all that there is.
-    let third = Assembly::begin_on(short.clone(), short.root(), &mut rng(7), &keys, &spec(), &sample);
+    let third = Assembly::begin_on(
+        short.clone(),
+        short.root(),
+        &mut rng(7),
+        &keys,
+        &spec(),
+        &sample,
+    );
     drop(third.unwrap());
     assert!(one.take(old).is_err());
     for (task, seed) in [(0, 8), (1, 9)] {
@@ -265,7 +287,14 @@ fn tasks_write_their_segments_into_the_store() {
     for task in 0..2u64 {
         let records = [Ok(batch(task * 50, 50))];
         let folder = disk.folder();
-        let piece = facts.make(&mut rng(12 + task), &keys, &folder, (task, None), records, &mut |_| ());
+        let piece = facts.make(
+            &mut rng(12 + task),
+            &keys,
+            &folder,
+            (task, None),
+            records,
+            &mut |_| (),
+        );
         one.take(piece.unwrap()).unwrap();
     }
     let store = one.finish(&mut rng(20), 2).unwrap();

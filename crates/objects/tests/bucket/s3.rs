@@ -93,7 +93,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     one.verify().unwrap();
     // Shards follow from the store, and from a copy.
     let server = Server::open_folder(&disk.folder(), &keys.public(), Shard::new(2, 2)).unwrap();
-    one.delete(&mut rng(6), [1u64]).unwrap();
+    one.delete(&mut rng(6), &[1u64]).unwrap();
     assert_eq!(
         server
             .follow_folder(&disk.folder(), &keys.public())

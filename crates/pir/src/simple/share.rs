@@ -40,11 +40,9 @@ impl Share {
     /// have none.
     #[must_use]
     pub fn range(params: &Params, at: u16, of: u16) -> Range<usize> {
-        let pairs = params.rows().div_ceil(TOGETHER) as u128;
-        let of = u128::from(of.max(1));
-        // No more than there are rows.
-        let first = |at: u16| (pairs * u128::from(at) / of) as usize * TOGETHER;
-        let rows = params.rows();
+        let (rows, of) = (params.rows(), usize::from(of.max(1)));
+        // Rows are below 2^32.
+        let first = |at: u16| rows.div_ceil(TOGETHER) * usize::from(at) / of * TOGETHER;
         first(at).min(rows)..first(at.saturating_add(1)).min(rows)
     }
 

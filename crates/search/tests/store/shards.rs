@@ -129,10 +129,13 @@ fn joined_shards_are_one_server_byte_for_byte() {
                 both.call(wrong, 0).unwrap_err();
             }
             let mut other = query.clone();
-            other[6] = 107;
-            both.call(&other, 0).unwrap_err();
-            other[6] = 109;
-            both.call(&other, 0).unwrap_err();
+            // A fetch of buckets, which is sealed mode's own query, and of payloads.
+            for kind in [107, 109] {
+                other[6] = kind;
+                if kind != query[6] {
+                    both.call(&other, 0).unwrap_err();
+                }
+            }
             other[16] ^= 1;
             both.call(&other, 0).unwrap_err();
             assert!(gather(&shards, Some(&front)).unwrap().is_none());
@@ -446,12 +449,23 @@ fn what_cannot_be_cut_is_refused_with_the_reason() {
         queries: 1,
         routing: Some(Routing::Downloaded),
     };
-    let hintless = bed(&spec(once), 1.0);
-    let Mode::Sealed(mode) = &hintless.store.manifest().mode else {
+    let dir = tempfile::tempdir().unwrap();
+    let (base, _) = synthetic::clustered(4000, 1, 64, 3);
+    let spec_of = spec(once);
+    let made = Store::create(
+        dir.path(),
+        &mut rng(1),
+        &keys(),
+        &spec_of,
+        [Ok(base.into())],
+        &mut |_| (),
+    );
+    let made = made.unwrap();
+    let Mode::Sealed(mode) = &made.manifest().mode else {
         panic!("a sealed index");
     };
-    assert!(mode.hint.is_none());
-    let refused = Server::open_shard(hintless.dir.path(), &public, Shard::WHOLE).unwrap_err();
+    assert!(mode.hint.is_none(), "buckets fetched with a hint");
+    let refused = Server::open_shard(dir.path(), &public, Shard::WHOLE).unwrap_err();
     assert!(refused.to_string().contains("with a hint"), "{refused}");
     let bed = bed(&spec(ROUTED), 1.0);
     let first = Shard::new(1, 1024).unwrap();

@@ -105,7 +105,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
             found(row as u64, row);
         }
         // A change, and a compaction, as of any index.
-        store.delete(&mut rng(3), [7u64]).unwrap();
+        store.delete(&mut rng(3), &[7u64]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         drop(store);
         let store = Store::open(dir.path(), &keys()).unwrap();
