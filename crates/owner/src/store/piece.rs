@@ -45,11 +45,12 @@ impl Piece {
         bytes.extend(segment.n.to_le_bytes());
         bytes.extend(segment.rows);
         bytes.push(segment.attributes.is_some().into());
-        for coded in [Some(&segment.ids), segment.attributes.as_ref()] {
-            if let Some(coded) = coded {
-                bytes.extend(coded.len.to_le_bytes());
-                bytes.extend(coded.digest);
-            }
+        for coded in [Some(&segment.ids), segment.attributes.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            bytes.extend(coded.len.to_le_bytes());
+            bytes.extend(coded.digest);
         }
         bytes.extend(self.column.hint);
         let tag = tag(keys, b"piece", &bytes);
