@@ -93,7 +93,7 @@ impl TryCryptoRng for Recorder {}
 /// The keys that follow from the master secret, an id of content, and something sealed for each purpose.
 fn keys() -> Value {
     let owner = OwnerKeys::from_master(MASTER);
-    let reader = owner.reader();
+    let reader = owner.shared();
     let (fresh, words) = ([1; 32], [1u32, 2, 3]);
     let id = owner.content_id(&fresh, b"binding", b"ids", words.into_iter());
     let purposes = [
@@ -112,7 +112,7 @@ fn keys() -> Value {
     });
     json!({
         "master": hex(&MASTER),
-        "content": hex(reader.content()),
+        "content": hex(reader.as_bytes()),
         "owner": hex(&owner.public().to_bytes()),
         "manifest_signature": hex(&owner.sign(b"message")),
         "content_id": {"fresh": hex(&fresh), "binding": hex(b"binding"), "ids": hex(b"ids"), "words": words, "id": hex(&id)},
@@ -127,7 +127,7 @@ fn keys() -> Value {
 
 /// The order of the rows and of the payloads of a segment of `n` records.
 fn order(n: u32) -> Value {
-    let reader = OwnerKeys::from_master(MASTER).reader();
+    let reader = OwnerKeys::from_master(MASTER).shared();
     let (rows, slots) = (
         reader.row_order(&SEGMENT, n),
         reader.slot_order(&SEGMENT, n),
@@ -142,7 +142,7 @@ fn order(n: u32) -> Value {
 /// The pads of a few rows: what they add to codes of zero, and their products with a query.
 fn pad() -> Value {
     let pad = OwnerKeys::from_master(MASTER)
-        .reader()
+        .shared()
         .pad(&SEGMENT, VERSION);
     let rows: Vec<Vec<i32>> = (0..3)
         .map(|row| {

@@ -53,9 +53,9 @@ for bench in pir lwe lsh fpe mldsa hash authz; do
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
 export SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}"
-try one cargo bench --bench search -- 'search/(build|query)'
+try one cargo bench --bench search
 # What uses all threads: a server under load, and the rows that say so once more.
-try cargo bench --bench search -- search/loopback
+try cargo bench --bench net
 for bench in lsh mldsa hash; do
     try cargo bench --bench "$bench" -- rayon
 done

@@ -11,7 +11,8 @@ TABLE = os.path.join(os.path.dirname(__file__), "../crates/index/tests/checks.cs
 N, Q, P = 2048, 2**50 - 16383, 2**26
 COUNT, RUN = 40, 32
 # bits that a query leaves out, bits of an answer, bits of eight numbers of a hint
-WIDTHS = {4: (2, 15, [20] * 7 + [19]), 8: (2, 15, [20] * 7 + [19]), 64: (4, 16, [19] * 8)}
+WIDTHS = {4: (2, 15, [20] * 7 + [19]), 8: (2, 15, [20] * 7 + [19]), 16: (4, 15, [19] * 8), 32: (4, 15, [19] * 8),
+          64: (4, 16, [19] * 8)}
 WINDOW = 2.05
 
 

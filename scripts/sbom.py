@@ -2,11 +2,13 @@
 """Bill of materials of the command `sordino`: CycloneDX 1.5, from Cargo.lock and what cargo says of licences.
 
   scripts/sbom.py > sordino.cdx.json
+  scripts/sbom.py --features policies > sordino.cdx.json
   scripts/sbom.py --check           makes it twice, and looks for what must be in it and what must not
 
 The packages that the command is built from, with their checksums, licences and dependencies: none of tests and benches, none of other
 systems than this. The same lock file gives the same bytes: there is no time and no random number in it. Standard library only.
 """
+import argparse
 import hashlib
 import json
 import subprocess
@@ -27,11 +29,12 @@ def reference(package):
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
 
-def materials():
+def materials(features):
     """packages of the command by id, those that each depends on, checksums of the lock file"""
     host = next(line.split()[1] for line in subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
                 if line.startswith("host"))
-    told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", host))
+    asked = ["--features", ",".join(f"{COMMAND}/{feature}" for feature in features)] if features else []
+    told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", host, *asked))
     packages = {package["id"]: package for package in told["packages"]}
     nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
     root = next(at for at, package in packages.items() if package["name"] == COMMAND)
@@ -48,8 +51,8 @@ def materials():
     return packages, below, sums, root
 
 
-def bill():
-    packages, below, sums, root = materials()
+def bill(features=()):
+    packages, below, sums, root = materials(features)
     components = []
     for at in below:
         package = packages[at]
@@ -73,10 +76,12 @@ def check():
     assert first == second, "two runs differ"
     found = json.loads(first)
     names = [one["name"] for one in found["components"]]
-    for expected in ("aes", "blake3", "cedar-policy", "ml-dsa", "rustls", "sordino-search"):
+    for expected in ("aes", "blake3", "ml-dsa", "rustls", "sordino-search"):
         assert expected in names, f"{expected} is missing"
-    for other in ("proptest", "criterion", "tfhe-ntt", "casbin"):
+    for other in ("proptest", "criterion", "tfhe-ntt", "casbin", "cedar-policy"):
         assert other not in names, f"{other} is not a part of the command"
+    full = [one["name"] for one in bill(["policies"])["components"]]
+    assert "cedar-policy" in full, "cedar-policy is missing where there are policies"
     for one in found["components"]:
         assert "licenses" in one, f"{one['name']} has no licence"
         assert "hashes" in one or one["name"].startswith("sordino"), f"{one['name']} has no checksum"
@@ -88,4 +93,7 @@ if __name__ == "__main__":
     if "--check" in sys.argv:
         check()
     else:
-        print(json.dumps(bill(), indent=1))
+        parser = argparse.ArgumentParser(description="bill of materials of the command")
+        parser.add_argument("--features", default="", help="features of the command, separated by commas")
+        features = parser.parse_args().features
+        print(json.dumps(bill([feature for feature in features.split(",") if feature]), indent=1))

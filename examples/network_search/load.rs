@@ -13,6 +13,7 @@ use sordino_net::Connection;
 use sordino_search::{Client, OwnerKeys, Vectors, synthetic};
 
 use crate::party::Party;
+use crate::processor::used;
 use crate::{Args, Capture, Mode};
 
 const CLIENTS: usize = 8;
@@ -23,11 +24,11 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
     let keys = OwnerKeys::generate(&mut rand::rng());
     if !args.json {
         println!(
-            "{n} vectors of {} dimensions, {CLIENTS} clients, loopback, TLS, signed",
+            "{n} vectors of {} dimensions, {CLIENTS} clients, loopback, TLS, tagged; processor time of one request",
             args.dim
         );
         println!(
-            "mode    what      clients  per second  p50 ms  p99 ms  requests per scan  scan ms"
+            "mode    what      clients  per second  p50 ms  p99 ms  requests per scan  scan ms  server ms  client ms"
         );
     }
     for mode in [Mode::Masked, Mode::Open] {
@@ -39,12 +40,13 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
         for what in ["requests", "searches"] {
             let run = |clients: usize| -> Result<Load, Box<dyn Error>> {
                 let work = Work::prepare(&party, &keys, &queries, what, clients, args.requests)?;
-                let before = scans(&party)?;
+                let before = (scans(&party)?, Processor::of(&party));
                 let load = work.run()?;
-                let after = scans(&party)?;
+                let used = Processor::of(&party).since(before.1, load.times.len());
+                let (before, after) = (before.0, scans(&party)?);
                 let [count, requests, seconds] = [0, 1, 2].map(|i| after[i] - before[i]);
                 let scans = (requests / count.max(1.0), seconds * 1e3 / count.max(1.0));
-                load.print(args.json, n, name, what, clients, scans);
+                load.print(args.json, (n, name), (what, clients), scans, used);
                 Ok(load)
             };
             // Warm: the first requests pay for threads and pages.
@@ -74,6 +76,33 @@ fn scans(party: &Party) -> Result<[f64; 3], Box<dyn Error>> {
         value("sordino_batch_sum ")?,
         value("sordino_scan_seconds_sum ")?,
     ])
+}
+
+/// Processor time of the server's process, and of this one, where the system counts it.
+#[derive(Clone, Copy)]
+struct Processor {
+    server: Option<Duration>,
+    clients: Option<Duration>,
+}
+
+impl Processor {
+    fn of(party: &Party) -> Self {
+        Self {
+            server: used(party.process()),
+            clients: used(std::process::id()),
+        }
+    }
+
+    /// The part of one of so many requests since `before`.
+    fn since(self, before: Self, requests: usize) -> Self {
+        let each = |now: Option<Duration>, before: Option<Duration>| {
+            Some(now?.saturating_sub(before?).div_f64(requests as f64))
+        };
+        Self {
+            server: each(self.server, before.server),
+            clients: each(self.clients, before.clients),
+        }
+    }
 }
 
 /// The work of each client.
@@ -181,24 +210,29 @@ impl Load {
     fn print(
         &self,
         json: bool,
-        n: usize,
-        name: &str,
-        what: &str,
-        clients: usize,
+        (n, name): (usize, &str),
+        (what, clients): (&str, usize),
         scans: (f64, f64),
+        used: Processor,
     ) {
+        let ms = |used: Option<Duration>| used.map(|used| used.as_secs_f64() * 1e3);
+        let (server, client) = (ms(used.server), ms(used.clients));
         let (rate, p50, p99) = (self.throughput(), self.percentile(50), self.percentile(99));
         if json {
             let line = serde_json::json!({
                 "n": n, "mode": name, "what": what, "clients": clients, "per_second": rate,
                 "p50_ms": p50, "p99_ms": p99, "requests_per_scan": scans.0, "scan_ms": scans.1,
+                "server_processor_ms": server, "client_processor_ms": client,
             });
             println!("{line}");
             return;
         }
         println!(
-            "{name:<7} {what:<9} {clients:>7} {rate:>11.1} {p50:>7.2} {p99:>7.2} {:>18.2} {:>8.2}",
-            scans.0, scans.1
+            "{name:<7} {what:<9} {clients:>7} {rate:>11.1} {p50:>7.2} {p99:>7.2} {:>18.2} {:>8.2} {:>10.2} {:>10.2}",
+            scans.0,
+            scans.1,
+            server.unwrap_or(f64::NAN),
+            client.unwrap_or(f64::NAN)
         );
     }
 }

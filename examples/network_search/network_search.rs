@@ -5,6 +5,7 @@
 
 mod load;
 mod party;
+mod processor;
 mod serve;
 
 use std::error::Error;
@@ -79,8 +80,8 @@ impl Mode {
                 build::sealed(rng, keys, base, &plan, &mut |_| ()).map(|built| built.index)
             }
             Self::Local => build::local(rng, keys, base, K, &mut |_| ()),
-            Self::Open => build::open(rng, keys, base, K, Packing::T4, &mut |_| ()),
-            Self::Masked => build::masked(rng, keys, base, K, Packing::T4, &mut |_| ()),
+            Self::Open => build::open(rng, keys, base, K, Packing::T8, &mut |_| ()),
+            Self::Masked => build::masked(rng, keys, base, K, Packing::T8, &mut |_| ()),
         }
     }
 

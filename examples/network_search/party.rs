@@ -80,6 +80,11 @@ impl Party {
         Connection::open(endpoint)
     }
 
+    /// The server's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The server's counts.
     pub(crate) fn metrics(&self) -> Result<String, std::io::Error> {
         let mut tcp = TcpStream::connect(self.metrics)?;

@@ -31,7 +31,7 @@ struct Args {
     /// Only this mode.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
-    /// Open and masked mode: coordinates that share a polynomial, 4 or 8 (more: shorter queries, a
+    /// Open and masked mode: coordinates that share a polynomial, 4, 8, 16, 32 or 64 (more: shorter queries, a
     /// longer hint). Without it, what --session makes cheaper.
     #[arg(long, value_parser = packing)]
     t: Option<Packing>,
@@ -219,9 +219,6 @@ fn search(set: &Set, wish: Wish, args: &Args) -> Result<(), Error> {
 }
 
 fn packing(t: &str) -> Result<Packing, &'static str> {
-    match t {
-        "4" => Ok(Packing::T4),
-        "8" => Ok(Packing::T8),
-        _ => Err("expected 4 or 8"),
-    }
+    let packing = t.parse().ok().and_then(Packing::of);
+    packing.ok_or("expected 4, 8, 16, 32 or 64")
 }

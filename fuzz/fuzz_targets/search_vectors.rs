@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
         let names = ColumnNames {
             vectors: Some("v".to_owned()),
             ids: Some("id".to_owned()),
-            values: vec!["t".to_owned()],
+            values: ["t", "attributes.t"].map(str::to_owned).to_vec(),
             ..ColumnNames::default()
         };
         read(format, data, names);
@@ -51,6 +51,13 @@ fn read(format: Format, data: &[u8], names: ColumnNames) {
         assert_eq!(chunk.vectors.dim(), dim);
         assert!(chunk.vectors.as_slice().iter().all(|x| x.is_finite()));
         assert!(chunk.ids.is_none_or(|ids| ids.len() == chunk.vectors.len()));
+        let lines = chunk.lines.iter().flatten();
+        assert!(
+            lines.is_sorted_by(|a, b| a < b)
+                && chunk
+                    .lines
+                    .is_none_or(|lines| lines.len() == chunk.vectors.len())
+        );
         assert!(
             chunk
                 .values

@@ -90,6 +90,7 @@ impl Settings {
             norm: self.norm,
             searches: self.queries,
             second_look: self.second_look,
+            own_readers: false,
             form,
         })
     }
@@ -97,12 +98,11 @@ impl Settings {
     /// The packing that was chosen, or the one that moves fewer bytes.
     fn packed(&self, py: Python<'_>, masked: bool) -> PyResult<Packing> {
         match (self.packing, self.size) {
-            (Some(4), _) | (None, None) => Ok(Packing::T4),
-            (Some(8), _) => Ok(Packing::T8),
-            (Some(other), _) => {
-                let text = format!("packing {other}: expected 4 or 8");
-                Err(errors::raise(py, "InputError", text))
-            }
+            (None, None) => Ok(Packing::T4),
+            (Some(t), _) => Packing::of(t.into()).ok_or_else(|| {
+                let text = format!("packing {t}: expected 4, 8, 16, 32 or 64");
+                errors::raise(py, "InputError", text)
+            }),
             (None, Some((n, dim))) => {
                 let wish = Wish {
                     // There may be more records later.

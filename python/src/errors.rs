@@ -89,7 +89,8 @@ fn search_class(error: &Search) -> &'static str {
         Search::Digest { .. } => "DigestError",
         Search::Signature => "SignatureError",
         Search::Rollback { .. } => "RollbackError",
-        Search::Fork { .. } => "ForkError",
+        Search::NotNext(wrong) if wrong.found < wrong.there => "RollbackError",
+        Search::Fork { .. } | Search::NotNext(_) => "ForkError",
         Search::OtherIndex { .. } => "OtherIndexError",
         Search::Gap { .. } => "GapError",
         Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
@@ -126,7 +127,9 @@ fn net_class(error: &Net) -> &'static str {
         Net::File { source, .. } => file_class(source),
         Net::KeyFile { .. } | Net::KeyExists { .. } => "KeyFileError",
         Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
-        Net::Limits(_) | Net::Shards { .. } => "InputError",
+        Net::Limits(_) | Net::Shards { .. } | Net::NoShard { .. } | Net::GathersNothing => {
+            "InputError"
+        }
         Net::Shard { source, .. } => match &**source {
             Search::Position { .. } => "InputError",
             source => search_class(source),

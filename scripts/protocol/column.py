@@ -37,6 +37,13 @@ SETS = [
     Params(3, "column-2048-50-mod26-t4", Q50, 4, 2, 15, 159, 26),
     Params(4, "column-2048-50-mod26-t8", Q50, 8, 2, 15, 159, 26),
     Params(5, "column-2048-50-mod18-exact", Q50, 8, 2, 22, 27 * 8, 18),
+    Params(6, "column-2048-50-mod26-t64", Q50, 64, 4, 16, 19 * 8, 26),
+    Params(7, "column-2048-50-mod26-t128", Q50, 128, 4, 16, 19 * 8, 26),
+    Params(8, "column-2048-50-mod26-t16", Q50, 16, 4, 15, 19 * 8, 26),
+    Params(9, "column-2048-50-mod26-t32", Q50, 32, 4, 15, 19 * 8, 26),
+    Params(10, "column-2048-40-real-t16", Q40, 16, 8, 15, 159),
+    Params(11, "column-2048-40-real-t32", Q40, 32, 8, 15, 159),
+    Params(12, "column-2048-40-real-t64", Q40, 64, 8, 15, 159),
 ]
 
 

@@ -14,6 +14,8 @@ FORMAT = 3
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
+# The numbers of sets by a manifest's choice: t = 4, 8, 64, 16, 32.
+PACKED = {OPEN: (1, 2, 12, 10, 11), MASKED: (3, 4, 6, 8, 9)}
 NUMBER, TEXT, UUID = range(3)
 DOWNLOADED, ENCRYPTED, HASHED = range(3)
 
@@ -110,9 +112,9 @@ class Manifest:
             self.segments = r.list(segment)
             self.sketch = r.option(lambda: (r.u32(), r.u32()))
         else:
-            packing, self.seed = r.tag(2), r.bytes(32)
+            packing, self.seed = r.tag(5), r.bytes(32)
             self.segments = r.list(column)
-            self.params = SETS[packing + (2 if self.mode == MASKED else 0)]
+            self.params = SETS[PACKED[self.mode][packing] - 1]
         if r.at != len(r.data):
             raise ValueError("bytes after the manifest")
 

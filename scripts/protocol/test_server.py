@@ -21,7 +21,9 @@ CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.py")
 INDEXES = [
     ("masked", 3000, 50, ["--metric", "euclidean"]),
     ("masked", 5000, 33, ["--packing", "8", "--metric", "inner-product"]),
+    ("masked", 600, 300, ["--packing", "16"]),
     ("open", 2000, 40, []),
+    ("open", 300, 70, ["--packing", "64"]),
     ("local", 2500, 24, ["--metric", "euclidean"]),
     ("sealed", 3000, 32, ["--routing", "downloaded"]),
     ("sealed", 3000, 32, ["--routing", "encrypted"]),

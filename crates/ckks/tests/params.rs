@@ -30,6 +30,26 @@ fn statistical_errors_equal_the_script() {
             1732.9,
         ),
         (
+            column::Params::modular_26_t16().statistical_error(1536),
+            3259.5,
+        ),
+        (
+            column::Params::modular_26_t32().statistical_error(1536),
+            2533.6,
+        ),
+        (
+            column::Params::real_t16().statistical_error(1536),
+            4.8806e-5,
+        ),
+        (
+            column::Params::real_t32().statistical_error(1536),
+            4.8001e-5,
+        ),
+        (
+            column::Params::real_t64().statistical_error(1536),
+            4.7594e-5,
+        ),
+        (
             column::Params::modular_18_exact().statistical_error(128),
             0.029706,
         ),
@@ -55,6 +75,11 @@ fn the_moduli_are_those_of_the_estimates() {
         (column::Params::real_t8(), 40),
         (column::Params::modular_26_t4(), 50),
         (column::Params::modular_26_t8(), 50),
+        (column::Params::real_t16(), 40),
+        (column::Params::real_t32(), 40),
+        (column::Params::real_t64(), 40),
+        (column::Params::modular_26_t16(), 50),
+        (column::Params::modular_26_t32(), 50),
         (column::Params::modular_26_t64(), 50),
         (column::Params::modular_26_t128(), 50),
         (column::Params::modular_18_exact(), 50),

@@ -48,7 +48,12 @@ fn holds(pairs: Vec<(f64, f64)>, worst: WorstError, statistical: f64, what: &str
 fn column_packing_keeps_its_bound_for_all_vectors() {
     let mut rng = ChaCha12Rng::from_seed([1; 32]);
     let mut left = 0;
-    for params in [column::Params::real_t4(), column::Params::real_t8()] {
+    for params in [
+        column::Params::real_t4(),
+        column::Params::real_t8(),
+        column::Params::real_t16(),
+        column::Params::real_t64(),
+    ] {
         for dim in [2, 128, 496, 600, 2021] {
             let norm = params.norm_bound();
             let kinds = [
@@ -125,6 +130,8 @@ fn modular_scores_keep_their_bound_for_all_codes() {
     let mut rng = ChaCha12Rng::from_seed([3; 32]);
     for (params, log_p, dim) in [
         (column::Params::modular_26_t4(), 26, 128),
+        (column::Params::modular_26_t16(), 26, 384),
+        (column::Params::modular_26_t32(), 26, 1536),
         (column::Params::modular_26_t64(), 26, 1536),
         (column::Params::modular_26_t128(), 26, 1536),
         (column::Params::modular_18_exact(), 18, 128),

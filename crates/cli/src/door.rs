@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::{Error, keys, log, numbers};
 use clap::{ArgGroup, Args as ClapArgs};
-use sordino_net::{Access, Exporter, Identity, KeyKind, Limits, Listen, Running};
+use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
 use sordino_token::PublicKey;
 use std::{
     fs,
@@ -104,7 +104,7 @@ impl Door {
         if self.anyone {
             return Ok(Access::Anyone);
         }
-        let keys = self.clients.iter().map(|path| keys::client_public(path));
+        let keys = self.clients.iter().map(|path| client(path));
         let keys = keys.collect::<Result<_, _>>()?;
         let Some(audience) = self.audience.clone() else {
             return Ok(Access::Keys(keys));
@@ -205,6 +205,20 @@ impl Door {
         ];
         differing(options)
     }
+}
+
+/// The public key of a client. Its secret, by which anybody asks in its name, has no use where the server is.
+fn client(path: &Path) -> Result<ClientPublicKey, Error> {
+    let file = keys::read(path)?;
+    if file.kind().is_secret() {
+        return Err(Error::KeyKind {
+            path: path.to_owned(),
+            found: file.kind().described(),
+            expected: "a client's public key, since a server must have no secret: `sordino keys new client-public \
+                       client.pub --from client.key` makes it",
+        });
+    }
+    keys::client_public(path)
 }
 
 /// The public key of an issuer. Its secret, which lets anybody in, must not be where the server is.

@@ -1,5 +1,6 @@
 //! The reasons why a command stopped, and the exit codes that say so to scripts.
 
+mod code;
 pub(crate) mod fpe;
 
 use std::{
@@ -8,7 +9,7 @@ use std::{
 };
 
 use sordino_net::Error as Net;
-use sordino_search::{Error as Search, LogFault, vectors};
+use sordino_search::{Error as Search, vectors};
 
 /// A command did what it was told.
 pub const SUCCESS: u8 = 0;
@@ -143,7 +144,18 @@ pub enum Error {
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] fpe::Error),
+    /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
+    #[error(
+        "{path}: this command is built without policies, so the index beside it is for nobody: serve it with one that has \
+         them (`cargo install --path crates/cli --features policies`)",
+        path = path.display()
+    )]
+    NoPolicies {
+        /// The policy's file.
+        path: PathBuf,
+    },
     /// A policy that is not Cedar, or not for what a server has.
+    #[cfg(feature = "policies")]
     #[error("{path}: {source}", path = path.display())]
     Policy {
         /// The policy's file.
@@ -284,9 +296,9 @@ impl Error {
             Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
             Self::Changing { .. } => SERVER,
-            Self::Search(error) | Self::Index { source: error, .. } => search_code(error),
-            Self::Net(error) => net_code(error),
-            Self::Token { source, .. } => token_code(source),
+            Self::Search(error) | Self::Index { source: error, .. } => code::search(error),
+            Self::Net(error) => code::net(error),
+            Self::Token { source, .. } => code::token(source),
             _ => FAILURE,
         }
     }
@@ -295,50 +307,5 @@ impl Error {
 impl From<vectors::Error> for Error {
     fn from(error: vectors::Error) -> Self {
         Self::Search(error.into())
-    }
-}
-
-fn search_code(error: &Search) -> u8 {
-    match error {
-        // It says nothing of the log.
-        Search::Log(LogFault::ProofFrom { .. }) => FAILURE,
-        Search::Malformed { .. }
-        | Search::FormatVersion { .. }
-        | Search::Digest { .. }
-        | Search::Signature
-        | Search::Log(_)
-        | Search::Rollback { .. }
-        | Search::Fork { .. }
-        | Search::OtherIndex { .. }
-        | Search::Gap { .. }
-        | Search::Search => INTEGRITY,
-        Search::Transport(error) => match error.downcast_ref() {
-            Some(error) => net_code(error),
-            None => SERVER,
-        },
-        Search::Stale { .. } | Search::Position(..) => SERVER,
-        _ => FAILURE,
-    }
-}
-
-fn token_code(error: &sordino_token::Error) -> u8 {
-    use sordino_token::Error as Token;
-    match error {
-        Token::Claim { .. } | Token::Depth { .. } | Token::Raised { .. } => FAILURE,
-        _ => INTEGRITY,
-    }
-}
-
-fn net_code(error: &Net) -> u8 {
-    match error {
-        Net::Connect(_)
-        | Net::Unreachable(_)
-        | Net::Broken(_)
-        | Net::Refused(_)
-        | Net::Status { .. }
-        | Net::Deadline { .. } => SERVER,
-        Net::Reply(_) => INTEGRITY,
-        Net::Shard { source, .. } => search_code(source),
-        _ => FAILURE,
     }
 }

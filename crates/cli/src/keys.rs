@@ -1,4 +1,6 @@
-//! `sordino keys`: the owner's, the readers' and the clients' key files.
+//! `sordino keys`: the owner's, the readers' and the clients' key files, and who may read an index.
+
+mod access;
 
 pub use sordino_net::{KeyFile, KeyKind};
 
@@ -7,7 +9,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
 use sordino_net::{ClientKey, ClientPublicKey};
-use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, ReaderSecret};
 use sordino_token::{PublicKey, SigningKey};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -31,8 +33,16 @@ Examples:
   sordino keys new issuer-public issuer.pub --from issuer.key
   sordino keys show alice.pub
 
+Readers of their own:
+  sordino keys new reader-pair bob.pair --from owner.pub
+  sordino keys new reader-public bob.pub --from bob.pair
+  sordino keys grant base.index bob --public bob.pub --label finance --key owner.key
+  sordino keys list base.index --key owner.key
+  sordino keys revoke base.index bob --key owner.key
+
 The owner keeps owner.key; a server gets owner.pub and alice.pub; a reader gets reader.key, and makes
-alice.key. Whoever has owner.key or reader.key can read what the owner's indexes hold.";
+alice.key. Whoever has owner.key can read what the owner's indexes hold, and whoever has reader.key those that
+have no readers of their own. A reader of its own makes a pair, keeps it, and gives the owner its public key.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -44,6 +54,15 @@ enum Command {
         /// The key file.
         file: PathBuf,
     },
+    /// Let a reader read an index, which has readers of its own from then on.
+    Grant(access::Grant),
+    /// Take labels, groups or all from a reader: what is written from then on it cannot read, and the rest until the index
+    /// is compacted.
+    Revoke(access::Revoke),
+    /// Say which labels a group of readers may read.
+    Group(access::Group),
+    /// Say who can read what.
+    List(access::List),
 }
 
 #[derive(Subcommand, Debug)]
@@ -59,6 +78,22 @@ enum New {
         output: PathBuf,
         /// The owner's key file.
         #[arg(long, value_name = "OWNER_KEY")]
+        from: PathBuf,
+    },
+    /// A reader's own pair of keys, secret: for indexes of this owner that have readers of their own.
+    ReaderPair {
+        /// The file to write, readable by you alone.
+        output: PathBuf,
+        /// The owner's public key file.
+        #[arg(long, value_name = "OWNER_PUBLIC_KEY")]
+        from: PathBuf,
+    },
+    /// The public half of a reader's pair, which owners grant to.
+    ReaderPublic {
+        /// The file to write.
+        output: PathBuf,
+        /// The reader's pair.
+        #[arg(long, value_name = "READER_PAIR")]
         from: PathBuf,
     },
     /// The owner's public key: checks an index. It is all that a server needs.
@@ -103,7 +138,7 @@ struct Shown {
     file: PathBuf,
     kind: &'static str,
     secret: bool,
-    /// The BLAKE3 digest of the public key: the same for all keys of one owner.
+    /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
     public_key_digest: String,
 }
 
@@ -119,6 +154,10 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
             show(&path, &file, output)
         }
         Command::Show { file } => show(&file, &read(&file)?, output),
+        Command::Grant(args) => access::grant(&args, output),
+        Command::Revoke(args) => access::revoke(&args, output),
+        Command::Group(args) => access::group(&args, output),
+        Command::List(args) => access::list(&args, output),
     }
 }
 
@@ -130,6 +169,14 @@ impl New {
                 (output, KeyFile::of_owner(&keys))
             }
             Self::Reader { output, from } => (output, KeyFile::of_reader(&owner(&from)?.reader())),
+            Self::ReaderPair { output, from } => {
+                let secret = ReaderSecret::from_bytes(*random()?);
+                let keys = ReaderKeys::from_secret(secret, public(&from)?);
+                (output, KeyFile::of_reader(&keys))
+            }
+            Self::ReaderPublic { output, from } => {
+                (output, KeyFile::of_reader_public(&reader_public(&from)?))
+            }
             Self::Public { output, from } => (output, KeyFile::of_public(&public(&from)?)),
             Self::Client { output } => {
                 let key = ClientKey::from_seed(&*random()?);
@@ -150,6 +197,9 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
     let digest = match file.kind() {
         KeyKind::Client | KeyKind::ClientPublic => {
             blake3::hash(file.client_public().map_err(at(path))?.to_bytes())
+        }
+        KeyKind::ReaderPair | KeyKind::ReaderPublic => {
+            blake3::hash(file.reader_public().map_err(at(path))?.as_bytes())
         }
         KeyKind::Issuer | KeyKind::IssuerPublic => {
             blake3::hash(file.issuer_public().map_err(at(path))?.as_bytes())
@@ -207,6 +257,14 @@ fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
 /// If it cannot be read or is another kind.
 pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
     read(path)?.owner().map_err(at(path))
+}
+
+/// A reader's public key of a file: that key's or the pair's.
+///
+/// # Errors
+/// If it cannot be read or is another kind.
+pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
+    read(path)?.reader_public().map_err(at(path))
 }
 
 /// The readers' keys of a file: a reader's or the owner's.

@@ -1,9 +1,11 @@
 //! Events on standard error: those of a service, and of any command where `RUST_LOG` asks for them.
 
 use clap::ValueEnum;
-use std::io;
-use std::sync::OnceLock;
-use tracing_subscriber::EnvFilter;
+use std::{env, io, sync::OnceLock};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{fmt, registry, reload};
 
 /// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,19 +30,20 @@ pub enum Level {
 }
 
 impl Level {
-    fn filter(self) -> EnvFilter {
+    fn filter(self) -> Targets {
         let level = match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
+            Self::Error => LevelFilter::ERROR,
+            Self::Warn => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+            Self::Debug => LevelFilter::DEBUG,
         };
-        EnvFilter::new(format!("sordino_cli={level},sordino_net={level}"))
+        let ours = ["sordino_cli", "sordino_net"];
+        Targets::new().with_targets(ours.map(|target| (target, level)))
     }
 }
 
 /// Changes the filter of the lines that are being written.
-static CHANGE: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
+static CHANGE: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Starts to write events: of a service in this form, from its level on, or else as `RUST_LOG` says; of
 /// other commands only if `RUST_LOG` is set.
@@ -48,26 +51,18 @@ pub fn start(service: Option<(Form, Option<Level>)>) {
     let Some(filter) = filter(service.map(|(_, level)| level)) else {
         return;
     };
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let (filter, handle) = reload::Layer::new(filter);
+    let lines = fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(false)
         .with_target(false);
     // It is set once, here; where a test has set another, that stays.
-    match service {
-        Some((Form::Json, _)) => {
-            let lines = lines.json().flatten_event(true).with_filter_reloading();
-            let handle = lines.reload_handle();
-            drop(CHANGE.set(Box::new(move |filter| drop(handle.reload(filter)))));
-            drop(lines.try_init());
-        }
-        _ => {
-            let lines = lines.with_filter_reloading();
-            let handle = lines.reload_handle();
-            drop(CHANGE.set(Box::new(move |filter| drop(handle.reload(filter)))));
-            drop(lines.try_init());
-        }
-    }
+    drop(CHANGE.set(Box::new(move |filter| drop(handle.reload(filter)))));
+    let events = registry().with(filter);
+    drop(match service {
+        Some((Form::Json, _)) => events.with(lines.json().flatten_event(true)).try_init(),
+        _ => events.with(lines).try_init(),
+    });
 }
 
 /// Writes the events of a service from this level on.
@@ -78,11 +73,13 @@ pub(crate) fn change(level: Option<Level>) {
 }
 
 /// The filter of a service with this level, if it has one; of another command with `None`.
-fn filter(service: Option<Option<Level>>) -> Option<EnvFilter> {
-    match (service, EnvFilter::try_from_default_env()) {
+fn filter(service: Option<Option<Level>>) -> Option<Targets> {
+    let wished = env::var("RUST_LOG").ok().filter(|wish| !wish.is_empty());
+    let wished = wished.and_then(|wish| wish.parse().ok());
+    match (service, wished) {
         (Some(Some(level)), _) => Some(level.filter()),
-        (_, Ok(filter)) => Some(filter),
-        (Some(None), Err(_)) => Some(Level::Info.filter()),
-        (None, Err(_)) => None,
+        (_, Some(filter)) => Some(filter),
+        (Some(None), None) => Some(Level::Info.filter()),
+        (None, None) => None,
     }
 }

@@ -4,6 +4,7 @@
 //! post a vector and get ids and scores.
 
 mod http;
+mod places;
 mod problem;
 mod request;
 mod results;

@@ -10,10 +10,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use sordino_search::log::Head;
 use sordino_search::{Index, Pin, digest};
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// The longest log that is read and written, of 760,000 versions.
 const MAX_FILE: u64 = 1 << 26;
@@ -92,7 +89,10 @@ impl Version {
 /// The version that a pin file remembers.
 fn pinned(path: &Path) -> Result<Pin, Error> {
     let seen = PinFile::read(path)?.seen().copied();
-    seen.ok_or_else(|| Error::at(path)(io::ErrorKind::NotFound.into()))
+    seen.ok_or_else(|| Error::Memory {
+        path: path.to_owned(),
+        why: "there is no such pin file: a search with --pin makes it",
+    })
 }
 
 /// The report of a log.

@@ -1,5 +1,6 @@
 //! Files that appear only when they are whole.
 
+use crate::Error;
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -43,6 +44,22 @@ impl Whole {
         let moved = self.file.persist_noclobber(&self.path);
         moved.map(drop).map_err(|error| error.error)
     }
+}
+
+/// Gives a file that is whole its name, if there is none of that name.
+pub(crate) fn in_place(path: &Path, file: Whole) -> Result<(), Error> {
+    file.finish_new().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => there(path),
+        _ => Error::at(path)(error),
+    })
+}
+
+/// The error of a file that would be written over.
+pub(crate) fn there(path: &Path) -> Error {
+    let path = path.display();
+    Error::Arguments(format!(
+        "{path}: it exists already, and is not written over: choose another name, or move it away"
+    ))
 }
 
 impl Write for Whole {

@@ -111,9 +111,7 @@ mod tests {
             let &[t, width, n, expected] = &fields[..] else {
                 panic!("{line}");
             };
-            let packings = [Packing::T4, Packing::T8, Packing::T64];
-            let packing = packings.into_iter().find(|it| it.masked().t() == t);
-            let params = packing.expect("a packing").masked();
+            let params = Packing::of(t).expect("a packing").masked();
             let found = tolerance(&params, width, count(n, width));
             assert_eq!(found as usize, expected, "{line}");
         }

@@ -1,13 +1,16 @@
 //! Everything that can be wrong with an input, a file or a message.
 
+mod access;
 mod log;
+mod not_next;
 mod words;
 
-use std::path::PathBuf;
-
+pub use access::AccessFault;
 pub use log::LogFault;
+pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
-use words::{hex, most_results};
+use std::path::PathBuf;
+use words::{NO_READER, form, gap, hex, most_results, occupied};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -135,10 +138,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A new index was to be made in a directory that holds other files.
-    #[error(
-        "{} holds {}, which is not part of an index: choose a directory that is empty or not there yet",
-        path.display(), entry.display()
-    )]
+    #[error("{}", occupied(path, entry))]
     Occupied {
         /// The directory.
         path: PathBuf,
@@ -229,10 +229,7 @@ pub enum Error {
         why: String,
     },
     /// A message, manifest or index is of a version that this program does not read.
-    #[error(
-        "{what} of format version {found}, and this program reads version {expected}: use programs of one \
-         release, and build indexes of another anew"
-    )]
+    #[error("{}", form(what, *found, *expected))]
     FormatVersion {
         /// The thing that was read.
         what: &'static str,
@@ -263,6 +260,9 @@ pub enum Error {
         /// The newest version seen.
         pinned: u64,
     },
+    /// An owner's version was to go where there is one that it does not follow.
+    #[error(transparent)]
+    NotNext(#[from] NotNext),
     /// A payload is longer than payloads can be.
     #[error("a payload of {found} bytes, expected at most {most}")]
     Payload {
@@ -297,7 +297,7 @@ pub enum Error {
         version: u64,
     },
     /// The server offers another index than the one that the client knows.
-    #[error("index {}: this client knows index {}", hex(found), hex(pinned))]
+    #[error("index {}: index {} was seen before", hex(found), hex(pinned))]
     OtherIndex {
         /// The id of the index offered.
         found: [u8; 16],
@@ -305,10 +305,7 @@ pub enum Error {
         pinned: [u8; 16],
     },
     /// The server has no manifests that lead from the version that a client knows to the newest.
-    #[error(
-        "nothing shows that version {found} of the index follows from version {pinned}, which this client \
-         knows: the server keeps no manifests that far back"
-    )]
+    #[error("{}", gap(*found, *pinned))]
     Gap {
         /// The version offered.
         found: u64,
@@ -326,6 +323,12 @@ pub enum Error {
     /// A server is another shard than the one it was asked as: number and count of its own, and of that one.
     #[error("this is shard {}/{}, expected shard {}/{}: shards are named in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
+    /// An index has readers of its own and these keys are of none of them, or it has none and these are of one.
+    #[error("{NO_READER}")]
+    NoReader,
+    /// A change of readers, groups or labels that cannot be made.
+    #[error(transparent)]
+    Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("no reply: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -114,7 +114,7 @@ impl Index {
     ///
     /// # Errors
     /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
-    /// [`Error::OtherIndex`], [`Error::Rollback`], [`Error::Fork`] about the other; [`Error::File`].
+    /// [`Error::OtherIndex`], [`Error::NotNext`] about the other; [`Error::File`].
     pub fn backup(
         dir: impl AsRef<Path>,
         copy: impl AsRef<Path>,

@@ -1,4 +1,4 @@
-//! The owner's and the readers' keys. The server has none.
+//! The owner's keys. The server has none.
 
 use std::fmt;
 
@@ -7,12 +7,8 @@ use sordino_mldsa::ml_dsa::signature::Keypair;
 use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::checks::{Checks, ClusterChecks};
-use crate::order::RowOrder;
-use crate::pad::Pad;
+use crate::content_key::{ContentKey, ContentRoot};
 use crate::public_key::{CHANGE, CONTEXT, LOG, OwnerPublicKey};
-use crate::purpose::Purpose;
-use crate::seal::Seal;
 
 /// Words that are hashed at a time.
 const CHUNK: usize = 1 << 20;
@@ -43,13 +39,16 @@ impl OwnerKeys {
         &self.master
     }
 
-    /// The readers' keys: enough to search and to check, not to sign.
+    /// The content key that all readers of an index share, if it has none of their own.
     #[must_use]
-    pub fn reader(&self) -> ReaderKeys {
-        ReaderKeys {
-            content: self.derive("sordino 2026 content key"),
-            owner: self.public(),
-        }
+    pub fn shared(&self) -> ContentKey {
+        ContentKey::from_bytes(self.derive("sordino 2026 content key"))
+    }
+
+    /// The root of the content keys of indexes that have readers of their own.
+    #[must_use]
+    pub fn contents(&self) -> ContentRoot {
+        ContentRoot::new(self.derive("sordino 2026 root of content keys"))
     }
 
     /// The key that manifests are checked with; anyone may have it.
@@ -73,8 +72,7 @@ impl OwnerKeys {
     }
 
     /// Signs the head of a log of manifests.
-    #[must_use]
-    pub fn sign_log(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign_log(&self, message: &[u8]) -> Vec<u8> {
         self.sign_in(LOG, message)
     }
 
@@ -137,114 +135,9 @@ impl OwnerKeys {
     }
 }
 
-/// The keys of a client: the key of the contents and the owner's public key.
-#[derive(Clone)]
-pub struct ReaderKeys {
-    content: [u8; 32],
-    owner: OwnerPublicKey,
-}
-
-impl ReaderKeys {
-    /// The keys that a stored content key stands for, with the public key of the owner it came from.
-    #[must_use]
-    pub fn from_content(content: [u8; 32], owner: OwnerPublicKey) -> Self {
-        Self { content, owner }
-    }
-
-    /// The content key, to be stored. Whoever has it can read what the owner's indexes hold.
-    #[must_use]
-    pub fn content(&self) -> &[u8; 32] {
-        &self.content
-    }
-
-    /// The owner's public key.
-    #[must_use]
-    pub fn owner(&self) -> &OwnerPublicKey {
-        &self.owner
-    }
-
-    /// The cipher for one kind of content of one segment.
-    #[must_use]
-    pub fn seal(&self, purpose: Purpose, segment: &[u8; 16], version: u64) -> Seal {
-        let mut key = self.subkey(purpose, segment);
-        let seal = Seal::new(&key, purpose, *segment, version);
-        key.zeroize();
-        seal
-    }
-
-    /// The order in which a masked segment of `n` vectors stores them.
-    #[must_use]
-    pub fn row_order(&self, segment: &[u8; 16], n: u32) -> RowOrder {
-        let key = Zeroizing::new(self.subkey(Purpose::RowOrder, segment));
-        RowOrder::new(&key, n)
-    }
-
-    /// The order in which `n` payloads are stored.
-    #[must_use]
-    pub fn slot_order(&self, id: &[u8; 16], n: u32) -> RowOrder {
-        let key = Zeroizing::new(self.subkey(Purpose::SlotOrder, id));
-        RowOrder::new(&key, n)
-    }
-
-    /// The seed of the codes that clients make of a segment's vectors.
-    #[must_use]
-    pub fn sketch_seed(&self, segment: &[u8; 16]) -> sordino_lsh::Seed {
-        sordino_lsh::Seed(self.subkey(Purpose::Sketch, segment))
-    }
-
-    /// The seed of the hash that says in which bucket of a sealed index a vector is; `salt` is the
-    /// index's own.
-    #[must_use]
-    pub fn router_seed(&self, salt: &[u8; 16]) -> sordino_lsh::Seed {
-        sordino_lsh::Seed(self.subkey(Purpose::Router, salt))
-    }
-
-    /// The pads of a segment's rows.
-    #[must_use]
-    pub fn pad(&self, segment: &[u8; 16], version: u64) -> Pad {
-        Pad::new(Zeroizing::new(self.subkey(Purpose::Pad, segment)), version)
-    }
-
-    /// The check rows of a masked segment, of rows of `width` coordinates.
-    #[must_use]
-    pub fn checks(&self, segment: &[u8; 16], width: usize) -> Checks {
-        Checks::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)), width)
-    }
-
-    /// The check rows of the clusters of routed mode.
-    #[must_use]
-    pub fn cluster_checks(&self, base: &[u8; 16]) -> ClusterChecks {
-        ClusterChecks::new(Zeroizing::new(self.subkey(Purpose::Checks, base)))
-    }
-
-    /// A key for one purpose in one segment: no two contents share one, because an id belongs to one
-    /// content.
-    fn subkey(&self, purpose: Purpose, segment: &[u8; 16]) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_keyed(&self.content);
-        hasher.update(segment).update(purpose.label().as_bytes());
-        let key = *hasher.finalize().as_bytes();
-        hasher.zeroize();
-        key
-    }
-}
-
-impl Drop for ReaderKeys {
-    fn drop(&mut self) {
-        self.content.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for ReaderKeys {}
-
 impl fmt::Debug for OwnerKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnerKeys").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ReaderKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReaderKeys").finish_non_exhaustive()
     }
 }
 
@@ -279,6 +172,5 @@ mod tests {
     #[test]
     fn debug_prints_no_secret() {
         assert_eq!(format!("{:?}", owner()), "OwnerKeys { .. }");
-        assert_eq!(format!("{:?}", owner().reader()), "ReaderKeys { .. }");
     }
 }

@@ -38,10 +38,22 @@ pub mod wire;
 /// Attributes of records, by which clients filter.
 #[cfg(feature = "secret")]
 pub mod attributes;
+/// The key of contents.
+#[cfg(feature = "secret")]
+pub mod content_key;
+/// The content keys of a version.
+#[cfg(feature = "secret")]
+pub mod contents;
+/// The owner's list of readers, groups and labels.
+#[cfg(feature = "secret")]
+pub mod directory;
 /// Record ids as they are stored.
 #[cfg(feature = "secret")]
 pub mod ids;
-/// The owner's and the readers' keys.
+/// Services that keep keys.
+#[cfg(feature = "secret")]
+pub mod key_wrap;
+/// The owner's keys.
 #[cfg(feature = "secret")]
 pub mod keys;
 /// Who is where in routed mode's clusters.
@@ -65,12 +77,21 @@ pub mod pad;
 /// The uses of derived keys.
 #[cfg(feature = "secret")]
 pub mod purpose;
+/// The keys of a reader.
+#[cfg(feature = "secret")]
+pub mod reader_keys;
+/// A reader's own pair of keys.
+#[cfg(feature = "secret")]
+pub mod reader_secret;
 /// Vectors as short integers: routed mode's arithmetic.
 #[cfg(feature = "secret")]
 pub mod residual;
 /// Integers mod P: masked mode's arithmetic.
 #[cfg(feature = "secret")]
 pub mod residue;
+/// Content keys, wrapped for readers.
+#[cfg(feature = "secret")]
+pub mod ring;
 /// The way to routed mode's clusters.
 #[cfg(feature = "secret")]
 pub mod route;
@@ -102,13 +123,22 @@ mod walk;
 
 pub use bytes::Bytes;
 pub use disk::{Disk, Files, Memory};
-pub use error::{Error, LogFault};
+pub use error::{AccessFault, Error, LogFault, NotNext};
 pub use index::Index;
 #[cfg(feature = "secret")]
-pub use keys::{OwnerKeys, ReaderKeys};
+pub use key_wrap::{KeyWrap, KeyWrapError, WrappingKey};
+#[cfg(feature = "secret")]
+pub use keys::OwnerKeys;
 pub use manifest::SignedManifest;
 pub use pin::Pin;
 pub use public_key::OwnerPublicKey;
+#[cfg(feature = "secret")]
+pub use reader_keys::ReaderKeys;
+#[cfg(feature = "secret")]
+pub use reader_secret::{ReaderPublicKey, ReaderSecret};
+
+/// The number of the content key that readers share who have none of their own.
+pub const SHARED: u32 = 0;
 
 /// Bytes that sealing adds to a content: AES-GCM's tag.
 pub const TAG_LEN: usize = 16;

@@ -25,14 +25,19 @@ mod check;
 mod columns;
 mod kind;
 mod part;
+mod readers;
 mod routed;
 mod sealed;
 mod signed;
 mod size;
 
+pub use crate::SHARED;
 pub use columns::{ColumnSegment, Columns, Packing};
 pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
+#[cfg(feature = "secret")]
+pub(crate) use readers::{CIPHERTEXT_LEN, NUMBER_LEN, RING_HEAD_LEN, entry_len};
+pub use readers::{KeyUse, MAX_DIRECTORY, MAX_KEYS, MAX_READERS, Readers};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
 pub(crate) use routed::{PARTS_LEN, row_bits};
@@ -88,6 +93,9 @@ pub struct Manifest {
     pub payloads: Option<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
+    /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
+    #[serde(skip)]
+    pub readers: Option<Readers>,
 }
 
 impl Manifest {
@@ -114,6 +122,7 @@ impl Manifest {
             deleted: Deleted::none(),
             payloads: None,
             mode,
+            readers: None,
         }
     }
 
@@ -171,18 +180,7 @@ impl Manifest {
     /// The segments, oldest first.
     #[must_use]
     pub fn segments(&self) -> Vec<&Segment> {
-        match &self.mode {
-            Mode::Sealed(mode) => std::iter::once(&mode.base).chain(&mode.tail).collect(),
-            Mode::Local(mode) => mode.segments.iter().collect(),
-            Mode::Open(mode) | Mode::Masked(mode) => {
-                mode.segments.iter().map(|column| &column.segment).collect()
-            }
-            Mode::Routed(mode) => {
-                let tail = mode.tail.segments.iter();
-                let tail = tail.map(|column| &column.segment);
-                std::iter::once(&mode.base).chain(tail).collect()
-            }
-        }
+        self.mode.segments()
     }
 }
 
@@ -202,6 +200,45 @@ pub enum Mode {
     Routed(Routed),
 }
 
+impl Mode {
+    /// The segments, oldest first.
+    #[must_use]
+    pub fn segments(&self) -> Vec<&Segment> {
+        match self {
+            Self::Sealed(mode) => std::iter::once(&mode.base).chain(&mode.tail).collect(),
+            Self::Local(mode) => mode.segments.iter().collect(),
+            Self::Open(mode) | Self::Masked(mode) => {
+                mode.segments.iter().map(|column| &column.segment).collect()
+            }
+            Self::Routed(mode) => {
+                let tail = mode.tail.segments.iter();
+                let tail = tail.map(|column| &column.segment);
+                std::iter::once(&mode.base).chain(tail).collect()
+            }
+        }
+    }
+
+    /// The [segments](Self::segments), to be changed.
+    fn segments_mut(&mut self) -> Vec<&mut Segment> {
+        match self {
+            Self::Sealed(mode) => {
+                let base = std::iter::once(&mut mode.base);
+                base.chain(&mut mode.tail).collect()
+            }
+            Self::Local(mode) => mode.segments.iter_mut().collect(),
+            Self::Open(mode) | Self::Masked(mode) => {
+                let columns = mode.segments.iter_mut();
+                columns.map(|column| &mut column.segment).collect()
+            }
+            Self::Routed(mode) => {
+                let tail = mode.tail.segments.iter_mut();
+                let tail = tail.map(|column| &mut column.segment);
+                std::iter::once(&mut mode.base).chain(tail).collect()
+            }
+        }
+    }
+}
+
 /// Records that were added together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -219,6 +256,9 @@ pub struct Segment {
     pub ids: Coded,
     /// The attributes of its records, sealed, if they have any.
     pub attributes: Option<Coded>,
+    /// The number of the content key that all of it is under: [`SHARED`] unless the index has readers of its own.
+    #[serde(skip)]
+    pub key: u32,
 }
 
 impl Segment {
@@ -233,6 +273,7 @@ impl Segment {
             rows,
             ids,
             attributes: None,
+            key: SHARED,
         }
     }
 

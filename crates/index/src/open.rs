@@ -1,9 +1,9 @@
 //! Opening what the owner sealed in segments.
 
 use crate::attributes::Attributes;
+use crate::content_key::ContentKey;
 use crate::ids::Ids;
-use crate::keys::ReaderKeys;
-use crate::manifest::{Deleted, Routed, Segment};
+use crate::manifest::{Routed, Segment};
 use crate::members::Members;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
@@ -13,7 +13,7 @@ use crate::purpose::Purpose;
 use crate::route::Route;
 use crate::{Error, IdKind};
 
-impl ReaderKeys {
+impl ContentKey {
     /// The record ids of a segment, from its sealed part.
     ///
     /// # Errors
@@ -32,19 +32,24 @@ impl ReaderKeys {
         Attributes::read(segment.n as usize, &code)
     }
 
-    /// The records that have payloads, as places among all, from the sealed part.
+    /// The places of the records of `slots` slots under this key, as places among all, from a sealed list.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or has another number of places than there are slots.
-    pub(crate) fn open_places(&self, payloads: &Payloads, sealed: &[u8]) -> Result<Numbers, Error> {
+    /// If the list is not what the owner sealed, or has another number of places than there are slots.
+    pub(crate) fn open_places(
+        &self,
+        payloads: &Payloads,
+        slots: u32,
+        sealed: &[u8],
+    ) -> Result<Numbers, Error> {
         let code = self.open_part(Purpose::Ids, (&payloads.id, payloads.version), sealed)?;
         let places = Numbers::read(&mut &code[..])?;
-        if places.len() == payloads.slots as usize {
+        if places.len() == slots as usize {
             return Ok(places);
         }
         Err(Error::Malformed {
             what: "payload places",
-            why: format!("{} of {} payloads", places.len(), payloads.slots),
+            why: format!("{} of {slots} payloads", places.len()),
         })
     }
 
@@ -69,7 +74,7 @@ impl ReaderKeys {
     }
 
     /// The code in a part that was sealed under this id, for this version.
-    fn open_part(
+    pub(crate) fn open_part(
         &self,
         purpose: Purpose,
         (id, version): (&[u8; 16], u64),
@@ -80,31 +85,6 @@ impl ReaderKeys {
             what: purpose.label(),
             why: "not sealed with this index's key".to_owned(),
         })
-    }
-
-    /// The rows of each segment whose records count no more.
-    ///
-    /// # Errors
-    /// If the part is not what the owner sealed, or names rows that are not there.
-    pub fn open_deleted(
-        &self,
-        deleted: &Deleted,
-        segments: &[&Segment],
-        sealed: &[u8],
-    ) -> Result<Vec<Numbers>, Error> {
-        let code = self.open_part(Purpose::Deleted, (&deleted.id, deleted.version), sealed)?;
-        let mut rest = &code[..];
-        let rows = segments.iter().map(|segment| {
-            let rows = Numbers::read(&mut rest)?;
-            if rows.last().is_none_or(|last| last < segment.n.into()) {
-                return Ok(rows);
-            }
-            Err(Error::Malformed {
-                what: "deleted",
-                why: "it names rows that are not there".to_owned(),
-            })
-        });
-        rows.collect()
     }
 
     /// The codes of a masked segment in the order of their ids: the pads come off.

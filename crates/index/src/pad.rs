@@ -30,6 +30,8 @@ use crate::residue::centred;
 use sordino_vectors::u32_of;
 
 #[cfg(target_arch = "x86_64")]
+mod aesni;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
 
@@ -93,6 +95,10 @@ impl Pad {
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
             return avx512::products(token, &self.key, self.version, first, query, products);
         }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::AesNi::detect() {
+            return aesni::products(token, &self.key, self.version, first, query, products);
+        }
         portable::products(&self.key, self.version, first, query, products);
     }
 }
@@ -151,6 +157,12 @@ mod tests {
             let mut found = vec![0; count];
             portable::products(&pad.key, version, first, &query, &mut found);
             prop_assert_eq!(&found, &expected);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::AesNi::detect() {
+                found.fill(0);
+                aesni::products(token, &pad.key, version, first, &query, &mut found);
+                prop_assert_eq!(&found, &expected);
+            }
             found.fill(0);
             pad.rows(first, &query, &mut found);
             prop_assert_eq!(&found, &expected);

@@ -219,6 +219,18 @@ pub struct Payloads {
     /// The places of the records that are there, sealed: they say which slot is whose. A record's place is
     /// its row, after those of all segments before its own.
     pub places: Coded,
+    /// The content keys that slots are under, if the index has readers of its own: those of one key follow one another.
+    #[serde(skip)]
+    pub groups: Vec<SlotGroup>,
+}
+
+/// Slots under one content key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotGroup {
+    /// The number of the key.
+    pub key: u32,
+    /// Slots: those after the groups before.
+    pub slots: u32,
 }
 
 impl Payloads {
@@ -233,7 +245,18 @@ impl Payloads {
             fetch: Fetch::Download,
             records: [0; 32],
             places: Coded::default(),
+            groups: Vec::new(),
         }
+    }
+
+    /// The keys that slots are under: one key, or those of an index with readers of its own.
+    #[must_use]
+    pub fn groups(&self) -> Vec<SlotGroup> {
+        if !self.groups.is_empty() {
+            return self.groups.clone();
+        }
+        let (key, slots) = (crate::SHARED, self.slots);
+        vec![SlotGroup { key, slots }]
     }
 
     /// Bytes of all slots.

@@ -75,7 +75,7 @@ impl OwnerPublicKey {
     ///
     /// # Errors
     /// [`LogFault::Signature`].
-    pub fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+    pub(crate) fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         let verified = self.verify_in(LOG, message, signature);
         verified.map_err(|_| Error::Log(LogFault::Signature))
     }

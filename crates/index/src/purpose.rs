@@ -33,6 +33,10 @@ pub enum Purpose {
     Pad,
     /// The signs and bits of check rows.
     Checks,
+    /// Sealing the owner's list of readers.
+    Readers,
+    /// Sealing a reader's content keys.
+    Wrap,
 }
 
 impl Purpose {
@@ -55,6 +59,8 @@ impl Purpose {
             Self::Router => "router",
             Self::Pad => "pad",
             Self::Checks => "checks",
+            Self::Readers => "readers",
+            Self::Wrap => "wrap",
         }
     }
 }

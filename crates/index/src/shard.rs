@@ -114,7 +114,7 @@ impl FromStr for Shard {
         let most = Self::MOST;
         shard.ok_or_else(|| {
             format!(
-                "expected NUMBER/OF, from 1/{most} to {most}/{most}: 2/8 is the second of eight"
+                "expected NUMBER/OF, as in 2/8, the second of eight, with at most {most} shards"
             )
         })
     }

@@ -11,6 +11,9 @@ const MAGIC: [u8; 4] = *b"SRDN";
 /// The version of messages and files.
 const VERSION: u16 = 3;
 
+/// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
+pub(crate) const WITH_READERS: u16 = 4;
+
 /// A kind of file.
 pub type Kind = (u16, &'static str);
 
@@ -23,21 +26,48 @@ pub const INDEX: Kind = (2, "index");
 pub(crate) const LOG: Kind = (3, "log");
 /// A proof from such a log.
 pub(crate) const LOG_PROOF: Kind = (4, "log proof");
+/// Content keys, wrapped for readers.
+#[cfg(feature = "secret")]
+pub(crate) const RING: Kind = (5, "ring");
 
 /// Magic, version, kind.
 pub(crate) const FILE_HEAD_LEN: usize = 8;
 
 /// The head of a file.
 #[must_use]
-pub(crate) fn file_head((kind, _): Kind) -> Vec<u8> {
-    [&MAGIC[..], &VERSION.to_le_bytes(), &kind.to_le_bytes()].concat()
+pub(crate) fn file_head(kind: Kind) -> Vec<u8> {
+    file_head_of(VERSION, kind)
+}
+
+/// The head of a file of another version.
+#[must_use]
+pub(crate) fn file_head_of(version: u16, (kind, _): Kind) -> Vec<u8> {
+    [&MAGIC[..], &version.to_le_bytes(), &kind.to_le_bytes()].concat()
 }
 
 /// The bytes after the head of a file.
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::FormatVersion`].
-pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8], Error> {
+pub(crate) fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
+    let (_, body) = strip_head_of(kind, &[VERSION], bytes)?;
+    Ok(body)
+}
+
+/// The version of a manifest, and the bytes after its head.
+///
+/// # Errors
+/// Those of [`strip_file_head`].
+pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
+    strip_head_of(MANIFEST, &[VERSION, WITH_READERS], bytes)
+}
+
+/// The version of a file, which is one of these, and the bytes after its head.
+fn strip_head_of<'a>(
+    (kind, what): Kind,
+    versions: &[u16],
+    bytes: &'a [u8],
+) -> Result<(u16, &'a [u8]), Error> {
     let malformed = |why: String| Error::Malformed { what, why };
     let Some((head, body)) = bytes.split_first_chunk::<FILE_HEAD_LEN>() else {
         return Err(malformed(format!(
@@ -49,11 +79,11 @@ pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8],
     if [m0, m1, m2, m3] != MAGIC {
         return Err(malformed("it does not begin with SRDN".to_owned()));
     }
-    let found = u16::from_le_bytes([v0, v1]);
-    if found != VERSION {
+    let version = u16::from_le_bytes([v0, v1]);
+    if !versions.contains(&version) {
         return Err(Error::FormatVersion {
             what,
-            found,
+            found: version,
             expected: VERSION,
         });
     }
@@ -61,7 +91,7 @@ pub(crate) fn strip_file_head((kind, what): Kind, bytes: &[u8]) -> Result<&[u8],
     if found != kind {
         return Err(malformed(format!("kind {found}, expected {kind}")));
     }
-    Ok(body)
+    Ok((version, body))
 }
 
 /// The version of an index that a request is about: the manifest's number and the beginning of its

@@ -91,6 +91,8 @@ fn honest_sums_are_as_far_off_as_derived() {
         (Packing::T8, 1536),
         (Packing::T4, 3),
         (Packing::T64, 128),
+        (Packing::T16, 384),
+        (Packing::T32, 1536),
     ] {
         let off = off(packing, width, 100);
         let tolerance = checks::tolerance(&packing.masked(), width, 80);

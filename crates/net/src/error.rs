@@ -144,7 +144,18 @@ pub enum Error {
         /// Why.
         source: Box<sordino_index::Error>,
     },
-    /// Another number of shards than an index can be cut into, or of a shard than there are.
+    /// A shard's number that is none of those of a server that gathers.
+    #[error("shard {found}: expected 1 to {most}")]
+    NoShard {
+        /// The number given.
+        found: u16,
+        /// The number of shards.
+        most: u16,
+    },
+    /// Servers of shards were named to a server that has an index itself.
+    #[error("this server gathers no shards: it has an index of its own, and asks no other server")]
+    GathersNothing,
+    /// Another number of shards than an index can be cut into.
     #[error("{found} shards: expected 1 to {most}")]
     Shards {
         /// The number given.

@@ -59,7 +59,7 @@ impl Objects {
 
     /// Writes a manifest that is not there: two owners give one number to two versions, and one of them would be gone.
     fn put_manifest(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
-        // Of two owners, the later mostly finds out here, and uses up no number.
+        // The later of two owners mostly finds out here, and uses up no number.
         self.check_base()?;
         let put = self.writing(path)?.put(bytes.clone(), PutMode::Create);
         let Err(error) = put else { return Ok(()) };

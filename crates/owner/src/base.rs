@@ -53,7 +53,7 @@ impl Base {
         let pir_seed = random(rng);
         let router = match chosen.routing {
             Routing::Hashed => {
-                let seed = writer.reader().router_seed(&router_salt(&pir_seed));
+                let seed = writer.key().router_seed(&router_salt(&pir_seed));
                 Router::hashed(units, seed, chosen.clusters)?
             }
             _ => {
@@ -139,7 +139,7 @@ impl Buckets {
         let drawn = drawn.map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
         let id = writer.base_id(rng, rows, plan, drawn.chain(contents));
-        let reader = writer.reader();
+        let reader = writer.key();
         let seal = reader.seal(Purpose::Bucket, &id, writer.version());
         let sealed: Vec<u8> = plain
             .into_par_iter()

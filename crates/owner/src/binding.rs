@@ -57,6 +57,7 @@ impl Binding {
             Content::Payloads(form) => binding.word(4).slots(form),
             Content::Deleted => binding.word(5),
             Content::Routed(grid) => binding.word(6).grid(grid),
+            Content::Readers => binding.word(7),
         }
     }
 
@@ -129,6 +130,7 @@ pub(crate) enum Content<'a> {
     Payloads(SlotForm),
     Deleted,
     Routed(&'a Grid),
+    Readers,
 }
 
 /// A mode and, where rows are scored whole, their packing.
@@ -156,6 +158,12 @@ impl Variant {
             Self::Open(Packing::T64) => 8,
             Self::Masked(Packing::T64) => 9,
             Self::Routed(Packing::T64) => 10,
+            Self::Open(Packing::T16) => 11,
+            Self::Masked(Packing::T16) => 12,
+            Self::Routed(Packing::T16) => 13,
+            Self::Open(Packing::T32) => 14,
+            Self::Masked(Packing::T32) => 15,
+            Self::Routed(Packing::T32) => 16,
         }
     }
 }
@@ -194,7 +202,7 @@ mod tests {
     fn no_two_sets_of_facts_share_an_encoding() {
         let mut all = HashSet::new();
         let mut count = 0;
-        let packings = [Packing::T4, Packing::T8, Packing::T64];
+        let packings = Packing::ALL;
         let variants = [Variant::Sealed, Variant::Local]
             .into_iter()
             .chain(packings.map(Variant::Open))
@@ -230,7 +238,12 @@ mod tests {
                 (None, Some(look(5))),
             ];
             let forms = forms.map(|(class, look)| Content::Payloads(SlotForm { class, look }));
-            let rest = [Content::Open, Content::Masked, Content::Deleted];
+            let rest = [
+                Content::Open,
+                Content::Masked,
+                Content::Deleted,
+                Content::Readers,
+            ];
             let grids = grids.iter().map(Content::Routed);
             codecs.into_iter().chain(forms).chain(rest).chain(grids)
         };

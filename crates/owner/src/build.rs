@@ -204,11 +204,11 @@ mod tests {
         let (manifest, parts) = index.into_parts();
         let data = Rotation::new(DIM, manifest.rotation).apply_all(vectors);
         let segment = manifest.segments()[0];
-        let order = keys.reader().row_order(&segment.id, u32_of(N));
+        let order = keys.shared().row_order(&segment.id, u32_of(N));
         let codes: Vec<Vec<i32>> = (0..u32_of(N))
             .map(|position| residue::codes(data.row(order.row(position) as usize)).collect())
             .collect();
-        let checks = keys.reader().checks(&segment.id, DIM);
+        let checks = keys.shared().checks(&segment.id, DIM);
         let checks = checks.rows(N, DIM, |position| &codes[position]);
         let codes = codes.iter().map(Vec::as_slice).chain(checks.chunks(DIM));
         let rows = parts.iter().find(|(part, _)| part.kind == PartKind::Rows);

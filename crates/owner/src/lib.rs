@@ -31,7 +31,10 @@ mod units;
 
 pub use measured::{Instead, Measured};
 pub use plan::{Plan, Wish};
+pub use sordino_index::directory::{Change, Label, Reading};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified};
+pub use store::{
+    AccessReport, Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified,
+};

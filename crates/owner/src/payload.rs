@@ -3,16 +3,18 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::Error;
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::joined;
 use sordino_index::digest::{self, Coded};
 use sordino_index::numbers::Numbers;
-use sordino_index::payload::{Class, Fetch, Payloads, Slot, SlotForm};
+use sordino_index::payload::{Class, Fetch, Payloads, Slot, SlotForm, SlotGroup};
 use sordino_index::purpose::Purpose;
 use sordino_pir::{Database, Seed, simple};
 use sordino_vectors::u32_of;
 
 use crate::binding::Content;
 use crate::plan::Way;
-use crate::segment::SegmentWriter;
+use crate::segment::{SegmentWriter, bound};
 
 /// Payloads as they are stored, with their hint and their records' places.
 pub(crate) struct WrittenPayloads {
@@ -22,8 +24,16 @@ pub(crate) struct WrittenPayloads {
     pub(crate) hint: Option<Vec<u8>>,
 }
 
+/// Slots under one content key: one for each of `places`, and in their order.
+pub(crate) struct Slots {
+    pub(crate) number: u32,
+    pub(crate) key: ContentKey,
+    pub(crate) places: Numbers,
+    pub(crate) slots: Vec<Slot>,
+}
+
 impl SegmentWriter<'_> {
-    /// Writes slots of these contents, one for each of `places` and in their order, in the cheapest way to fetch those of
+    /// Writes slots by content key, of an index with readers of its own or without, in the cheapest way to fetch those of
     /// a search of `k` results in so many searches.
     ///
     /// # Errors
@@ -31,42 +41,56 @@ impl SegmentWriter<'_> {
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        places: &Numbers,
-        slots: &[Slot],
+        (mut groups, own): (Vec<Slots>, bool),
         form: SlotForm,
         (k, searches): (usize, u64),
     ) -> Result<WrittenPayloads, Error> {
-        assert_eq!(places.len(), slots.len(), "a slot for each record");
         let most = form.class.map_or(0, Class::capacity);
-        if let Some(long) = slots.iter().find(|slot| slot.payload.len() > most) {
+        let mut all = groups.iter().flat_map(|group| &group.slots);
+        if let Some(long) = all.find(|slot| slot.payload.len() > most) {
             return Err(Error::Payload {
                 found: long.payload.len(),
                 most,
             });
         }
-        let words = slots
-            .iter()
-            .flat_map(|slot| words(&slot.exact).chain(words(&slot.payload)));
-        let mut code = Vec::new();
-        places.write(&mut code);
-        let id = self.id(rng, &Content::Payloads(form), &code, words);
-        let reader = self.reader();
-        let mut written = Payloads::new(id, self.version(), u32_of(places.len()), form);
+        let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
+        let (mut written, codes) = self.named(rng, (&groups, own), form);
         let shape = form.shape();
-        let (order, seal) = (written.order(reader), written.seal(reader));
-        let records: Vec<u8> = (0..written.slots)
-            .into_par_iter()
-            .flat_map_iter(|slot| {
-                let Slot { exact, payload } = &slots[order.row(slot) as usize];
-                seal.seal(slot, &shape, &form.fill(exact, payload))
-            })
-            .collect();
-        let sealed_places = self.sealed(Purpose::Ids, &id, code);
+        // Slots may be a megabyte each: they are sealed where they stay, and contents are let go of before their copy in a
+        // database is made.
+        let len = form.sealed_len();
+        let mut records = vec![0; slots * len];
+        let (mut rest, mut first) = (&mut records[..], 0);
+        for group in &mut groups {
+            assert_eq!(
+                group.places.len(),
+                group.slots.len(),
+                "a slot for each record"
+            );
+            let n = u32_of(group.slots.len());
+            let (order, seal) = (written.order(&group.key, n), written.seal(&group.key));
+            let (own, after) = rest.split_at_mut(group.slots.len() * len);
+            (0..n)
+                .into_par_iter()
+                .zip(own.par_chunks_exact_mut(len))
+                .for_each(|(slot, sealed)| {
+                    let Slot { exact, payload } = &group.slots[order.row(slot) as usize];
+                    let plain = form.fill(exact, payload);
+                    sealed.copy_from_slice(&seal.seal(first + slot, &shape, &plain));
+                });
+            drop(std::mem::take(&mut group.slots));
+            (rest, first) = (after, first + n);
+        }
+        let sealed = groups.iter().zip(codes).map(|(group, code)| {
+            let writer = self.under(group.number, group.key.clone());
+            writer.sealed(Purpose::Ids, &written.id, code)
+        });
+        let sealed_places = joined(sealed.collect(), own);
         written.records = digest::of(&records);
         written.places = Coded::of(&sealed_places);
 
         let mut hint = None;
-        match Way::cheapest((places.len(), form), k, searches)? {
+        match Way::cheapest((slots, form), k, searches)? {
             Way::Download => {}
             // Drawn behind the records, which are sealed: nobody can fit them to it.
             Way::Hintless(_) => {
@@ -92,6 +116,36 @@ impl SegmentWriter<'_> {
             places: sealed_places,
             hint,
         })
+    }
+
+    /// Payloads by an id that is bound to all of their content, and the codes of places.
+    fn named<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        (groups, own): (&[Slots], bool),
+        form: SlotForm,
+    ) -> (Payloads, Vec<Vec<u8>>) {
+        let codes = groups.iter().map(|group| {
+            let mut code = Vec::new();
+            group.places.write(&mut code);
+            code
+        });
+        let codes: Vec<Vec<u8>> = codes.collect();
+        let slots = groups.iter().flat_map(|group| &group.slots);
+        let words = slots.flat_map(|slot| words(&slot.exact).chain(words(&slot.payload)));
+        let numbers = groups.iter().map(|group| group.number);
+        let bound = bound(numbers.zip(&codes), own);
+        let id = self.id(rng, &Content::Payloads(form), &bound, words);
+        let slots: usize = groups.iter().map(|group| group.slots.len()).sum();
+        let mut payloads = Payloads::new(id, self.version(), u32_of(slots), form);
+        if own {
+            let groups = groups.iter().map(|group| SlotGroup {
+                key: group.number,
+                slots: u32_of(group.slots.len()),
+            });
+            payloads.groups = groups.collect();
+        }
+        (payloads, codes)
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) use retrieval::second_look;
 pub use retrieval::{Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{cost as routed_cost, divisors};
-pub use scoring::Scoring;
 pub(crate) use scoring::cheapest as cheapest_scoring;
+pub use scoring::{Scoring, packings};
 pub use speed::Speed;
 pub use table::{Row, Table};
 pub use terms::Terms;
@@ -413,6 +413,35 @@ mod tests {
         let table = few.to_string();
         for mode in ["masked", "sealed", "open", "local"] {
             assert!(table.contains(mode), "{table}");
+        }
+    }
+
+    #[test]
+    fn more_dimensions_share_a_polynomial_where_there_are_many() {
+        let plan = |dim, queries| {
+            let wish = Wish {
+                queries,
+                ..Wish::default()
+            };
+            let plan = Plan::new(100_000, dim, wish).unwrap();
+            (*plan.masked().unwrap(), *plan.open().unwrap())
+        };
+        // By hand: 24 polynomials of 2048 numbers of 46 bits; 15 bits for each of 109,640 rows, 64 to a block.
+        let (masked, open) = plan(1536, 20);
+        assert_eq!((masked.packing, open.packing), (Packing::T32, Packing::T32));
+        let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
+        assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
+        assert!(near(masked.cost.down, 1714 * 120), "{masked:?}");
+        assert!(near(masked.cost.once, 1714 * 4864), "{masked:?}");
+        assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
+        assert!(near(open.cost.up, 48 * 8192), "{open:?}");
+        let (masked, open) = plan(1536, 100);
+        assert_eq!((masked.packing, open.packing), (Packing::T64, Packing::T64));
+        assert!(near(masked.cost.up, 24 * 11_776), "{masked:?}");
+        assert_eq!(plan(384, 100).0.packing, Packing::T16);
+        // A query of 128 coordinates is short, whatever shares a polynomial.
+        for queries in [1, 100, 100_000] {
+            assert!(plan(128, queries).0.packing.t() <= 8);
         }
     }
 

@@ -8,9 +8,11 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::code::Codec;
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::joined;
 use sordino_index::digest::Coded;
-use sordino_index::keys::{OwnerKeys, ReaderKeys};
-use sordino_index::manifest::{Deleted, Segment};
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Deleted, SHARED, Segment};
 use sordino_index::numbers::{self, Numbers};
 use sordino_index::purpose::Purpose;
 use sordino_index::{columns, digest};
@@ -24,7 +26,9 @@ use crate::rows::Rows;
 /// The keys and facts that one version's segments are written with.
 pub(crate) struct SegmentWriter<'a> {
     keys: &'a OwnerKeys,
-    reader: ReaderKeys,
+    /// The content key that is written under, and its number.
+    key: ContentKey,
+    number: u32,
     version: u64,
     /// The public facts that all segments of the index share.
     index: Binding,
@@ -51,14 +55,30 @@ impl<'a> SegmentWriter<'a> {
     pub(crate) fn new(keys: &'a OwnerKeys, version: u64, index: Binding) -> Self {
         Self {
             keys,
-            reader: keys.reader(),
+            key: keys.shared(),
+            number: SHARED,
             version,
             index,
         }
     }
 
-    pub(crate) fn reader(&self) -> &ReaderKeys {
-        &self.reader
+    /// A writer under another content key.
+    pub(crate) fn under(&self, number: u32, key: ContentKey) -> Self {
+        Self {
+            keys: self.keys,
+            key,
+            number,
+            version: self.version,
+            index: self.index.clone(),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> &OwnerKeys {
+        self.keys
+    }
+
+    pub(crate) fn key(&self) -> &ContentKey {
+        &self.key
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -83,12 +103,9 @@ impl<'a> SegmentWriter<'a> {
         let words = codes.iter().map(|x| x.cast_unsigned());
         let id = self.id(rng, &Content::Masked, &rows.code(), words);
         let (n, width) = (u32_of(rows.ids.len()), rows.vectors.dim());
-        let (order, pad) = (
-            self.reader.row_order(&id, n),
-            self.reader.pad(&id, self.version),
-        );
+        let (order, pad) = (self.key.row_order(&id, n), self.key.pad(&id, self.version));
         let row = |position: u32| &codes[order.row(position) as usize * width..][..width];
-        let checks = self.reader.checks(&id, width);
+        let checks = self.key.checks(&id, width);
         let checks = checks.rows(n as usize, width, |position| row(u32_of(position)));
         let records = (0..n).into_par_iter().map(row);
         let masked = records
@@ -128,7 +145,7 @@ impl<'a> SegmentWriter<'a> {
 
     /// Chunks under a segment's id.
     pub(crate) fn chunk_bytes(&self, id: &[u8; 16], units: &Vectors, codec: Codec) -> Vec<u8> {
-        let seal = self.reader.seal(Purpose::Chunk, id, self.version);
+        let seal = self.key.seal(Purpose::Chunk, id, self.version);
         let n = u32_of(units.len());
         let segment = Segment::new(*id, self.version, n, [0; 32], Coded::default());
         let layout = segment.layout(u32_of(units.dim()), codec);
@@ -156,6 +173,7 @@ impl<'a> SegmentWriter<'a> {
         let n = u32_of(rows.ids.len());
         let rows = digest::of(&vectors);
         let mut segment = Segment::new(id, self.version, n, rows, Coded::of(&ids));
+        segment.key = self.number;
         segment.attributes = attributes.as_deref().map(Coded::of);
         WrittenSegment {
             segment,
@@ -168,25 +186,32 @@ impl<'a> SegmentWriter<'a> {
     /// A code, filled to its class and sealed under the id of what it belongs to.
     pub(crate) fn sealed(&self, purpose: Purpose, id: &[u8; 16], mut code: Vec<u8>) -> Vec<u8> {
         numbers::fill(&mut code);
-        self.reader
-            .seal(purpose, id, self.version)
-            .seal(0, &[], &code)
+        self.key.seal(purpose, id, self.version).seal(0, &[], &code)
     }
 
-    /// The list of deleted rows, by segment.
+    /// The list of deleted rows by segment, one for each content key, of an index with readers of its own or without.
     pub(crate) fn deleted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
-        dead: &[Numbers],
+        lists: &[(u32, ContentKey, Vec<&Numbers>)],
+        own: bool,
     ) -> (Deleted, Vec<u8>) {
-        let mut code = Vec::new();
-        for rows in dead {
-            rows.write(&mut code);
-        }
-        let id = self.id(rng, &Content::Deleted, &code, std::iter::empty());
-        let sealed = self.sealed(Purpose::Deleted, &id, code);
-        let deleted = Deleted::new(id, self.version, Coded::of(&sealed));
-        (deleted, sealed)
+        let codes = lists.iter().map(|(_, _, dead)| {
+            let mut code = Vec::new();
+            dead.iter().for_each(|rows| rows.write(&mut code));
+            code
+        });
+        let codes: Vec<Vec<u8>> = codes.collect();
+        let numbers = lists.iter().map(|(number, ..)| *number);
+        let bound = bound(numbers.zip(&codes), own);
+        let id = self.id(rng, &Content::Deleted, &bound, std::iter::empty());
+        let sealed = lists.iter().zip(codes).map(|((number, key, _), code)| {
+            let writer = self.under(*number, key.clone());
+            writer.sealed(Purpose::Deleted, &id, code)
+        });
+        let part = joined(sealed.collect(), own);
+        let deleted = Deleted::new(id, self.version, Coded::of(&part));
+        (deleted, part)
     }
 
     /// The id of content of this kind, bound to fresh randomness and to all that goes into it: a code and
@@ -204,4 +229,18 @@ impl<'a> SegmentWriter<'a> {
         self.keys
             .content_id(&fresh, binding.as_bytes(), code, words)
     }
+}
+
+/// The codes of several content keys as one, to which an id is bound: of an index without readers of its own it is the
+/// code.
+pub(crate) fn bound<'a>(codes: impl Iterator<Item = (u32, &'a Vec<u8>)>, own: bool) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (number, code) in codes {
+        if own {
+            all.extend(number.to_le_bytes());
+            all.extend((code.len() as u64).to_le_bytes());
+        }
+        all.extend_from_slice(code);
+    }
+    all
 }

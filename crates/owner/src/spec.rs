@@ -36,6 +36,9 @@ pub struct Spec {
     /// routed mode. Its slots hold payloads too, and are fetched without a hint; downloaded once where all of them have fewer
     /// bytes than that, and by PIR with a hint where a server would need more than 16 GiB of memory for it.
     pub second_look: Option<u32>,
+    /// True if readers have keys of their own from the first version on: nobody reads it, but for the owner, until
+    /// somebody is [granted](crate::Store::change_access) to.
+    pub own_readers: bool,
     /// The mode.
     pub form: Form,
 }
@@ -100,6 +103,7 @@ impl Default for Spec {
             norm: None,
             searches: 100,
             second_look: None,
+            own_readers: false,
             form: Form::Masked(Packing::T4),
         }
     }

@@ -18,6 +18,7 @@
 //! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed and routed mode cluster all records
 //! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most.
 
+mod access;
 mod assembly;
 mod blueprint;
 mod commit;
@@ -38,6 +39,7 @@ mod waiting;
 use crate::measured::Measured;
 use std::path::Path;
 
+pub use access::AccessReport;
 pub use assembly::Assembly;
 pub use blueprint::Blueprint;
 pub use contents::{Contents, Stored};
@@ -46,6 +48,7 @@ pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;
 
+use sordino_index::directory::Directory;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
@@ -78,6 +81,8 @@ pub struct Store<D = Files> {
     measured: Option<Measured>,
     /// The state in which it compacts itself.
     policy: Compaction,
+    /// Who may read what, if the index has readers of its own.
+    access: Option<Directory>,
     _lock: Lock,
 }
 
@@ -106,7 +111,8 @@ impl<D: Disk> Store<D> {
         // Only now does nobody else change it.
         let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
-        let records = Records::read(&folder, &manifest, &keys.reader())?;
+        let records = Records::read(&folder, &manifest, &keys.keys_of(&manifest))?;
+        let access = access::directory_of(&folder, &manifest, keys)?;
         let highest = folder.highest()?.max(manifest.version);
         folder.collect(&manifest.parts()?)?;
         Ok(Self {
@@ -118,6 +124,7 @@ impl<D: Disk> Store<D> {
             unsure: false,
             measured: None,
             policy: Compaction::default(),
+            access,
             _lock: lock,
         })
     }

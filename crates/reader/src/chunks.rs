@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
-use sordino_index::keys::ReaderKeys;
+use sordino_index::content_key::ContentKey;
 use sordino_index::manifest::Segment;
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -61,7 +61,10 @@ impl Chunks {
         let fresh = segments.iter().skip(kept).map(|segment| {
             let bytes = download.take(&segment.rows)?;
             let layout = segment.layout(u32_of(width), self.codec);
-            Decoded::new(layout, segment, keys, &bytes)
+            match keys.of(segment) {
+                Some(key) => Decoded::new(layout, segment, key, &bytes),
+                None => Ok(Decoded::hidden(segment)),
+            }
         });
         let fresh: Result<Vec<Decoded>, Error> = fresh.collect();
         let fresh = fresh?;
@@ -108,13 +111,23 @@ impl Chunks {
 }
 
 impl Decoded {
+    /// A segment that there is no key of: nothing in it is found.
+    fn hidden(segment: &Segment) -> Self {
+        Self {
+            n: segment.n,
+            vectors: Opened::default(),
+            seed: Seed([0; 32]),
+            sketched: None,
+        }
+    }
+
     fn new(
         layout: Layout,
         segment: &Segment,
-        keys: &ReaderKeys,
+        key: &ContentKey,
         bytes: &[u8],
     ) -> Result<Self, Error> {
-        let seal = keys.seal(Purpose::Chunk, &segment.id, segment.version);
+        let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
         let chunks = bytes.par_chunks_exact(layout.sealed_len()).enumerate();
         let chunks: Result<Vec<Opened>, Error> = chunks
             .map(|(at, sealed)| {
@@ -132,7 +145,7 @@ impl Decoded {
         Ok(Self {
             n: segment.n,
             vectors,
-            seed: keys.sketch_seed(&segment.id),
+            seed: key.sketch_seed(&segment.id),
             sketched: None,
         })
     }

@@ -1,17 +1,18 @@
 //! The client: it verifies, encrypts, decrypts and ranks.
 
+mod payloads; // of records by their ids
 mod pin; // stored, and shared with other clients
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
 use sordino_index::attributes::Attributes;
+use sordino_index::contents::ContentKeys;
 use sordino_index::{Error, Id, Pin, ReaderKeys, SignedManifest};
 use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
 use crate::cache::Cache;
-use crate::checked::{Checked, Wrong};
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
@@ -28,6 +29,8 @@ use crate::{history, payload};
 /// A client of one version of an index: what it downloaded, verified.
 pub struct Client {
     keys: ReaderKeys,
+    /// The content keys of this version that these lead to.
+    contents: ContentKeys,
     manifest: SignedManifest,
     rotation: Rotation,
     kind: Kind,
@@ -106,22 +109,25 @@ impl Client {
         cache: Option<&Cache>,
     ) -> Result<Self, Error> {
         let mut download = Download::new(transport, &manifest, Kept::default(), cache)?;
+        let contents = download.contents(&manifest, keys)?;
         let sessions = Arc::new(Sessions::default());
         let mut client = Self {
-            kind: Kind::new(&manifest, keys, &sessions, &mut download)?,
+            kind: Kind::new(&manifest, &contents, &sessions, &mut download)?,
             records: Records::default(),
             chosen: Mutex::default(),
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
-            payloads: payload::Client::new(&manifest, keys, &sessions, &mut download)?,
+            payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,
             sessions,
             keys: keys.clone(),
+            contents,
             cache: cache.cloned(),
             bytes_once: received + download.bytes,
             manifest,
         };
-        let records = Fresh::new(&client.manifest, keys, 0, &mut download)?;
+        let contents = client.contents.clone();
+        let records = Fresh::new(&client.manifest, &contents, 0, &mut download)?;
         let update = Update {
-            keys,
+            keys: &contents,
             kept: 0,
             dead: &records.dead,
             download: &mut download,
@@ -150,11 +156,16 @@ impl Client {
         }
         let kept = Kept::between(&self.manifest, &manifest);
         let mut download = Download::new(transport, &manifest, kept, self.cache.as_ref())?;
-        let (keys, sessions) = (&self.keys, &self.sessions);
+        let contents = match kept.records {
+            true => self.contents.clone(),
+            false => download.contents(&manifest, &self.keys)?,
+        };
+        let (keys, sessions) = (&contents, &self.sessions);
         let payloads = (!kept.payloads)
             .then(|| payload::Client::new(&manifest, keys, sessions, &mut download))
             .transpose()?;
-        let records = Fresh::new(&manifest, keys, kept.segments, &mut download)?;
+        let known = if kept.records { kept.segments } else { 0 };
+        let records = Fresh::new(&manifest, keys, known, &mut download)?;
         let anew = match kept.segments {
             0 => Some(Kind::new(&manifest, keys, sessions, &mut download)?),
             _ => None,
@@ -173,10 +184,11 @@ impl Client {
             }
             None => self.kind.update(&manifest, update)?,
         }
-        self.records.update(kept.segments, records);
+        self.records.update(known, records);
         self.chosen = Mutex::default();
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
+        self.contents = contents;
         if let Some(payloads) = payloads {
             self.payloads = payloads;
         }
@@ -220,7 +232,7 @@ impl Client {
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
     /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search.
+    /// all messages, which are the same in number, order and size as those of any other search, or after one of them that failed.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -252,7 +264,7 @@ impl Client {
         let query = Zeroizing::new(self.rotation.apply(&Zeroizing::new(query)));
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
-        let found = self.kind.search(round, &query, wanted, &mut stages)?;
+        let found = round.step(|round| self.kind.search(round, &query, wanted, &mut stages))?;
         let ranking = Ranking {
             records: &self.records,
             question,
@@ -261,7 +273,8 @@ impl Client {
             k,
         };
         let slots = self.payloads.as_ref();
-        let results = ranking.results(round, slots, &query, found, &mut stages)?;
+        let results =
+            round.step(|round| ranking.results(round, slots, &query, found, &mut stages))?;
         let Ok((hits, payloads)) = results else {
             return Err(Error::Search);
         };
@@ -281,6 +294,7 @@ impl Client {
             rng,
             transport,
             edition: self.manifest.edition(),
+            wrong: false,
         }
     }
 
@@ -302,38 +316,6 @@ impl Client {
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)
-    }
-
-    /// The payloads of these records, without a search: `None` for one that is not there, or for all where
-    /// the index has no payloads.
-    ///
-    /// # Security
-    /// The server sees a message like a search's last for every `k` of them, or as many as a second look has candidates, begun or whole, so it learns
-    /// that payloads were fetched and about how many, not which. Where clients have downloaded all
-    /// payloads it sees nothing.
-    ///
-    /// # Errors
-    /// [`Error::Stale`], and [`Error::Search`] if what the server sent does not belong to this index.
-    pub fn payloads<R: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        transport: &mut impl Transport,
-        ids: &[Id],
-    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let client = self.payloads.as_ref();
-        let Some(client) = client.filter(|client| client.has_payloads()) else {
-            return Ok(vec![None; ids.len()]);
-        };
-        let round = &mut self.round(rng, transport);
-        let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
-        // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
-        let chunks = places.chunks(client.fetched);
-        let read = chunks.map(|places| client.read(round, places));
-        let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
-        let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
-        let payloads = read.map_err(|Wrong| Error::Search)?;
-        let payloads = payloads.into_iter().flatten();
-        Ok(payloads.map(|slot| Some(slot?.payload)).collect())
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Positions {
     place: u32,
     /// For each position true if its record is deleted; empty if none is.
     dead: Vec<bool>,
+    /// False if there is no key of the segment: nothing in it is found.
+    visible: bool,
 }
 
 impl ScoredSegments {
@@ -54,10 +56,10 @@ impl ScoredSegments {
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<(), Error> {
         let Update {
+            keys,
             kept,
             dead,
             download,
-            ..
         } = update;
         let fresh = || segments.iter().skip(kept);
         let hints: Result<Vec<Hint>, Error> = fresh()
@@ -77,6 +79,7 @@ impl ScoredSegments {
         self.segments.truncate(kept);
         self.add(fresh());
         for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
+            positions.visible = keys.of(&positions.segment).is_some();
             positions.dead.clear();
             if !dead.is_empty() {
                 let rows = (0..positions.segment.n).map(|position| row(at, position));
@@ -98,6 +101,7 @@ impl ScoredSegments {
                 place: last.map_or(0, |last| last.place + last.segment.n),
                 dead: Vec::new(),
                 segment: segment.clone(),
+                visible: false,
             };
             self.segments.push(positions);
         }
@@ -129,7 +133,8 @@ impl ScoredSegments {
     ) -> Checked<Vec<Scored>> {
         let mut best = TopK::with_equal(k);
         let mut possible = true;
-        for (segment, positions) in self.segments.iter().enumerate() {
+        let segments = self.segments.iter().enumerate();
+        for (segment, positions) in segments.filter(|(_, it)| it.visible) {
             let chosen = chosen.map(|chosen| &chosen[segment][..]);
             for at in 0..positions.segment.n {
                 let place = at as usize;
@@ -176,6 +181,7 @@ mod tests {
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;
     use sordino_index::OwnerKeys;
+    use sordino_index::contents::ContentKeys;
     use sordino_index::digest::Coded;
     use sordino_index::manifest::Packing;
     use sordino_index::numbers::Numbers;
@@ -213,6 +219,7 @@ mod tests {
                 rng: &mut (),
                 transport: &mut Replies(reply),
                 edition: Edition::new(1, &[0; 32]),
+                wrong: false,
             };
             score(&mut round, &client, &query, &mut Stages::default())
         };
@@ -239,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_hint_that_does_not_fit_changes_nothing() {
-        let keys = OwnerKeys::from_master([5; 32]).reader();
+        let keys = ContentKeys::shared(OwnerKeys::from_master([5; 32]).shared());
         let segment = |digest| {
             let segment = Segment::new([0; 16], 1, N, [0; 32], Coded::default());
             ColumnSegment::new(segment, digest)
@@ -293,6 +300,7 @@ mod tests {
                 stored: N as usize,
                 place: 10,
                 dead,
+                visible: true,
             }],
             rows: Rows::Open,
         }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use sordino_index::Error;
+use sordino_index::contents::ContentKeys;
 use sordino_index::digest::{self, Digest};
-use sordino_index::manifest::{Manifest, Mode, Part, Segment, SignedManifest};
+use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment, SignedManifest};
 use sordino_index::wire::{Message, message_len};
+use sordino_index::{Error, ReaderKeys};
 
 use crate::cache::Cache;
 use crate::transport::Transport;
@@ -111,6 +112,20 @@ impl Download {
         download
     }
 
+    /// The content keys of a version that somebody's keys lead to.
+    ///
+    /// # Errors
+    /// [`Error::NoReader`] if they lead to none.
+    pub(crate) fn contents(
+        &mut self,
+        manifest: &Manifest,
+        keys: &ReaderKeys,
+    ) -> Result<ContentKeys, Error> {
+        let ring = manifest.readers.as_ref();
+        let ring = ring.map(|readers| self.take(&readers.ring.digest));
+        keys.contents(manifest, ring.transpose()?.as_deref())
+    }
+
     /// The part with this digest, as often as the manifest names it.
     pub(crate) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = Error::Digest { what: "parts" };
@@ -130,6 +145,9 @@ impl Download {
 pub(crate) struct Kept {
     /// The number of segments, from the first on.
     pub(crate) segments: usize,
+    /// True if the sealed ids and attributes of these are not to be had anew: whoever had no key of some may have one now,
+    /// and all clients ask for the same parts.
+    pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,
 }
@@ -137,10 +155,19 @@ pub(crate) struct Kept {
 impl Kept {
     /// The parts that two versions share: they follow from the versions alone, so they are the same for all clients.
     pub(crate) fn between(old: &Manifest, new: &Manifest) -> Self {
+        let records = old.readers == new.readers;
+        let segments = match (&new.mode, records) {
+            // Vectors are sealed there, too.
+            (Mode::Local(_), false) => 0,
+            _ => shared(old, new),
+        };
         Self {
-            segments: shared(old, new),
+            segments,
+            records,
             // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
-            payloads: old.payloads.is_some() && (&old.payloads, old.k) == (&new.payloads, new.k),
+            payloads: records
+                && old.payloads.is_some()
+                && (&old.payloads, old.k) == (&new.payloads, new.k),
         }
     }
 
@@ -152,7 +179,12 @@ impl Kept {
                 .is_some_and(|all| all.has(&part.digest))
         };
         match part.segment {
-            Some(at) => at < self.segments,
+            Some(at) if self.records => at < self.segments,
+            Some(at) => {
+                let sealed = matches!(part.kind, PartKind::Ids | PartKind::Attributes);
+                at < self.segments && !sealed
+            }
+            None if part.kind == PartKind::Ring => self.records,
             None => self.payloads && payload(),
         }
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
+use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::Mode;
-use sordino_index::{Error, ReaderKeys, SignedManifest};
+use sordino_index::{Error, SignedManifest};
 use sordino_vectors::recall::Scored;
 
 use crate::checked::Checked;
@@ -32,21 +33,26 @@ impl Kind {
     /// A client without segments, or with sealed or routed mode's base alone.
     pub(crate) fn new(
         manifest: &SignedManifest,
-        keys: &ReaderKeys,
+        keys: &ContentKeys,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
         let width = manifest.width() as usize;
         Ok(match &manifest.mode {
             Mode::Sealed(mode) => {
-                let fetcher = sealed::Fetcher::new(mode, (width, keys), sessions, download)?;
+                let fetcher = sealed::Fetcher::new(
+                    mode,
+                    (width, keys.need(&mode.base)?),
+                    sessions,
+                    download,
+                )?;
                 Self::Sealed(Box::new(fetcher))
             }
             Mode::Local(mode) => Self::Local(Chunks::new(width, mode.codec)),
             Mode::Open(mode) => Self::Open(Box::new(open::Scorer::new(mode, width)?)),
             Mode::Masked(mode) => Self::Masked(Box::new(masked::Scorer::new(mode, width)?)),
             Mode::Routed(mode) => {
-                let scorer = routed::Scorer::new(mode, width, keys, download)?;
+                let scorer = routed::Scorer::new(mode, width, keys.need(&mode.base)?, download)?;
                 Self::Routed(Box::new(scorer))
             }
         })

@@ -5,7 +5,8 @@ use rand_core::CryptoRng;
 use sordino_ckks::column::{Query, Reply, SecretKey};
 use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
-use sordino_index::keys::ReaderKeys;
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::{Columns, Segment};
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
@@ -38,14 +39,21 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
+    /// False if there is no key of the segment. Then its pad is another one: scores stay what they are to everybody
+    /// without the key, and are made in the same time.
+    visible: bool,
 }
 
 impl Mask {
-    fn new(keys: &ReaderKeys, segment: &Segment, width: usize) -> Self {
+    fn new(keys: &ContentKeys, segment: &Segment, width: usize) -> Self {
+        let nobody = ContentKey::from_bytes([0; 32]);
+        let own = keys.of(segment);
+        let key = own.unwrap_or(&nobody);
         Self {
-            pad: keys.pad(&segment.id, segment.version),
-            order: keys.row_order(&segment.id, segment.n),
-            checks: keys.checks(&segment.id, width),
+            pad: key.pad(&segment.id, segment.version),
+            order: key.row_order(&segment.id, segment.n),
+            checks: key.checks(&segment.id, width),
+            visible: own.is_some(),
         }
     }
 
@@ -68,20 +76,14 @@ impl Scorer {
     }
 
     pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
-        let (kept, width) = (update.kept, self.rows.column.dim());
-        let fresh = mode.segments.iter().skip(kept);
-        let fresh = fresh.map(|column| Mask::new(update.keys, &column.segment, width));
-        let fresh: Vec<Mask> = fresh.collect();
-        let row = |segment: usize, position| {
-            let mask = match segment.checked_sub(kept) {
-                None => &self.masks[segment],
-                Some(added) => &fresh[added],
-            };
-            mask.order.row(position)
-        };
+        let width = self.rows.column.dim();
+        // All of them: there may be keys of segments that there were none of before.
+        let masks = mode.segments.iter();
+        let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
+        let masks: Vec<Mask> = masks.collect();
+        let row = |segment: usize, position| masks[segment].order.row(position);
         self.rows.update(&mode.segments, update, row)?;
-        self.masks.truncate(kept);
-        self.masks.extend(fresh);
+        self.masks = masks;
         Ok(())
     }
 
@@ -155,7 +157,8 @@ impl Scorer {
                 let bare = &mut bare[range.clone()];
                 mask.bare(&codes, &products[range], bare);
                 let n = positions.segment.n as usize;
-                off = mask.checks.off(n, bare).max(off);
+                let wrong = mask.checks.off(n, bare);
+                off = if mask.visible { wrong.max(off) } else { off };
             }
             off <= self.tolerance()
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
-use sordino_index::keys::ReaderKeys;
+use sordino_index::contents::ContentKeys;
 use sordino_index::look;
 use sordino_index::manifest::Manifest;
 use sordino_index::opener::Opener;
@@ -40,7 +40,7 @@ impl Client {
     /// A client of the manifest's slots, if it has any.
     pub(crate) fn new(
         manifest: &Manifest,
-        keys: &ReaderKeys,
+        keys: &ContentKeys,
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Option<Self>, Error> {
@@ -48,7 +48,7 @@ impl Client {
             return Ok(None);
         };
         let places = download.take(&payloads.places.digest)?;
-        let opener = Opener::new(payloads, keys, &places)?;
+        let opener = Opener::new(manifest, payloads, keys, &places)?;
         let k = manifest.k as usize;
         Ok(Some(Self {
             opener,
@@ -120,7 +120,9 @@ impl Client {
         // A slot is looked up and asked for in the place of every one that is not needed: before the request nothing takes
         // longer where there are more places.
         let slots = self.opener.slots(&padded(places, self.fetched));
-        let asked = slots.iter().map(|slot| slot.unwrap_or(0) as usize);
+        let filler = self.opener.filler();
+        let fetched = |slot: Option<u32>| slot.or(filler).unwrap_or(0);
+        let asked = slots.iter().map(|slot| fetched(*slot) as usize);
         let asked: Vec<usize> = asked.collect();
         let sealed = match &self.source {
             Source::Here { records, slot_len } => {
@@ -135,7 +137,12 @@ impl Client {
         // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
         Ok(sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = slots.iter().zip(&sealed).map(|(slot, sealed)| {
-                let content = self.opener.open(slot.unwrap_or(0), sealed).ok_or(Wrong)?;
+                let content = self.opener.open(fetched(*slot), sealed);
+                // A reader without a key of any slot opens none.
+                if filler.is_none() {
+                    return Ok(None);
+                }
+                let content = content.ok_or(Wrong)?;
                 Ok(slot.map(|_| content))
             });
             let mut opened = opened.collect::<Checked<Vec<_>>>()?;

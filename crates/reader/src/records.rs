@@ -4,8 +4,8 @@
 //! named by it, at its edge by their ids.
 
 use sordino_index::attributes::Attributes;
+use sordino_index::contents::ContentKeys;
 use sordino_index::ids::Ids;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Manifest, Segment};
 use sordino_index::numbers::Numbers;
 use sordino_index::{Error, Id, IdKind};
@@ -26,7 +26,8 @@ pub(crate) struct Records {
 struct Known {
     /// The place of the first.
     first: u32,
-    ids: Ids,
+    /// None if there is no key of this segment.
+    ids: Option<Ids>,
     attributes: Attributes,
 }
 
@@ -40,13 +41,13 @@ impl Fresh {
     /// Those of the segments after the first `kept`, and the list of deletions, from the download.
     pub(crate) fn new(
         manifest: &Manifest,
-        keys: &ReaderKeys,
+        keys: &ContentKeys,
         kept: usize,
         download: &mut Download,
     ) -> Result<Self, Error> {
         let list = download.take(&manifest.deleted.rows.digest)?;
         let all = manifest.segments();
-        let dead = keys.open_deleted(&manifest.deleted, &all, &list)?;
+        let dead = keys.open_deleted(manifest, &list)?;
         let mut first = 0;
         let mut segments = Vec::new();
         for (at, segment) in all.into_iter().enumerate() {
@@ -65,13 +66,20 @@ impl Known {
         first: u32,
         segment: &Segment,
         kind: IdKind,
-        keys: &ReaderKeys,
+        keys: &ContentKeys,
         download: &mut Download,
     ) -> Result<Self, Error> {
-        let ids = keys.open_ids(segment, kind, &download.take(&segment.ids.digest)?)?;
-        let attributes = match &segment.attributes {
-            Some(coded) => keys.open_attributes(segment, &download.take(&coded.digest)?)?,
-            None => Attributes::none(segment.n as usize),
+        let sealed = download.take(&segment.ids.digest)?;
+        let attributes = segment.attributes.as_ref();
+        let attributes = attributes.map(|coded| download.take(&coded.digest));
+        let attributes = attributes.transpose()?;
+        let none = || Attributes::none(segment.n as usize);
+        let key = keys.of(segment);
+        let ids = key.map(|key| key.open_ids(segment, kind, &sealed));
+        let ids = ids.transpose()?;
+        let attributes = match key.zip(attributes) {
+            Some((key, sealed)) => key.open_attributes(segment, &sealed)?,
+            None => none(),
         };
         Ok(Self {
             first,
@@ -95,7 +103,8 @@ impl Records {
             .segments
             .partition_point(|segment| segment.first <= place);
         let segment = &self.segments[at - 1];
-        segment.ids.id(place - segment.first)
+        let ids = segment.ids.as_ref().expect("nothing else is found");
+        ids.id(place - segment.first)
     }
 
     /// Puts ranked hits with equal scores into the order of their ids.
@@ -122,7 +131,7 @@ impl Records {
     fn find(&self, id: &Id) -> Option<(&Known, u32)> {
         let segments = self.segments.iter().zip(&self.dead).rev();
         let mut found = segments.filter_map(|(segment, dead)| {
-            let row = segment.ids.row(id)?;
+            let row = segment.ids.as_ref()?.row(id)?;
             (!dead.contains(row)).then_some((segment, row))
         });
         found.next()

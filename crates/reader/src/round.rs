@@ -11,6 +11,8 @@ pub(crate) struct Round<'a, R: ?Sized, T> {
     pub(crate) rng: &'a mut R,
     pub(crate) transport: &'a mut T,
     pub(crate) edition: Edition,
+    /// A reply was wrong.
+    pub(crate) wrong: bool,
 }
 
 impl<R: ?Sized, T: Transport> Round<'_, R, T> {
@@ -28,6 +30,25 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         let message = request.about(self.edition, body);
         let reply = self.transport.call(&message, message_len(len))?;
         let answer = request.reply().expect(&reply, Some(len)).and_then(read);
-        Ok(answer.map_err(|_| Wrong))
+        Ok(self.noted(answer.map_err(|_| Wrong)))
+    }
+
+    /// Remembers that something is wrong, to be told if what follows fails for another reason.
+    pub(crate) fn noted<A>(&mut self, answer: Checked<A>) -> Checked<A> {
+        self.wrong |= answer.is_err();
+        answer
+    }
+
+    /// The outcome of a step. A wrong reply before an error is what the user is told in its place: a server that sends one
+    /// and then fails is not to be searched again as if it were busy.
+    pub(crate) fn step<A>(
+        &mut self,
+        step: impl FnOnce(&mut Self) -> Result<Checked<A>, Error>,
+    ) -> Result<Checked<A>, Error> {
+        match step(self) {
+            Ok(answer) => Ok(self.noted(answer)),
+            Err(_) if self.wrong => Err(Error::Search),
+            error => error,
+        }
     }
 }

@@ -3,7 +3,9 @@
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, Reply, SecretKey};
+use sordino_index::Error;
 use sordino_index::checks::ClusterChecks;
+use sordino_index::content_key::ContentKey;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::members::Members;
 use sordino_index::pad::Pad;
@@ -11,7 +13,6 @@ use sordino_index::residual::{Scores, SplitQuery, bare};
 use sordino_index::route::Route;
 use sordino_index::select::mask;
 use sordino_index::wire::Message;
-use sordino_index::{Error, ReaderKeys};
 use sordino_lwe as lwe;
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
@@ -59,7 +60,7 @@ impl Scorer {
     pub(crate) fn new(
         mode: &Routed,
         width: usize,
-        keys: &ReaderKeys,
+        key: &ContentKey,
         download: &mut Download,
     ) -> Result<Self, Error> {
         let params = mode.grid.packing.params();
@@ -75,10 +76,10 @@ impl Scorer {
         Ok(Self {
             mode: mode.clone(),
             width,
-            route: keys.open_route(mode, width, &download.take(&mode.centroids)?)?,
-            members: keys.open_members(mode, &download.take(&mode.members)?)?,
-            pad: keys.pad(&mode.base.id, mode.base.version),
-            checks: keys.cluster_checks(&mode.base.id),
+            route: key.open_route(mode, width, &download.take(&mode.centroids)?)?,
+            members: key.open_members(mode, &download.take(&mode.members)?)?,
+            pad: key.pad(&mode.base.id, mode.base.version),
+            checks: key.cluster_checks(&mode.base.id),
             tolerance: mode.grid.tolerance(width),
             words: lwe::Client::new(&Grid::params(), shape, &lwe::Seed(mode.seed)),
             hint,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
 use sordino_index::code::Codec;
+use sordino_index::content_key::ContentKey;
 use sordino_index::digest::Digest;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{self, Routing, Sealed};
 use sordino_index::numbers::Numbers;
 use sordino_index::opened::Opened;
@@ -61,14 +61,14 @@ impl Fetcher {
     /// A fetcher of the base; [`update`](Self::update) adds the rest.
     pub(crate) fn new(
         mode: &Sealed,
-        (width, keys): (usize, &ReaderKeys),
+        (width, key): (usize, &ContentKey),
         sessions: &Arc<Sessions>,
         download: &mut Download,
     ) -> Result<Self, Error> {
         let (id, version) = (&mode.base.id, mode.base.version);
         let mut opened = |purpose| {
             let sealed = download.take(&mode.centroids)?;
-            let seal = keys.seal(purpose, id, version);
+            let seal = key.seal(purpose, id, version);
             seal.open(0, &[], &sealed).ok_or(Error::Search)
         };
         let route = match mode.routing {
@@ -80,7 +80,7 @@ impl Fetcher {
             Routing::Encrypted => Route::Server,
             Routing::Hashed => {
                 let mean = Mean::from_bytes(&opened(Purpose::Mean)?).ok_or(Error::Search)?;
-                let seed = keys.router_seed(&mode.router_salt());
+                let seed = key.router_seed(&mode.router_salt());
                 Route::Vertices(mean, router::vertices(seed, width, mode.clusters as usize)?)
             }
         };
@@ -97,7 +97,7 @@ impl Fetcher {
         Ok(Self {
             mode: mode.clone(),
             width,
-            seal: keys.seal(Purpose::Bucket, id, version),
+            seal: key.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
             route,
             retrieval,
@@ -128,7 +128,10 @@ impl Fetcher {
             Route::Vertices(mean, vertices) => {
                 Ok(self.own_scores(vertices.as_slice(), &mean.centred(query), stages))
             }
-            Route::Server => self.encrypted_scores(round, query, stages)?,
+            Route::Server => {
+                let scores = self.encrypted_scores(round, query, stages)?;
+                round.noted(scores)
+            }
         };
         let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
         let fetched = time(&mut stages.fetch, || {

@@ -1,13 +1,14 @@
 //! The way of a client from one version of an index to the next.
 
+use sordino_index::Error;
+use sordino_index::contents::ContentKeys;
 use sordino_index::numbers::Numbers;
-use sordino_index::{Error, ReaderKeys};
 
 use crate::download::Download;
 
 /// The difference of two versions, for the client of the first.
 pub(crate) struct Update<'a> {
-    pub(crate) keys: &'a ReaderKeys,
+    pub(crate) keys: &'a ContentKeys,
     /// The first segments, which stay.
     pub(crate) kept: usize,
     /// The deleted rows of every segment.

@@ -7,12 +7,13 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    Bytes, Disk, Error, Files, Id, IdKind, Index, LogFault, Memory, OwnerKeys, OwnerPublicKey, Pin,
-    ReaderKeys, SignedManifest, manifest,
+    AccessFault, Bytes, Disk, Error, Files, Id, IdKind, Index, KeyWrap, KeyWrapError, LogFault,
+    Memory, NotNext, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys, ReaderPublicKey, ReaderSecret,
+    SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
-    Added, Assembly, Batch, Blueprint, Compaction, Contents, Form, Instead, Measured, Piece, Plan,
-    Spec, Step, Store, Stored, Verified, Wish, build, plan,
+    AccessReport, Added, Assembly, Batch, Blueprint, Change, Compaction, Contents, Form, Instead,
+    Label, Measured, Piece, Plan, Reading, Spec, Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,

@@ -45,7 +45,10 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &reader, None).unwrap();
 
-    let seal = |purpose| reader.seal(purpose, &mode.base.id, mode.base.version);
+    let seal = |purpose| {
+        keys.shared()
+            .seal(purpose, &mode.base.id, mode.base.version)
+    };
     let centroids = seal(Purpose::Centroids).open(0, &[], &centroids).unwrap();
     let centroids: Vec<Vec<f32>> = centroids
         .chunks_exact(40)

@@ -204,22 +204,31 @@ impl Server {
     /// Answers messages of any clients: those that take a pass over the index share one. Each reply
     /// is that of [`handle`](Self::handle), so it does not depend on the other requests.
     #[must_use]
+    pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+        let all = requests.iter().map(|request| (0, *request));
+        self.handle_batch_of(&all.collect::<Vec<_>>())
+    }
+
+    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with a number of whoever
+    /// sent it: the keys of sessions that are held are shared out among them.
+    #[must_use]
     #[expect(
         clippy::missing_panics_doc,
         reason = "a request is refused, prepared or in a pass"
     )]
-    pub fn handle_batch(&self, requests: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+    pub fn handle_batch_of(&self, requests: &[(u128, &[u8])]) -> Vec<Result<Vec<u8>, Error>> {
         let mut scores = Pass::default();
         let (mut fetches, mut payloads) = (Pass::default(), Pass::default());
         let mut replies: Vec<_> = requests
             .iter()
             .enumerate()
-            .map(|(at, request)| {
+            .map(|(at, (holder, request))| {
+                let from = (at, *holder);
                 match self.parse(request) {
                     Ok(Request::Prepared(reply)) => return Some(Ok(reply.to_vec())),
-                    Ok(Request::Score(body)) => scores.push(at, body),
-                    Ok(Request::Fetch(body)) => fetches.push(at, body),
-                    Ok(Request::Payloads(body)) => payloads.push(at, body),
+                    Ok(Request::Score(body)) => scores.push(from, body),
+                    Ok(Request::Fetch(body)) => fetches.push(from, body),
+                    Ok(Request::Payloads(body)) => payloads.push(from, body),
                     Err(error) => return Some(Err(error)),
                 }
                 None
@@ -227,8 +236,8 @@ impl Server {
             .collect();
         for (pass, answers) in [
             (&scores, self.score(&scores.bodies)),
-            (&fetches, self.fetch(&fetches.bodies)),
-            (&payloads, self.fetch_payloads(&payloads.bodies)),
+            (&fetches, self.fetch(&fetches)),
+            (&payloads, self.fetch_payloads(&payloads)),
         ] {
             for (&at, answer) in pass.places.iter().zip(answers) {
                 replies[at] = Some(answer.map(|reply| self.own(reply)));
@@ -280,19 +289,19 @@ impl Server {
     }
 
     /// Answers each request for as many buckets as the manifest says.
-    fn fetch(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+    fn fetch(&self, requests: &Pass<'_>) -> Vec<Result<Vec<u8>, Error>> {
         match &self.kind {
-            Kind::Sealed(sealed) => sealed.buckets.fetch(&self.sessions, bodies),
-            _ => self.refuse(bodies.len(), "sealed"),
+            Kind::Sealed(sealed) => sealed.buckets.fetch(&self.sessions, requests),
+            _ => self.refuse(requests.bodies.len(), "sealed"),
         }
     }
 
     /// Answers each request for as many payloads as a search has results.
-    fn fetch_payloads(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
+    fn fetch_payloads(&self, requests: &Pass<'_>) -> Vec<Result<Vec<u8>, Error>> {
         let Some(payloads) = &self.payloads else {
-            return self.refuse(bodies.len(), "one with payloads to fetch");
+            return self.refuse(requests.bodies.len(), "one with payloads to fetch");
         };
-        payloads.fetch(&self.sessions, bodies)
+        payloads.fetch(&self.sessions, requests)
     }
 
     /// Refuses requests that the index's mode does not have.

@@ -1,5 +1,7 @@
 //! The errors of vectors, of their files and of what is known of them.
 
+mod line;
+
 use std::path::PathBuf;
 
 /// The fault that was found, and what was expected.

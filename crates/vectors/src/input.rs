@@ -9,6 +9,10 @@ use crate::{Error, MAX_DIM};
 /// Coordinates of one chunk, at most: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
 
+/// Bytes of other values of one chunk, but for its last record: they may be longer than its vectors by far.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(super) const MAX_BYTES: usize = 1 << 24;
+
 /// Bytes to read, and how many there are if that is known.
 pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
@@ -53,6 +57,8 @@ pub(super) struct Rest {
     pub(super) data: Vec<f32>,
     pub(super) ids: Option<Vec<Id>>,
     pub(super) values: Vec<Column>,
+    /// The line that each record begins in, of a file of text.
+    pub(super) lines: Option<Vec<u64>>,
 }
 
 /// A dimension that an index may have.

@@ -24,6 +24,8 @@ pub struct Chunk {
     pub ids: Option<Vec<Id>>,
     /// The other columns that were asked for, in that order.
     pub values: Vec<Column>,
+    /// The line of the file that each record begins in, from 1, if the file is one of text.
+    pub lines: Option<Vec<u64>>,
 }
 
 /// A file of vectors that is read in order, in chunks of about 4 MiB, so that it may be larger
@@ -95,6 +97,24 @@ impl Reader {
         let len = metadata.is_file().then_some(metadata.len());
         let bytes = Box::new(BufReader::with_capacity(1 << 16, file));
         Self::new(format, Input { bytes, len }, columns)
+    }
+
+    /// The names of all columns of a Parquet file, in their order.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is damaged.
+    #[cfg(feature = "arrow")]
+    pub fn parquet_columns(path: impl AsRef<Path>) -> Result<Vec<String>, Error> {
+        let path = path.as_ref();
+        let at = |source| Error::File {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(at)?;
+        if file.metadata().map_err(at)?.is_dir() {
+            return Err(at(std::io::ErrorKind::IsADirectory.into()));
+        }
+        crate::table::parquet_columns(file)
     }
 
     /// Reads a file's bytes.
@@ -193,7 +213,12 @@ impl Reader {
     }
 
     fn chunk(&mut self) -> Result<Option<Chunk>, Error> {
-        let Rest { data, ids, values } = match &mut self.source {
+        let Rest {
+            data,
+            ids,
+            values,
+            lines,
+        } = match &mut self.source {
             Source::Rows(rows) => Rest {
                 data: rows.next()?,
                 ..Rest::default()
@@ -220,6 +245,7 @@ impl Reader {
             vectors,
             ids,
             values,
+            lines,
         }))
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema};
 
 use crate::id::IdKind;
-use crate::input::{MAX_VALUES, Rest, check_dim};
+use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
 use crate::{ColumnNames, Error, to_f32};
 
 mod ipc;
@@ -17,6 +17,11 @@ mod values;
 
 /// The batches of a table, of the columns that were asked for, in their order: the vectors, the ids, others.
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
+
+/// The names of a Parquet file's columns.
+pub(super) fn parquet_columns(file: std::fs::File) -> Result<Vec<String>, Error> {
+    parquet::names(file)
+}
 
 /// The rest of a table, to be read.
 pub(super) struct Table {
@@ -93,7 +98,10 @@ impl Table {
         let Some((batch, start)) = self.current.take() else {
             return Ok(Rest::default());
         };
-        let rows = (MAX_VALUES / self.dim).max(1).min(batch.num_rows() - start);
+        // Values are copied a chunk at a time, however many rows a batch has.
+        let row = batch.get_array_memory_size() / batch.num_rows();
+        let most = (MAX_VALUES / self.dim).min(MAX_BYTES / row.max(1));
+        let rows = most.max(1).min(batch.num_rows() - start);
         let mut data = Vec::with_capacity(rows * self.dim);
         for at in start..start + rows {
             let row = self.read + (at - start) as u64;
@@ -128,7 +136,12 @@ impl Table {
         if start + rows < batch.num_rows() {
             self.current = Some((batch, start + rows));
         }
-        Ok(Rest { data, ids, values })
+        Ok(Rest {
+            data,
+            ids,
+            values,
+            lines: None,
+        })
     }
 }
 

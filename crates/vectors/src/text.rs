@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use crate::column::Column;
 use crate::id::{Id, IdKind};
-use crate::input::{MAX_VALUES, Rest, check_dim};
+use crate::input::{MAX_BYTES, MAX_VALUES, Rest, check_dim};
 use crate::{ColumnNames, Error, to_f32};
 
 mod csv;
@@ -18,6 +18,8 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A record: its vector, its id if one was asked for, its other values.
 struct Record {
+    /// The line that it begins in, from 1.
+    line: u64,
     vector: Vec<f64>,
     id: Option<Result<Id, Error>>,
     values: Vec<Option<Box<str>>>,
@@ -68,23 +70,41 @@ impl Text {
     /// The next records, no more than fit a chunk and none at the end.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         let most = (MAX_VALUES / self.dim).max(1);
-        let (mut data, mut ids) = (Vec::new(), Vec::new());
+        let (mut data, mut ids, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         let mut values: Vec<Vec<Option<Box<str>>>> = vec![Vec::new(); self.columns];
+        let mut bytes = 0;
         for row in self.read..self.read + most as u64 {
+            if bytes >= MAX_BYTES {
+                break;
+            }
             let Some(record) = self.next.take().map(Ok).or_else(|| self.records.next()) else {
                 break;
             };
             let record = record?;
+            let line = record.line;
             let (found, expected) = (record.vector.len() as u64, self.dim as u64);
             if found != expected {
-                return Err(Error::RowDimension {
+                let wrong = Error::RowDimension {
                     row,
                     found,
                     expected,
-                });
+                };
+                return Err(wrong.in_line(line));
             }
+            let first = data.len();
             data.extend(record.vector.into_iter().map(to_f32));
-            ids.extend(record.id.transpose().map_err(|error| in_row(error, row))?);
+            if let Some(column) = data[first..].iter().position(|x| !x.is_finite()) {
+                return Err(Error::NotFinite { row: 0, column }.in_line(line));
+            }
+            let id = record.id.transpose();
+            ids.extend(id.map_err(|error| in_row(error, row).in_line(line))?);
+            lines.push(line);
+            bytes += record
+                .values
+                .iter()
+                .flatten()
+                .map(|value| value.len())
+                .sum::<usize>();
             let columns = values.iter_mut().zip(record.values);
             columns.for_each(|(column, value)| column.push(value));
             self.read = row + 1;
@@ -97,6 +117,7 @@ impl Text {
             data,
             ids: (!ids.is_empty()).then_some(ids),
             values: values.into_iter().map(column).collect(),
+            lines: Some(lines),
         })
     }
 }

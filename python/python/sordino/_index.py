@@ -123,7 +123,7 @@ def build(
     progress: Callable[[str, int], object] | None = None,
     queries: int = 100,
     norm: float | None = None,
-    packing: Literal[4, 8] | None = None,
+    packing: Literal[4, 8, 16, 32, 64] | None = None,
     routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
     second_look: int | None = None,
 ) -> Index:

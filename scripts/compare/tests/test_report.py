@@ -69,7 +69,7 @@ class Document(unittest.TestCase):
         wanted = [
             ("ckks/column", "real/score 4 queries", "100000x128", "for each query"),
             ("search/query", "sealed-hashed", "20000x128", "search, 20000x128, sealed-hashed"),
-            ("search/loopback", "masked", "4000x128", "4000x128, masked"),
+            ("net/eight_clients", "masked-in-turn", "4000x128", "4000x128, masked-in-turn"),
             ("lsh/scan", "avx2", "100000x128bits-top50", "scan, 100000x128bits-top50"),
             ("lsh/tables", "e2lsh-8x6", "8probes", "e2lsh-8x6, 8probes"),
             ("ntt/forward", "sordino", "2048", "forward, degree 2,048"),

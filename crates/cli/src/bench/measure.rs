@@ -7,9 +7,9 @@ use rand::CryptoRng;
 use rayon::ThreadPool;
 use serde::Serialize;
 use sordino_search::Exchange;
-use sordino_search::manifest::{self, Manifest, Packing};
+use sordino_search::manifest::{self, Manifest};
 use sordino_search::payload::Fetch;
-use sordino_search::plan::{Plan, Wish};
+use sordino_search::plan::{Plan, Wish, packings};
 use sordino_search::{Client, InProcess, Index, KEYS_LEN, OwnerKeys, ReaderKeys, Server};
 use sordino_search::{Form, Spec};
 use sordino_search::{Step, build};
@@ -152,7 +152,7 @@ fn indexes(
             });
         }
         Mode::Open | Mode::Masked => {
-            for packing in Packing::ALL {
+            for packing in packings(base.dim()) {
                 let start = Instant::now();
                 let spec = Spec {
                     k,

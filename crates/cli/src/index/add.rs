@@ -17,6 +17,9 @@ pub(super) struct Args {
     index: PathBuf,
     #[command(flatten)]
     input: Input,
+    /// The label of all these records: only readers who were granted it can read them (`sordino keys grant`).
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
     /// The owner's key file.
     #[arg(long, value_name = "OWNER_KEY")]
     key: PathBuf,
@@ -28,6 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   sordino index add base.index more.npy --key owner.key
   sordino index add base.index changed.parquet --key owner.key --id-column id --payload-column text
+  sordino index add base.index books.parquet --key owner.key --id-column id --label finance
 
 Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
 there twice. The file is one change, however long it is: if it is interrupted, the index is as before.";
@@ -40,6 +44,7 @@ struct Report {
     /// Those of them whose ids were there.
     replaced: usize,
     records: usize,
+    label: Option<String>,
     segments: usize,
     /// The first of the numbers that records without ids got.
     first_id: Option<u64>,
@@ -58,7 +63,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             bar.inc(batch.len() as u64);
         }
     });
-    let added = store.add(&mut rng, records, &mut |_| ());
+    let label = args.label.as_deref();
+    let added = store.add_labelled(&mut rng, label, records, &mut |_| ());
     bar.finish_and_clear();
     let added = added.map_err(args.input.named(&args.index))?;
     let report = Report {
@@ -67,6 +73,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         added: added.records,
         replaced: added.replaced,
         records: store.len(),
+        label: args.label.clone(),
         segments: store.manifest().segments().len(),
         first_id,
     };

@@ -46,12 +46,16 @@ pub(super) struct Args {
     /// what each time.
     #[arg(long, default_value_t = 100)]
     queries: u64,
-    /// Coordinates that share a polynomial, in masked and open mode: 4 or 8. Without it, what moves
-    /// fewer bytes.
+    /// Coordinates that share a polynomial, in masked and open mode: 4 or 8, and of many dimensions 16, 32 or 64.
+    /// Without it, what moves the fewest bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
     #[command(flatten)]
     look: Look,
+    /// Give the index readers of its own from the first version on: nobody but the owner reads it until
+    /// somebody is granted to (`sordino keys grant`).
+    #[arg(long)]
+    own_readers: bool,
     /// The way clients find their buckets, in sealed mode.
     #[arg(long, value_enum)]
     routing: Option<RoutingName>,
@@ -64,6 +68,7 @@ Examples:
   sordino index build docs.parquet docs.index --key owner.key --id-column id \\
       --payload-column title,text --attribute year,lang
   sordino index build base.npy base.index --key owner.key --mode routed --second-look
+  sordino index build base.npy base.index --key owner.key --own-readers
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -80,12 +85,33 @@ enum MetricName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PackingName {
-    /// Longer queries, shorter hint.
+    /// The longest queries, the shortest hint.
     #[value(name = "4")]
     T4,
-    /// Shorter queries, longer hint.
+    /// Half the query, twice the hint; so each of these against the one before.
     #[value(name = "8")]
     T8,
+    /// For 256 dimensions and more.
+    #[value(name = "16")]
+    T16,
+    /// For 512 dimensions and more.
+    #[value(name = "32")]
+    T32,
+    /// For 1024 dimensions and more.
+    #[value(name = "64")]
+    T64,
+}
+
+impl From<PackingName> for Packing {
+    fn from(name: PackingName) -> Self {
+        match name {
+            PackingName::T4 => Self::T4,
+            PackingName::T8 => Self::T8,
+            PackingName::T16 => Self::T16,
+            PackingName::T32 => Self::T32,
+            PackingName::T64 => Self::T64,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -260,6 +286,7 @@ impl Args {
             norm,
             searches: self.queries,
             second_look: self.look.candidates,
+            own_readers: self.own_readers,
             form,
         })
     }
@@ -270,10 +297,8 @@ impl Args {
         records: &Records,
         planned: impl Fn(&Plan) -> Option<sordino_search::plan::Scoring>,
     ) -> Result<Packing, Error> {
-        match self.packing {
-            Some(PackingName::T4) => return Ok(Packing::T4),
-            Some(PackingName::T8) => return Ok(Packing::T8),
-            None => (),
+        if let Some(packing) = self.packing {
+            return Ok(packing.into());
         }
         // Some files do not say how many vectors they hold.
         let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok()) else {

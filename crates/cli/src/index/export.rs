@@ -1,13 +1,13 @@
 //! `sordino index export`.
 
+pub(super) mod line;
 mod parquet;
 
-use super::values::{attributes, shown};
-use crate::whole::Whole;
+use crate::whole::{Whole, in_place, there};
 use crate::{Error, Output, keys};
 use clap::Args;
-use serde_json::{Map, Value};
-use sordino_search::{Contents, Error as Search, Id, Stored};
+use sordino_search::vectors::Format;
+use sordino_search::{Contents, Error as Search};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,20 +32,22 @@ pub(super) struct Export {
 const NOTE: &str = "\
 A record is a line with a JSON object, or a row: id, payload with payload_form (json, text, or base64 for other bytes),
 attributes and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and
-with the precision of the mode's codes. `index build` reads such lines, with --id-column id and
---payload-column payload; attributes it reads from .parquet, where each is a column. A file appears when it is whole. A server is not asked for all records: fetched without its learning which, each payload
-costs a query, and all of them far more than the index's folder, which `index backup` copies.";
+with the precision of the mode's codes. `index build --exported` and `index add --exported` read files of either kind
+that have vectors, with all that is in them. A file appears when it is whole. A server is not asked for all records:
+fetched without its learning which, each payload costs a query, and all of them far more than the index's folder, which
+`index backup` copies.";
 
 pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
-    if let Some(path) = args.output.as_ref().filter(|path| path.exists()) {
-        return Err(there(path));
-    }
+    let format = match &args.output {
+        Some(path) if path.exists() => return Err(there(path)),
+        Some(path) => format_of(path)?,
+        None => Format::Jsonl,
+    };
     let named = Error::index(&args.index);
     let contents = Contents::open_dir(&args.index, &keys).map_err(&named)?;
     let bar = output.progress(Some(contents.len() as u64), "writing");
-    let extension = args.output.as_ref().and_then(|path| path.extension());
-    if let (Some(path), Some("parquet")) = (&args.output, extension.and_then(|it| it.to_str())) {
+    if let (Some(path), Format::Parquet) = (&args.output, format) {
         let columns = columns(&contents, args.vectors).map_err(&named)?;
         let mut table = parquet::Table::create(path, columns)?;
         for some in contents.all() {
@@ -60,7 +62,7 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
         for some in contents.all() {
             let some = some.map_err(&named)?;
             for at in 0..some.ids.len() {
-                writeln!(out, "{}", object(&some, at, args.vectors)).map_err(refused)?;
+                writeln!(out, "{}", line::stored(&some, at, args.vectors)).map_err(refused)?;
             }
             bar.inc(some.ids.len() as u64);
         }
@@ -82,19 +84,17 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives a file that is whole its name.
-fn in_place(path: &Path, file: Whole) -> Result<(), Error> {
-    file.finish_new().map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => there(path),
-        _ => Error::at(path)(error),
-    })
-}
-
-fn there(path: &Path) -> Error {
-    let path = path.display();
-    Error::Arguments(format!(
-        "{path}: it exists already, and is not written over: choose another name, or move it away"
-    ))
+/// The format of a file that is written: what the name says, or lines of JSON where it says nothing.
+fn format_of(path: &Path) -> Result<Format, Error> {
+    match Format::of(path) {
+        Ok(format @ (Format::Parquet | Format::Jsonl)) => Ok(format),
+        // No format of vectors: `.txt`, for instance.
+        Err(_) => Ok(Format::Jsonl),
+        Ok(_) => Err(Error::Arguments(format!(
+            "{}: expected .parquet, or .jsonl for lines of JSON: those are the two that are written",
+            path.display()
+        ))),
+    }
 }
 
 /// The columns of a table of these records: attributes are those of any of them.
@@ -111,37 +111,4 @@ fn columns(contents: &Contents, vectors: bool) -> Result<parquet::Columns, Searc
         // At most 8,192.
         dim: vectors.then(|| manifest.dim.cast_signed()),
     })
-}
-
-/// A record as JSON.
-pub(super) fn object(some: &Stored, at: usize, vectors: bool) -> Value {
-    let payload = some.payloads.as_ref().map(|payloads| &payloads[at][..]);
-    let mut object = record(&some.ids[at], payload, attributes(&some.attributes, at));
-    if vectors {
-        object.insert("vector".to_owned(), some.vectors.row(at).into());
-    }
-    Value::Object(object)
-}
-
-/// A record without its vector.
-pub(super) fn record(
-    id: &Id,
-    payload: Option<&[u8]>,
-    attributes: Map<String, Value>,
-) -> Map<String, Value> {
-    let mut object = Map::new();
-    let id = match id {
-        Id::Number(number) => Value::from(*number),
-        other => Value::from(other.to_string()),
-    };
-    object.insert("id".to_owned(), id);
-    if let Some(payload) = payload {
-        let (form, payload) = shown(payload);
-        object.insert("payload".to_owned(), payload);
-        object.insert("payload_form".to_owned(), form.into());
-    }
-    if !attributes.is_empty() {
-        object.insert("attributes".to_owned(), Value::Object(attributes));
-    }
-    object
 }

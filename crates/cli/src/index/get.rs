@@ -1,6 +1,6 @@
 //! `sordino index get`: records by id, from an index on this disk or from a server.
 
-use super::export::{object, record};
+use super::export::line::{line, stored};
 use super::ids::{Ids, parsed};
 use super::values::attributes;
 use crate::cache::CacheArgs;
@@ -9,7 +9,6 @@ use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
 use crate::pin::PinFile;
 use crate::{Error, keys, random};
-use serde_json::Value;
 use sordino_net::Connection;
 use sordino_search::{Client, Contents, Error as Search, Id, IdKind, ReaderKeys};
 use std::collections::HashMap;
@@ -95,7 +94,7 @@ impl Args {
         for some in contents.get(&ids) {
             let some = some.map_err(&named)?;
             for (at, id) in some.ids.iter().enumerate() {
-                found.insert(id.clone(), object(&some, at, self.vectors));
+                found.insert(id.clone(), stored(&some, at, self.vectors));
             }
         }
         print(&ids, |_, id| found.get(id).cloned(), named)
@@ -122,8 +121,8 @@ impl Args {
                 let payloads = client.payloads(&mut rng, connection, &ids)?;
                 let records = ids.iter().zip(payloads).map(|(id, payload)| {
                     let known = client.attributes(id)?;
-                    let record = record(id, payload.as_deref(), attributes(&known, 0));
-                    Some(Value::Object(record))
+                    let attributes = attributes(&known, 0);
+                    Some(line(id, payload.as_deref(), attributes, None))
                 });
                 Ok(records.collect::<Vec<_>>())
             })
@@ -143,7 +142,7 @@ impl Args {
 /// Prints records in the order asked for, up to the first that is not there.
 fn print(
     ids: &[Id],
-    record: impl Fn(usize, &Id) -> Option<Value>,
+    record: impl Fn(usize, &Id) -> Option<String>,
     named: impl Fn(Search) -> Error,
 ) -> Result<(), Error> {
     let mut out = io::stdout().lock();

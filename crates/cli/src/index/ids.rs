@@ -41,7 +41,12 @@ impl Ids {
         let list = ids::open(path, kind).map_err(Error::vectors(path))?;
         let mut seen = HashSet::with_capacity(list.len());
         if let Some(repeated) = list.iter().find(|id| !seen.insert(*id)) {
-            return Err(twice(path, repeated, list.iter().cloned()));
+            let array = path.extension().is_some_and(|extension| extension == "npy");
+            let places = (0..).map(|row| match array {
+                true => Place::Row(row),
+                false => Place::Line(row + 1),
+            });
+            return Err(twice(path, repeated, places.zip(list.iter().cloned())));
         }
         let path = path.to_owned();
         Ok(Self { path, list })
@@ -66,21 +71,28 @@ pub(super) fn parsed(texts: &[String], kind: IdKind) -> Result<Vec<Id>, Error> {
     ids.collect()
 }
 
+/// A place in a file: text has lines from 1, as editors count them; arrays and tables have rows from 0, as their
+/// libraries do.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Line(u64),
+    Row(u64),
+}
+
 /// The error of an id that occurs twice among those of a file, with the first two places.
-pub(super) fn twice(path: &Path, id: &Id, ids: impl IntoIterator<Item = Id>) -> Error {
-    // Text is counted in lines from 1, as editors do; tables and arrays in rows from 0.
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let tabular = matches!(
-        extension,
-        Some("npy" | "parquet" | "arrow" | "arrows" | "feather" | "ipc" | "csv")
-    );
-    let (first, noun) = if tabular {
-        (0usize, "rows")
-    } else {
-        (1, "lines")
-    };
-    let places = (first..).zip(ids).filter(|(_, found)| found == id);
-    let places: Vec<String> = places.take(2).map(|(at, _)| at.to_string()).collect();
+pub(super) fn twice(path: &Path, id: &Id, places: impl IntoIterator<Item = (Place, Id)>) -> Error {
+    let mut noun = "rows";
+    let places = places.into_iter().filter(|(_, found)| found == id);
+    let places: Vec<String> = places
+        .take(2)
+        .map(|(place, _)| match place {
+            Place::Row(row) => row.to_string(),
+            Place::Line(line) => {
+                noun = "lines";
+                line.to_string()
+            }
+        })
+        .collect();
     Error::Ids {
         path: path.to_owned(),
         why: format!(

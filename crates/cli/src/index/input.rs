@@ -1,6 +1,8 @@
 //! Records from a file of vectors: their ids, payloads and attributes.
 
-use super::ids::{Ids, twice};
+pub(super) mod exported;
+
+use super::ids::{Ids, Place, twice};
 use super::values::{Attribute, Payloads};
 use crate::Error;
 use clap::Args;
@@ -39,6 +41,17 @@ pub(super) struct Input {
     /// Separated by commas.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attribute: Vec<Attribute>,
+    /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.
+    #[arg(long, conflicts_with_all = ["ids", "id_column", "vector_column", "payload_column", "attribute"])]
+    exported: bool,
+}
+
+/// The places of all that is read of a file.
+#[derive(Clone)]
+struct Layout {
+    names: ColumnNames,
+    payloads: Payloads,
+    attributes: Vec<Attribute>,
 }
 
 /// Records of a file, some at a time.
@@ -59,9 +72,11 @@ impl Input {
     /// The records, with ids of this kind; if there is none, of the kind that the file has.
     pub(super) fn open(&self, kind: Option<IdKind>) -> Result<Records, Error> {
         let named = Error::vectors(&self.file);
-        let mut reader = self.reader(kind)?;
+        let layout = self.layout(kind)?;
+        let kind = layout.names.id_kind;
+        let mut reader = self.reader(&layout)?;
         let mut first = None;
-        if kind.is_none() && self.id_column.is_some() {
+        if kind.is_none() && layout.names.ids.is_some() {
             // The first record says what the column holds. A file may be a pipe, so it is read once.
             first = reader.next().transpose().map_err(&named)?;
         }
@@ -78,29 +93,59 @@ impl Input {
             first,
             kind,
             ids,
-            payloads: Payloads(self.payload_column.clone()),
-            attributes: self.attribute.clone(),
+            payloads: layout.payloads,
+            attributes: layout.attributes,
             read: 0,
         })
     }
 
-    fn reader(&self, kind: Option<IdKind>) -> Result<Reader, Error> {
+    fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
+        if self.exported {
+            return exported::layout(&self.file, kind);
+        }
         let attributes = self.attribute.iter().map(|it| it.name.clone());
         let values = self.payload_column.iter().cloned().chain(attributes);
-        let names = ColumnNames {
-            vectors: self.vector_column.clone(),
-            ids: self.id_column.clone(),
-            id_kind: kind,
-            values: values.collect(),
-        };
-        Reader::open_columns(&self.file, &names).map_err(Error::vectors(&self.file))
+        Ok(Layout {
+            names: ColumnNames {
+                vectors: self.vector_column.clone(),
+                ids: self.id_column.clone(),
+                id_kind: kind,
+                values: values.collect(),
+            },
+            payloads: Payloads::Columns(self.payload_column.clone()),
+            attributes: self.attribute.clone(),
+        })
+    }
+
+    fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
+        Reader::open_columns(&self.file, &layout.names).map_err(Error::vectors(&self.file))
+    }
+
+    /// The file once more, to say where something is.
+    fn again(&self, kind: Option<IdKind>) -> impl Iterator<Item = vectors::Chunk> {
+        let reader = self.layout(kind).and_then(|layout| self.reader(&layout));
+        reader.into_iter().flatten().map_while(Result::ok)
+    }
+
+    /// The same fault with the line that it is in, if the file is one of text.
+    fn in_its_line(&self, error: vectors::Error) -> vectors::Error {
+        let line = error.row().and_then(|row| {
+            let mut chunks = self.again(None);
+            let chunk = chunks.find(|chunk| row < chunk.first + chunk.vectors.len() as u64)?;
+            let at = usize::try_from(row.checked_sub(chunk.first)?).ok()?;
+            chunk.lines?.get(at).copied()
+        });
+        match line {
+            Some(line) => error.in_line(line),
+            None => error,
+        }
     }
 
     /// Names the file that an error is about, and the place in it.
     pub(super) fn named(&self, index: &Path) -> impl Fn(Search) -> Error {
         let index = Error::index(index);
         move |error| match error {
-            Search::Vectors(error) => Error::vectors(&self.file)(error),
+            Search::Vectors(error) => Error::vectors(&self.file)(self.in_its_line(error)),
             Search::Dimension { .. }
             | Search::Attribute { .. }
             | Search::IdKind { .. }
@@ -124,20 +169,28 @@ impl Input {
 
     /// The error of an id that occurs twice, which is looked for once more to say where.
     fn repeated(&self, id: &Id) -> Error {
-        let chunks = self.reader(Some(id.kind())).into_iter().flatten();
-        let ids = chunks.filter_map(|chunk| chunk.ok()?.ids).flatten();
-        twice(&self.file, id, ids)
+        let chunks = self.again(Some(id.kind()));
+        let places = chunks.flat_map(|chunk| {
+            let rows = chunk.first..;
+            let ids = chunk.ids.into_iter().flatten();
+            let places: Box<dyn Iterator<Item = Place>> = match chunk.lines {
+                Some(lines) => Box::new(lines.into_iter().map(Place::Line)),
+                None => Box::new(rows.map(Place::Row)),
+            };
+            places.zip(ids)
+        });
+        twice(&self.file, id, places)
     }
 
     /// True if the records have ids of their own.
     pub(super) fn has_ids(&self) -> bool {
-        self.ids.is_some() || self.id_column.is_some()
+        self.ids.is_some() || self.id_column.is_some() || self.exported
     }
 
     /// The length of the longest vector, which takes reading the file.
     pub(super) fn longest(&self) -> Result<f32, Error> {
         let mut longest = 0.0f64;
-        for batch in self.reader(None)? {
+        for batch in self.reader(&self.layout(None)?)? {
             let vectors = batch.map_err(Error::vectors(&self.file))?.vectors;
             let squares = |row: &[f32]| {
                 row.iter()
@@ -178,7 +231,8 @@ impl Records {
         };
         let rows = chunk.vectors.len();
         let mut values = chunk.values.into_iter();
-        let payloads: Vec<Column> = values.by_ref().take(self.payloads.0.len()).collect();
+        let count = self.payloads.columns().len();
+        let payloads: Vec<Column> = values.by_ref().take(count).collect();
         let attributes = self.attributes.iter().zip(values);
         let attributes = attributes.map(|(it, column)| it.read(column, self.read));
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
@@ -190,7 +244,9 @@ impl Records {
             batch = batch.with_attributes(Attributes::new(rows, attributes)?)?;
         }
         if !payloads.is_empty() {
-            let payloads = self.payloads.of(payloads, rows);
+            let payloads = self.payloads.of(payloads, rows).map_err(|at| {
+                self.wrong_payload(at, "a payload in the form that `index export` names")
+            })?;
             self.check(&payloads)?;
             batch = batch.with_payloads(payloads)?;
         }
@@ -206,12 +262,18 @@ impl Records {
         let Some(at) = payloads.iter().position(long) else {
             return Ok(());
         };
+        Err(self.wrong_payload(at, "a payload of at most 1048572 bytes"))
+    }
+
+    /// The error of a payload of the batch that is being read.
+    fn wrong_payload(&self, at: usize, expected: &'static str) -> Search {
+        let columns: Vec<String> = self.payloads.columns().collect();
         let value = vectors::Error::Value {
             row: (self.read + at) as u64,
-            column: self.payloads.0.join(","),
-            expected: "a payload of at most 1048572 bytes",
+            column: columns.join(","),
+            expected,
         };
-        Err(value.into())
+        value.into()
     }
 }
 

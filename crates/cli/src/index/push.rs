@@ -6,6 +6,7 @@ use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_net::{Connection, Pushed};
+use sordino_search::Error as Search;
 use sordino_search::plan::Bytes;
 use std::{
     path::{Path, PathBuf},
@@ -62,6 +63,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let endpoint = endpoint(&args.url, None, roots, name)?;
     let certificate = Error::certificate(roots.as_slice());
     let named = Error::index(&args.index);
+    // Before anybody is asked.
+    if !args.index.join("CURRENT").exists() {
+        let path = args.index.clone();
+        return Err(Search::NoIndex { path }.into());
+    }
     let patience = Patience::new(Duration::from_secs(args.wait.into()));
     let bar = output.progress(None, "pushing");
     let pushed = patience.with(|| {

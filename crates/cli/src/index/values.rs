@@ -39,6 +39,12 @@ impl FromStr for Attribute {
 }
 
 impl Attribute {
+    /// The column of this name, read as this type, or as the one that it has.
+    pub(super) fn new(name: &str, kind: Option<ColumnKind>) -> Self {
+        let name = name.to_owned();
+        Self { name, kind }
+    }
+
     /// The column with values of the type asked for; its first row is row `first` of the table.
     pub(super) fn read(&self, column: Column, first: usize) -> Result<(String, Column), Search> {
         let name = self.name.clone();
@@ -118,23 +124,64 @@ fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
 }
 
 /// The columns that payloads are made of.
-pub(super) struct Payloads(pub(super) Vec<String>);
+#[derive(Clone)]
+pub(super) enum Payloads {
+    /// The one column, or several.
+    Columns(Vec<String>),
+    /// A payload as `sordino index export` wrote it, and the form in which it did.
+    Exported([String; 2]),
+}
 
 impl Payloads {
+    /// The columns that are read.
+    pub(super) fn columns(&self) -> impl ExactSizeIterator<Item = String> {
+        let columns = match self {
+            Self::Columns(columns) => &columns[..],
+            Self::Exported(both) => &both[..],
+        };
+        columns.to_vec().into_iter()
+    }
+
     /// A payload for each row: the value of the only column as it is, or several as a JSON object. A
     /// record without a value has an empty payload.
-    pub(super) fn of(&self, columns: Vec<Column>, rows: usize) -> Vec<Vec<u8>> {
-        if let [column] = &columns[..] {
-            return (0..rows).map(|row| single(column, row)).collect();
-        }
+    ///
+    /// # Errors
+    /// The row, counted from 0, of an exported payload that is not in the form that it names.
+    pub(super) fn of(&self, columns: Vec<Column>, rows: usize) -> Result<Vec<Vec<u8>>, usize> {
+        let names = match (self, &columns[..]) {
+            (Self::Columns(_), [column]) => {
+                return Ok((0..rows).map(|row| single(column, row)).collect());
+            }
+            (Self::Exported(_), [Column::Json(payloads), Column::Json(forms)]) => {
+                let all = payloads.iter().zip(forms).enumerate();
+                let read = |(row, (payload, form)): (_, (&Option<Box<str>>, &Option<Box<str>>))| {
+                    exported(payload.as_deref(), form.as_deref()).ok_or(row)
+                };
+                return all.map(read).collect();
+            }
+            (Self::Columns(names), _) => &names[..],
+            (Self::Exported(names), _) => &names[..],
+        };
         let object = |row| {
-            let values = self.0.iter().zip(&columns);
+            let values = names.iter().zip(&columns);
             // Sorted here: the order of a `Map` is a feature of serde_json that another crate may turn on.
             let values = values.map(|(name, column)| (name.as_str(), json(column, row)));
             let object: BTreeMap<&str, Value> = values.collect();
             serde_json::json!(object).to_string().into_bytes()
         };
-        (0..rows).map(object).collect()
+        Ok((0..rows).map(object).collect())
+    }
+}
+
+/// The bytes of an exported payload, from its member and its form's, as these are written.
+fn exported(payload: Option<&str>, form: Option<&str>) -> Option<Vec<u8>> {
+    let text = |raw: &str| serde_json::from_str::<String>(raw).ok();
+    match (payload, form.and_then(text).as_deref()) {
+        (None, None) => Some(Vec::new()),
+        (Some(payload), Some("json")) => Some(payload.as_bytes().to_vec()),
+        (Some(payload), Some("text")) => text(payload).map(String::into_bytes),
+        (Some(payload), Some("base64")) => BASE64_STANDARD.decode(text(payload)?).ok(),
+        _ => None,
     }
 }
 
@@ -207,16 +254,41 @@ mod tests {
         let text = Column::Text(vec![Some("a".into()), None]);
         let number = Column::Int(vec![Some(7), None]);
         let bytes = Column::Bytes(vec![Some(Box::from(&[255u8][..])), None]);
-        let one = |column: &Column| Payloads(vec!["x".to_owned()]).of(vec![column.clone()], 2);
+        let one = |column: &Column| {
+            let payloads = Payloads::Columns(vec!["x".to_owned()]);
+            payloads.of(vec![column.clone()], 2).unwrap()
+        };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
         assert_eq!(one(&number), [b"7".to_vec(), Vec::new()]);
         assert_eq!(one(&bytes), [vec![255], Vec::new()]);
         let names = ["t", "n", "b"].map(str::to_owned);
-        let all = Payloads(names.to_vec()).of(vec![text, number, bytes], 2);
+        let all = Payloads::Columns(names.to_vec());
+        let all = all.of(vec![text, number, bytes], 2).unwrap();
         assert_eq!(all[0], br#"{"b":"/w==","n":7,"t":"a"}"#);
         assert_eq!(shown(&all[0]).0, "json");
         assert_eq!(shown(b"7"), ("text", "7".into()));
         assert_eq!(shown(&[255]), ("base64", "/w==".into()));
+    }
+
+    #[test]
+    fn exported_payloads_are_read_in_their_form_or_not_at_all() {
+        let read = |payload, form: &str| exported(payload, Some(&format!("\"{form}\"")));
+        assert_eq!(
+            read(Some("{\"a\": 1}"), "json"),
+            Some(b"{\"a\": 1}".to_vec())
+        );
+        assert_eq!(read(Some(r#""{\n""#), "text"), Some(b"{\n".to_vec()));
+        assert_eq!(read(Some("\"/w==\""), "base64"), Some(vec![255]));
+        assert_eq!(exported(None, None), Some(Vec::new()));
+        for (payload, form) in [
+            (Some("7"), "text"),
+            (Some("\"!\""), "base64"),
+            (None, "text"),
+            (Some("7"), "x"),
+        ] {
+            assert_eq!(read(payload, form), None);
+        }
+        assert_eq!(exported(Some("7"), None), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! It is open before the index is there, so that whoever asks for its health is told so.
 
+use super::places::{Place, Places};
 use super::request::Wanted;
 use super::results::Results;
 use super::searcher::{Refused, Searcher};
@@ -25,9 +26,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
-
-/// Connections at a time; one more is closed as it comes.
-const CONNECTIONS: usize = 128;
 
 /// Requests whose bodies are in memory at a time.
 const REQUESTS: u32 = 32;
@@ -104,27 +102,28 @@ impl Server {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Places::default());
     loop {
-        let accepted = listener.accept().await;
-        let (Ok((tcp, _)), Ok(place)) = (accepted, Arc::clone(&places).try_acquire_owned()) else {
-            // No socket, or one too many, which is closed here.
+        let Ok((tcp, _)) = listener.accept().await else {
+            // There is no socket left.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let shared = Arc::clone(&shared);
+        let (shared, place) = (Arc::clone(&shared), places.enter());
         tokio::spawn(async move {
-            serve(tcp, &shared).await;
-            drop(place);
+            tokio::select! {
+                () = serve(tcp, &shared, &place) => (),
+                () = place.lost() => (),
+            }
         });
     }
 }
 
-async fn serve(tcp: TcpStream, shared: &Shared) {
+async fn serve(tcp: TcpStream, shared: &Shared, place: &Place) {
     let answer = service_fn(|request| async move {
         let end = Instant::now() + shared.time;
         let late = || Err(Problem::slow(shared.time.as_secs()));
-        let reply = timeout_at(end.into(), shared.reply(request, end)).await;
+        let reply = timeout_at(end.into(), shared.reply(request, place, end)).await;
         let reply = reply.unwrap_or_else(|_| late());
         Ok::<_, Infallible>(reply.unwrap_or_else(|problem| refused(&problem)))
     });
@@ -140,13 +139,18 @@ async fn serve(tcp: TcpStream, shared: &Shared) {
 type Reply = Response<Full<Bytes>>;
 
 impl Shared {
-    async fn reply(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
+    async fn reply(
+        &self,
+        request: Request<Incoming>,
+        place: &Place,
+        end: Instant,
+    ) -> Result<Reply, Problem> {
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
             "/health" | "/readyz" if read => self.health(),
             "/openapi.json" if read => Ok(said(StatusCode::OK, OPENAPI.into())),
             "/health" | "/readyz" | "/openapi.json" => Err(Problem::method("GET or HEAD")),
-            "/search" if request.method() == Method::POST => self.search(request, end).await,
+            "/search" if request.method() == Method::POST => self.search(request, place, end).await,
             "/search" => Err(Problem::method("POST")),
             path => Err(Problem::path(path)),
         }
@@ -168,11 +172,19 @@ impl Shared {
         Ok(said(StatusCode::OK, health.to_string()))
     }
 
-    async fn search(&self, request: Request<Incoming>, end: Instant) -> Result<Reply, Problem> {
+    async fn search(
+        &self,
+        request: Request<Incoming>,
+        place: &Place,
+        end: Instant,
+    ) -> Result<Reply, Problem> {
         // Before the body is read, so that a stranger takes up nothing.
         let shown = request.headers().get(AUTHORIZATION);
         if !self.token.is_shown(shown.map(HeaderValue::as_bytes)) {
             return Err(Problem::token());
+        }
+        if !place.prove() {
+            return Err(Problem::busy());
         }
         let searcher = self.searcher()?;
         let _place = self.requests.try_acquire().map_err(|_| Problem::busy())?;

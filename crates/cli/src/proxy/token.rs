@@ -70,6 +70,11 @@ fn read(path: &Path) -> Result<Token, Error> {
         why,
     };
     let file = File::open(path).map_err(Error::at(path))?;
+    if !file.metadata().map_err(Error::at(path))?.is_file() {
+        return Err(wrong(
+            "not a file: expected one with a token, or a name under which one is made",
+        ));
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,7 @@ use crate::place::Place;
 use crate::serve::current::Current;
 use crate::serve::policy::{Stamp, Written};
 use crate::{Error, serve::owner};
-use sordino_net::{IndexName, Indexes};
+use sordino_net::{IndexName, Indexes, Policy};
 use sordino_search::{OwnerPublicKey, Server};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -182,7 +182,14 @@ impl Tenants {
         let written = Written::of(&self.root, name);
         let stamp = written.stamp();
         if stamp != tenant.policy {
-            match written.read(name)? {
+            let read = written.read(name);
+            // A policy that cannot be read here may be for nobody who asks.
+            if let Err(Error::NoPolicies { .. }) = read {
+                self.indexes
+                    .set_policy(name, Some(Policy::new(|_, _| false)));
+                tenant.policy = stamp;
+            }
+            match read? {
                 Some(policy) => {
                     self.indexes.set_policy(name, Some(policy));
                     tracing::info!(%name, "policy replaced");

@@ -203,13 +203,13 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "d.jsonl",
             good,
             "--attribute t:int",
-            "row 0, column t: expected a whole number",
+            "line 1: column t: expected a whole number",
         ),
         (
             "e.jsonl",
             good,
             "--id-column t --id-kind uuid",
-            "row 0: no id: \"a\", expected a UUID",
+            "line 1: no id: \"a\", expected a UUID",
         ),
         (
             "f.csv",

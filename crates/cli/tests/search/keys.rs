@@ -11,6 +11,8 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
     done(&place.line("keys new client-public @alice.pub --from @alice.key"));
     done(&place.line("keys new issuer @issuer.key"));
     done(&place.line("keys new issuer-public @issuer.pub --from @issuer.key"));
+    done(&place.line("keys new reader-pair @bob.pair --from @owner.pub"));
+    done(&place.line("keys new reader-public @bob.pub --from @bob.pair"));
     let mut digests = Vec::new();
     for (name, kind, secret) in [
         ("owner.key", "owner-key", true),
@@ -20,6 +22,8 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
         ("alice.pub", "client-public-key", false),
         ("issuer.key", "issuer-key", true),
         ("issuer.pub", "issuer-public-key", false),
+        ("bob.pair", "reader-pair", true),
+        ("bob.pub", "reader-public-key", false),
     ] {
         let shown = json(&["keys", "show", &place.at(name)]);
         assert_eq!(
@@ -48,6 +52,7 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
     assert!(digests[0] == digests[1] && digests[1] == digests[2] && digests[3] == digests[4]);
     assert_ne!(digests[2], digests[3]);
     assert_eq!(digests[5], digests[6]);
+    assert_eq!(digests[7], digests[8]);
 }
 
 #[test]

@@ -42,6 +42,73 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(error.contains("--ids"), "{error}");
 }
 
+/// The same of what is done around an index: copies, tokens, logs, pushes, the proxy.
+#[test]
+fn mistakes_around_an_index_are_told_with_what_to_do() {
+    let place = Place::new();
+    place.build_mode("local");
+    for line in [
+        "keys new client @alice.key",
+        "keys new client-public @alice.pub --from @alice.key",
+        "keys new issuer @issuer.key",
+    ] {
+        done(&place.line(line));
+    }
+    fs::write(place.path("here.token"), "mine").unwrap();
+    let issue = format!(
+        "token issue @here.token --key @issuer.key --holder @alice.pub --audience x --lifetime 1d --index {}",
+        "7".repeat(32)
+    );
+    let proxy = "proxy --connect http://localhost:1 --key @reader.key --token-file";
+    for (line, code, says) in [
+        (
+            &*issue,
+            1,
+            "here.token: it exists already, and is not written over",
+        ),
+        (
+            "serve @local --key @owner.pub --plaintext --client @alice.key",
+            1,
+            "a client's key (secret); expected a client's public key, since a server must have no secret",
+        ),
+        (
+            "serve @local --key @owner.pub --shard 3/2 --plaintext --anyone",
+            2,
+            "as in 2/8, the second of eight",
+        ),
+        (
+            "index backup @local @local --key @owner.pub",
+            1,
+            "it is the index itself",
+        ),
+        (
+            "index push @nowhere http://localhost:1 --key @owner.key",
+            1,
+            "no index in",
+        ),
+        (
+            "index export @local --key @reader.key --output @all.csv",
+            1,
+            "all.csv: expected .parquet, or .jsonl",
+        ),
+        (
+            "log fingerprint @none.pin",
+            1,
+            "none.pin: there is no such pin file: a search with --pin makes it",
+        ),
+        (
+            &format!("{proxy} @local"),
+            1,
+            "local: not a file: expected one with a token",
+        ),
+    ] {
+        let error = failed(&place.line(line), code);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    assert_eq!(fs::read(place.path("here.token")).unwrap(), b"mine");
+    assert!(!place.path("all.csv").exists());
+}
+
 /// A table that cannot be read is told of with the place and with what is.
 #[test]
 fn tables_are_refused_with_the_line_and_what_was_expected() {
@@ -69,6 +136,24 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
             "id;v\r\n1;[1, 2]\r\n".to_owned(),
             "semicolons.csv: line 2: 2 fields: expected 1, as many as the first line names",
         ),
+        (
+            "short.jsonl",
+            format!(
+                "\n{}\n{{\"id\": \"c\", \"v\": [1]}}\n",
+                lines("\"b\"").trim_end()
+            ),
+            "short.jsonl: line 4: a vector of dimension 1: expected 2, like the first",
+        ),
+        (
+            "zero.csv",
+            "id,v\na,\"[1, 2]\"\n\"b\nb\",\"[1, 2]\"\nc,\"[0, 0]\"\n".to_owned(),
+            "zero.csv: line 5: the zero vector",
+        ),
+        (
+            "twice.csv",
+            "id,v\na,\"[1, 2]\"\nb,\"[1, 2]\"\na,\"[1, 2]\"\n".to_owned(),
+            "twice.csv: record a is given twice, in lines 2 and 4",
+        ),
     ] {
         fs::write(place.path(name), text).unwrap();
         let line = format!("index build @{name} @index --key @owner.key --id-column id");
@@ -85,7 +170,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     let line = "index build @long.jsonl @index --key @owner.key --payload-column t";
     let error = failed(&place.line(line), 1);
     assert!(
-        error.contains("long.jsonl: row 1, column t: expected a payload of at most 1048572 bytes"),
+        error.contains("long.jsonl: line 2: column t: expected a payload of at most 1048572 bytes"),
         "{error}"
     );
     // An index may begin with fewer records than a search gives, whatever they come from.

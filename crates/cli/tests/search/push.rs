@@ -84,13 +84,22 @@ fn only_the_owner_pushes_and_only_what_follows() {
     assert!(twin.contains("does not follow"), "{twin}");
     done(&place.line("index delete @twin --ids 3 --key @owner.key"));
     push("twin", "owner.key", 3);
+    // A folder that stood still
+    copy(&place, "local", "old");
+    done(&place.line("index delete @local --ids 4 --key @owner.key"));
+    done(&place.line(&format!("index push @local {url} --key @owner.key")));
+    let old = push("old", "owner.key", 3);
+    assert!(
+        old.contains("the server has version 3, and this is version 2"),
+        "{old}"
+    );
     // More than the server has room for.
     let most: Vec<u8> = crate::place::npy(&sordino_search::synthetic::uniform(60_000, 32, 1));
     fs::write(place.path("many.npy"), most).unwrap();
     done(&place.line("index add @local @many.npy --key @owner.key"));
     let large = push("local", "owner.key", 4);
     assert!(large.contains("takes one of at most 1048576"), "{large}");
-    assert_eq!(place.verify("remote")["version"], 2);
+    assert_eq!(place.verify("remote")["version"], 3);
     drop(first);
     // Without being told to, a server accepts nothing.
     let closed = Served::plain(&place, "remote");

@@ -76,6 +76,51 @@ fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
     assert_found(&query("post"), "open");
 }
 
+/// Waits until a log says these words.
+fn says(log: &std::path::Path, words: &str) {
+    let start = std::time::Instant::now();
+    while !fs::read_to_string(log).unwrap().contains(words) {
+        assert!(start.elapsed().as_secs() < 60, "{words} is never said");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// A command without policies lets nobody in where there is one, neither at the start nor later nor when it is gone.
+#[cfg(not(feature = "policies"))]
+#[test]
+fn a_policy_that_cannot_be_read_is_for_nobody() {
+    let place = place(&["local"]);
+    for name in ["mail", "news"] {
+        done(&place.line(&format!(
+            "index restore @local @root/{name} --key @owner.pub"
+        )));
+    }
+    let policy = "permit(principal, action, resource);";
+    fs::write(place.path("root/mail.cedar"), policy).unwrap();
+    let log = place.path("log");
+    let root = "--root @root --key @owner.pub --plaintext --anyone";
+    let served = Served::logged(&place.line(root), &log);
+    let url = |name: &str| format!("{}/{name}", served.url());
+    let refused = |name: &str| {
+        let line = format!(
+            "query --key @reader.key --file @queries.npy --connect {}",
+            url(name)
+        );
+        assert!(failed(&place.line(&line), 4).contains("no such index here"));
+    };
+    says(&log, "mail.cedar: this command is built without policies");
+    refused("mail");
+    assert_found(&place.query(&["--connect", &url("news")]), "local");
+    // One that comes while its index is served shuts it, and one that goes does not open it.
+    fs::write(place.path("root/news.cedar"), policy).unwrap();
+    says(&log, "news.cedar: this command is built without policies");
+    refused("news");
+    fs::remove_file(place.path("root/news.cedar")).unwrap();
+    says(&log, "stays in force");
+    refused("news");
+}
+
+#[cfg(feature = "policies")]
 #[test]
 fn an_index_has_an_owner_and_a_policy_of_its_own() {
     let place = place(&["local"]);
@@ -96,13 +141,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
         "query --key @reader.key --file @queries.npy --connect {url} --client-key @bob.key"
     ));
     assert!(failed(&bob, 4).contains("no such index here"));
-    let said = |words: &str| {
-        let start = std::time::Instant::now();
-        while !fs::read_to_string(&log).unwrap().contains(words) {
-            assert!(start.elapsed().as_secs() < 60, "{words} is never said");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    };
+    let said = |words: &str| says(&log, words);
     // Neither a policy that is none nor the lack of one lets anybody in or shuts anybody out.
     fs::write(place.path("root/mail.cedar"), "permit(principal").unwrap();
     said("mail.cedar");

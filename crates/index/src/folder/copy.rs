@@ -3,7 +3,7 @@
 use super::{Current, Folder, names};
 use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
-use crate::{Disk, Error, Pin};
+use crate::{Disk, Error, NotNext};
 
 /// The version that a copy has now, and the work that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +31,8 @@ impl<D: Disk> Folder<D> {
     ///
     /// # Errors
     /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
-    /// [`Error::OtherIndex`], [`Error::Rollback`] and [`Error::Fork`] if it has something that is not an older
-    /// version of the same index; [`Error::File`]. What was copied then stays for the next attempt.
+    /// [`Error::OtherIndex`] and [`Error::NotNext`] if it has something that is not an older version of the same
+    /// index; [`Error::File`]. What was copied then stays for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -75,11 +75,19 @@ impl<D: Disk> Folder<D> {
         let mut before = Vec::new();
         self.history(manifest, usize::MAX, owner, &mut before)?;
         if let Some(held) = held {
-            Pin::of(held).check(manifest)?;
+            if held.index != manifest.index {
+                return Err(Error::OtherIndex {
+                    found: manifest.index,
+                    pinned: held.index,
+                });
+            }
             let mut line = std::iter::once(manifest).chain(&before);
             if !line.any(|version| version.digest() == held.digest()) {
-                let version = manifest.version;
-                return Err(Error::Fork { version });
+                return Err(Error::from(NotNext {
+                    found: manifest.version,
+                    there: held.version,
+                    holder: "the copy",
+                }));
             }
         }
         let mut copied = Copied {

@@ -1,8 +1,7 @@
 //! The conditions on a manifest: every size that is computed from it later is bounded here.
 
 use super::{
-    Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, Packing, Routed, Sealed,
-    Segment,
+    Deleted, Local, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest, Mode, Routed, Sealed, Segment,
 };
 use sordino_vectors::id::{IdKind, MAX_TEXT};
 
@@ -50,6 +49,7 @@ impl Manifest {
             BOUNDS.contains(&self.bound) && (self.metric != Metric::Cosine || self.bound == 0),
             "a bound on lengths that the metric has not",
         )?;
+        self.check_readers()?;
         self.check_segments()?;
         self.check_deleted(&self.deleted)?;
         self.check_payloads()?;
@@ -62,9 +62,7 @@ impl Manifest {
                 )?;
                 self.check_sketch(sketch.as_ref())
             }
-            Mode::Open(Columns { packing, .. }) | Mode::Masked(Columns { packing, .. }) => {
-                require(Packing::ALL.contains(packing), "a packing of routed mode")
-            }
+            Mode::Open(_) | Mode::Masked(_) => Ok(()),
             Mode::Routed(routed) => self.check_routed(routed),
         }
     }
@@ -96,6 +94,7 @@ impl Manifest {
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
         ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
+        ids.extend(self.readers.as_ref().map(|readers| readers.id));
         ids.sort_unstable();
         require(
             ids.is_sorted_by(|a, b| a < b),
@@ -109,7 +108,17 @@ impl Manifest {
             "deletions of a version outside 1 to the manifest's",
         )?;
         let most = u64::from(self.n) + MAX_SEGMENTS as u64;
-        check_coded(&deleted.rows, RUN_LEN * (most + 1), "deletions")
+        self.check_lists(&deleted.rows, RUN_LEN * (most + 1), "deletions")
+    }
+
+    /// Refuses sealed lists of at most `most` bytes each: one of a class or, with readers of its own, one for each key.
+    fn check_lists(&self, coded: &Coded, most: u64, what: &str) -> Result<(), String> {
+        if self.readers.is_none() {
+            return check_coded(coded, most, what);
+        }
+        let largest = most.next_power_of_two().max(MIN_CODED as u64) + 4 + TAG_LEN as u64;
+        let possible = coded.len <= largest * MAX_KEYS as u64;
+        require(possible, &format!("{what} of an impossible length"))
     }
 
     fn check_payloads(&self) -> Result<(), String> {
@@ -127,7 +136,7 @@ impl Manifest {
         require(payloads.form.exists(), "payloads of no class")?;
         self.check_look(payloads.form.look)?;
         let most = u64::from(payloads.slots);
-        check_coded(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
+        self.check_lists(&payloads.places, RUN_LEN * (most + 1), "payload places")?;
         let fetched = payloads.pir_params().is_ok();
         let hintless = payloads.hintless_params(self.k as usize).is_ok();
         require(fetched && hintless, "payloads that cannot be fetched")

@@ -56,14 +56,36 @@ pub enum Packing {
     T4,
     /// Eight coordinates share a polynomial.
     T8,
-    /// Sixty-four coordinates share a polynomial: of what was added to a routed index, which is little. No other mode
-    /// has it.
+    /// Sixty-four coordinates share a polynomial, for a thousand dimensions and more; and of what was added to a routed
+    /// index, which is little.
     T64,
+    /// Sixteen coordinates share a polynomial, for hundreds of dimensions.
+    T16,
+    /// Thirty-two coordinates share a polynomial.
+    T32,
 }
 
 impl Packing {
-    /// The packings of open and masked mode.
-    pub const ALL: [Self; 2] = [Self::T4, Self::T8];
+    /// All, the fewest coordinates first.
+    pub const ALL: [Self; 5] = [Self::T4, Self::T8, Self::T16, Self::T32, Self::T64];
+
+    /// The number of coordinates `t`.
+    #[must_use]
+    pub fn t(self) -> usize {
+        match self {
+            Self::T4 => 4,
+            Self::T8 => 8,
+            Self::T16 => 16,
+            Self::T32 => 32,
+            Self::T64 => 64,
+        }
+    }
+
+    /// The packing of so many coordinates, if there is one.
+    #[must_use]
+    pub fn of(t: usize) -> Option<Self> {
+        Self::ALL.into_iter().find(|packing| packing.t() == t)
+    }
 
     /// The word for it in reports.
     #[must_use]
@@ -71,16 +93,21 @@ impl Packing {
         match self {
             Self::T4 => "t = 4",
             Self::T8 => "t = 8",
+            Self::T16 => "t = 16",
+            Self::T32 => "t = 32",
             Self::T64 => "t = 64",
         }
     }
 
-    /// The parameter set of open mode; no manifest of it has more than eight coordinates in a polynomial.
+    /// The parameter set of open mode.
     #[must_use]
     pub fn open(self) -> Params {
         match self {
             Self::T4 => Params::real_t4(),
-            Self::T8 | Self::T64 => Params::real_t8(),
+            Self::T8 => Params::real_t8(),
+            Self::T16 => Params::real_t16(),
+            Self::T32 => Params::real_t32(),
+            Self::T64 => Params::real_t64(),
         }
     }
 
@@ -90,6 +117,8 @@ impl Packing {
         match self {
             Self::T4 => Params::modular_26_t4(),
             Self::T8 => Params::modular_26_t8(),
+            Self::T16 => Params::modular_26_t16(),
+            Self::T32 => Params::modular_26_t32(),
             Self::T64 => Params::modular_26_t64(),
         }
     }

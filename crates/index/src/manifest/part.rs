@@ -44,6 +44,8 @@ impl Holder {
 pub enum PartKind {
     /// The list of deletions.
     Deleted,
+    /// The content keys, wrapped for each reader of an index that has its own.
+    Ring,
     /// All payload slots.
     Payloads,
     /// The places of the records that have payloads.
@@ -80,6 +82,7 @@ impl PartKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deleted => "deleted",
+            Self::Ring => "ring",
             Self::Payloads => "payloads",
             Self::PayloadPlaces => "payload places",
             Self::PayloadHint => "payload hint",
@@ -199,6 +202,8 @@ impl Manifest {
             &self.deleted.rows,
             Holder::Everyone,
         )];
+        let ring = self.readers.as_ref();
+        parts.extend(ring.map(|readers| coded(PartKind::Ring, &readers.ring, Holder::Everyone)));
         if let Some(payloads) = &self.payloads {
             parts.extend(payload_parts(payloads)?);
         }

@@ -1,6 +1,7 @@
 //! A manifest with the owner's signature, as it is stored and sent.
 
 use super::Manifest;
+use super::readers::Trailer;
 use crate::digest::Digest;
 #[cfg(feature = "secret")]
 use crate::keys::OwnerKeys;
@@ -24,9 +25,16 @@ impl SignedManifest {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
     pub fn sign(manifest: Manifest, keys: &OwnerKeys) -> Self {
-        let mut bytes = wire::file_head(MANIFEST);
-        bincode::serde::encode_into_std_write(&manifest, &mut bytes, config())
-            .expect("a vector accepts all bytes");
+        let trailer = Trailer::of(&manifest);
+        let mut bytes = match trailer {
+            None => wire::file_head(MANIFEST),
+            Some(_) => wire::file_head_of(wire::WITH_READERS, MANIFEST),
+        };
+        let accepts = "a vector accepts all bytes";
+        bincode::serde::encode_into_std_write(&manifest, &mut bytes, config()).expect(accepts);
+        if let Some(trailer) = trailer {
+            bincode::serde::encode_into_std_write(&trailer, &mut bytes, config()).expect(accepts);
+        }
         let signature = keys.sign(&bytes);
         bytes.extend(signature);
         Self { manifest, bytes }
@@ -41,7 +49,7 @@ impl SignedManifest {
             what: "manifest",
             why,
         };
-        let body = wire::strip_file_head(MANIFEST, bytes)?;
+        let (version, body) = wire::strip_manifest_head(bytes)?;
         let head_len = bytes.len() - body.len();
         let Some(len) = body
             .len()
@@ -56,9 +64,12 @@ impl SignedManifest {
         };
         // Nothing in it is looked at before the signature is known to be the owner's.
         owner.verify(&bytes[..head_len + len], &body[len..])?;
-        let (manifest, read): (Manifest, usize) =
-            bincode::serde::decode_from_slice(&body[..len], config())
-                .map_err(|error| malformed(error.to_string()))?;
+        let (mut manifest, mut read): (Manifest, usize) = decoded(&body[..len])?;
+        if version == wire::WITH_READERS {
+            let (trailer, more): (Trailer, usize) = decoded(&body[read..len])?;
+            trailer.join(&mut manifest).map_err(malformed)?;
+            read += more;
+        }
         if read != len {
             return Err(malformed(format!("{} bytes after its end", len - read)));
         }
@@ -96,6 +107,14 @@ impl std::ops::Deref for SignedManifest {
     }
 }
 
+/// The value that bytes begin with, and how many they are.
+fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), Error> {
+    bincode::serde::decode_from_slice(bytes, config()).map_err(|error| Error::Malformed {
+        what: "manifest",
+        why: error.to_string(),
+    })
+}
+
 /// Numbers of fixed size, so that a manifest's length depends on its mode and its number of segments alone.
 fn config() -> impl bincode::config::Config {
     bincode::config::standard()
@@ -125,6 +144,7 @@ mod tests {
             rows: [id; 32],
             ids: coded(),
             attributes: None,
+            key: crate::manifest::SHARED,
         }
     }
 
@@ -169,7 +189,9 @@ mod tests {
                 },
                 records: [5; 32],
                 places: coded(),
+                groups: Vec::new(),
             }),
+            readers: None,
             mode: Mode::Sealed(Sealed {
                 base: segment(1, 99_000),
                 tail: vec![segment(2, 1000)],
@@ -489,17 +511,21 @@ mod tests {
     }
 
     #[test]
-    fn the_packing_of_what_was_added_to_a_routed_index_is_no_others() {
-        for (packing, fits) in [(Packing::T8, true), (Packing::T64, false)] {
+    fn packings_keep_their_numbers_and_there_are_no_others() {
+        // The byte in front of the seed, of those from before there were sixteen and thirty-two, too.
+        let numbered = [0, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
+        for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [4; 32]);
             columns
                 .segments
                 .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
             for mode in [Mode::Masked(columns.clone()), Mode::Open(columns)] {
                 let manifest = Manifest { mode, ..sealed() };
-                let signed = SignedManifest::sign(manifest, &owner());
+                let signed = SignedManifest::sign(manifest.clone(), &owner());
                 let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
-                assert_eq!(read.is_ok(), fits, "{packing:?}");
+                assert_eq!(*read.unwrap(), manifest, "{packing:?}");
+                let seed = signed.to_bytes().windows(32).position(|it| it == [4; 32]);
+                assert_eq!(signed.to_bytes()[seed.unwrap() - 1], number);
             }
         }
     }

@@ -49,7 +49,10 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
         let (x, y) = unsafe {
             let x = o.x.as_ptr().add(row as usize * o.x_step + within);
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
-            let pair = [y, y.add(o.second)].map(|y| _mm256_loadu_si256(y.cast()));
+            let pair = [
+                _mm256_loadu_si256(y.cast()),
+                _mm256_loadu_si256(y.add(o.second).cast()),
+            ];
             (_mm256_loadu_si256(x.cast()), pair)
         };
         let (x0, x1) = (_mm256_and_si256(x, low), _mm256_srli_epi64::<HALF>(x));
@@ -61,12 +64,13 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
             sums[2] = _mm256_add_epi64(sums[2], _mm256_mul_epu32(x1, y1));
         }
     }
-    sums.map(|sums| {
-        sums.map(|sum| {
-            let mut words = [0; LANES];
+    // Loops, since `array::map` is compiled without these features and would be called for each register.
+    let mut words = [[[0; LANES]; 3]; 2];
+    for (words, sums) in words.iter_mut().zip(&sums) {
+        for (words, sum) in words.iter_mut().zip(sums) {
             // SAFETY: four words.
-            unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), sum) }
-            words
-        })
-    })
+            unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), *sum) }
+        }
+    }
+    words
 }

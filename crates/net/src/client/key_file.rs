@@ -12,13 +12,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
-use sordino_index::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use sordino_index::{OwnerKeys, OwnerPublicKey};
 use sordino_token::{Algorithm, PublicKey, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::{ClientKey, ClientPublicKey, Error};
 
 mod kind;
+mod readers;
 
 pub use kind::KeyKind;
 use kind::{CHECK_LEN, OWNER_PUBLIC_LEN, SECRET_LEN};
@@ -64,15 +65,6 @@ impl KeyFile {
     #[must_use]
     pub fn of_owner(keys: &OwnerKeys) -> Self {
         Self::new(KeyKind::Owner, keys.master())
-    }
-
-    /// The file of a reader's keys.
-    #[must_use]
-    pub fn of_reader(keys: &ReaderKeys) -> Self {
-        let mut key = Zeroizing::new(Vec::with_capacity(KeyKind::Reader.len()));
-        key.extend_from_slice(keys.content());
-        key.extend(keys.owner().to_bytes());
-        Self::new(KeyKind::Reader, &key)
     }
 
     /// The file of an owner's public key.
@@ -234,18 +226,6 @@ impl KeyFile {
         }
     }
 
-    /// The reader's keys: of a reader's or the owner's file.
-    ///
-    /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key.
-    pub fn reader(&self) -> Result<ReaderKeys, Error> {
-        match self.kind {
-            KeyKind::Owner => Ok(self.owner()?.reader()),
-            KeyKind::Reader => Ok(ReaderKeys::from_content(*self.secret(), self.public()?)),
-            _ => Err(self.wrong("a reader's or the owner's key")),
-        }
-    }
-
     /// The owner's public key: of its own, a reader's or the owner's file.
     ///
     /// # Errors
@@ -253,7 +233,7 @@ impl KeyFile {
     pub fn public(&self) -> Result<OwnerPublicKey, Error> {
         let bytes = match self.kind {
             KeyKind::Owner => return Ok(self.owner()?.public()),
-            KeyKind::Reader => &self.key[SECRET_LEN..],
+            KeyKind::Reader | KeyKind::ReaderPair => &self.key[SECRET_LEN..],
             KeyKind::Public => &self.key[..],
             _ => {
                 return Err(self.wrong("an owner's public key, or a reader's or the owner's key"));

@@ -8,7 +8,7 @@ use sordino_index::digest::Digest;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::SignedManifest;
-use sordino_index::{Error as Wrong, Files, OwnerKeys};
+use sordino_index::{Error as Wrong, Files, NotNext, OwnerKeys};
 
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
@@ -34,9 +34,8 @@ impl Connection {
     /// where one was interrupted.
     ///
     /// # Errors
-    /// [`OtherIndex`](Wrong::OtherIndex), [`Rollback`](Wrong::Rollback) and [`Fork`](Wrong::Fork) if the
-    /// directory's newest version does not follow from the server's; what is wrong with the directory; and
-    /// refusals of the server.
+    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's; what is wrong
+    /// with the directory; and refusals of the server.
     pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
         let folder = Folder::new(dir.as_ref(), Files);
         // The directory may be changed meanwhile, and files of it be gone.
@@ -100,9 +99,13 @@ impl Connection {
         keys: &OwnerKeys,
         newest: &SignedManifest,
     ) -> Result<Vec<SignedManifest>, Wrong> {
-        let (found, pinned) = (newest.version, here.version);
-        if found < pinned {
-            return Err(Wrong::Rollback { found, pinned });
+        let not_next = NotNext {
+            found: newest.version,
+            there: here.version,
+            holder: "the server",
+        };
+        if not_next.found < not_next.there {
+            return Err(not_next.into());
         }
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
@@ -111,7 +114,7 @@ impl Connection {
         versions.append(&mut before);
         let known = |digest: &Digest| digest[..] == here.manifest[..];
         let since = versions.iter().position(|version| known(&version.previous));
-        let since = since.ok_or(Wrong::Fork { version: found })?;
+        let since = since.ok_or(not_next)?;
         versions.truncate(since + 1);
         versions.reverse();
         Ok(versions)

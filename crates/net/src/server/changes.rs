@@ -14,7 +14,7 @@ use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Part, SignedManifest};
-use sordino_index::{Error, Files, OwnerPublicKey};
+use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
 use sordino_server::Server;
 
 use super::replay::Replay;
@@ -157,9 +157,14 @@ impl Changes {
                 pinned: state.current.index,
             });
         }
-        let (found, pinned) = (manifest.version, state.current.version);
-        if found <= pinned {
-            return Err(Error::Rollback { found, pinned });
+        let found = manifest.version;
+        let not_next = NotNext {
+            found,
+            there: state.current.version,
+            holder: "the server",
+        };
+        if found <= not_next.there {
+            return Err(not_next.into());
         }
         manifest.check_room(self.most)?;
         let follows = |version: &SignedManifest| {
@@ -171,7 +176,7 @@ impl Changes {
             // Another change, in the place of one that did not come to its end.
             state.coming = vec![manifest];
         } else {
-            return Err(Error::Fork { version: found });
+            return Err(not_next.into());
         }
         Ok(())
     }
@@ -206,8 +211,12 @@ impl Changes {
         let newest = match state.coming.last() {
             Some(newest) if newest.digest()[..] == *digest => newest.clone(),
             _ => {
-                let version = state.newest().version;
-                return Err(Error::Fork { version });
+                let not_next = NotNext {
+                    found: state.newest().version,
+                    there: state.current.version,
+                    holder: "the server",
+                };
+                return Err(not_next.into());
             }
         };
         if let Some((part, held)) = self.folder.missing(&newest)?.first() {

@@ -191,9 +191,10 @@ impl Calls {
     /// Answers `request`, once it is known that it may be.
     async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
         let message = request.message.clone();
-        let (hosted, asker) = self.admit(call, request).await?;
+        let (hosted, key) = self.admit(call, request).await?;
+        let asker = key.map_or(Asker::Address(call.peer.address), Asker::Key);
         let answered = match hosted.begin(call, asker) {
-            Ok(()) => self.ask(&hosted, message).await,
+            Ok(()) => self.ask(&hosted, message, asker.number()).await,
             Err(refusal) => Err(refusal.into()),
         };
         if let Some(terms) = &hosted.terms {
@@ -239,7 +240,7 @@ impl Calls {
     }
 
     /// Has an index answer.
-    async fn ask(&self, hosted: &Hosted, message: Bytes) -> Result<Content, Refused> {
+    async fn ask(&self, hosted: &Hosted, message: Bytes, holder: u128) -> Result<Content, Refused> {
         let index = hosted.index_of(&message);
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
@@ -248,8 +249,11 @@ impl Calls {
             let reply = shards.answer(&index, message, &self.shared.metrics);
             return Ok(Content::Own(reply.await?));
         }
-        let request = message;
-        let scan = Scan { index, request };
+        let scan = Scan {
+            index,
+            message,
+            holder,
+        };
         let reply = hosted.scans.ask(scan).await?;
         Ok(Content::Own(reply.map_err(Refused::Message)?))
     }

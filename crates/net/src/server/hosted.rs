@@ -25,7 +25,9 @@ use crate::{Error, Limits, Refusal, Shards};
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) index: Arc<Server>,
-    pub(crate) request: Bytes,
+    pub(crate) message: Bytes,
+    /// Whom it is from, among those who share what the index remembers.
+    pub(crate) holder: u128,
 }
 
 type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
@@ -147,11 +149,11 @@ impl Hosted {
     }
 
     /// Takes the places of a request in flight.
-    pub(crate) fn begin(&self, call: &Call, asker: Option<u32>) -> Result<(), Refusal> {
+    pub(crate) fn begin(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
         if let Some(terms) = &self.terms {
             call.hold(terms.take()?);
         }
-        call.begin(asker.map_or(Asker::Address(call.peer.address), Asker::Key))
+        call.begin(asker)
     }
 
     /// The longest request that is answered, as an encoded call.
@@ -174,8 +176,9 @@ fn scans(limits: &Limits, metrics: &Arc<Metrics>, counts: Option<Counts>) -> Res
         // Around a replacement, a batch may be for two versions.
         for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
             let start = Instant::now();
-            let requests: Vec<&[u8]> = same.iter().map(|scan| &scan.request[..]).collect();
-            let answers = same[0].index.handle_batch(&requests);
+            let requests = same.iter().map(|scan| (scan.holder, &scan.message[..]));
+            let requests: Vec<(u128, &[u8])> = requests.collect();
+            let answers = same[0].index.handle_batch_of(&requests);
             replies.extend(answers.into_iter().map(|answer| answer.map(Bytes::from)));
             metrics.scanned(same.len(), start.elapsed());
             if let Some(counts) = &counts {

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::address::holder;
+
 /// For whom a request is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asker {
@@ -13,6 +15,22 @@ pub(crate) enum Asker {
     Address(IpAddr),
     /// Whoever asks the index of this number, where there are several.
     Index(u64),
+}
+
+impl Asker {
+    /// A number of its own. Addresses of one network are one asker.
+    pub(crate) fn number(self) -> u128 {
+        const KIND: u32 = 64;
+        let (kind, number) = match self {
+            Self::Key(key) => (0, key.into()),
+            Self::Address(address) => match holder(address) {
+                IpAddr::V4(address) => (1, address.to_bits().into()),
+                IpAddr::V6(network) => (2, network.to_bits() >> KIND),
+            },
+            Self::Index(index) => (3, index.into()),
+        };
+        kind << KIND | number
+    }
 }
 
 /// A bounded number of places. Who asks may take another as long as it has fewer than are free.
@@ -88,6 +106,32 @@ impl Drop for InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn askers_have_numbers_of_their_own() {
+        let address = |text: &str| Asker::Address(text.parse().expect("an address"));
+        let askers = [
+            Asker::Key(1),
+            Asker::Key(u32::MAX),
+            Asker::Index(1),
+            address("0.0.0.1"),
+            address("::1"),
+            address("0:0:0:1::"),
+            address("2001:db8::1"),
+        ];
+        let numbers = askers.map(Asker::number);
+        let different: std::collections::BTreeSet<u128> = numbers.into_iter().collect();
+        assert_eq!(different.len(), askers.len());
+        // A network is one, and an IPv4 address is one in either form.
+        assert_eq!(
+            address("2001:db8::2").number(),
+            address("2001:db8::1").number()
+        );
+        assert_eq!(
+            address("::ffff:0.0.0.1").number(),
+            address("0.0.0.1").number()
+        );
+    }
 
     #[test]
     fn one_that_asks_alone_leaves_half_to_the_others() {

@@ -94,7 +94,7 @@ impl Service {
     /// turns, and where one fails, to the next. While there are none, requests are refused.
     ///
     /// # Errors
-    /// [`Error::Shards`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].
+    /// [`Error::GathersNothing`] if the index is here; [`Error::NoShard`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].
     pub fn reach(
         &self,
         shard: u16,
@@ -102,10 +102,7 @@ impl Service {
     ) -> Result<(), Error> {
         match &self.hosted.shards {
             Some(shards) => shards.reach(shard, endpoints),
-            None => Err(Error::Shards {
-                found: shard.into(),
-                most: 0,
-            }),
+            None => Err(Error::GathersNothing),
         }
     }
 

@@ -110,8 +110,8 @@ impl Shards {
         shard: u16,
         endpoints: impl IntoIterator<Item = Endpoint>,
     ) -> Result<(), Error> {
-        let missing = Error::Shards {
-            found: shard.into(),
+        let missing = Error::NoShard {
+            found: shard,
             most: self.count(),
         };
         let line = usize::from(shard).checked_sub(1);

@@ -300,7 +300,7 @@ fn steps_that_do_not_fit_change_nothing() {
     assert!(
         code(attempt.step(Kind::Manifest(second)))
             .1
-            .contains("already seen version 3")
+            .contains("the server has version 3")
     );
     assert_eq!(attempt.version(), 3);
     let verified = Store::verify_dir(attempt.remote(), &owner().reader()).unwrap();

@@ -583,7 +583,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(answered().unwrap(), whole);
     assert!(matches!(
         service.reach(3, [Endpoint::new(url(&third))]),
-        Err(Error::Shards { found: 3, most: 2 })
+        Err(Error::NoShard { found: 3, most: 2 })
     ));
 
     // A version is served when all servers of all shards have it.

@@ -17,9 +17,17 @@ pub struct Scoring {
     pub cost: Cost,
 }
 
+/// The packings that suit vectors of so many coordinates: up to eight coordinates in a polynomial, and more as long as a
+/// query has sixteen polynomials. With fewer a client would read blocks of scores, `t / 2048` for each vector, for longer
+/// than it takes to take the pads off.
+pub fn packings(dim: usize) -> impl Iterator<Item = Packing> {
+    let suits = move |packing: &Packing| packing.t() <= 8 || dim >= 16 * packing.t();
+    Packing::ALL.into_iter().filter(suits)
+}
+
 /// The packing that moves the fewest bytes in this many queries.
 pub(crate) fn cheapest(n: usize, dim: usize, queries: u64, rows: Rows) -> Option<Scoring> {
-    let costed = Packing::ALL.into_iter().filter_map(|packing| {
+    let costed = packings(dim).filter_map(|packing| {
         let cost = cost(rows.stored(n, dim), dim, &rows.params(packing)).ok()?;
         Some(Scoring { packing, cost })
     });

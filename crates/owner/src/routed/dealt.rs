@@ -53,7 +53,7 @@ impl Dealt {
         let segment = base.segment.clone();
         let Rows { ids, vectors, .. } = rows;
         drop((base, vectors));
-        let (reader, version, dim) = (writer.reader(), writer.version(), self.dim);
+        let (reader, version, dim) = (writer.key(), writer.version(), self.dim);
         let sealed = |purpose, plain: &[u8]| reader.seal(purpose, &id, version).seal(0, &[], plain);
         let mut mode = Routed::new(segment, grid, Columns::new(TAIL, random(rng)));
         mode.recall = wish.millionths();
@@ -96,8 +96,8 @@ impl Dealt {
     /// The table: for each group and place, and then for each check row, the codes of its clusters side by side, each under
     /// a pad of its own.
     fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
-        let pad = writer.reader().pad(id, writer.version());
-        let checks = writer.reader().cluster_checks(id);
+        let pad = writer.key().pad(id, writer.version());
+        let checks = writer.key().cluster_checks(id);
         let (clusters, stored) = (grid.clusters as usize, grid.stored());
         // In its place at once: gathered from pieces it would be in memory twice.
         let width = self.dim * ENTRY_LEN;

@@ -82,6 +82,9 @@ impl<D: Disk> Assembly<D> {
         if spec.second_look.is_some() {
             return Err(other("masked or open, with a second look"));
         }
+        if spec.own_readers {
+            return Err(other("masked or open, with readers of its own"));
+        }
         let (dim, n) = (sample.dim(), MAX_K as usize);
         if dim > MAX_DIM as usize {
             let n = sample.len();
@@ -172,7 +175,7 @@ impl<D: Disk> Assembly<D> {
         let segment = &piece.column.segment;
         let ids = self
             .keys
-            .reader()
+            .shared()
             .open_ids(segment, self.blueprint.ids, &ids)?;
         for (_, other) in self.pieces.values() {
             if let Some(&row) = other.common(&ids).first() {
@@ -232,16 +235,17 @@ impl<D: Disk> Assembly<D> {
             return Err(Error::Digest { what });
         }
         let blueprint = &self.blueprint;
-        let draft = Draft {
+        let mut draft = Draft {
             k: self.k,
             mode: frame.mode.clone(),
             records,
             payloads: None,
             look: None,
+            access: None,
             as_query: AsQuery::new(blueprint.space, blueprint.rotation, frame.width() as usize),
         };
         let writer = blueprint.writer(&self.keys);
-        let manifest = draft.finish(rng, &self.folder, &self.keys, &writer, frame)?;
+        let manifest = draft.finish(rng, &self.folder, &writer, frame, None)?;
         self.folder.prepare(&manifest)?;
         self.folder.keep();
         self.folder.switch()?;
@@ -255,6 +259,7 @@ impl<D: Disk> Assembly<D> {
             unsure: false,
             measured: None,
             policy: Compaction::default(),
+            access: draft.access,
             _lock: self.lock,
         })
     }

@@ -1,6 +1,7 @@
 //! Making a new version: parts first, then the manifest, then the switch.
 
 use rand_core::CryptoRng;
+use sordino_index::directory::UNLABELLED;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{Manifest, SignedManifest};
 use sordino_index::{Disk, Error};
@@ -31,7 +32,8 @@ impl<D: Disk> Store<D> {
         let variant = Variant::from(&self.manifest.mode);
         let space = self.manifest.space();
         let index = Binding::of_index(variant, *ids, &space, *dim as usize, rotation);
-        SegmentWriter::new(keys, self.highest + 1, index)
+        let writer = SegmentWriter::new(keys, self.highest + 1, index);
+        writer.of_label(self.access.as_ref(), UNLABELLED)
     }
 
     /// Makes the draft the newest version.
@@ -47,7 +49,7 @@ impl<D: Disk> Store<D> {
         frame.previous = self.manifest.digest();
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = writer.version();
-        let signed = draft.finish(rng, &self.folder, &self.keys, writer, frame)?;
+        let signed = draft.finish(rng, &self.folder, writer, frame, self.access.as_ref())?;
         self.folder.prepare(&signed)?;
         self.unsure = true;
         self.folder.switch()?;
@@ -57,6 +59,7 @@ impl<D: Disk> Store<D> {
         keep.extend(signed.parts()?);
         self.manifest = signed;
         self.records = draft.records;
+        self.access = draft.access;
         // Files that cannot be removed now go at the next change or opening: this change is made.
         drop(self.folder.collect(&keep));
         Ok(self.manifest.version)

@@ -1,16 +1,19 @@
 //! Compaction: fewer segments, and deleted records gone.
 
 use rand_core::CryptoRng;
+use sordino_index::directory::UNLABELLED;
 use sordino_index::manifest::{Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 
 use super::Store;
+use super::access::label_of;
 use super::draft::Draft;
 use super::payloads::Carried;
-use super::records::{self, Records};
+use super::records;
 use super::waiting::Waiting;
 use crate::plan::{SEGMENT, Wish};
 use crate::random::random;
+use crate::segment::SegmentWriter;
 use crate::step::Step;
 
 impl<D: Disk> Store<D> {
@@ -18,7 +21,9 @@ impl<D: Disk> Store<D> {
     /// returns the new version; or the old one, if there is nothing to do.
     ///
     /// Open, masked and local mode keep what they store of a vector exactly, under new pads and keys.
-    /// Segments at the front that are full and have lost nothing stay as they are, so clients keep
+    /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
+    /// revoked can read it, and older keys are given to nobody. Segments at the front that are full, under the newest key,
+    /// and have lost nothing stay as they are, so clients keep
     /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
     /// kept exactly too. Routed mode clusters anew from 12-bit codes, to which what was added since is rounded once. The exact
@@ -35,8 +40,7 @@ impl<D: Disk> Store<D> {
     ) -> Result<u64, Error> {
         self.check_sure()?;
         let kept = self.settled();
-        let Records { sets, dead } = &self.records;
-        if kept == sets.len() || (sets.len() == 1 && dead[0].is_empty()) {
+        if self.is_compact(kept) {
             return Ok(self.version());
         }
         let made = self.compacted(rng, kept, progress);
@@ -52,10 +56,10 @@ impl<D: Disk> Store<D> {
     ) -> Result<u64, Error> {
         let keys = self.keys.clone();
         let writer = self.writer(&keys);
-        let reader = keys.reader();
         let mut draft = self.draft();
         draft.records.truncate(kept);
-        let whole = match &mut draft.mode {
+        let rest = self.by_label(kept);
+        match &mut draft.mode {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
@@ -63,52 +67,118 @@ impl<D: Disk> Store<D> {
                     // those of earlier versions any longer.
                     mode.seed = random(rng);
                 }
-                None
             }
-            Mode::Local(mode) => {
-                mode.segments.truncate(kept);
-                None
+            Mode::Local(mode) => mode.segments.truncate(kept),
+            Mode::Sealed(_) | Mode::Routed(_) => return self.rebuilt(rng, &writer, progress),
+        }
+        for (label, segments) in rest {
+            let writer = writer.of_label(self.access.as_ref(), &label);
+            let mut waiting = self.waiting();
+            for at in segments {
+                self.read_live(at, &mut waiting)?;
+                while waiting.len() > draft.capacity() {
+                    let rows = waiting.take(draft.capacity())?;
+                    draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+                }
             }
-            whole @ (Mode::Sealed(_) | Mode::Routed(_)) => Some(whole.clone()),
-        };
-        let width = self.manifest.width() as usize;
-        let mut waiting = Waiting::new(self.manifest.ids, width);
-        for at in kept..self.records.sets.len() {
-            let units = records::units(&self.folder, &self.manifest, &reader, at)?;
-            let attributes = records::attributes(&self.folder, &self.manifest, &reader, at)?;
-            let rows: Vec<u32> = self.records.rows(at).collect();
-            let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-            let unit = |&row: &usize| units.row(row).iter().copied();
-            let coordinates: Vec<f32> = live.iter().flat_map(unit).collect();
-            let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
-            waiting.push(ids, &coordinates, attributes.select(&live))?;
-            drop(units);
-            while whole.is_none() && waiting.len() > draft.capacity() {
-                let rows = waiting.take(draft.capacity())?;
+            if waiting.len() > 0 {
+                let rows = waiting.take(usize::MAX)?;
                 draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
             }
         }
-        if let Some(mode) = whole {
-            let rows = waiting.take(usize::MAX)?;
-            let (k, n) = (self.manifest.k as usize, rows.ids.len());
-            let wish = Wish {
-                second_look: draft.look.map(|look| look.candidates),
-                ..wish(&mode, k, n)
-            };
-            let how = (wish, draft.as_query);
-            let made = match mode {
-                Mode::Routed(_) => Draft::routed(rng, &self.folder, &writer, rows, how, progress)?,
-                _ => Draft::sealed(rng, &self.folder, &writer, rows, how, progress)?,
-            };
-            let version = self.commit(rng, &writer, made.0, Carried::default())?;
-            self.measured = Some(made.1);
-            return Ok(version);
+        self.commit(rng, &writer, draft, self.anew())
+    }
+
+    /// Clusters all records anew, in sealed and routed mode.
+    fn rebuilt<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        writer: &SegmentWriter<'_>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<u64, Error> {
+        let mut waiting = self.waiting();
+        for at in 0..self.records.sets.len() {
+            self.read_live(at, &mut waiting)?;
         }
-        if waiting.len() > 0 {
-            let rows = waiting.take(usize::MAX)?;
-            draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
+        let rows = waiting.take(usize::MAX)?;
+        let (k, n) = (self.manifest.k as usize, rows.ids.len());
+        let look = self.manifest.second_look();
+        let wish = Wish {
+            second_look: look.map(|look| look.candidates),
+            ..wish(&self.manifest.mode, k, n)
+        };
+        let how = (wish, self.manifest.as_query());
+        let made = match self.manifest.mode {
+            Mode::Routed(_) => Draft::routed(rng, &self.folder, writer, rows, how, progress)?,
+            _ => Draft::sealed(rng, &self.folder, writer, rows, how, progress)?,
+        };
+        let (mut draft, measured) = made;
+        draft.access.clone_from(&self.access);
+        let version = self.commit(rng, writer, draft, self.anew())?;
+        self.measured = Some(measured);
+        Ok(version)
+    }
+
+    /// No change of what records carry, which is written anew all the same if it is under older keys.
+    fn anew(&self) -> Carried {
+        Carried {
+            anew: self.carries_older(),
+            ..Carried::default()
         }
-        self.commit(rng, &writer, draft, Carried::default())
+    }
+
+    fn waiting(&self) -> Waiting {
+        Waiting::new(self.manifest.ids, self.manifest.width() as usize)
+    }
+
+    /// Adds the records of a segment that count to those that wait.
+    fn read_live(&self, at: usize, waiting: &mut Waiting) -> Result<(), Error> {
+        let contents = self.contents();
+        let units = records::units(&self.folder, &self.manifest, &contents, at)?;
+        let attributes = records::attributes(&self.folder, &self.manifest, &contents, at)?;
+        let rows: Vec<u32> = self.records.rows(at).collect();
+        let live: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        let unit = |&row: &usize| units.row(row).iter().copied();
+        let coordinates: Vec<f32> = live.iter().flat_map(unit).collect();
+        let ids = rows.iter().map(|&row| self.records.sets[at].id(row));
+        waiting.push(ids, &coordinates, attributes.select(&live))
+    }
+
+    /// The segments behind the first `kept` by the labels of their keys, in order.
+    fn by_label(&self, kept: usize) -> Vec<(String, Vec<usize>)> {
+        let mut all: Vec<(String, Vec<usize>)> = Vec::new();
+        for (at, segment) in self.manifest.segments().into_iter().enumerate().skip(kept) {
+            let label = label_of(self.access.as_ref(), segment.key).unwrap_or(UNLABELLED);
+            match all.iter_mut().find(|(own, _)| own == label) {
+                Some((_, segments)) => segments.push(at),
+                None => all.push((label.to_owned(), vec![at])),
+            }
+        }
+        all
+    }
+
+    /// True if nothing would become less by compacting what is behind the first `kept` segments: there are no deleted
+    /// records, no two segments of one label, and nothing under an older key.
+    fn is_compact(&self, kept: usize) -> bool {
+        let whole = |at: usize| self.records.dead[at].is_empty() && !self.is_older(at);
+        let rest = kept..self.records.sets.len();
+        let by_label = self.by_label(kept);
+        !self.carries_older()
+            && rest.into_iter().all(whole)
+            && by_label.iter().all(|(_, segments)| segments.len() == 1)
+    }
+
+    /// True if a segment is under a key that is not its label's newest.
+    fn is_older(&self, at: usize) -> bool {
+        let key = self.manifest.segments()[at].key;
+        self.manifest.newest(key) != key
+    }
+
+    /// True if something that records carry is.
+    fn carries_older(&self) -> bool {
+        let payloads = self.manifest.payloads.iter();
+        let mut groups = payloads.flat_map(|payloads| &payloads.groups);
+        groups.any(|group| self.manifest.newest(group.key) != group.key)
     }
 
     /// The number of segments, from the first on, that are full and have lost nothing.
@@ -118,7 +188,10 @@ impl<D: Disk> Store<D> {
         }
         let segments = self.records.sets.iter().zip(&self.records.dead);
         segments
-            .take_while(|(ids, dead)| ids.len() >= SEGMENT && dead.is_empty())
+            .enumerate()
+            .take_while(|(at, (ids, dead))| {
+                ids.len() >= SEGMENT && dead.is_empty() && !self.is_older(*at)
+            })
             .count()
     }
 }
@@ -160,10 +233,10 @@ mod tests {
 
     /// The stored form of each record, whatever the segment.
     fn stored(store: &Store) -> BTreeMap<Id, Vec<f32>> {
-        let reader = store.keys.reader();
+        let contents = store.contents();
         let mut all = BTreeMap::new();
         for at in 0..store.records.sets.len() {
-            let units = records::units(&store.folder, &store.manifest, &reader, at).unwrap();
+            let units = records::units(&store.folder, &store.manifest, &contents, at).unwrap();
             let id = |row| store.records.sets[at].id(row);
             let live = store.records.rows(at);
             all.extend(live.map(|row| (id(row), units.row(row as usize).to_vec())));

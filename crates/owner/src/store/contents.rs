@@ -4,20 +4,21 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sordino_index::attributes::Attributes;
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::keys::ReaderKeys;
-use sordino_index::{Error, Files, Id, SignedManifest};
+use sordino_index::{Error, Files, Id, ReaderKeys, SignedManifest};
 use sordino_vectors::Vectors;
 use sordino_vectors::rotation::Rotation;
 
+use super::access::contents_of;
 use super::known::Known;
 use super::payloads;
 use super::records::{self, Records};
 
-/// The records of one version of an index in a directory.
+/// The records of one version of an index in a directory: those that a reader may read.
 pub struct Contents {
     folder: Folder<Files>,
-    keys: ReaderKeys,
+    keys: ContentKeys,
     manifest: SignedManifest,
     records: Records,
     /// By place, if the records have any.
@@ -45,16 +46,17 @@ impl Contents {
     /// [`Error::NoIndex`], and those of reading the manifest, the sealed lists and the payloads.
     pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
-        let (manifest, records, payloads) = folder.newest(keys.owner(), |manifest| {
-            let records = Records::read(&folder, &manifest, keys)?;
+        let (manifest, keys, records, payloads) = folder.newest(keys.owner(), |manifest| {
+            let keys = contents_of(&folder, &manifest, keys)?;
+            let records = Records::read(&folder, &manifest, &keys)?;
             let payloads = match manifest.has_payloads() {
-                true => payloads::read(&folder, &manifest, keys)?,
+                true => payloads::read(&folder, &manifest, &keys)?,
                 false => None,
             };
-            Ok((manifest, records, payloads))
+            Ok((manifest, keys, records, payloads))
         })?;
         Ok(Self {
-            keys: keys.clone(),
+            keys,
             manifest,
             records,
             payloads: payloads.map(|all| {
@@ -129,10 +131,7 @@ impl Contents {
         let rotation = Rotation::new(units.dim(), manifest.rotation);
         let (space, dim) = (manifest.space(), manifest.dim as usize);
         let vector = |&row: &usize| space.restored(&rotation.undo(units.row(row)), dim);
-        let first: u64 = self.records.sets[..at]
-            .iter()
-            .map(|ids| ids.len() as u64)
-            .sum();
+        let first = self.records.first(at);
         let payload = |all: &HashMap<u64, Vec<u8>>| {
             let places = rows.iter().map(|&row| first + u64::from(row));
             let found = places.map(|place| all.get(&place).cloned().unwrap_or_default());

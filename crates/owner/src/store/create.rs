@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rand_core::CryptoRng;
+use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SignedManifest};
@@ -10,6 +11,7 @@ use sordino_index::{Disk, Error, Files};
 use sordino_vectors::metric::Space;
 use sordino_vectors::u32_of;
 
+use super::access::salts;
 use super::draft::Draft;
 use super::stream::Stream;
 use super::{Compaction, Store};
@@ -88,6 +90,7 @@ impl<D: Disk> Store<D> {
             unsure: false,
             measured,
             policy: Compaction::default(),
+            access: draft.access,
             _lock: lock,
         })
     }
@@ -135,17 +138,21 @@ impl First {
         let look = spec.look(dim)?;
         let rotation = random(rng);
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
-        let writer = SegmentWriter::new(
-            keys,
-            version,
-            Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation),
-        );
+        let index = Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation);
+        let access = spec.own_readers.then(|| {
+            let mut directory = Directory::unsalted();
+            directory.salt(salts(rng, keys, index.as_bytes()));
+            directory
+        });
+        let writer = SegmentWriter::new(keys, version, index);
+        let writer = writer.of_label(access.as_ref(), UNLABELLED);
         let batches = std::iter::once(Ok(first)).chain(batches);
         let stream = Stream::new(dim, spec.ids, (space, rotation), look);
-        let (draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
+        let stream = stream.read_by(access);
+        let (mut draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());
-        let manifest = draft.finish(rng, folder, keys, &writer, frame)?;
+        let manifest = draft.finish(rng, folder, &writer, frame, None)?;
         folder.prepare(&manifest)?;
         Ok(Self {
             manifest,

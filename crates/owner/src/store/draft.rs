@@ -3,6 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::columns;
+use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::look::SecondLook;
@@ -43,6 +44,8 @@ pub(super) struct Draft {
     pub(super) look: Option<SecondLook>,
     /// Vectors as queries, to measure with.
     pub(super) as_query: AsQuery,
+    /// Who may read what, if the index has readers of its own.
+    pub(super) access: Option<Directory>,
 }
 
 impl Draft {
@@ -59,22 +62,31 @@ impl Draft {
     }
 
     /// Writes the list of deletions and the manifest. Everything but the mode, the version and what
-    /// follows from them is as in `frame`.
+    /// follows from them is as in `frame`; `before` is who may read what of the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
-        &self,
+        &mut self,
         rng: &mut R,
         folder: &Folder<D>,
-        keys: &OwnerKeys,
         writer: &SegmentWriter<'_>,
         frame: Manifest,
+        before: Option<&Directory>,
     ) -> Result<SignedManifest, Error> {
+        let keys = writer.keys();
         let sets = self.records.sets.iter();
         let n: u64 = sets.map(|ids| ids.len() as u64).sum();
         let n = u32::try_from(n).map_err(|_| Error::TooLarge {
             n: usize::try_from(n).unwrap_or(usize::MAX),
             dim: frame.dim as usize,
         })?;
-        let (deleted, list) = writer.deleted(rng, &self.records.dead);
+        let before = before.zip(frame.readers.as_ref());
+        let readers = self.readers(rng, folder, writer, before)?;
+        let lists = self.by_label(writer).into_iter();
+        let lists = lists.map(|(number, key, segments)| {
+            let dead = segments.iter().map(|&at| &self.records.dead[at]);
+            (number, key, dead.collect())
+        });
+        let lists: Vec<_> = lists.collect();
+        let (deleted, list) = writer.deleted(rng, &lists, self.access.is_some());
         folder.put(&list)?;
         let mut manifest = frame;
         manifest.version = writer.version();
@@ -82,6 +94,7 @@ impl Draft {
         manifest.deleted = deleted;
         manifest.payloads = self.payloads.clone();
         manifest.mode = self.mode.clone();
+        manifest.readers = readers;
         if manifest.is_first() {
             manifest.index = index_id(keys, &manifest);
         }
@@ -155,7 +168,7 @@ impl Draft {
                 // Measured on the first segment, which is as large as any but those after many.
                 if segments.is_empty() {
                     progress(Step::Sketch);
-                    let seed = writer.reader().sketch_seed(&segment.id);
+                    let seed = writer.key().sketch_seed(&segment.id);
                     *sketch = sketch::of_units(&rows.vectors, &self.as_query, seed, self.k);
                 }
                 segments.push(segment);
@@ -210,6 +223,7 @@ impl Draft {
             payloads: None,
             look: None,
             as_query,
+            access: None,
         };
         Ok((draft, measured))
     }
@@ -242,6 +256,7 @@ impl Draft {
             payloads: None,
             look,
             as_query,
+            access: None,
         };
         Ok((draft, base.measured))
     }
@@ -273,6 +288,7 @@ mod tests {
             payloads: None,
             look: None,
             as_query: AsQuery::new(space, [0; 32], 1),
+            access: None,
         };
         for _ in 0..manifest::MAX_SEGMENTS {
             assert!(draft.check_room().is_ok());

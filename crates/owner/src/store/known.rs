@@ -1,8 +1,8 @@
 //! The columns of attributes that an index has.
 
 use sordino_index::attributes::Attributes;
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::Manifest;
 use sordino_index::{Disk, Error};
 
@@ -15,7 +15,7 @@ use super::records;
 pub(super) struct Known<'a, D> {
     folder: &'a Folder<D>,
     manifest: &'a Manifest,
-    reader: &'a ReaderKeys,
+    keys: &'a ContentKeys,
     /// Segments that were not read: the oldest.
     unread: usize,
     /// Without rows.
@@ -26,12 +26,12 @@ impl<'a, D: Disk> Known<'a, D> {
     pub(super) fn new(
         folder: &'a Folder<D>,
         manifest: &'a Manifest,
-        reader: &'a ReaderKeys,
+        keys: &'a ContentKeys,
     ) -> Self {
         Self {
             folder,
             manifest,
-            reader,
+            keys,
             unread: manifest.segments().len(),
             columns: Attributes::default(),
         }
@@ -58,7 +58,11 @@ impl<'a, D: Disk> Known<'a, D> {
 
     fn read_one(&mut self) -> Result<(), Error> {
         self.unread -= 1;
-        let read = records::attributes(self.folder, self.manifest, self.reader, self.unread)?;
+        let segment = self.manifest.segments()[self.unread];
+        if self.keys.of(segment).is_none() {
+            return Ok(());
+        }
+        let read = records::attributes(self.folder, self.manifest, self.keys, self.unread)?;
         self.columns.append(read.select(&[]))
     }
 }

@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 
 use rand_core::CryptoRng;
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::look::{self, SecondLook};
 use sordino_index::manifest::{Manifest, PartKind};
+use sordino_index::numbers::Numbers;
 use sordino_index::opener::Opener;
 use sordino_index::payload::{Class, Fetch, Slot, SlotForm};
 use sordino_index::{Disk, Error, Id};
 
 use super::Store;
 use super::draft::Draft;
+use crate::payload::Slots;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::Spec;
@@ -28,6 +30,8 @@ pub(super) struct Carried {
     pub(super) payloads: Option<ById>,
     /// The codes of exact vectors, if searches have a second look.
     pub(super) exact: Option<ById>,
+    /// True if slots are to be written anew though nothing in them changes.
+    pub(super) anew: bool,
 }
 
 impl Carried {
@@ -36,6 +40,7 @@ impl Carried {
         Self {
             payloads: None,
             exact: look.map(|_| ById::new()),
+            anew: false,
         }
     }
 
@@ -91,14 +96,14 @@ impl Carried {
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    reader: &ReaderKeys,
+    keys: &ContentKeys,
 ) -> Result<Option<Vec<(u64, Slot)>>, Error> {
     let Some(payloads) = &manifest.payloads else {
         return Ok(None);
     };
     let places = folder.part(&manifest.part(PartKind::PayloadPlaces, None)?)?;
     let records = folder.part(&manifest.part(PartKind::Payloads, None)?)?;
-    let opener = Opener::new(payloads, reader, &places)?;
+    let opener = Opener::new(manifest, payloads, keys, &places)?;
     opener.open_all(&records).map(Some)
 }
 
@@ -117,15 +122,30 @@ impl Draft {
             return Ok(());
         }
         let payloads = carried.payloads.is_some();
-        let slots: Vec<Slot> = self.records.ids().map(|id| carried.slot(&id)).collect();
+        let groups = self.by_label(writer).into_iter();
+        let groups = groups.map(|(number, key, segments)| {
+            let places = segments.iter().flat_map(|&at| self.records.places_of(at));
+            let ids = segments.iter().flat_map(|&at| {
+                let ids = &self.records.sets[at];
+                self.records.rows(at).map(|row| ids.id(row))
+            });
+            Slots {
+                number,
+                key,
+                places: Numbers::from_ascending(places).expect("segments follow one another"),
+                slots: ids.map(|id| carried.slot(&id)).collect(),
+            }
+        });
+        let groups: Vec<Slots> = groups.filter(|group| !group.slots.is_empty()).collect();
         drop(carried);
-        let longest = slots.iter().map(|slot| slot.payload.len()).max();
+        let slots = groups.iter().flat_map(|group| &group.slots);
+        let longest = slots.map(|slot| slot.payload.len()).max();
         let class = payloads.then(|| Class::of(longest.unwrap_or(0)));
         let class = class.transpose()?;
         let look = self.look;
         let form = SlotForm { class, look };
-        let places = self.records.places();
-        let written = writer.payloads(rng, &places, &slots, form, (self.k, searches))?;
+        let groups = (groups, self.access.is_some());
+        let written = writer.payloads(rng, groups, form, (self.k, searches))?;
         folder.put(&written.records)?;
         folder.put(&written.places)?;
         if let Some(hint) = &written.hint {
@@ -154,7 +174,7 @@ impl<D: Disk> Store<D> {
         if self.manifest.has_payloads() {
             carried.payloads = Some(ById::new());
         }
-        let read = read(&self.folder, &self.manifest, &self.keys.reader())?;
+        let read = read(&self.folder, &self.manifest, &self.contents())?;
         // Places and ids are in one order.
         for (id, (_, slot)) in self.ids().zip(read.into_iter().flatten()) {
             if let Some(exact) = &mut carried.exact {
@@ -177,6 +197,7 @@ impl<D: Disk> Store<D> {
     ) -> Result<(), Error> {
         let mut all = self.carried()?;
         if all.is_some()
+            && !changes.anew
             && draft.records.places() == self.records.places()
             && draft.records.ids().eq(self.ids())
             && all.has(&changes)

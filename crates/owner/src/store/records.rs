@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use sordino_index::attributes::Attributes;
 use sordino_index::code::Codec;
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
 use sordino_index::ids::Ids;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::manifest::{Manifest, Mode, Part, PartKind, Segment};
 use sordino_index::numbers::Numbers;
 use sordino_index::purpose::Purpose;
@@ -17,8 +18,11 @@ use sordino_vectors::u32_of;
 /// The records of a version by their ids: those of each segment, and its rows that are deleted or replaced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
+    /// No ids of a segment that a reader has no key of.
     pub(super) sets: Vec<Arc<Ids>>,
     pub(super) dead: Vec<Numbers>,
+    /// Records of each segment, also of one that a reader has no key of.
+    stored: Vec<u32>,
 }
 
 impl Records {
@@ -26,19 +30,23 @@ impl Records {
     pub(super) fn read<D: Disk>(
         folder: &Folder<D>,
         manifest: &Manifest,
-        reader: &ReaderKeys,
+        keys: &ContentKeys,
     ) -> Result<Self, Error> {
         let segments = manifest.segments();
         let parts = manifest.parts()?;
         let mut sets = Vec::with_capacity(segments.len());
         for part in parts.iter().filter(|part| part.kind == PartKind::Ids) {
-            let sealed = folder.part(part)?;
             let segment = segments[sets.len()];
-            sets.push(Arc::new(reader.open_ids(segment, manifest.ids, &sealed)?));
+            let ids = match keys.of(segment) {
+                Some(key) => key.open_ids(segment, manifest.ids, &folder.part(part)?)?,
+                None => Ids::from_ascending(manifest.ids, [])?,
+            };
+            sets.push(Arc::new(ids));
         }
         let sealed = folder.part(&manifest.part(PartKind::Deleted, None)?)?;
-        let dead = reader.open_deleted(&manifest.deleted, &segments, &sealed)?;
-        Ok(Self { sets, dead })
+        let dead = keys.open_deleted(manifest, &sealed)?;
+        let stored = segments.iter().map(|segment| segment.n).collect();
+        Ok(Self { sets, dead, stored })
     }
 
     /// The number of records, deleted and replaced ones not counted.
@@ -54,6 +62,7 @@ impl Records {
 
     /// Adds a segment.
     pub(super) fn push(&mut self, ids: Ids) {
+        self.stored.push(u32_of(ids.len()));
         self.sets.push(Arc::new(ids));
         self.dead.push(Numbers::default());
     }
@@ -62,6 +71,7 @@ impl Records {
     pub(super) fn truncate(&mut self, kept: usize) {
         self.sets.truncate(kept);
         self.dead.truncate(kept);
+        self.stored.truncate(kept);
     }
 
     /// The segment and the row of a record that counts.
@@ -100,15 +110,22 @@ impl Records {
 
     /// The places of the records that count: a record's row, after those of all segments before its own.
     pub(super) fn places(&self) -> Numbers {
-        let segments = self.sets.iter().scan(0u64, |first, ids| {
-            let start = *first;
-            *first += ids.len() as u64;
-            Some(start)
-        });
-        let places = segments
-            .enumerate()
-            .flat_map(|(at, first)| self.rows(at).map(move |row| first + u64::from(row)));
+        let segments = 0..self.sets.len();
+        let places = segments.flat_map(|at| self.places_of(at));
         Numbers::from_ascending(places).expect("rows ascend, and segments follow one another")
+    }
+}
+
+impl Records {
+    /// The place of a segment's first row.
+    pub(super) fn first(&self, segment: usize) -> u64 {
+        self.stored[..segment].iter().map(|&n| u64::from(n)).sum()
+    }
+
+    /// The places of a segment's records that count.
+    pub(super) fn places_of(&self, segment: usize) -> impl Iterator<Item = u64> {
+        let first = self.first(segment);
+        self.rows(segment).map(move |row| first + u64::from(row))
     }
 }
 
@@ -127,14 +144,15 @@ fn part<D: Disk>(
 pub(super) fn attributes<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    reader: &ReaderKeys,
+    keys: &ContentKeys,
     at: usize,
 ) -> Result<Attributes, Error> {
     let segment = manifest.segments()[at];
+    let key = keys.need(segment)?;
     if segment.attributes.is_none() {
         return Ok(Attributes::none(segment.n as usize));
     }
-    reader.open_attributes(segment, &part(folder, manifest, PartKind::Attributes, at)?)
+    key.open_attributes(segment, &part(folder, manifest, PartKind::Attributes, at)?)
 }
 
 /// The rotated unit vectors of a segment in the order of their ids. What is stored of them is exactly
@@ -142,18 +160,19 @@ pub(super) fn attributes<D: Disk>(
 pub(super) fn units<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    reader: &ReaderKeys,
+    keys: &ContentKeys,
     at: usize,
 ) -> Result<Vectors, Error> {
     let segment = manifest.segments()[at];
+    let key = keys.need(segment)?;
     let width = manifest.width() as usize;
     let units = match &manifest.mode {
         Mode::Open(_) => columns::open_vectors(&part(folder, manifest, PartKind::Rows, at)?),
-        Mode::Masked(_) => unmasked(folder, manifest, reader, at)?,
-        Mode::Routed(_) if at > 0 => unmasked(folder, manifest, reader, at)?,
+        Mode::Masked(_) => unmasked(folder, manifest, key, at)?,
+        Mode::Routed(_) if at > 0 => unmasked(folder, manifest, key, at)?,
         Mode::Local(_) | Mode::Sealed(_) | Mode::Routed(_) => {
             let chunks = part(folder, manifest, PartKind::Chunks, at)?;
-            decode(segment, (width, manifest.chunk_codec()), reader, &chunks)?
+            decode(segment, (width, manifest.chunk_codec()), key, &chunks)?
         }
     };
     Ok(Vectors::new(width, units)?)
@@ -163,23 +182,23 @@ pub(super) fn units<D: Disk>(
 fn unmasked<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    reader: &ReaderKeys,
+    key: &ContentKey,
     at: usize,
 ) -> Result<Vec<f32>, Error> {
     let rows = part(folder, manifest, PartKind::Rows, at)?;
     let width = manifest.width() as usize;
-    let codes = reader.unmask(manifest.segments()[at], width, &rows);
+    let codes = key.unmask(manifest.segments()[at], width, &rows);
     Ok(codes.into_iter().map(residue::coordinate).collect())
 }
 
 fn decode(
     segment: &Segment,
     (width, codec): (usize, Codec),
-    reader: &ReaderKeys,
+    key: &ContentKey,
     chunks: &[u8],
 ) -> Result<Vec<f32>, Error> {
     let layout = segment.layout(u32_of(width), codec);
-    let seal = reader.seal(Purpose::Chunk, &segment.id, segment.version);
+    let seal = key.seal(Purpose::Chunk, &segment.id, segment.version);
     let mut units = Vec::with_capacity(segment.n as usize * width);
     for (chunk, sealed) in (0..).zip(chunks.chunks_exact(layout.sealed_len())) {
         layout.open_units(&seal, chunk, sealed, &mut units)?;

@@ -2,6 +2,7 @@
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
+use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode};
@@ -33,6 +34,8 @@ pub(super) struct Stream {
     read: u64,
     waiting: Waiting,
     look: Option<SecondLook>,
+    /// Who may read what of a new index, if it has readers of its own.
+    access: Option<Directory>,
     pub(super) carried: Carried,
 }
 
@@ -53,7 +56,13 @@ impl Stream {
             waiting: Waiting::new(ids, dim),
             carried: Carried::new(look),
             look,
+            access: None,
         }
+    }
+
+    /// The same stream, into a new index that may be read so.
+    pub(super) fn read_by(self, access: Option<Directory>) -> Self {
+        Self { access, ..self }
     }
 
     /// The same stream, with records without ids numbered from here on.
@@ -86,6 +95,7 @@ impl Stream {
             payloads: None,
             look: self.look,
             as_query: self.as_query(),
+            access: self.access.take(),
         };
         self.segments(rng, folder, writer, &mut draft, batches, progress)?;
         draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
@@ -131,6 +141,7 @@ impl Stream {
                 unreachable!("these are written segment by segment")
             }
         };
+        draft.access = self.access;
         draft.write_payloads(rng, folder, writer, self.carried, spec.searches)?;
         Ok((draft, Some(measured)))
     }

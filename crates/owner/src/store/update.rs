@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use rand_core::CryptoRng;
 use sordino_index::ids::Ids;
 use sordino_index::payload::Class;
-use sordino_index::{Disk, Error, Id, IdKind};
+use sordino_index::{AccessFault, Disk, Error, Id, IdKind};
 use sordino_vectors::Vectors;
 
 use super::Store;
+use super::access::{check_mode, label_of};
 use super::draft::Draft;
 use super::known::Known;
 use super::payloads::Carried;
@@ -61,16 +62,64 @@ impl<D: Disk> Store<D> {
         batches: impl IntoIterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Added, Error> {
+        self.add_labelled(rng, None, batches, progress)
+    }
+
+    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these records. A
+    /// label that there is not yet is made; nobody may read it so far. Records without a label are for all readers of the
+    /// index. A record that is replaced gets the label that it is added with now.
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add); [`Error::Mode`] if the index is neither masked nor local, [`Error::Access`] if it has no
+    /// readers of its own, or if a record that has a label would be replaced by one without.
+    pub fn add_labelled<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        label: Option<&str>,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Added, Error> {
         self.check_sure()?;
-        let made = self.added(rng, batches.into_iter(), progress);
+        let made = self.added(rng, label, batches.into_iter(), progress);
         let mut added = self.settle(made)?;
         added.version = self.tidied(rng, added.version)?;
         Ok(added)
     }
 
+    /// Makes sure that there is this label in a draft.
+    fn labelled<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        draft: &mut Draft,
+        label: &str,
+    ) -> Result<(), Error> {
+        check_mode(&self.manifest.mode)?;
+        let why = "the index has no readers of its own: grant somebody first";
+        let none = AccessFault::new("label", label, why);
+        let salt = self.salt(rng);
+        draft.access.as_mut().ok_or(none)?.label_for(label, salt)?;
+        Ok(())
+    }
+
+    /// Refuses to replace a record that has a label by one without, which all readers could read.
+    fn check_labels(&self, ids: &Ids) -> Result<(), Error> {
+        let segments = self.manifest.segments().into_iter().enumerate();
+        let labelled = segments.filter(|(_, it)| label_of(self.access.as_ref(), it.key).is_some());
+        for (at, _) in labelled {
+            let (own, dead) = (&self.records.sets[at], &self.records.dead[at]);
+            if let Some(row) = own.common(ids).into_iter().find(|row| !dead.contains(*row)) {
+                let why =
+                    "it has a label, and would have none: add it with one, or delete it first";
+                return Err(AccessFault::new("record", &own.id(row).to_string(), why).into());
+            }
+        }
+        Ok(())
+    }
+
     fn added<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
+        label: Option<&str>,
         batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Added, Error> {
@@ -78,8 +127,15 @@ impl<D: Disk> Store<D> {
         let writer = self.writer(&keys);
         let mut draft = self.draft();
         draft.check_room()?;
-        let reader = keys.reader();
-        let mut known = Known::new(&self.folder, &self.manifest, &reader);
+        if let Some(label) = label {
+            self.labelled(rng, &mut draft, label)?;
+        }
+        let writer = match label {
+            Some(label) => writer.of_label(draft.access.as_ref(), label),
+            None => writer,
+        };
+        let contents = self.contents();
+        let mut known = Known::new(&self.folder, &self.manifest, &contents);
         let batches = batches.map(|batch| {
             let batch = batch?;
             known.check(&batch.attributes)?;
@@ -99,6 +155,9 @@ impl<D: Disk> Store<D> {
         }
         let mut replaced = 0;
         for ids in draft.records.sets.split_off(before) {
+            if label.is_none() {
+                self.check_labels(&ids)?;
+            }
             replaced += draft.records.bury(before, &ids);
             draft.records.sets.push(ids);
         }
@@ -177,6 +236,7 @@ impl<D: Disk> Store<D> {
             payloads: self.manifest.payloads.clone(),
             look: self.manifest.second_look(),
             as_query: self.manifest.as_query(),
+            access: self.access.clone(),
         }
     }
 }

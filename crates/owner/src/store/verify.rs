@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use sordino_index::columns::Rows;
+use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::keys::ReaderKeys;
 use sordino_index::look;
 use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::payload::Slot;
 use sordino_index::purpose::Purpose;
-use sordino_index::{Disk, Error, Files, Id, digest, table};
+use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, ReaderKeys, digest, table};
 use sordino_vectors::u32_of;
 
+use super::access::contents_of;
 use super::records::{self, Records};
 use super::{Store, payloads};
 
@@ -37,7 +38,7 @@ pub struct Verified {
 impl Store {
     /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files: it takes
     /// no lock, works on a copy that cannot be written, and beside an owner who is changing the index. A reader
-    /// may do it.
+    /// may do it: of an index with readers of its own it checks what it may read, and digests of the rest.
     ///
     /// # Errors
     /// The first thing that is wrong; [`Error::NoIndex`].
@@ -56,7 +57,10 @@ impl Store {
         let mut current = folder.current()?;
         loop {
             let manifest = folder.manifest(&current, keys.owner());
-            let read = manifest.and_then(|manifest| Records::read(&folder, &manifest, keys));
+            let read = manifest.and_then(|manifest| {
+                let keys = contents_of(&folder, &manifest, keys)?;
+                Records::read(&folder, &manifest, &keys)
+            });
             // Files that are gone since are those of a version that is not the newest any more.
             let now = folder.current()?;
             if read.is_ok() || now == current {
@@ -71,7 +75,8 @@ impl Store {
 fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &ReaderKeys) -> Result<Verified, Error> {
     let folder = Folder::new(dir, disk);
     folder.newest(keys.owner(), |manifest| {
-        Check::new(&folder, keys, &manifest).run()
+        let contents = contents_of(&folder, &manifest, keys)?;
+        Check::new(&folder, (keys.owner(), &contents), &manifest).run()
     })
 }
 
@@ -91,21 +96,28 @@ impl<D: Disk> Store<D> {
                 version: manifest.version,
             });
         }
-        Check::new(&self.folder, &self.keys.reader(), &manifest).run()
+        let keys = (&self.keys.public(), &self.contents());
+        Check::new(&self.folder, keys, &manifest).run()
     }
 }
 
 /// One version, being checked.
 struct Check<'a, D> {
     folder: &'a Folder<D>,
-    keys: &'a ReaderKeys,
+    owner: &'a OwnerPublicKey,
+    keys: &'a ContentKeys,
     manifest: &'a SignedManifest,
 }
 
 impl<'a, D: Disk> Check<'a, D> {
-    fn new(folder: &'a Folder<D>, keys: &'a ReaderKeys, manifest: &'a SignedManifest) -> Self {
+    fn new(
+        folder: &'a Folder<D>,
+        (owner, keys): (&'a OwnerPublicKey, &'a ContentKeys),
+        manifest: &'a SignedManifest,
+    ) -> Self {
         Self {
             folder,
+            owner,
             keys,
             manifest,
         }
@@ -114,11 +126,12 @@ impl<'a, D: Disk> Check<'a, D> {
     fn run(&self) -> Result<Verified, Error> {
         let Self {
             folder,
+            owner,
             keys,
             manifest,
         } = *self;
         let mut before = Vec::new();
-        folder.history(manifest, usize::MAX, keys.owner(), &mut before)?;
+        folder.history(manifest, usize::MAX, owner, &mut before)?;
         let mut bytes = 0;
         for part in manifest
             .parts()?
@@ -130,7 +143,10 @@ impl<'a, D: Disk> Check<'a, D> {
         let records = Records::read(folder, manifest, keys)?;
         check_unique(&records)?;
         let mut slots = self.slots(&records)?.into_iter();
-        for (at, ids) in records.sets.iter().enumerate() {
+        let segments = manifest.segments();
+        let all = records.sets.iter().enumerate();
+        // Nothing of others opens.
+        for (at, ids) in all.filter(|(at, _)| keys.of(segments[*at]).is_some()) {
             records::attributes(folder, manifest, keys, at)?;
             let units = records::units(folder, manifest, keys, at)?;
             if units.len() != ids.len() {
@@ -184,9 +200,9 @@ impl<'a, D: Disk> Check<'a, D> {
         let groups = 0..mode.grid.groups as usize;
         let (_, hint) = table::encode(mode, width, groups, &table[..], |_| Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
-        self.keys
-            .open_route(mode, width, &part(PartKind::Centroids)?)?;
-        self.keys.open_members(mode, &part(PartKind::Members)?)?;
+        let key = self.keys.need(&mode.base)?;
+        key.open_route(mode, width, &part(PartKind::Centroids)?)?;
+        key.open_members(mode, &part(PartKind::Members)?)?;
         self.check_hints(1, Rows::Masked, &mode.tail)
     }
 
@@ -215,9 +231,8 @@ impl<'a, D: Disk> Check<'a, D> {
             let what = PartKind::Buckets.name();
             return Err(Error::Digest { what });
         }
-        let seal = self
-            .keys
-            .seal(Purpose::Bucket, &mode.base.id, mode.base.version);
+        let key = self.keys.need(&mode.base)?;
+        let seal = key.seal(Purpose::Bucket, &mode.base.id, mode.base.version);
         for (bucket, sealed) in buckets.chunks_exact(len).enumerate() {
             let mut opened = Opened::default();
             mode.layout

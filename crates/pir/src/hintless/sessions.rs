@@ -6,17 +6,27 @@ use std::sync::Arc;
 use super::keys::{Digest, Evaluation, Keys};
 use crate::Error;
 
-/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, those go that were asked
-/// for longest ago; a client whose keys are gone sends them again.
+/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, whoever has the most of them
+/// loses the ones that were asked for longest ago; a client whose keys are gone sends them again.
 ///
-/// Whoever may fill it may drive out the keys of others: a server admits clients before it takes their keys.
+/// So one holder, whatever it sends, drives out no keys of another that has fewer than it: `n` holders keep an `n`-th of the room
+/// each. Who is one holder, the server says.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
-    /// Each with the time at which it was asked for last.
-    keys: HashMap<Digest, (u64, Arc<Evaluation>)>,
+    keys: HashMap<Digest, Held>,
     /// Counts what is asked.
     now: u64,
+}
+
+/// The keys of a session.
+#[derive(Debug)]
+struct Held {
+    /// The time at which they were asked for last.
+    asked: u64,
+    /// Who sent them first.
+    holder: u128,
+    keys: Arc<Evaluation>,
 }
 
 impl Sessions {
@@ -42,22 +52,30 @@ impl Sessions {
         self.keys.is_empty()
     }
 
-    /// Takes keys, and gives them back as a server uses them: the same ones, where they are held already.
+    /// Takes the keys of a server's only holder, and gives them back as a server uses them: the same ones, where they are
+    /// held already.
     pub fn insert(&mut self, keys: &Keys) -> Arc<Evaluation> {
+        self.insert_of(0, keys)
+    }
+
+    /// [`insert`](Self::insert) of this holder: a number that the server has for it.
+    pub fn insert_of(&mut self, holder: u128, keys: &Keys) -> Arc<Evaluation> {
         let digest = keys.digest();
         if let Ok(held) = self.get(&digest) {
             return held;
         }
         if self.keys.len() >= self.most {
-            let oldest = self.keys.iter().min_by_key(|(_, (asked, _))| *asked);
-            let oldest = oldest.map(|(digest, _)| *digest);
-            oldest.map(|digest| self.keys.remove(&digest));
+            self.forget(holder);
         }
-        let evaluation = Arc::new(Evaluation::from(keys));
+        let keys = Arc::new(Evaluation::from(keys));
         self.now += 1;
-        self.keys
-            .insert(digest, (self.now, Arc::clone(&evaluation)));
-        evaluation
+        let held = Held {
+            asked: self.now,
+            holder,
+            keys: Arc::clone(&keys),
+        };
+        self.keys.insert(digest, held);
+        keys
     }
 
     /// The keys of this name.
@@ -66,9 +84,25 @@ impl Sessions {
     /// [`Error::SessionUnknown`] if they are not held: the client sends them again.
     pub fn get(&mut self, digest: &Digest) -> Result<Arc<Evaluation>, Error> {
         self.now += 1;
-        let (asked, keys) = self.keys.get_mut(digest).ok_or(Error::SessionUnknown)?;
-        *asked = self.now;
-        Ok(Arc::clone(keys))
+        let held = self.keys.get_mut(digest).ok_or(Error::SessionUnknown)?;
+        held.asked = self.now;
+        Ok(Arc::clone(&held.keys))
+    }
+
+    /// Makes room for keys of a holder: of those who would have the most then, the keys go that were asked for longest ago.
+    fn forget(&mut self, coming: u128) {
+        let mut counts = HashMap::from([(coming, 1)]);
+        for held in self.keys.values() {
+            *counts.entry(held.holder).or_insert(0) += 1;
+        }
+        let most = self.keys.values().map(|held| counts[&held.holder]).max();
+        let of_most = self
+            .keys
+            .iter()
+            .filter(|(_, held)| Some(counts[&held.holder]) == most);
+        let oldest = of_most.min_by_key(|(_, held)| held.asked);
+        let oldest = oldest.map(|(digest, _)| *digest);
+        oldest.map(|digest| self.keys.remove(&digest));
     }
 }
 
@@ -97,5 +131,32 @@ mod tests {
         let gone = sessions.get(&keys[1].digest());
         assert!(matches!(gone, Err(Error::SessionUnknown)));
         assert!(sessions.get(&keys[2].digest()).is_ok());
+    }
+
+    /// However many sessions one holder opens, and however often it names them, another keeps its share.
+    #[test]
+    fn a_holder_drives_out_no_more_than_its_share() {
+        let keys: Vec<Keys> = (0..12)
+            .map(|seed| Session::new(&mut ChaCha20Rng::from_seed([seed; 32])).1)
+            .collect();
+        let mut sessions = Sessions::new(4);
+        for keys in &keys[..4] {
+            sessions.insert_of(1, keys);
+        }
+        for keys in &keys[4..6] {
+            sessions.insert_of(2, keys);
+        }
+        for keys in &keys[6..] {
+            sessions.insert_of(1, keys);
+            assert_eq!(sessions.len(), 4);
+        }
+        // A third holder has room at the cost of whoever has most.
+        let kept = |sessions: &mut Sessions, at: usize| sessions.get(&keys[at].digest()).is_ok();
+        assert!(kept(&mut sessions, 4) && kept(&mut sessions, 5));
+        assert!(kept(&mut sessions, 11));
+        sessions.insert_of(3, &keys[0]);
+        assert!(kept(&mut sessions, 0));
+        let of_two = usize::from(kept(&mut sessions, 4)) + usize::from(kept(&mut sessions, 5));
+        assert!(of_two >= 1 && sessions.len() == 4);
     }
 }

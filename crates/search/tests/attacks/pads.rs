@@ -62,7 +62,7 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
 /// The attack that ids are bound to contents against: one id for both.
 #[test]
 fn one_id_for_two_contents_shows_their_difference() {
-    let reader = keys().reader();
+    let reader = keys().shared();
     let rows = |content: u64| -> Vec<i32> {
         let pad = reader.pad(&[7; 16], 2);
         let vectors = changed(content);

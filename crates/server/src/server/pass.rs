@@ -13,11 +13,14 @@ use super::malformed;
 pub(super) struct Pass<'a> {
     pub(super) places: Vec<usize>,
     pub(super) bodies: Vec<&'a [u8]>,
+    /// Whom they are from.
+    pub(super) holders: Vec<u128>,
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn push(&mut self, place: usize, body: &'a [u8]) {
+    pub(super) fn push(&mut self, (place, holder): (usize, u128), body: &'a [u8]) {
         self.places.push(place);
+        self.holders.push(holder);
         self.bodies.push(body);
     }
 }

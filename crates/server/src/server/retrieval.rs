@@ -7,7 +7,8 @@ use sordino_index::wire::Message;
 use sordino_pir::hintless::{self, Evaluation, Keys, Query};
 use sordino_pir::simple;
 
-use super::{malformed, pass};
+use super::malformed;
+use super::pass::{self, Pass};
 
 /// Sessions whose keys are held: 1.5 MB each.
 const SESSIONS: usize = 128;
@@ -24,14 +25,19 @@ impl Default for Sessions {
 
 impl Sessions {
     /// The keys that a query names: those that came with it, or those that are held.
-    fn of(&self, query: &Query, keys: Option<&[u8]>) -> Result<Arc<Evaluation>, Error> {
+    fn of(
+        &self,
+        holder: u128,
+        query: &Query,
+        keys: Option<&[u8]>,
+    ) -> Result<Arc<Evaluation>, Error> {
         let keys = keys.map(Keys::from_bytes).transpose()?;
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match keys {
             Some(keys) if keys.digest() != *query.session() => {
                 Err(sordino_pir::Error::SessionMismatch.into())
             }
-            Some(keys) => Ok(held.insert(&keys)),
+            Some(keys) => Ok(held.insert_of(holder, &keys)),
             None => held.get(query.session()).map_err(|_| Error::Session),
         }
     }
@@ -71,7 +77,7 @@ impl Retrieval {
     pub(super) fn fetch(
         &self,
         sessions: &Sessions,
-        bodies: &[&[u8]],
+        requests: &Pass<'_>,
     ) -> Vec<Result<Vec<u8>, Error>> {
         match &self.way {
             Way::Simple(pir) => {
@@ -80,15 +86,23 @@ impl Retrieval {
                     Ok(answers.iter().map(simple::Answer::to_bytes).collect())
                 };
                 let form = (pir.params(), pir.version());
-                pass::fetch_all(form, self.count, self.kinds, bodies, answer)
+                pass::fetch_all(form, self.count, self.kinds, &requests.bodies, answer)
             }
             Way::Share(share) => {
                 let answer = |queries: &[simple::Query]| Ok(share.answer_batch(queries)?);
-                pass::fetch_all((share.params(), 0), self.count, self.kinds, bodies, answer)
+                pass::fetch_all(
+                    (share.params(), 0),
+                    self.count,
+                    self.kinds,
+                    &requests.bodies,
+                    answer,
+                )
             }
             // A pass of its own for each: what clients would share is a small part of the work.
             Way::Hintless(pir) => {
-                let answers = bodies.iter().map(|body| self.answer(pir, sessions, body));
+                let requests = requests.holders.iter().zip(&requests.bodies);
+                let answers =
+                    requests.map(|(&holder, body)| self.answer(pir, sessions, (holder, body)));
                 answers.collect()
             }
         }
@@ -99,13 +113,13 @@ impl Retrieval {
         &self,
         pir: &hintless::Server,
         sessions: &Sessions,
-        body: &[u8],
+        (holder, body): (u128, &[u8]),
     ) -> Result<Vec<u8>, Error> {
         let [request, reply] = self.kinds;
         let params = pir.database().params();
         let (keys, query) = split_keys(request, body, params.query_len())?;
         let query = Query::from_bytes(params, query)?;
-        let keys = sessions.of(&query, keys)?;
+        let keys = sessions.of(holder, &query, keys)?;
         Ok(reply.with(&pir.answer(&keys, &query)?.to_bytes()))
     }
 }

@@ -40,13 +40,14 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
     let records = rows.map(move |row| {
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
+        let line = row.position().map_or(0, |at| ends.line(at));
         let vector = numbers(field(vectors)).ok_or_else(|| {
-            let line = row.position().map_or(0, |at| ends.line(at));
             let column = head.get(vectors).unwrap_or_default();
             fault(line, format!("column {column}: expected numbers"))
         })?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
+            line,
             vector,
             id: ids.map(|at| id(Some(field(at)), kind)),
             values: values.collect(),

@@ -33,7 +33,7 @@ pub(super) fn records(bytes: Box<dyn Read + Send>, names: &ColumnNames) -> Resul
                 name
             }
         };
-        record(&object, &vectors, &names).map_err(|error| match error {
+        record(number, &object, &vectors, &names).map_err(|error| match error {
             Error::NoColumn { wanted, .. } => wrong(format!("no member {wanted}")),
             Error::Value {
                 column, expected, ..
@@ -51,8 +51,21 @@ fn why(error: &serde_json::Error) -> String {
     format!("{text}, at byte {at}; expected one JSON object a line")
 }
 
-fn record(object: &Object<'_>, vectors: &str, names: &ColumnNames) -> Result<Record, Error> {
-    let member = |name: &str| object.get(name).map(|raw| raw.get());
+fn record(
+    line: u64,
+    object: &Object<'_>,
+    vectors: &str,
+    names: &ColumnNames,
+) -> Result<Record, Error> {
+    let nested = |name: &str| {
+        let (outer, inner) = name.split_once('.')?;
+        let inside: Object<'_> = serde_json::from_str(object.get(outer)?.get()).ok()?;
+        inside.get(inner).copied()
+    };
+    let member = |name: &str| {
+        let found = object.get(name).copied();
+        found.or_else(|| nested(name)).map(RawValue::get)
+    };
     let missing = |name: &str| Error::NoColumn {
         wanted: name.to_owned(),
         found: String::new(),
@@ -72,6 +85,7 @@ fn record(object: &Object<'_>, vectors: &str, names: &ColumnNames) -> Result<Rec
         value.map(Box::from)
     });
     Ok(Record {
+        line,
         vector,
         id,
         values: values.collect(),

@@ -1,8 +1,8 @@
 //! Records as a Parquet file.
 
-use super::in_place;
 use crate::Error;
-use crate::whole::Whole;
+use crate::index::input::exported::column_of;
+use crate::whole::{Whole, in_place};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,
     Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
@@ -98,7 +98,7 @@ impl Columns {
                 ColumnKind::Bool => DataType::Boolean,
                 _ => DataType::Utf8,
             };
-            fields.push(Field::new(name, kind, true));
+            fields.push(Field::new(column_of(name), kind, true));
         }
         if let Some(dim) = self.dim {
             let item = Arc::new(Field::new_list_field(DataType::Float32, false));

@@ -1,5 +1,7 @@
 //! The kinds of keys that files hold.
 
+use sordino_index::reader_secret::PUBLIC_KEY_LEN;
+
 /// Bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;
 /// Bytes of an ML-DSA-87 public key.
@@ -14,8 +16,12 @@ pub(super) const CHECK_LEN: usize = 8;
 pub enum KeyKind {
     /// The owner's master secret.
     Owner,
-    /// A reader's content key, and the owner's public key.
+    /// The content key that readers share, and the owner's public key.
     Reader,
+    /// The seed of a reader's own pair of keys, and the owner's public key.
+    ReaderPair,
+    /// The public half of a reader's own pair.
+    ReaderPublic,
     /// The owner's public key.
     Public,
     /// The seed of a client's signing key.
@@ -30,9 +36,11 @@ pub enum KeyKind {
 
 impl KeyKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Owner,
         Self::Reader,
+        Self::ReaderPair,
+        Self::ReaderPublic,
         Self::Public,
         Self::Client,
         Self::ClientPublic,
@@ -46,6 +54,8 @@ impl KeyKind {
         match self {
             Self::Owner => "owner-key",
             Self::Reader => "reader-key",
+            Self::ReaderPair => "reader-pair",
+            Self::ReaderPublic => "reader-public-key",
             Self::Public => "owner-public-key",
             Self::Client => "client-key",
             Self::ClientPublic => "client-public-key",
@@ -60,6 +70,8 @@ impl KeyKind {
         match self {
             Self::Owner => "an owner's key (secret)",
             Self::Reader => "a reader's key (secret)",
+            Self::ReaderPair => "a reader's own pair of keys (secret)",
+            Self::ReaderPublic => "a reader's public key",
             Self::Public => "an owner's public key",
             Self::Client => "a client's key (secret)",
             Self::ClientPublic => "a client's public key",
@@ -72,15 +84,16 @@ impl KeyKind {
     #[must_use]
     pub fn is_secret(self) -> bool {
         match self {
-            Self::Owner | Self::Reader | Self::Client | Self::Issuer => true,
-            Self::Public | Self::ClientPublic | Self::IssuerPublic => false,
+            Self::Owner | Self::Reader | Self::ReaderPair | Self::Client | Self::Issuer => true,
+            Self::Public | Self::ReaderPublic | Self::ClientPublic | Self::IssuerPublic => false,
         }
     }
 
     pub(super) fn len(self) -> usize {
         match self {
             Self::Owner | Self::Client | Self::Issuer => SECRET_LEN,
-            Self::Reader => SECRET_LEN + OWNER_PUBLIC_LEN,
+            Self::Reader | Self::ReaderPair => SECRET_LEN + OWNER_PUBLIC_LEN,
+            Self::ReaderPublic => PUBLIC_KEY_LEN,
             Self::Public => OWNER_PUBLIC_LEN,
             Self::ClientPublic | Self::IssuerPublic => CLIENT_PUBLIC_LEN,
         }

@@ -1,0 +1,256 @@
+//! Files that `sordino index export` wrote.
+
+use super::Layout;
+use crate::Error;
+use crate::index::values::{Attribute, Payloads};
+use sordino_search::vectors::{self, ColumnNames, Format, Reader};
+use sordino_search::{Column, ColumnKind, IdKind};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The members and columns of an exported record.
+pub(in crate::index) const ID: &str = "id";
+pub(in crate::index) const PAYLOAD: &str = "payload";
+pub(in crate::index) const VECTOR: &str = "vector";
+const PAYLOAD_FORM: &str = "payload_form";
+const ATTRIBUTES: &str = "attributes";
+
+/// The name of an attribute's column in a table: its own, but for those that could be taken for something else.
+pub(in crate::index) fn column_of(attribute: &str) -> String {
+    match attribute {
+        ID | PAYLOAD | VECTOR => nested(attribute),
+        other if stripped(other).is_some() => nested(attribute),
+        other => other.to_owned(),
+    }
+}
+
+fn nested(attribute: &str) -> String {
+    format!("{ATTRIBUTES}.{attribute}")
+}
+
+fn stripped(column: &str) -> Option<&str> {
+    column.strip_prefix(ATTRIBUTES)?.strip_prefix('.')
+}
+
+/// The layout of such a file: all that is in it. Ids are of this kind; if there is none, of the kind that they look like.
+pub(super) fn layout(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
+    match Format::of(path).map_err(Error::vectors(path))? {
+        Format::Parquet => table(path, kind),
+        Format::Jsonl => lines(path, kind),
+        _ => Err(Error::Columns {
+            path: path.to_owned(),
+            why: "`index export` writes .jsonl and .parquet".to_owned(),
+        }),
+    }
+}
+
+fn table(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
+    let named = Error::vectors(path);
+    let columns = Reader::parquet_columns(path).map_err(named)?;
+    for expected in [ID, VECTOR] {
+        if !columns.iter().any(|name| name == expected) {
+            return Err(none(path, &format!("no column {expected}")));
+        }
+    }
+    let has_payloads = columns.iter().any(|name| name == PAYLOAD);
+    let others = columns
+        .into_iter()
+        .filter(|name| ![ID, PAYLOAD, VECTOR].contains(&&**name));
+    let mut values: Vec<String> = others.collect();
+    let attributes = values
+        .iter()
+        .map(|column| Attribute::new(stripped(column).unwrap_or(column), None));
+    let attributes = attributes.collect();
+    let payloads = match has_payloads {
+        true => Payloads::Columns(vec![PAYLOAD.to_owned()]),
+        false => Payloads::Columns(Vec::new()),
+    };
+    values.splice(0..0, payloads.columns());
+    Ok(Layout {
+        names: names(kind, values),
+        payloads,
+        attributes,
+    })
+}
+
+/// Lines of JSON say of what type their values are, so they are read once for that.
+fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
+    if !path.metadata().map_err(Error::at(path))?.is_file() {
+        return Err(Error::Columns {
+            path: path.to_owned(),
+            why: "it is not a file: an exported one is read twice".to_owned(),
+        });
+    }
+    let wanted = [ID, PAYLOAD_FORM, ATTRIBUTES].map(str::to_owned);
+    let wrong = |error| match error {
+        vectors::Error::Line { line, why } if why == format!("no member {VECTOR}") => {
+            none(path, &format!("line {line}: {why}"))
+        }
+        error => Error::vectors(path)(error),
+    };
+    let wanted = ColumnNames {
+        vectors: Some(VECTOR.to_owned()),
+        values: wanted.to_vec(),
+        ..ColumnNames::default()
+    };
+    let (mut ids, mut has_payloads) = (Kinds::default(), false);
+    let mut found: BTreeMap<String, Kinds> = BTreeMap::new();
+    for chunk in Reader::open_columns(path, &wanted).map_err(wrong)? {
+        let chunk = chunk.map_err(wrong)?;
+        let [of_ids, forms, attributes] = &chunk.values[..] else {
+            continue;
+        };
+        raw(of_ids).for_each(|id| ids.see(id));
+        has_payloads |= raw(forms).next().is_some();
+        for object in raw(attributes) {
+            let object: BTreeMap<String, &serde_json::value::RawValue> =
+                serde_json::from_str(object).map_err(|_| Error::Columns {
+                    path: path.to_owned(),
+                    why: format!("member {ATTRIBUTES} is not an object in each line"),
+                })?;
+            for (name, value) in object {
+                found.entry(name).or_default().see(value.get());
+            }
+        }
+    }
+    let mut values = Vec::new();
+    let mut attributes = Vec::new();
+    for (name, kinds) in found {
+        let kind = kinds.kind().ok_or_else(|| Error::Columns {
+            path: path.to_owned(),
+            why: format!("attribute {name} has values of several types"),
+        })?;
+        values.push(nested(&name));
+        attributes.push(Attribute::new(&name, Some(kind)));
+    }
+    let payloads = match has_payloads {
+        true => Payloads::Exported([PAYLOAD, PAYLOAD_FORM].map(str::to_owned)),
+        false => Payloads::Columns(Vec::new()),
+    };
+    values.splice(0..0, payloads.columns());
+    Ok(Layout {
+        names: names(kind.or(Some(ids.ids())), values),
+        payloads,
+        attributes,
+    })
+}
+
+fn names(id_kind: Option<IdKind>, values: Vec<String>) -> ColumnNames {
+    ColumnNames {
+        vectors: Some(VECTOR.to_owned()),
+        ids: Some(ID.to_owned()),
+        id_kind,
+        values,
+    }
+}
+
+fn none(path: &Path, why: &str) -> Error {
+    Error::Columns {
+        path: path.to_owned(),
+        why: format!("{why}: `index export --vectors` writes a file with all of them"),
+    }
+}
+
+/// The members of lines, as they are written.
+fn raw(column: &Column) -> impl Iterator<Item = &str> {
+    let texts = match column {
+        Column::Json(texts) => &texts[..],
+        _ => &[],
+    };
+    texts.iter().flatten().map(|text| &**text)
+}
+
+/// The types of JSON values that were seen.
+#[derive(Default)]
+struct Kinds {
+    whole: bool,
+    broken: bool,
+    truth: bool,
+    text: bool,
+    /// A text that is no UUID, as these are written.
+    other: bool,
+}
+
+impl Kinds {
+    fn see(&mut self, value: &str) {
+        match value.as_bytes().first() {
+            Some(b'"') => {
+                self.text = true;
+                let text: String = serde_json::from_str(value).unwrap_or_default();
+                let id = IdKind::Uuid.parse(&text);
+                self.other |= !id.is_ok_and(|id| id.to_string() == text);
+            }
+            Some(b't' | b'f') => self.truth = true,
+            Some(b'n') | None => (),
+            Some(_) if value.contains(['.', 'e', 'E']) => self.broken = true,
+            Some(_) => self.whole = true,
+        }
+    }
+
+    /// The type that has all values; texts where there is no value.
+    fn kind(&self) -> Option<ColumnKind> {
+        match (self.whole | self.broken, self.truth, self.text) {
+            (true, false, false) if self.broken => Some(ColumnKind::Float),
+            (true, false, false) => Some(ColumnKind::Int),
+            (false, true, false) => Some(ColumnKind::Bool),
+            (false, false, _) => Some(ColumnKind::Text),
+            _ => None,
+        }
+    }
+
+    fn ids(&self) -> IdKind {
+        match (self.text, self.other) {
+            (false, _) => IdKind::Number,
+            (true, false) => IdKind::Uuid,
+            (true, true) => IdKind::Text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(values: &[&str]) -> Kinds {
+        let mut kinds = Kinds::default();
+        values.iter().for_each(|value| kinds.see(value));
+        kinds
+    }
+
+    #[test]
+    fn values_say_their_type() {
+        for (values, kind) in [
+            (&["null", "7", "-1"][..], Some(ColumnKind::Int)),
+            (&["7", "7.0"], Some(ColumnKind::Float)),
+            (&["1e300"], Some(ColumnKind::Float)),
+            (&["true", "null"], Some(ColumnKind::Bool)),
+            (&["\"7\"", "\"\""], Some(ColumnKind::Text)),
+            (&["null"], Some(ColumnKind::Text)),
+            (&["7", "\"7\""], None),
+            (&["true", "1"], None),
+        ] {
+            assert_eq!(kinds(values).kind(), kind, "{values:?}");
+        }
+        assert_eq!(kinds(&["7"]).ids(), IdKind::Number);
+        let uuid = "\"67e55044-10b1-426f-9247-bb680e5fe0c8\"";
+        assert_eq!(kinds(&[uuid]).ids(), IdKind::Uuid);
+        assert_eq!(kinds(&[&uuid.to_uppercase()]).ids(), IdKind::Text);
+        assert_eq!(kinds(&[uuid, "\"a\""]).ids(), IdKind::Text);
+    }
+
+    #[test]
+    fn columns_of_attributes_are_told_from_the_others() {
+        for name in [
+            "year",
+            "id",
+            "payload",
+            "vector",
+            "attributes.id",
+            "attributes",
+        ] {
+            let column = column_of(name);
+            assert!(![ID, PAYLOAD, VECTOR].contains(&&*column));
+            assert_eq!(stripped(&column).unwrap_or(&column), name);
+        }
+    }
+}

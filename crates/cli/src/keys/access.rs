@@ -1,0 +1,299 @@
+//! `sordino keys grant`, `revoke`, `group` and `list`: the readers of an index that has its own.
+
+use crate::{Error, Output, random};
+use clap::Args;
+use serde::Serialize;
+use sordino_search::{AccessReport, Change, Store};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `sordino keys grant`.
+#[derive(Args, Debug)]
+pub(super) struct Grant {
+    #[command(flatten)]
+    at: At,
+    /// The reader's name, of the owner's choosing; the server does not learn it.
+    reader: String,
+    /// The reader's public key file. A reader that is there already needs none.
+    #[arg(long, value_name = "READER_PUBLIC_KEY")]
+    public: Option<PathBuf>,
+    /// A label whose records the reader may read; may be given several times. Records without a label it may read anyway.
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<String>,
+    /// A group that the reader is in; may be given several times.
+    #[arg(long, value_name = "GROUP")]
+    group: Vec<String>,
+}
+
+/// Arguments of `sordino keys revoke`.
+#[derive(Args, Debug)]
+pub(super) struct Revoke {
+    #[command(flatten)]
+    at: At,
+    /// The reader's name.
+    reader: String,
+    /// A label that it was granted itself; may be given several times. Without labels and groups it loses all.
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<String>,
+    /// A group that it is in; may be given several times.
+    #[arg(long, value_name = "GROUP")]
+    group: Vec<String>,
+}
+
+/// Arguments of `sordino keys group`.
+#[derive(Args, Debug)]
+pub(super) struct Group {
+    #[command(flatten)]
+    at: At,
+    /// The group's name.
+    group: String,
+    /// A label that the group may read; may be given several times. It may read no others.
+    #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
+    label: Vec<String>,
+    /// Remove the group.
+    #[arg(long)]
+    remove: bool,
+}
+
+/// Arguments of `sordino keys list`.
+#[derive(Args, Debug)]
+pub(super) struct List {
+    #[command(flatten)]
+    at: At,
+}
+
+/// An index and its owner's key.
+#[derive(Args, Debug)]
+struct At {
+    /// The index.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The owner's key file.
+    #[arg(long, value_name = "OWNER_KEY")]
+    key: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Report {
+    index: PathBuf,
+    version: u64,
+    readers: Vec<Reader>,
+    groups: Vec<Members>,
+    labels: Vec<Label>,
+    /// Records under the key that readers share: no reader of its own can read them until the index is compacted.
+    shared_key: u64,
+}
+
+#[derive(Serialize)]
+struct Reader {
+    name: String,
+    /// The digest of the public key; none of who was revoked.
+    key: Option<String>,
+    labels: Vec<String>,
+    groups: Vec<String>,
+    records: u64,
+    /// Records that it lost and can read until the index is compacted.
+    until_compacted: u64,
+}
+
+#[derive(Serialize)]
+struct Members {
+    group: String,
+    labels: Vec<String>,
+    readers: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Label {
+    label: String,
+    generations: usize,
+    records: u64,
+    older_keys: u64,
+}
+
+pub(super) fn grant(args: &Grant, output: Output) -> Result<(), Error> {
+    let public = args
+        .public
+        .as_deref()
+        .map(super::reader_public)
+        .transpose()?;
+    let change = Change::grant(&args.reader, public.as_ref(), &args.label, &args.group);
+    args.at.change(change, output)
+}
+
+pub(super) fn revoke(args: &Revoke, output: Output) -> Result<(), Error> {
+    let change = match args.label.is_empty() && args.group.is_empty() {
+        true => Change::revoke(&args.reader),
+        false => Change::withdraw(&args.reader, &args.label, &args.group),
+    };
+    args.at.change(change, output)
+}
+
+pub(super) fn group(args: &Group, output: Output) -> Result<(), Error> {
+    let change = match args.remove {
+        true => Change::ungroup(&args.group),
+        false => Change::group(&args.group, &args.label),
+    };
+    args.at.change(change, output)
+}
+
+pub(super) fn list(args: &List, output: Output) -> Result<(), Error> {
+    args.at.report(&args.at.open()?, output)
+}
+
+impl At {
+    fn open(&self) -> Result<Store, Error> {
+        let keys = super::owner(&self.key)?;
+        Store::open(&self.index, &keys).map_err(Error::index(&self.index))
+    }
+
+    fn change(&self, change: Change<'_>, output: Output) -> Result<(), Error> {
+        let mut store = self.open()?;
+        let made = store.change_access(&mut random()?, change);
+        made.map_err(Error::index(&self.index))?;
+        self.report(&store, output)
+    }
+
+    fn report(&self, store: &Store, output: Output) -> Result<(), Error> {
+        let Some(access) = store.access() else {
+            let none = Report {
+                index: self.index.clone(),
+                version: store.version(),
+                readers: Vec::new(),
+                groups: Vec::new(),
+                labels: Vec::new(),
+                shared_key: store.len() as u64,
+            };
+            return output.report(&none, || {
+                let (path, records) = (self.index.display(), none.shared_key);
+                format!("{path}: no readers of its own: whoever has a reader.key of this owner reads all {records} records")
+            });
+        };
+        let report = Report::new(&self.index, store.version(), &access);
+        output.report(&report, || report.text())
+    }
+}
+
+impl Report {
+    fn new(index: &Path, version: u64, access: &AccessReport) -> Self {
+        let readers = access.readers.iter().map(|reader| Reader {
+            name: reader.name.clone(),
+            key: reader.key.clone(),
+            labels: reader.labels.clone(),
+            groups: reader
+                .groups
+                .iter()
+                .map(|(group, _)| group.clone())
+                .collect(),
+            records: reader.records,
+            until_compacted: reader.until_compacted,
+        });
+        let groups = access.groups.iter().map(|(group, labels)| {
+            let own = access.readers.iter();
+            let own = own.filter(|reader| reader.groups.iter().any(|(it, _)| it == group));
+            Members {
+                group: group.clone(),
+                labels: labels.clone(),
+                readers: own.map(|reader| reader.name.clone()).collect(),
+            }
+        });
+        let labels = access.labels.iter().map(|label| Label {
+            label: label.name.clone(),
+            generations: label.generations,
+            records: label.records,
+            older_keys: label.older,
+        });
+        Self {
+            index: index.to_owned(),
+            version,
+            readers: readers.collect(),
+            groups: groups.collect(),
+            labels: labels.collect(),
+            shared_key: access.shared,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![format!(
+            "{}: version {}",
+            self.index.display(),
+            self.version
+        )];
+        for reader in &self.readers {
+            lines.push(reader.text());
+        }
+        if self.readers.is_empty() {
+            lines.push("no readers: only the owner can read it".to_owned());
+        }
+        for Members {
+            group,
+            labels,
+            readers,
+        } in &self.groups
+        {
+            let (labels, readers) = (listed(labels), listed(readers));
+            lines.push(format!("group {group}: labels {labels}; readers {readers}"));
+        }
+        for label in &self.labels {
+            lines.push(label.text());
+        }
+        if self.shared_key > 0 {
+            lines.push(format!(
+                "{} records are under the key of reader.key files, and no reader here can read them: `sordino index compact`",
+                self.shared_key
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+impl Reader {
+    fn text(&self) -> String {
+        let Self {
+            name,
+            records,
+            until_compacted,
+            ..
+        } = self;
+        let mut text = match &self.key {
+            Some(key) => {
+                let (labels, groups) = (listed(&self.labels), listed(&self.groups));
+                format!(
+                    "{name}: reads {records} records; labels {labels}; groups {groups}; key {key}"
+                )
+            }
+            None => format!("{name}: revoked"),
+        };
+        if *until_compacted > 0 {
+            text += &format!(
+                "; can still read {until_compacted} that it may not, until `sordino index compact`"
+            );
+        }
+        text
+    }
+}
+
+impl Label {
+    fn text(&self) -> String {
+        let Self {
+            label,
+            records,
+            older_keys,
+            ..
+        } = self;
+        let name = match &label[..] {
+            "" => "without a label".to_owned(),
+            label => format!("label {label}"),
+        };
+        match older_keys {
+            0 => format!("{name}: {records} records"),
+            _ => format!("{name}: {records} records, {older_keys} of them under older keys"),
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    }
+}

@@ -1,0 +1,111 @@
+//! The content keys of one version of an index.
+
+use std::collections::BTreeMap;
+
+use crate::Error;
+use crate::content_key::{ContentKey, ContentRoot};
+use crate::keys::OwnerKeys;
+use crate::manifest::{KeyUse, Manifest, Readers, SHARED, Segment};
+use crate::numbers::Numbers;
+use crate::purpose::Purpose;
+
+mod lists;
+
+pub use lists::joined;
+pub(crate) use lists::split;
+
+impl OwnerKeys {
+    /// All content keys of a version of an index of this owner.
+    #[must_use]
+    pub fn keys_of(&self, manifest: &Manifest) -> ContentKeys {
+        match &manifest.readers {
+            None => ContentKeys::shared(self.shared()),
+            Some(readers) => ContentKeys::of_owner(&self.shared(), &self.contents(), readers),
+        }
+    }
+}
+
+/// The content keys of one version that somebody has, by number: all of them, or a reader's.
+#[derive(Clone, Debug)]
+pub struct ContentKeys {
+    keys: BTreeMap<u32, ContentKey>,
+}
+
+impl ContentKeys {
+    /// The key of an index without readers of its own.
+    #[must_use]
+    pub fn shared(content: ContentKey) -> Self {
+        Self {
+            keys: BTreeMap::from([(SHARED, content)]),
+        }
+    }
+
+    /// All keys of a version with readers of its own.
+    #[must_use]
+    pub(crate) fn of_owner(shared: &ContentKey, root: &ContentRoot, readers: &Readers) -> Self {
+        let key = |it: &KeyUse| match it.number {
+            SHARED => (SHARED, shared.clone()),
+            number => (number, root.key(&it.salt)),
+        };
+        Self {
+            keys: readers.keys.iter().map(key).collect(),
+        }
+    }
+
+    pub(crate) fn of_reader(keys: BTreeMap<u32, ContentKey>) -> Self {
+        Self { keys }
+    }
+
+    /// The key of this number, if it is among them.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&ContentKey> {
+        self.keys.get(&number)
+    }
+
+    /// The key of a segment, if it is among them.
+    #[must_use]
+    pub fn of(&self, segment: &Segment) -> Option<&ContentKey> {
+        self.get(segment.key)
+    }
+
+    /// The key of a segment that all readers of the index can read.
+    ///
+    /// # Errors
+    /// [`Error::NoReader`] if it is not among them.
+    pub fn need(&self, segment: &Segment) -> Result<&ContentKey, Error> {
+        self.of(segment).ok_or(Error::NoReader)
+    }
+
+    /// The rows of each segment whose records count no more; none of segments whose keys are not among these.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or names rows that are not there.
+    pub fn open_deleted(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Vec<Numbers>, Error> {
+        let (deleted, segments) = (&manifest.deleted, manifest.segments());
+        let mut all = vec![Numbers::default(); segments.len()];
+        let lists = manifest.lists();
+        for (number, sealed) in
+            lists
+                .iter()
+                .zip(split(sealed, lists.len(), manifest.readers.is_some())?)
+        {
+            let Some(key) = self.get(*number) else {
+                continue;
+            };
+            let code = key.open_part(Purpose::Deleted, (&deleted.id, deleted.version), sealed)?;
+            let mut rest = &code[..];
+            let own = segments.iter().zip(&mut all);
+            let own = own.filter(|(segment, _)| manifest.newest(segment.key) == *number);
+            for (segment, rows) in own {
+                *rows = Numbers::read(&mut rest)?;
+                if rows.last().is_some_and(|last| last >= segment.n.into()) {
+                    return Err(Error::Malformed {
+                        what: "deleted",
+                        why: "it names rows that are not there".to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(all)
+    }
+}

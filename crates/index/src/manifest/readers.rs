@@ -1,0 +1,195 @@
+//! The readers of an index that has its own: whose content keys are wrapped for each of them.
+//!
+//! A content key has a number. Number 0 is the key that readers share who have no keys of their own; others are of a
+//! label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label, and what
+//! was written before keeps its own until it is written anew.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Manifest, Segment};
+use crate::digest::Coded;
+use crate::payload::SlotGroup;
+use crate::{SHARED, TAG_LEN};
+
+/// The most content keys of a version.
+pub const MAX_KEYS: usize = 512;
+
+/// The most readers of an index.
+pub const MAX_READERS: usize = 1024;
+
+/// The longest list that the owner keeps of its readers, labels and groups.
+pub const MAX_DIRECTORY: usize = 1 << 24;
+
+/// Bytes of a content key wrapped for a reader beside the key: its number.
+pub(crate) const NUMBER_LEN: usize = 4;
+
+/// Bytes of the head of a ring: of its file, and of three lengths.
+pub(crate) const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
+
+/// Bytes of what is encapsulated for a reader: an X-Wing ciphertext.
+pub(crate) const CIPHERTEXT_LEN: usize = 1120;
+
+/// Bytes of a reader's entry with room for so many keys.
+pub(crate) const fn entry_len(keys: usize) -> usize {
+    CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN
+}
+
+/// A ring is never longer.
+const MAX_RING: u64 =
+    (RING_HEAD_LEN + MAX_DIRECTORY + TAG_LEN + MAX_READERS * entry_len(MAX_KEYS)) as u64;
+
+/// The readers of an index that has its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Readers {
+    /// Random and bound to the content of the ring, as a segment's id is.
+    pub id: [u8; 16],
+    /// The version of the index that the ring was written for.
+    pub version: u64,
+    /// The ring: the content keys, wrapped for each reader.
+    pub ring: Coded,
+    /// The content keys, by number.
+    pub keys: Vec<KeyUse>,
+}
+
+/// A content key of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KeyUse {
+    /// Its number.
+    pub number: u32,
+    /// The number of the newest key of the same label: what is written now is under that.
+    pub newest: u32,
+    /// The salt that the owner derives it by; zeros for the shared key.
+    pub salt: [u8; 16],
+}
+
+impl Readers {
+    /// Readers by the ring of this id, which was written for `version`.
+    #[must_use]
+    pub fn new(id: [u8; 16], version: u64, ring: Coded, keys: Vec<KeyUse>) -> Self {
+        Self {
+            id,
+            version,
+            ring,
+            keys,
+        }
+    }
+
+    /// The use of the key of this number.
+    #[must_use]
+    pub fn key(&self, number: u32) -> Option<&KeyUse> {
+        let at = self.keys.binary_search_by_key(&number, |key| key.number);
+        at.ok().map(|at| &self.keys[at])
+    }
+
+    /// Refuses keys that do not fit together.
+    fn check(&self) -> Result<(), &'static str> {
+        let ascending = self.keys.is_sorted_by(|a, b| a.number < b.number);
+        if self.keys.is_empty() || self.keys.len() > MAX_KEYS || !ascending {
+            return Err("content keys that are none, too many, or out of order");
+        }
+        // The shared key is never the newest.
+        let newest = |it: &KeyUse| {
+            it.newest != SHARED && self.key(it.newest).map(|it| it.newest) == Some(it.newest)
+        };
+        if !self.keys.iter().all(newest) {
+            return Err("a content key without a newest one");
+        }
+        if self.ring.len < RING_HEAD_LEN as u64 || self.ring.len > MAX_RING {
+            return Err("a ring of an impossible length");
+        }
+        Ok(())
+    }
+}
+
+/// The part of a manifest that only an index with readers of its own has: it follows the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Trailer {
+    readers: Readers,
+    /// The key of each segment.
+    segments: Vec<u32>,
+    /// The keys of payload slots.
+    slots: Vec<SlotGroup>,
+}
+
+impl Trailer {
+    /// The trailer of a manifest, if it has one.
+    #[cfg(feature = "secret")]
+    pub(super) fn of(manifest: &Manifest) -> Option<Self> {
+        let keys = manifest.segments().into_iter().map(|segment| segment.key);
+        let payloads = manifest.payloads.as_ref();
+        Some(Self {
+            readers: manifest.readers.clone()?,
+            segments: keys.collect(),
+            slots: payloads.map_or_else(Vec::new, |payloads| payloads.groups.clone()),
+        })
+    }
+
+    /// Gives a manifest its trailer.
+    pub(super) fn join(self, manifest: &mut Manifest) -> Result<(), String> {
+        let mut segments = manifest.mode.segments_mut();
+        if segments.len() != self.segments.len() {
+            return Err("content keys of other segments".to_owned());
+        }
+        for (segment, key) in segments.iter_mut().zip(&self.segments) {
+            segment.key = *key;
+        }
+        match &mut manifest.payloads {
+            Some(payloads) => payloads.groups = self.slots,
+            None if self.slots.is_empty() => {}
+            None => return Err("content keys of payloads that are not there".to_owned()),
+        }
+        manifest.readers = Some(self.readers);
+        Ok(())
+    }
+}
+
+impl Manifest {
+    /// The number of the newest key of the label of this key.
+    #[must_use]
+    pub fn newest(&self, number: u32) -> u32 {
+        let key = self
+            .readers
+            .as_ref()
+            .and_then(|readers| readers.key(number));
+        key.map_or(SHARED, |key| key.newest)
+    }
+
+    /// The keys that lists of deletions are under, in order: the newest of each segment's label.
+    #[must_use]
+    pub fn lists(&self) -> Vec<u32> {
+        let segments = self.segments().into_iter();
+        let mut keys: Vec<u32> = segments.map(|segment| self.newest(segment.key)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    pub(super) fn check_readers(&self) -> Result<(), String> {
+        let segments = self.segments();
+        let Some(readers) = &self.readers else {
+            return Ok(());
+        };
+        readers.check()?;
+        if !(1..=self.version).contains(&readers.version) {
+            return Err("a ring of a version outside 1 to the manifest's".to_owned());
+        }
+        let known = |key: u32| readers.key(key).is_some();
+        if !segments.iter().all(|Segment { key, .. }| known(*key)) {
+            return Err("a segment whose content key is not listed".to_owned());
+        }
+        let Some(payloads) = &self.payloads else {
+            return Ok(());
+        };
+        let groups = &payloads.groups;
+        let ascending = groups.is_sorted_by(|a, b| a.key < b.key);
+        let slots: u64 = groups.iter().map(|group| u64::from(group.slots)).sum();
+        let whole = groups
+            .iter()
+            .all(|group| known(group.key) && group.slots > 0);
+        if !ascending || !whole || slots != u64::from(payloads.slots) {
+            return Err("content keys of other payloads".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! Readers of their own: who may read what, and the ring that gives each its keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand_core::CryptoRng;
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::ContentKeys;
+use sordino_index::digest::Coded;
+use sordino_index::directory::{Change, Directory, Label, Reading, UNLABELLED};
+use sordino_index::folder::Folder;
+use sordino_index::manifest::{KeyUse, Manifest, Mode, PartKind, Readers, SHARED};
+use sordino_index::purpose::Purpose;
+use sordino_index::{Disk, Error, OwnerKeys, ReaderKeys, ring};
+
+use super::Store;
+use super::draft::Draft;
+use super::payloads::Carried;
+use crate::binding::Content;
+use crate::segment::SegmentWriter;
+
+/// Who can read what of an index with readers of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccessReport {
+    /// Readers, and those that were revoked and can still read something.
+    pub readers: Vec<Reading>,
+    /// Groups, with the labels that each may read.
+    pub groups: Vec<(String, Vec<String>)>,
+    /// Labels; records without one are those of the label without a name.
+    pub labels: Vec<Label>,
+    /// Records under the key that readers share who have none of their own: nobody on the list was given it. They are
+    /// those that were there before the index had readers of its own, until it is compacted.
+    pub shared: u64,
+}
+
+impl<D: Disk> Store<D> {
+    /// Makes a change of readers, groups or labels; the new version. The first one gives the index readers of its own: from
+    /// then on those who have the key that all readers share read nothing that is written, and cannot open the new
+    /// version.
+    ///
+    /// Whatever somebody loses is written under new keys from then on; what was written before stays readable for them
+    /// until [`compact`](Self::compact) writes it anew. What they copied they keep.
+    ///
+    /// # Errors
+    /// [`Error::Access`] with the reason, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    pub fn change_access<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        change: Change<'_>,
+    ) -> Result<u64, Error> {
+        self.check_sure()?;
+        let made = self.changed_access(rng, change);
+        self.settle(made)
+    }
+
+    fn changed_access<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        change: Change<'_>,
+    ) -> Result<u64, Error> {
+        let keys = self.keys.clone();
+        let mut draft = self.draft();
+        // Lists that were for all who share a key are written for each key.
+        let anew = draft.access.is_none();
+        let access = draft.access.get_or_insert_with(Directory::unsalted);
+        access.change(change, self.salt(rng))?;
+        let writer = self.writer(&keys);
+        let changes = Carried {
+            anew,
+            ..Carried::default()
+        };
+        self.commit(rng, &writer, draft, changes)
+    }
+
+    /// Salts of new keys: bound to fresh randomness, to the version before, and to who may read what from now on.
+    pub(super) fn salt<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+    ) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R, D> {
+        salts(rng, &self.keys, &self.manifest.digest())
+    }
+
+    /// Who can read what; `None` where all readers share a key.
+    #[must_use]
+    pub fn access(&self) -> Option<AccessReport> {
+        let directory = self.access.as_ref()?;
+        let mut records = BTreeMap::new();
+        for (at, segment) in self.manifest.segments().into_iter().enumerate() {
+            *records.entry(segment.key).or_default() += self.records.rows(at).count() as u64;
+        }
+        let groups = directory.groups().map(|(group, labels)| {
+            let labels = labels.into_iter().map(str::to_owned);
+            (group.to_owned(), labels.collect())
+        });
+        Some(AccessReport {
+            readers: directory.reading(&records),
+            groups: groups.collect(),
+            labels: directory.labels(&records),
+            shared: records.get(&SHARED).copied().unwrap_or(0),
+        })
+    }
+
+    /// All content keys of the newest version.
+    pub(super) fn contents(&self) -> ContentKeys {
+        self.keys.keys_of(&self.manifest)
+    }
+}
+
+/// Salts of new keys, which no two states of an index share: `state` is one's digest, or all that there is of a new one.
+pub(super) fn salts<R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    keys: &OwnerKeys,
+    state: &[u8],
+) -> impl FnMut(u32, &[u8]) -> [u8; 16] + use<R> {
+    let mut fresh = [0; 32];
+    rng.fill_bytes(&mut fresh);
+    let (keys, state) = (keys.clone(), state.to_vec());
+    move |number, list| {
+        let number = number.to_le_bytes();
+        let none = std::iter::empty();
+        let bound = [&number[..], &state, list].concat();
+        keys.content_id(&fresh, b"content key", &bound, none)
+    }
+}
+
+/// The content keys of a version in a folder that somebody's keys lead to.
+pub(super) fn contents_of<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    keys: &ReaderKeys,
+) -> Result<ContentKeys, Error> {
+    if manifest.readers.is_none() {
+        return keys.contents(manifest, None);
+    }
+    let ring = folder.part(&manifest.part(PartKind::Ring, None)?)?;
+    keys.contents(manifest, Some(&ring))
+}
+
+/// The owner's list of a version in a folder, if it has readers of its own.
+pub(super) fn directory_of<D: Disk>(
+    folder: &Folder<D>,
+    manifest: &Manifest,
+    keys: &OwnerKeys,
+) -> Result<Option<Directory>, Error> {
+    let Some(readers) = &manifest.readers else {
+        return Ok(None);
+    };
+    let malformed = |why: &str| Error::Malformed {
+        what: "ring",
+        why: why.to_owned(),
+    };
+    let ring = folder.part(&manifest.part(PartKind::Ring, None)?)?;
+    let key = keys.contents().directory(&readers.id);
+    let seal = key.seal(Purpose::Readers, &readers.id, readers.version);
+    let code = seal.open(0, &[], ring::list(&ring)?);
+    let directory = Directory::from_bytes(&code.ok_or(malformed("not sealed by this owner"))?)?;
+    match directory.keys() == readers.keys {
+        true => Ok(Some(directory)),
+        false => Err(malformed("of other keys than the manifest's")),
+    }
+}
+
+impl SegmentWriter<'_> {
+    /// A writer of what has this label, which there is; of an index without readers of its own, this one.
+    pub(super) fn of_label(&self, access: Option<&Directory>, label: &str) -> Self {
+        let root = self.keys().contents();
+        let key = access
+            .and_then(|access| Some((access.newest(label)?, access.newest_key(&root, label)?)));
+        let (number, key) = key.unwrap_or_else(|| (SHARED, self.keys().shared()));
+        self.under(number, key)
+    }
+}
+
+impl Draft {
+    /// The number of the newest key of the label of a segment's key.
+    pub(super) fn newest(&self, number: u32) -> u32 {
+        let label = self
+            .access
+            .as_ref()
+            .map(|access| (access, access.label(number)));
+        let newest = label.and_then(|(access, label)| access.newest(label?));
+        newest.unwrap_or(SHARED)
+    }
+
+    /// The newest key of the label of each segment, by number, with the segments' numbers.
+    pub(super) fn by_label(
+        &self,
+        writer: &SegmentWriter<'_>,
+    ) -> Vec<(u32, ContentKey, Vec<usize>)> {
+        let mut all: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, segment) in self.mode.segments().into_iter().enumerate() {
+            all.entry(self.newest(segment.key)).or_default().push(at);
+        }
+        let root = writer.keys().contents();
+        let uses = self
+            .access
+            .as_ref()
+            .map(Directory::keys)
+            .unwrap_or_default();
+        let key = |number: u32| {
+            let salt = uses.iter().find(|it| it.number == number);
+            let own = salt.filter(|it| it.number != SHARED);
+            own.map_or_else(|| writer.keys().shared(), |it| root.key(&it.salt))
+        };
+        let all = all.into_iter();
+        all.map(|(number, segments)| (number, key(number), segments))
+            .collect()
+    }
+
+    /// The readers of the version: the ring of the one before, if nothing changed, or a new one.
+    pub(super) fn readers<D: Disk, R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        folder: &Folder<D>,
+        writer: &SegmentWriter<'_>,
+        before: Option<(&Directory, &Readers)>,
+    ) -> Result<Option<Readers>, Error> {
+        let segments = self.mode.segments().into_iter().map(|segment| segment.key);
+        let payloads = self.payloads.iter().flat_map(|payloads| &payloads.groups);
+        let used: BTreeSet<u32> = segments.chain(payloads.map(|group| group.key)).collect();
+        let Some(access) = &mut self.access else {
+            return Ok(None);
+        };
+        access.prune(&used);
+        if let Some((_, readers)) = before.filter(|(before, _)| *before == access) {
+            return Ok(Some(readers.clone()));
+        }
+        let code = access.to_bytes()?;
+        let id = writer.id(rng, &Content::Readers, &code, std::iter::empty());
+        let root = writer.keys().contents();
+        let seal = root
+            .directory(&id)
+            .seal(Purpose::Readers, &id, writer.version());
+        let publics = access.publics()?;
+        let entries = access.entries(&root, &publics);
+        let list = seal.seal(0, &[], &code);
+        let ring = ring::write(rng, (&id, writer.version()), &list, &entries);
+        folder.put(&ring)?;
+        let keys: Vec<KeyUse> = access.keys();
+        Ok(Some(Readers::new(
+            id,
+            writer.version(),
+            Coded::of(&ring),
+            keys,
+        )))
+    }
+}
+
+/// Refuses labels where all records are searched as one content.
+pub(super) fn check_mode(mode: &Mode) -> Result<(), Error> {
+    match mode {
+        Mode::Masked(_) | Mode::Local(_) => Ok(()),
+        Mode::Open(_) | Mode::Sealed(_) | Mode::Routed(_) => Err(Error::Mode {
+            found: mode.kind().name(),
+            expected: "masked or local for labels",
+        }),
+    }
+}
+
+/// The label of a segment's key, if it has one.
+pub(super) fn label_of(access: Option<&Directory>, number: u32) -> Option<&str> {
+    let label = access.and_then(|access| access.label(number))?;
+    (label != UNLABELLED).then_some(label)
+}

@@ -1,0 +1,73 @@
+//! Rows of a text file, told as its lines.
+
+use super::Error;
+
+impl Error {
+    /// The row that it is about, from 0, if it is about one of a table or an array.
+    #[must_use]
+    pub fn row(&self) -> Option<u64> {
+        match *self {
+            Self::RowDimension { row, .. }
+            | Self::Null { row, .. }
+            | Self::IdRow { row, .. }
+            | Self::Value { row, .. } => Some(row),
+            Self::NotFinite { row, .. } | Self::ZeroVector { row } | Self::Norm { row, .. } => {
+                Some(row as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same fault of a file of text, whose places are lines, from 1.
+    #[must_use]
+    pub fn in_line(self, line: u64) -> Self {
+        let why = match &self {
+            Self::RowDimension {
+                found, expected, ..
+            } => format!("a vector of dimension {found}: expected {expected}, like the first"),
+            Self::Value {
+                column, expected, ..
+            } => format!("column {column}: expected {expected}"),
+            Self::IdRow {
+                found, expected, ..
+            } => format!("no id: {found:?}, expected {expected}"),
+            Self::NotFinite { column, .. } => {
+                format!("number {column} of the vector, counted from 0, is not a finite one")
+            }
+            Self::ZeroVector { .. } => {
+                "the zero vector: cosine similarity needs a direction".to_owned()
+            }
+            Self::Norm { norm, most, .. } => {
+                format!(
+                    "a vector of length {norm}: this index was made for vectors of at most {most}"
+                )
+            }
+            _ => return self,
+        };
+        Self::Line { line, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_a_row_is_one_of_a_line() {
+        let value = Error::Value {
+            row: 4,
+            column: "year".to_owned(),
+            expected: "a whole number",
+        };
+        assert_eq!(value.row(), Some(4));
+        let line = value.in_line(6).to_string();
+        assert_eq!(line, "line 6: column year: expected a whole number");
+        let zero = Error::ZeroVector { row: 7 }.in_line(8).to_string();
+        assert!(zero.starts_with("line 8: the zero vector"), "{zero}");
+        assert_eq!(Error::IdRange.row(), None);
+        assert_eq!(
+            Error::NoVectors.in_line(1).to_string(),
+            Error::NoVectors.to_string()
+        );
+    }
+}
