@@ -355,7 +355,8 @@ mod tests {
         let first = |name: &str| {
             let (mut directory, public) =
                 (Directory::unsalted(), ReaderSecret::from_bytes([1; 32]));
-            let grant = Change::grant(name, Some(&public.public()), &finance, &[]);
+            let public = public.public();
+            let grant = Change::grant(name, Some(&public), &finance, &[]);
             directory.change(grant, salt).unwrap();
             directory.keys()
         };
