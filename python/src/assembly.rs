@@ -91,14 +91,14 @@ impl Assembly {
 }
 
 /// Makes the segment of a task, of an iterator of `(vectors, ids or None, None)`; the bytes for `Assembly.take`. Records without ids are numbered
-/// from `first` on.
+/// from its second number on.
 #[pyfunction]
 pub(crate) fn make_segment<'py>(
     py: Python<'py>,
     path: PathBuf,
     key: &Bound<'py, OwnerKey>,
     blueprint: &[u8],
-    (task, first): (u64, Option<u64>),
+    task: (u64, Option<u64>),
     records: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let keys = key.get().0.clone();
@@ -110,7 +110,7 @@ pub(crate) fn make_segment<'py>(
     let stream = Stream::new(records, metric, ids, stop.clone());
     let piece = stop.heeding(py, None, |told| {
         let folder = Folder::new(&path, Files);
-        blueprint.make(&mut rng, &keys, &folder, (task, first), stream, told)
+        blueprint.make(&mut rng, &keys, &folder, task, stream, told)
     })?;
     Ok(PyBytes::new(py, &piece.to_bytes(&keys)))
 }

@@ -84,8 +84,9 @@ impl Server {
         clients: Clients<'_>,
         settings: Settings,
         roots: Option<Vec<u8>>,
-        (wait, hedge): (f64, bool),
+        patience: (f64, bool),
     ) -> PyResult<Self> {
+        let (wait, hedge) = patience;
         let owner = public_key.get().0.clone();
         let endpoints = shards.iter().map(|urls| endpoints(urls, roots.as_ref()));
         let shards = Shards::replicated(endpoints, &owner, &settings.limits());

@@ -18,7 +18,7 @@ pub(crate) enum Place {
     Here(Folder<Files>),
     /// A folder in an object store.
     #[cfg(feature = "objects")]
-    There(Objects, Folder<Objects>),
+    There(Box<(Objects, Folder<Objects>)>),
 }
 
 impl Place {
@@ -47,7 +47,7 @@ impl Place {
         let address: Address = text.parse().map_err(wrong)?;
         let objects = Objects::open(&address).map_err(wrong)?;
         let folder = objects.folder();
-        Ok(Self::There(objects, folder))
+        Ok(Self::There(Box::new((objects, folder))))
     }
 
     #[cfg(not(feature = "objects"))]
@@ -74,9 +74,11 @@ impl Place {
         match self {
             Self::Here(folder) => Files.read(&folder.root().join("CURRENT"), CURRENT_LEN).ok(),
             #[cfg(feature = "objects")]
-            Self::There(objects, folder) => objects
-                .read(&folder.root().join("CURRENT"), CURRENT_LEN)
-                .ok(),
+            Self::There(there) => {
+                let (objects, folder) = &**there;
+                let path = folder.root().join("CURRENT");
+                objects.read(&path, CURRENT_LEN).ok()
+            }
         }
     }
 
@@ -89,7 +91,7 @@ impl Place {
         match self {
             Self::Here(folder) => Server::open_folder(folder, owner, shard),
             #[cfg(feature = "objects")]
-            Self::There(_, folder) => Server::open_folder(folder, owner, shard),
+            Self::There(there) => Server::open_folder(&there.1, owner, shard),
         }
     }
 
@@ -98,7 +100,7 @@ impl Place {
         match self {
             Self::Here(folder) => server.follow_folder(folder, owner),
             #[cfg(feature = "objects")]
-            Self::There(_, folder) => server.follow_folder(folder, owner),
+            Self::There(there) => server.follow_folder(&there.1, owner),
         }
     }
 
@@ -107,11 +109,11 @@ impl Place {
         match (self, to) {
             (Self::Here(from), Self::Here(to)) => from.copy_to(to, owner),
             #[cfg(feature = "objects")]
-            (Self::Here(from), Self::There(_, to)) => from.copy_to(to, owner),
+            (Self::Here(from), Self::There(to)) => from.copy_to(&to.1, owner),
             #[cfg(feature = "objects")]
-            (Self::There(_, from), Self::Here(to)) => from.copy_to(to, owner),
+            (Self::There(from), Self::Here(to)) => from.1.copy_to(to, owner),
             #[cfg(feature = "objects")]
-            (Self::There(_, from), Self::There(_, to)) => from.copy_to(to, owner),
+            (Self::There(from), Self::There(to)) => from.1.copy_to(&to.1, owner),
         }
     }
 
@@ -120,7 +122,7 @@ impl Place {
         match self {
             Self::Here(folder) => folder.check_free(),
             #[cfg(feature = "objects")]
-            Self::There(_, folder) => folder.check_free(),
+            Self::There(there) => there.1.check_free(),
         }
     }
 }

@@ -111,7 +111,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     }
     let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
     let following = match afar {
-        false => Following::Here(owner, current),
+        false => Following::Here(Box::new((owner, current))),
         true => Following::There(follow_from_afar(service, owner, current)),
     };
     let source = Folder {
@@ -146,7 +146,7 @@ const AFAR: Duration = Duration::from_secs(2);
 
 /// The way in which an index is followed.
 enum Following {
-    Here(OwnerPublicKey, Current),
+    Here(Box<(OwnerPublicKey, Current)>),
     There(mpsc::Receiver<()>),
 }
 
@@ -174,7 +174,10 @@ impl Source for Folder {
 
     fn follow(&mut self, service: &Service) -> bool {
         match &mut self.following {
-            Following::Here(owner, current) => current.follow(owner, service),
+            Following::Here(here) => {
+                let (owner, current) = &mut **here;
+                current.follow(owner, service)
+            }
             Following::There(news) => news.try_recv().is_ok(),
         }
     }

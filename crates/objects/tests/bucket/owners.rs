@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::fixture::{self, address, batch, objects, owner, put_raw, rng, served, spec};
 use object_store::memory::InMemory;
 use sordino_index::Error;
-use sordino_objects::Objects;
 use sordino_search::{Assembly, Blueprint, Files, Folder, Index, Server, Shard, Store};
 
 #[test]
