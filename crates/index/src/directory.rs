@@ -164,6 +164,7 @@ impl Directory {
     ///
     /// # Panics
     /// If there are not as many public keys as readers.
+    #[must_use]
     pub fn entries<'a>(
         &self,
         root: &ContentRoot,
