@@ -393,9 +393,9 @@ mod tests {
         });
         assert!(salts[0] != salts[1] && salts[1] != salts[2] && salts[0] != salts[2]);
         let first = |name: &str| {
-            let (mut directory, public) =
-                (Directory::unsalted(), ReaderSecret::from_bytes([1; 32]));
-            let grant = Change::grant(name, Some(&public.public()), &finance, &[]);
+            let mut directory = Directory::unsalted();
+            let public = ReaderSecret::from_bytes([1; 32]).public();
+            let grant = Change::grant(name, Some(&public), &finance, &[]);
             directory.change(grant, salt).unwrap();
             directory.keys()
         };
