@@ -97,12 +97,16 @@ impl ContentKeys {
             let own = segments.iter().zip(&mut all);
             let own = own.filter(|(segment, _)| manifest.newest(segment.key) == *number);
             for (segment, rows) in own {
-                *rows = Numbers::read(&mut rest)?;
-                if rows.last().is_some_and(|last| last >= segment.n.into()) {
+                let read = Numbers::read(&mut rest)?;
+                if read.last().is_some_and(|last| last >= segment.n.into()) {
                     return Err(Error::Malformed {
                         what: "deleted",
                         why: "it names rows that are not there".to_owned(),
                     });
+                }
+                // A segment may be under an older key than the list, and that one not be among these.
+                if self.of(segment).is_some() {
+                    *rows = read;
                 }
             }
         }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::content_key::{ContentKey, ContentRoot};
+use crate::digest::{self, Digest};
 use crate::manifest::{KeyUse, MAX_DIRECTORY, MAX_KEYS, MAX_READERS, SHARED};
 use crate::reader_secret::ReaderPublicKey;
 use crate::ring::Entry;
@@ -33,8 +34,9 @@ pub struct Directory {
     /// The labels that a group may read.
     groups: BTreeMap<String, BTreeSet<String>>,
     readers: BTreeMap<String, Reader>,
-    /// Keys in use that readers have and are not meant to have any longer.
-    former: BTreeMap<String, BTreeSet<u32>>,
+    /// Keys in use that readers have and are not meant to have any longer, by name and the digest of the public key that they
+    /// were wrapped for: another pair of the same name is another reader.
+    former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
 }
@@ -51,10 +53,17 @@ struct LabelKey {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Reader {
+    /// Its public key.
     public: Vec<u8>,
     /// Labels that it may read whatever its groups.
     labels: BTreeSet<String>,
     groups: BTreeSet<String>,
+}
+
+impl Reader {
+    fn digest(&self) -> Digest {
+        digest::of(&self.public)
+    }
 }
 
 impl Directory {
@@ -78,12 +87,33 @@ impl Directory {
 
     /// Gives salts to keys that have none: `salt` makes one of a key's number and of an encoding of the whole list. So whatever
     /// happens to generators, a key is one only where labels, rights and numbers are the same.
-    pub fn salt(&mut self, mut salt: impl FnMut(u32, &[u8]) -> [u8; 16]) {
-        let code = bincode::serde::encode_to_vec(&*self, config()).unwrap_or_default();
+    ///
+    /// # Errors
+    /// [`Error::Access`] if the list is too long.
+    pub fn salt(&mut self, mut salt: impl FnMut(u32, &[u8]) -> [u8; 16]) -> Result<(), Error> {
+        let code = self.encoded()?;
         let keys = self.labels.values_mut().flatten();
         for key in keys.filter(|key| key.number != SHARED && key.salt == NO_SALT) {
             key.salt = salt(key.number, &code);
         }
+        Ok(())
+    }
+
+    fn encoded(&self) -> Result<Vec<u8>, Error> {
+        let long = |_| {
+            access(
+                "reader",
+                "",
+                "the list of readers and groups would be too long",
+            )
+        };
+        bincode::serde::encode_to_vec(self, config()).map_err(long)
+    }
+
+    /// True if every key but the shared one has a salt.
+    fn is_salted(&self) -> bool {
+        let mut keys = self.labels.values().flatten();
+        keys.all(|key| (key.number == SHARED) == (key.salt == NO_SALT))
     }
 
     /// The number of the key that is written under for a label, if there is such a label.
@@ -98,6 +128,13 @@ impl Directory {
     pub fn newest_key(&self, root: &ContentRoot, label: &str) -> Option<ContentKey> {
         let key = self.labels.get(label)?.last()?;
         Some(root.key(&key.salt))
+    }
+
+    /// The numbers of the keys that are written under, of all labels.
+    #[must_use]
+    pub fn newest_keys(&self) -> BTreeSet<u32> {
+        let keys = self.labels.values().filter_map(|keys| keys.last());
+        keys.map(|key| key.number).collect()
     }
 
     /// The label of the key of this number.
@@ -198,6 +235,9 @@ impl Directory {
     ///
     /// # Errors
     /// [`Error::Access`] if there are more keys or readers than there may be.
+    ///
+    /// # Panics
+    /// If a key has no salt.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let keys: usize = self.labels.values().map(Vec::len).sum();
         if keys > MAX_KEYS {
@@ -212,11 +252,8 @@ impl Directory {
                 "the index would have more than 1024 readers",
             ));
         }
-        let malformed = |error: bincode::error::EncodeError| Error::Malformed {
-            what: "list of readers",
-            why: error.to_string(),
-        };
-        let mut code = bincode::serde::encode_to_vec(self, config()).map_err(malformed)?;
+        assert!(self.is_salted(), "a key that nobody gave a salt");
+        let mut code = self.encoded()?;
         numbers::fill(&mut code);
         if code.len() > MAX_DIRECTORY {
             return Err(access(
@@ -242,6 +279,7 @@ impl Directory {
         let newest = list.labels.values().flatten().map(|key| key.number).max();
         let whole = list.labels.contains_key(UNLABELLED)
             && list.labels.values().all(|keys| !keys.is_empty())
+            && list.is_salted()
             && newest.is_some_and(|newest| newest < list.next);
         whole
             .then_some(list)
@@ -319,7 +357,8 @@ mod tests {
         assert_eq!(directory.newest("finance"), Some(4));
         assert_eq!(directory.newest("health"), Some(5));
         assert_eq!(given(&directory), [vec![1], vec![1, 2, 4]]);
-        let reading = directory.reading(&BTreeMap::from([(2, 10), (3, 5), (4, 1)]));
+        let records = BTreeMap::from([(2, 10), (3, 5), (4, 1)]);
+        let reading = directory.reading(&records, &records);
         assert_eq!(reading[0].until_compacted, 15);
         assert_eq!((reading[1].records, reading[1].until_compacted), (11, 0));
         // A way that is left keeps a label.
@@ -354,9 +393,8 @@ mod tests {
         });
         assert!(salts[0] != salts[1] && salts[1] != salts[2] && salts[0] != salts[2]);
         let first = |name: &str| {
-            let (mut directory, public) =
-                (Directory::unsalted(), ReaderSecret::from_bytes([1; 32]));
-            let public = public.public();
+            let mut directory = Directory::unsalted();
+            let public = ReaderSecret::from_bytes([1; 32]).public();
             let grant = Change::grant(name, Some(&public), &finance, &[]);
             directory.change(grant, salt).unwrap();
             directory.keys()
@@ -373,7 +411,16 @@ mod tests {
         assert_eq!(directory.keys().len(), 5);
         directory.prune(&BTreeSet::from([1, 3, 4]));
         assert_eq!(given(&directory), [[1, 3, 4]]);
-        assert_eq!(directory.reading(&BTreeMap::from([(1, 7)])).len(), 2);
+        // Another pair of the same name is another reader, and the one before is not forgotten for it.
+        let public = ReaderSecret::from_bytes([9; 32]).public();
+        let again = Change::grant("bob", Some(&public), &[], &[]);
+        let records = BTreeMap::from([(1, 7)]);
+        let mut renewed = directory.clone();
+        renewed.change(again, salt).unwrap();
+        let reading = renewed.reading(&records, &records);
+        assert_eq!(reading.len(), 3);
+        assert_eq!((&reading[2].key, reading[2].until_compacted), (&None, 7));
+        assert_eq!(directory.reading(&records, &records).len(), 2);
         directory.prune(&BTreeSet::from([3]));
         let left: Vec<(u32, u32)> = directory
             .keys()
@@ -381,7 +428,7 @@ mod tests {
             .map(|it| (it.number, it.newest))
             .collect();
         assert_eq!(left, [(3, 3), (4, 4)]);
-        assert_eq!(directory.reading(&BTreeMap::new()).len(), 1);
+        assert_eq!(directory.reading(&records, &records).len(), 1);
         directory.change(Change::ungroup("board"), salt).unwrap();
         directory.prune(&BTreeSet::from([3]));
         assert_eq!(directory.newest("finance"), None);

@@ -306,7 +306,8 @@ impl Client {
         {
             return Ok(Arc::clone(chosen));
         }
-        let chosen = Arc::new(self.kind.arranged(self.records.passing(filter)?));
+        let hidden = self.manifest.readers.is_some();
+        let chosen = Arc::new(self.kind.arranged(self.records.passing(filter, hidden)?));
         *last = Some((filter.clone(), Arc::clone(&chosen)));
         Ok(chosen)
     }

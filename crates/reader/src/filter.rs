@@ -108,6 +108,17 @@ impl Filter {
         segments: impl Iterator<Item = &'a Attributes> + Clone,
     ) -> Result<Vec<Vec<bool>>, Error> {
         self.condition.check_names(&segments)?;
+        self.passing_of_visible(segments)
+    }
+
+    /// [`passing`](Self::passing) where a name that no segment has is one that no record has.
+    ///
+    /// # Errors
+    /// [`Error::FilterValue`].
+    pub(crate) fn passing_of_visible<'a>(
+        &self,
+        segments: impl Iterator<Item = &'a Attributes>,
+    ) -> Result<Vec<Vec<bool>>, Error> {
         segments.map(|rows| self.condition.passing(rows)).collect()
     }
 }

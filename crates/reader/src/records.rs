@@ -137,8 +137,13 @@ impl Records {
         found.next()
     }
 
-    /// For each row of each segment whether its record passes.
-    pub(crate) fn passing(&self, filter: &Filter) -> Result<Vec<Vec<bool>>, Error> {
-        filter.passing(self.segments.iter().map(|segment| &segment.attributes))
+    /// For each row of each segment whether its record passes. Where segments may be hidden an attribute that is nowhere to
+    /// be seen is one that no record has: to refuse the filter would show, by the search that is not made, what cannot be read.
+    pub(crate) fn passing(&self, filter: &Filter, hidden: bool) -> Result<Vec<Vec<bool>>, Error> {
+        let segments = self.segments.iter().map(|segment| &segment.attributes);
+        match hidden {
+            true => filter.passing_of_visible(segments),
+            false => filter.passing(segments),
+        }
     }
 }

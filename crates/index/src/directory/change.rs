@@ -123,13 +123,14 @@ impl Directory {
             let keys = new.labels.get(label).into_iter().flatten();
             let keys: BTreeSet<u32> = keys.map(|key| key.number).collect();
             for reader in readers {
-                let former = new.former.entry(reader.to_owned()).or_default();
-                former.extend(&keys);
+                let digest = self.readers[reader].digest();
+                let former = new.former.entry((reader.to_owned(), digest));
+                former.or_default().extend(&keys);
             }
             new.renew(label)?;
         }
         new.settle_former();
-        new.salt(salt);
+        new.salt(salt)?;
         *self = new;
         Ok(())
     }
@@ -144,7 +145,7 @@ impl Directory {
         salt: impl FnMut(u32, &[u8]) -> [u8; 16],
     ) -> Result<u32, Error> {
         let number = self.need_label(label)?;
-        self.salt(salt);
+        self.salt(salt)?;
         Ok(number)
     }
 
@@ -254,7 +255,16 @@ impl Directory {
                 return Err(access("group", group, "the reader is not in it"));
             }
         }
-        Ok(())
+        let reader = &self.readers[name];
+        let left = self.may_read(reader);
+        match labels.iter().find(|label| left.contains(*label)) {
+            Some(label) => Err(access(
+                "label",
+                label,
+                "a group of the reader still gives it",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn need_labels(&mut self, labels: &[String]) -> Result<(), Error> {
@@ -283,10 +293,12 @@ impl Directory {
 
     /// Nobody is a former reader of what it may read.
     fn settle_former(&mut self) {
-        for (name, labels) in self.rights() {
+        let readers: Vec<_> = self.readers.iter().collect();
+        for (name, reader) in readers {
+            let labels = self.may_read(reader);
             let keys = labels.iter().filter_map(|label| self.labels.get(label));
             let keys: BTreeSet<u32> = keys.flatten().map(|key| key.number).collect();
-            if let Some(former) = self.former.get_mut(&name) {
+            if let Some(former) = self.former.get_mut(&(name.clone(), reader.digest())) {
                 former.retain(|number| !keys.contains(number));
             }
         }

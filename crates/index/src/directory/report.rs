@@ -1,6 +1,6 @@
 //! The owner's list in words: who can read what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Directory, UNLABELLED};
 use crate::digest;
@@ -35,15 +35,21 @@ pub struct Label {
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Those that are not under the newest key.
+    /// Those that are not under the newest key, deleted and replaced ones included.
     pub older: u64,
 }
 
 impl Directory {
-    /// Who can read how many records, `records` of which are under each key: readers, then former ones.
+    /// Who can read how many records: readers, then former ones. `live` records are under each key and searches find them,
+    /// `stored` ones with those that are deleted or replaced, which whoever has the key can read until the index is compacted.
     #[must_use]
-    pub fn reading(&self, records: &BTreeMap<u32, u64>) -> Vec<Reading> {
-        let under = |number: &u32| records.get(number).copied().unwrap_or(0);
+    pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
+        let under = |records: &BTreeMap<u32, u64>, key: u32| match key {
+            // Nobody was given the shared key.
+            SHARED => 0,
+            key => records.get(&key).copied().unwrap_or(0),
+        };
+        let left = |keys: &BTreeSet<u32>| keys.iter().map(|key| under(stored, *key)).sum();
         let readers = self.readers.iter().map(|(name, reader)| {
             let labels = self.may_read(reader);
             let keys = labels.iter().filter_map(|label| self.labels.get(label));
@@ -52,45 +58,45 @@ impl Directory {
                 let labels = self.groups.get(group).into_iter().flatten();
                 (group.clone(), labels.cloned().collect())
             });
-            let former = self.former.get(name).into_iter().flatten();
+            let former = self.former.get(&(name.clone(), reader.digest()));
             Reading {
                 name: name.clone(),
-                key: Some(digest::short(&digest::of(&reader.public))),
+                key: Some(digest::short(&reader.digest())),
                 labels: reader.labels.iter().cloned().collect(),
                 groups: groups.collect(),
-                // Nobody was given the shared key.
-                records: keys
-                    .filter(|key| *key != SHARED)
-                    .map(|key| under(&key))
-                    .sum(),
-                until_compacted: former.map(under).sum(),
+                records: keys.map(|key| under(live, key)).sum(),
+                until_compacted: former.map_or(0, left),
             }
         });
-        let gone = self.former.iter();
-        let gone = gone.filter(|(name, _)| !self.readers.contains_key(*name));
-        let gone = gone.map(|(name, keys)| Reading {
+        let here = |(name, digest): &(String, digest::Digest)| {
+            let reader = self.readers.get(name);
+            reader.is_some_and(|reader| reader.digest() == *digest)
+        };
+        let gone = self.former.iter().filter(|(reader, _)| !here(reader));
+        let gone = gone.map(|((name, _), keys)| Reading {
             name: name.clone(),
             key: None,
             labels: Vec::new(),
             groups: Vec::new(),
             records: 0,
-            until_compacted: keys.iter().filter(|key| **key != SHARED).map(under).sum(),
+            until_compacted: left(keys),
         });
         readers.chain(gone).collect()
     }
 
-    /// The labels, `records` of which are under each key.
+    /// The labels, with the records that are stored under each key: those that searches find, and all.
     #[must_use]
-    pub fn labels(&self, records: &BTreeMap<u32, u64>) -> Vec<Label> {
+    pub fn labels(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Label> {
         let labels = self.labels.iter().map(|(name, keys)| {
-            let under = |number: u32| records.get(&number).copied().unwrap_or(0);
-            let all: u64 = keys.iter().map(|key| under(key.number)).sum();
-            let newest = keys.last().map_or(0, |key| under(key.number));
+            let under = |records: &BTreeMap<u32, u64>, number: u32| {
+                records.get(&number).copied().unwrap_or(0)
+            };
+            let older = keys.split_last().map_or(&[][..], |(_, older)| older);
             Label {
                 name: name.clone(),
                 generations: keys.len(),
-                records: all,
-                older: all - newest,
+                records: keys.iter().map(|key| under(live, key.number)).sum(),
+                older: older.iter().map(|key| under(stored, key.number)).sum(),
             }
         });
         labels.collect()

@@ -60,13 +60,14 @@ impl<D: Disk> Store<D> {
     ) -> Result<u64, Error> {
         let keys = self.keys.clone();
         let mut draft = self.draft();
-        // Lists that were for all who share a key are written for each key.
-        let anew = draft.access.is_none();
+        let before = draft.access.as_ref().map(Directory::newest_keys);
         let access = draft.access.get_or_insert_with(Directory::unsalted);
         access.change(change, self.salt(rng))?;
+        let after = access.newest_keys();
         let writer = self.writer(&keys);
         let changes = Carried {
-            anew,
+            // Whoever lost a key could forge what stays under it.
+            anew: before.is_none_or(|before| before.iter().any(|key| !after.contains(key))),
             ..Carried::default()
         };
         self.commit(rng, &writer, draft, changes)
@@ -84,19 +85,20 @@ impl<D: Disk> Store<D> {
     #[must_use]
     pub fn access(&self) -> Option<AccessReport> {
         let directory = self.access.as_ref()?;
-        let mut records = BTreeMap::new();
+        let (mut live, mut stored) = (BTreeMap::new(), BTreeMap::new());
         for (at, segment) in self.manifest.segments().into_iter().enumerate() {
-            *records.entry(segment.key).or_default() += self.records.rows(at).count() as u64;
+            *live.entry(segment.key).or_default() += self.records.rows(at).count() as u64;
+            *stored.entry(segment.key).or_default() += u64::from(segment.n);
         }
         let groups = directory.groups().map(|(group, labels)| {
             let labels = labels.into_iter().map(str::to_owned);
             (group.to_owned(), labels.collect())
         });
         Some(AccessReport {
-            readers: directory.reading(&records),
+            readers: directory.reading(&live, &stored),
             groups: groups.collect(),
-            labels: directory.labels(&records),
-            shared: records.get(&SHARED).copied().unwrap_or(0),
+            labels: directory.labels(&live, &stored),
+            shared: stored.get(&SHARED).copied().unwrap_or(0),
         })
     }
 
@@ -163,10 +165,12 @@ pub(super) fn directory_of<D: Disk>(
 impl SegmentWriter<'_> {
     /// A writer of what has this label, which there is; of an index without readers of its own, this one.
     pub(super) fn of_label(&self, access: Option<&Directory>, label: &str) -> Self {
+        let Some(access) = access else {
+            return self.under(SHARED, self.keys().shared());
+        };
         let root = self.keys().contents();
-        let key = access
-            .and_then(|access| Some((access.newest(label)?, access.newest_key(&root, label)?)));
-        let (number, key) = key.unwrap_or_else(|| (SHARED, self.keys().shared()));
+        let key = access.newest(label).zip(access.newest_key(&root, label));
+        let (number, key) = key.expect("a label that there is");
         self.under(number, key)
     }
 }
@@ -174,12 +178,11 @@ impl SegmentWriter<'_> {
 impl Draft {
     /// The number of the newest key of the label of a segment's key.
     pub(super) fn newest(&self, number: u32) -> u32 {
-        let label = self
-            .access
-            .as_ref()
-            .map(|access| (access, access.label(number)));
-        let newest = label.and_then(|(access, label)| access.newest(label?));
-        newest.unwrap_or(SHARED)
+        let Some(access) = &self.access else {
+            return SHARED;
+        };
+        let newest = access.label(number).and_then(|label| access.newest(label));
+        newest.expect("the key of a segment is of a label")
     }
 
     /// The newest key of the label of each segment, by number, with the segments' numbers.

@@ -139,11 +139,14 @@ impl First {
         let rotation = random(rng);
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
         let index = Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation);
-        let access = spec.own_readers.then(|| {
-            let mut directory = Directory::unsalted();
-            directory.salt(salts(rng, keys, index.as_bytes()));
-            directory
-        });
+        let access = match spec.own_readers {
+            true => {
+                let mut directory = Directory::unsalted();
+                directory.salt(salts(rng, keys, index.as_bytes()))?;
+                Some(directory)
+            }
+            false => None,
+        };
         let writer = SegmentWriter::new(keys, version, index);
         let writer = writer.of_label(access.as_ref(), UNLABELLED);
         let batches = std::iter::once(Ok(first)).chain(batches);

@@ -122,6 +122,12 @@ impl Records {
         self.stored[..segment].iter().map(|&n| u64::from(n)).sum()
     }
 
+    /// The segment that a place is in, if there is one.
+    pub(super) fn segment(&self, place: u64) -> Option<usize> {
+        let mut segments = 0..self.stored.len();
+        segments.find(|&at| place < self.first(at) + u64::from(self.stored[at]))
+    }
+
     /// The places of a segment's records that count.
     pub(super) fn places_of(&self, segment: usize) -> impl Iterator<Item = u64> {
         let first = self.first(segment);

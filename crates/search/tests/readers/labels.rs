@@ -78,7 +78,12 @@ fn filters_and_payloads_by_id_see_visible_records_alone() {
     let mut transport = InProcess::new(&server);
     let alice = connect(&server, &reader("alice")).unwrap();
     let all = vectors(100);
-    for text in ["number >= 100", "number is null", "not number < 40"] {
+    for text in [
+        "nothing = 1",
+        "number >= 100",
+        "number is null",
+        "not number < 40",
+    ] {
         let filter = Filter::parse(text).unwrap();
         let mut question = Question::new(all.row(0));
         question.filter = Some(&filter);

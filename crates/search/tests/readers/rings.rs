@@ -66,7 +66,7 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
     for at in 0..3 {
         for wrong in [0, 1, 3, 1025, 1 << 24, u32::MAX] {
             let lied = changed(&bed, |ring| {
-                ring[8 + 4 * at..][..4].copy_from_slice(&wrong.to_le_bytes())
+                ring[8 + 4 * at..][..4].copy_from_slice(&wrong.to_le_bytes());
             });
             assert!(lied.is_err(), "length {at} of {wrong}");
         }
