@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use sordino_ckks::column::{self, Params};
 use sordino_index::purpose::Purpose;
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{Checking, Packing};
 use sordino_search::rotation::Rotation;
 use sordino_search::{
     Batch, Client, Error, Form, InProcess, Index, Memory, Metric, OwnerKeys, Routing, Server, Spec,
@@ -165,11 +165,16 @@ fn rotation(dim: usize) -> Value {
 
 /// Encrypted scores under every parameter set.
 fn columns() -> Result<Vec<Value>, sordino_ckks::Error> {
-    let real = [Params::real_t4(), Params::real_t8()];
+    let real = [
+        Params::real_t4(),
+        Params::real_t8(),
+        Params::real_t4().whole(),
+    ];
     let modular = [
         Params::modular_26_t4(),
         Params::modular_26_t8(),
         Params::modular_18_exact(),
+        Params::modular_26_t8().whole(),
     ];
     let real = real.iter().map(real_column);
     real.chain(modular.iter().map(modular_column)).collect()
@@ -253,17 +258,26 @@ fn searches() -> Result<Vec<Value>, Error> {
         ),
     ];
     let forms = forms.into_iter();
+    let forms = forms.map(|(name, form, metric)| (name, form, metric, Checking::Sums));
+    let (open, masked) = (Form::Open(Packing::T8), Form::Masked(Packing::T4));
+    let others = [
+        ("open, exact", open, Metric::Cosine, Checking::Exact),
+        ("open, no checks", open, Metric::Cosine, Checking::None),
+        ("masked, exact", masked, Metric::Euclidean, Checking::Exact),
+    ];
     forms
-        .map(|(name, form, metric)| search(name, form, metric))
+        .chain(others)
+        .map(|(name, form, metric, checking)| search(name, (form, checking), metric))
         .collect()
 }
 
-fn search(name: &str, form: Form, metric: Metric) -> Result<Value, Error> {
+fn search(name: &str, (form, checking): (Form, Checking), metric: Metric) -> Result<Value, Error> {
     let (keys, mut rng) = (OwnerKeys::from_master(MASTER), StdRng::seed_from_u64(8));
     let spec = Spec {
         k: K,
         metric,
         norm: Some(4.0),
+        checking,
         form,
         ..Spec::default()
     };

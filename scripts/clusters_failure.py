@@ -74,16 +74,6 @@ def tolerance(*shape):
     return least(lambda x: log2_refusal(x, *shape), 1.0, 2.0**60)
 
 
-def seen_open(t, rows):
-    """a change of a score that the same squares would see in open mode, in each of 128 groups of so many rows, sums of which as
-    they are encoded the client holds: of equal vectors the errors of a query's words are one error"""
-    scale, window, q = 8000, 2.05, 2**40 - 36863
-    words = (10.5 + (4**7 / 12 + 1 / 6) + 1 / 12) * (N // t) * (1.001 * window * scale / q) ** 2
-    hint = sum((window / 2**bits) ** 2 / 12 for bits in [20] * 7 + [19]) / 8 * (2 / 3) * N
-    own = (window / 2**15) ** 2 / 12 + hint
-    return math.sqrt(least(lambda x: log2_above_any(x, (words, own), 1, rows) + 7, 1e-12, 1.0)) / 2
-
-
 def log2_accepted(ratio):
     """of a reply with an error E in some score, E^2 = tolerance / ratio: each square is x^2 E^2 or (1 - x)^2 E^2 with
     probability 1/2, for an x that the server chooses; the best Chernoff bound"""

@@ -5,6 +5,7 @@
 #   scripts/long.sh address         libraries under the address sanitizer
 #   scripts/long.sh thread          the tests with threads under the thread sanitizer
 #   scripts/long.sh reproduce       two builds of the program in two folders have one digest
+#   scripts/long.sh lies            100,000 replies of each kind of lie in each mode, and as many honest ones: an hour a mode
 #   scripts/long.sh fuzz SECONDS    every fuzz target for so long; executions are added to fuzz/executions.csv
 #   scripts/long.sh                 all of these, an hour of fuzzing a target
 #
@@ -52,6 +53,10 @@ reproduce() {
     [ "${digests[0]}" = "${digests[1]}" ] || { echo "long.sh: two builds differ" >&2; exit 1; }
 }
 
+lies() {
+    SORDINO_LIES=${1:-100000} cargo test -p sordino-search --test lies -- --nocapture --test-threads 1
+}
+
 fuzz() {
     command -v cargo-fuzz >/dev/null || { echo "skipped: fuzzing, for there is no cargo-fuzz"; return 0; }
     local record=fuzz/executions.csv file target log executed covered
@@ -73,7 +78,8 @@ fuzz() {
 
 case ${1:-all} in
     miri | address | thread | reproduce) "$1" ;;
+    lies) lies "${2:-100000}" ;;
     fuzz) fuzz "${2:?long.sh: how many seconds a target}" ;;
-    all) miri && address && thread && reproduce && fuzz 3600 ;;
-    *) echo "long.sh: expected miri, address, thread, reproduce, fuzz SECONDS or nothing" >&2 && exit 2 ;;
+    all) miri && address && thread && reproduce && lies && fuzz 3600 ;;
+    *) echo "long.sh: expected miri, address, thread, reproduce, lies, fuzz SECONDS or nothing" >&2 && exit 2 ;;
 esac

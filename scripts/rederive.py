@@ -13,6 +13,7 @@ import sys
 
 import checks_failure
 import clusters_failure
+import held_failure
 import hintless_failure
 import lwe_failure
 import param_check
@@ -46,7 +47,7 @@ def power(log2):
 
 # --- the code's constants ---
 
-LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS = 26, 40, 17, 16, 8, 4627, 64
+LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS, EXACT = 26, 40, 17, 16, 8, 4627, 64, 96
 
 
 def constants():
@@ -58,6 +59,10 @@ def constants():
     constant("index/src/checks/balance.rs", r"COUNT: usize = (\d+)", clusters_failure.COUNT)
     constant("index/src/checks/balance.rs", r"PLACES: usize = (\d+)", clusters_failure.PLACES)
     constant("index/src/checks/balance.rs", r"SQUARES: f64 = ([\d.]+)", float(clusters_failure.COUNT - 1))
+    constant("index/src/checks/held.rs", r"COUNT: usize = (\d+)", held_failure.COUNT)
+    constant("index/src/checks/held.rs", r"GROUP: usize = ([\d_]+)", held_failure.GROUP)
+    constant("index/src/checks/held.rs", r"COORDINATE_LEN: usize = (\d+)", held_failure.BYTES)
+    constant("index/src/checks/exact.rs", r"BITS: usize = (\d+)", EXACT)
     constant("index/src/checks.rs", r"RUN: usize = (\d+)", checks_failure.RUN)
     constant("index/src/checks.rs", r"RUN \* (\(7296 / width\.max\(1\)\)\.clamp\(13, 38\))", "(7296 / width.max(1)).clamp(13, 38)")
     constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
@@ -144,16 +149,42 @@ def check_rows():
                 assert nodes == sum(math.comb(j, i) for j in range(tries) for i in range(refusals + 1))
             cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
         states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
-    states("README.md", f"| one score, by more than `2T`; its square by more than `tau / 4` | yes, 2^-{CHECKS} |")
+    states("README.md", f"| one score, by more than `2T`; its square by more than `tau / 4`; in open mode `tau / 16` | yes, 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
     states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")
     assert clusters_failure.log2_spread(0.35) < -CHECKS
-    coarse, fine = (math.ceil(1000 * clusters_failure.seen_open(t, 8192)) / 1000 for t in (4, 8))
-    states("README.md", f"changes above {fine:.3f} of a cosine would be seen (`t = 8`; above {coarse:.3f} for `t = 4`)".replace("0.", "."))
+    accepted = held_failure.log2_accepted(4.0)
+    states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
+    states("open.md", "whose squares add up to `.085 tau` in a group pass with about 2^-40")
+    states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
+    # A group's changes are smaller than half of what steps are counted to: no two sums that differ are taken for equal.
+    assert 2 * 2**20 < 2**31
     # A score of open mode lies in the band with this probability or more, were it uniform.
     states("open.md", "`1 - (1.0175 / 1.025)^n`")
     states("open.md", "about 1 of 100 random changes")
     assert 0.005 < 1 - 1.0175 / 1.025 < 0.015
+
+
+# --- exact checks ---
+
+
+def exact():
+    rows, width, tag, head, state = 100_000, 128, 16, 16, 16
+    for page, q, copies, weights in (("masked.md", 50, 2, 48), ("open.md", 40, 3, 32)):
+        assert copies * weights == EXACT and 2**weights < 2**q - 2**16 and (copies - 1) * (q - 1) < EXACT
+        reply = head + state + rows * q // 8
+        once = [copies * (head + width // t * 2048 * q // 8) + tag for t in (4, 8)]
+        if page == "masked.md":
+            group = checks_failure.group(width)
+            rounded = head + state + -(-(rows + CHECKS * -(-rows // group)) * 15 // 8)
+            states(page, f"| 100,000 x 128: reply, bytes | {rounded:,} | {reply:,} | {reply:,} |")
+            more = f"{100 * CHECKS / group:.1f} %"
+            states(page, f"| once, beside the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
+        else:
+            rounded = head + state + rows * 15 // 8
+            states(page, f"{once[0]:,} bytes of them once at `t = 4` and {once[1]:,} at `t = 8`, and replies of {reply:,} bytes instead of {rounded:,}")
+    states("masked.md", f"at most `Q 2^-{EXACT}`")
+    states("README.md", f"| one score, by less | no | no | no | yes, 2^-{EXACT} |")
 
 
 # --- what is sealed ---
@@ -207,7 +238,8 @@ def main():
     lwe_failure.check()
     checks_failure.check()
     clusters_failure.check()
-    for derive in (constants, estimates, pads, check_rows, seals, retrieval, logs):
+    held_failure.check()
+    for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval, logs):
         derive()
     for line in wrong:
         print(f"rederive.py: {line}", file=sys.stderr)

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Query, Reply};
+use sordino_ckks::column::{Client, Combination, Database, Hint, HintDelta, Params, Query, Reply};
 
 const SEED: [u8; 32] = [1; 32];
 const DIM: usize = 3;
@@ -42,6 +42,17 @@ fuzz_target!(|data: &[u8]| {
             .encrypt(&mut rng, &[0.5; DIM])
             .expect("a short query");
         let _ = client.decrypt(secret, &reply);
+        let weights = vec![u64::MAX; reply.len()];
+        let weighted = reply.weighted(0, &[&weights, &weights]);
+        assert_eq!(weighted.is_ok(), reply.params().is_whole());
+    }
+    if let Ok(combination) = Combination::from_bytes(data) {
+        assert_eq!(*combination.to_bytes(), data);
+        let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
+        let (_, query) = client
+            .encrypt(&mut rng, &[0.5; DIM])
+            .expect("a short query");
+        let _ = combination.of(&query);
     }
     if let Ok(hint) = Hint::from_bytes(data) {
         assert_eq!(hint.to_bytes(), data);

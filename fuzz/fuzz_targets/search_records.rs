@@ -1,10 +1,13 @@
 #![no_main]
 //! The parts that clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
-//! clusters and the way to them. What is read is written back as the same.
+//! clusters and the way to them, of checks the sums of open rows and the combinations of all. What is read is written back as the same.
 
 use libfuzzer_sys::fuzz_target;
+use sordino_ckks::column::Params;
 use sordino_index::IdKind;
 use sordino_index::attributes::Attributes;
+use sordino_index::checks::exact;
+use sordino_index::checks::held::{Held, Signs};
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Grid, SecretPacking};
 use sordino_index::members::Members;
@@ -48,6 +51,14 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(again.ok(), Some(members));
     }
     let width = usize::from(count.max(1));
+    if let Ok(held) = Held::from_bytes(Signs::new([7; 32].into()), (9, width), rest) {
+        let off = held.off(&[1 << 19; 9], &vec![1 << 26; width], (1 << 40, 20));
+        assert_eq!(off.len(), 1);
+    }
+    let params = Params::modular_26_t8().whole();
+    if let Ok(combinations) = exact::read(&params, width, rest) {
+        assert_eq!(combinations.len(), exact::copies(&params));
+    }
     if let Ok(route) = Route::from_bytes(&GRID, width, rest) {
         let nearest = route.nearest(&GRID, &vec![1.0; width]);
         assert!(nearest.len() == 2 && nearest.iter().all(|cluster| *cluster < 3));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Step, Store};
 
@@ -30,6 +30,7 @@ pub(crate) struct Settings {
     id_kind: String,
     routing: Option<String>,
     second_look: Option<u32>,
+    checks: String,
     /// Records and dimensions, where they are known beforehand.
     size: Option<(usize, usize)>,
 }
@@ -91,6 +92,7 @@ impl Settings {
             searches: self.queries,
             second_look: self.second_look,
             own_readers: false,
+            checking: self.checking(py)?,
             form,
         })
     }
@@ -108,6 +110,7 @@ impl Settings {
                     // There may be more records later.
                     k: self.k.min(n),
                     queries: self.queries,
+                    checking: self.checking(py)?,
                     ..Wish::default()
                 };
                 let plan = Plan::new(n, dim, wish).map_err(|error| errors::search(py, &error))?;
@@ -115,6 +118,15 @@ impl Settings {
                 Ok(scoring.map_or(Packing::T4, |scoring| scoring.packing))
             }
         }
+    }
+
+    fn checking(&self, py: Python<'_>) -> PyResult<Checking> {
+        let mut all = Checking::ALL.into_iter();
+        let found = all.find(|checking| checking.name() == self.checks);
+        found.ok_or_else(|| {
+            let text = format!("checks {:?}: expected sums, exact or none", self.checks);
+            errors::raise(py, "InputError", text)
+        })
     }
 
     fn routing(&self, py: Python<'_>) -> PyResult<Option<Routing>> {

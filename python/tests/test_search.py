@@ -52,6 +52,16 @@ def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
     assert (ids == np.arange(50)).mean() >= least
 
 
+@pytest.mark.parametrize("mode", ["masked", "open"])
+def test_exact_checks_find_the_same(tmp_path, key, vectors, mode):
+    for checks in ("sums", "exact"):
+        index = sordino.build(tmp_path / checks, vectors, key=key, mode=mode, checks=checks)
+        with sordino.Client(index, key=key) as client:
+            assert client.search(vectors[:20], k=1).ids[:, 0].tolist() == list(range(20))
+    with pytest.raises(sordino.InputError, match="expected sums, exact or none"):
+        sordino.build(tmp_path / "other", vectors, key=key, checks="some")
+
+
 def test_a_second_look_ranks_exactly(tmp_path, key, vectors):
     index = sordino.build(tmp_path / "index", vectors, key=key, second_look=32)
     assert index.info()["second_look"] == 32 and not index.info()["payloads"]

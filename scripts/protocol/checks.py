@@ -1,4 +1,4 @@
-"""Check rows: section 7.7 of docs/protocol.md."""
+"""Checks of scores: sections 7.7 to 7.9 of docs/protocol.md."""
 
 import math
 
@@ -43,3 +43,118 @@ def tolerance(params, width, segments):
     sigma = math.sqrt((through + answer + hint) * 9 / 8 * terms)
     rows = sum(stored(n, width) - n for n in segments)
     return math.ceil(sigma * math.sqrt(2 * math.log(2) * (41 + math.log2(rows))))
+
+
+HELD, GROUP = 64, 12288
+
+
+def held_len(n, width):
+    """Bytes of the sums of a segment's open rows."""
+    return -(-n // GROUP) * HELD * width * 3
+
+
+def held_off(key, sums, steps, messages, q):
+    """How far the sums of a segment's scores are off, of each group: sums of squares of steps."""
+    width = len(messages)
+    numbers = np.frombuffer(sums, np.uint8).reshape(-1, 3).astype(np.int64)
+    numbers = numbers[:, 0] | numbers[:, 1] << 8 | numbers[:, 2] << 16
+    numbers = ((numbers + 2**23) % 2**24 - 2**23).reshape(-1, HELD, width)
+    found = []
+    for at, held in enumerate(numbers):
+        mine = steps[at * GROUP :][:GROUP].astype(np.int64)
+        runs = -(-len(mine) // RUN)
+        words = np.frombuffer(ring.stream(key, at, 4 * HELD * runs), "<u4").reshape(runs, HELD)
+        bits = words[:, :, None] >> np.arange(RUN, dtype=np.uint32) & 1
+        signs = bits.transpose(1, 0, 2).reshape(HELD, -1)[:, : len(mine)].astype(np.int64) * 2 - 1
+        expected = np.rint((held * messages).sum(axis=1) * (2.0**20 / q)).astype(np.int64)
+        apart = ((signs * mine).sum(axis=1) - expected + 2**31) % 2**32 - 2**31
+        found.append(sum(int(x) ** 2 for x in apart))
+    return found
+
+
+def held_tolerances(params, width, segments):
+    """The most that the groups of each segment are off in an honest reply."""
+    step, norm = 2.05 / 2**20, 1.001 * 8000 + math.sqrt(width) / 2
+    carried = (10.5 + 4**params.dropped / 12 + 1 / 6) * params.per * (norm * 2.05 / params.q) ** 2
+    hint = (7 * (2.05 / 2**20) ** 2 + (2.05 / 2**19) ** 2) / 8 / 12 * (2 / 3) * 2048
+    own = ((2.05 / 2**params.answer_bits) ** 2 / 12 + hint) * 9 / 8
+    groups = sum(-(-n // GROUP) for n in segments)
+
+    def above(total, rows):
+        size, most, probability = 1.0, 0.0, 0.0
+        while most > -96:
+            size *= 1.02
+            ratio = total / (rows * (carried * size + own) / step**2) / HELD
+            by = 0.0 if ratio <= 1 else -HELD / 2 * (ratio - 1 - math.log(ratio)) / math.log(2)
+            probability += 2 ** (most + by)
+            most = -(size - 1 - math.log(size)) / 2 / math.log(2)
+        return math.log2(probability + 2**most)
+
+    def tolerance(rows):
+        rows = max(rows, 32)
+        low = HELD * rows * (carried + own) / step**2
+        high = 1024 * low
+        for _ in range(48):
+            middle = math.sqrt(low * high)
+            if above(middle, rows) < -40 - math.log2(groups):
+                high = middle
+            else:
+                low = middle
+        return math.ceil(high)
+
+    sizes = [[min(GROUP, n - first) for first in range(0, n, GROUP)] for n in segments]
+    known = {rows: tolerance(rows) for rows in {rows for some in sizes for rows in some}}
+    return [[known[rows] for rows in some] for some in sizes]
+
+
+BITS, CHUNK = 96, 4096
+
+
+def copies(params):
+    """Combinations of an index whose scores are checked exactly."""
+    return -(-BITS // (params.q.bit_length() - 1))
+
+
+def combined_len(params, width):
+    """Bytes of all combinations."""
+    return copies(params) * (16 + -(-(params.polys(width) * 2048 * params.q.bit_length()) // 8))
+
+
+def weights(key, n, count):
+    """The weights of a segment's rows, for each copy."""
+    each, lists = BITS // 8 // count, [[] for _ in range(count)]
+    for first in range(0, n, CHUNK):
+        rows = min(CHUNK, n - first)
+        data = ring.stream(key, first // CHUNK, 12 * rows)
+        for row in range(rows):
+            for copy, made in enumerate(lists):
+                made.append(int.from_bytes(data[12 * row + each * copy :][:each], "little"))
+    return lists
+
+
+def combinations(params, width, data):
+    """The combinations of all rows: for each copy the numbers of all polynomials, one after the other."""
+    import column
+
+    length, bits = len(data) // copies(params), params.q.bit_length()
+    read = []
+    for at in range(0, len(data), length):
+        _, body = column.split(13, params, width, data[at : at + length])
+        numbers, _ = column.read_bits(body, params.polys(width) * 2048, 8 * bits)
+        if (numbers >= np.uint64(params.q)).any():
+            raise ValueError("a number that is no residue")
+        read.append(numbers)
+    return read
+
+
+def exact(params, combined, sent, answers, segments):
+    """True if answers are those of an honest server: `segments` are their weights, first positions and numbers of rows."""
+    sent, q = sent.reshape(-1), params.q
+    for copy, numbers in enumerate(combined):
+        expected = sum(int(z) * int(b) for z, b in zip(numbers, sent)) % q
+        found = 0
+        for lists, first, n in segments:
+            found += sum(w * int(y) for w, y in zip(lists[copy], answers[first : first + n]))
+        if found % q != expected:
+            return False
+    return True

@@ -23,7 +23,9 @@ import hintless
 import metric
 import pir
 from keys import ReaderKeys, digest
-from manifest import DOWNLOADED, FORMAT, HASHED, LOCAL, MASKED, NUMBER, SEALED, Manifest, ids, numbers
+from manifest import (
+    DOWNLOADED, EXACT, FORMAT, HASHED, LOCAL, MASKED, NONE, NUMBER, OPEN, SEALED, SUMS, Manifest, ids, numbers,
+)
 from transport import Connection, Refused
 
 GET_MANIFEST, GET_PARTS, SCORE, FETCH, FETCH_PAYLOADS = 101, 103, 105, 107, 109
@@ -118,6 +120,16 @@ class Client:
         identity = lambda s: np.arange(s.n)
         order = lambda s: self.keys.order("row order", s.id, s.n)
         self.orders = [(order if m.mode == MASKED else identity)(s) for s in m.segments]
+        if m.checking == EXACT:
+            c = m.combined
+            opened = self.keys.open("combination", c.id, c.version, 0, b"", self.parts[c.part])
+            self.combined = checks.combinations(m.params, m.width, opened)
+            copies = checks.copies(m.params)
+            lists = [checks.weights(self.keys.subkey("weights", s.id), s.n, copies) for s in m.segments]
+            self.weighted = [(own, first, s.n) for own, first, s in zip(lists, self.at, m.segments)]
+        elif m.mode == OPEN and m.checking == SUMS:
+            seal = lambda s: self.keys.open("sums", s.id, s.version, 0, b"", self.parts[s.sums])
+            self.held = [seal(s) for s in m.segments]
 
     def _open_chunks(self, at, sealed=None, layout=None, purpose="chunk"):
         """The rows and unit vectors of a segment's chunks, deleted ones left out."""
@@ -211,29 +223,46 @@ class Client:
         if m.mode == MASKED:
             query = np.rint(unit.astype(np.float64) * (2**26 / 2.05) ** 0.5).astype(np.int64)
         secret, sent = self.column.encrypt(query, self.random(32))
-        length = 32 + -(-(self.column.count * m.params.answer_bits) // 8)
+        length = 32 + -(-(self.column.count * m.params.reply_bits) // 8)
         reply = self.call(self._request(SCORE, sent), 16 + length)
         try:
-            scores = self.column.decrypt(secret, body_of(reply, 106, length))
+            body = body_of(reply, 106, length)
+            answers = self.column.answers(body)
         except ValueError as error:
             raise Wrong(error) from None
+        # Before anything is decrypted.
+        if m.checking == EXACT and not checks.exact(
+            m.params, self.combined, self.column.sent(sent), answers, self.weighted
+        ):
+            raise Wrong("answers that are not those of the rows")
+        scores = self.column.decrypt(secret, body)
         scored, possible, off = [], True, 0
         for at, (first, s) in enumerate(zip(self.at, m.segments)):
             if m.mode == MASKED:
-                stored = checks.stored(s.n, m.width)
+                stored = m.stored(s)
                 pads = self.keys.pads(s.id, s.version, stored, m.width)
                 products = (pads * query.astype(np.uint32)).sum(axis=1, dtype=np.uint32)
                 bare = column.centre(scores[first : first + stored] - products.astype(np.int64), 26)
-                off = max(off, checks.off(self.keys.subkey("checks", s.id), bare, s.n, m.width))
+                if m.checking == SUMS:
+                    off = max(off, checks.off(self.keys.subkey("checks", s.id), bare, s.n, m.width))
                 mine = (bare[: s.n] * (2.05 / 2**26)).astype(np.float32)
             else:
                 mine = scores[first : first + s.n]
             possible &= bool((np.abs(mine) <= LARGEST).all())
             rows = self.orders[at]
             scored += [(s_, self._place(at, row)) for s_, row in zip(mine, rows) if int(row) not in self.dead[at]]
-        if not possible:
+        if m.checking == NONE and not possible:
             raise Wrong("a score that no two unit vectors have")
-        if m.mode == MASKED and off > checks.tolerance(m.params, m.width, [s.n for s in m.segments]):
+        if m.mode == OPEN and m.checking == SUMS:
+            steps, _ = self.column.steps(secret, body)
+            most = checks.held_tolerances(m.params, m.width, [s.n for s in m.segments])
+            messages = self.column.messages(unit)
+            for first, s, sums, tolerances in zip(self.at, m.segments, self.held, most):
+                key = self.keys.subkey("checks", s.id)
+                found = checks.held_off(key, sums, steps[first : first + s.n], messages, m.params.q)
+                if any(x > most for x, most in zip(found, tolerances)):
+                    raise Wrong("scores whose sums are not those of the rows")
+        if m.mode == MASKED and m.checking == SUMS and off > checks.tolerance(m.params, m.width, [s.n for s in m.segments]):
             raise Wrong("a check row that is not the sum of its group")
         return self._best(scored, m.k)
 

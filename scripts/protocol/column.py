@@ -15,9 +15,11 @@ QUERY, REPLY, HINT = 3, 4, 5
 class Params:
     """A named parameter set."""
 
-    def __init__(self, number, name, q, t, dropped, answer_bits, hint_eighths, log_p=None):
+    def __init__(self, number, name, q, t, dropped, answer_bits, hint_eighths, log_p=None, whole=False):
         self.number, self.name, self.q, self.t = number, name, q, t
         self.dropped, self.answer_bits, self.log_p = dropped, answer_bits, log_p
+        # Bits of a number of a reply: where answers are whole the client rounds them itself.
+        self.whole, self.reply_bits = whole, q.bit_length() if whole else answer_bits
         self.hint_eighths = hint_eighths
         self.hint_bits = -(-hint_eighths // 8)
         self.upload_bits = q.bit_length() - dropped
@@ -30,6 +32,8 @@ class Params:
         return -(-count // self.per)
 
 
+# Bits of the scores' steps in open mode.
+STEP_BITS = 20
 REAL_SCALE, WINDOW = 8000.0, 2.05
 SETS = [
     Params(1, "column-2048-40-real-t4", Q40, 4, 7, 15, 159),
@@ -45,6 +49,16 @@ SETS = [
     Params(11, "column-2048-40-real-t32", Q40, 32, 8, 15, 159),
     Params(12, "column-2048-40-real-t64", Q40, 64, 8, 15, 159),
 ]
+
+
+def whole(params):
+    """The same set with answers that are residues, which the client rounds itself."""
+    bits = max(params.hint_bits, params.log_p or 0)
+    made = (params.number + 32, params.name + "-whole", params.q, params.t, params.dropped, bits, params.hint_eighths)
+    return Params(*made, params.log_p, whole=True)
+
+
+SETS += [whole(params) for params in SETS]
 
 
 def head(kind, params, dim, count):
@@ -129,7 +143,7 @@ class Client:
         if params.log_p is None:
             query = np.asarray(query, np.float32)
             words = query.view(np.uint32).astype("<u8")
-            messages = np.rint(query.astype(np.float64) * (params.q / (REAL_SCALE * WINDOW))).astype(np.int64)
+            messages = self.messages(query)
         else:
             words = np.asarray(query, "<i8")
             half = 1 << (params.log_p - 1)
@@ -151,21 +165,57 @@ class Client:
         message = head(QUERY, params, self.dim, 0) + struct.pack("<Q", self.epoch) + planes
         return secret, message
 
-    def decrypt(self, secret, reply):
-        """The score at every position: real numbers, or integers mod P."""
-        params, plan = self.params, PLANS[Q50]
+    def messages(self, query):
+        """The integers that real numbers are encrypted as."""
+        scale = self.params.q / (REAL_SCALE * WINDOW)
+        return np.rint(np.asarray(query, np.float32).astype(np.float64) * scale).astype(np.int64)
+
+    def answers(self, reply):
+        """The numbers of a reply."""
+        params = self.params
         count, body = split(REPLY, params, self.dim, reply)
-        length = -(-(count * params.answer_bits) // 8)
+        length = -(-(count * params.reply_bits) // 8)
         state = struct.unpack_from("<QQ", body)
         if (count, state, len(body)) != (self.count, (self.epoch, 0), 16 + length):
             raise ValueError("a reply about another state of the index")
+        answers, _ = read_bits(body[16:], count, 8 * params.reply_bits)
+        if params.whole and (answers >= np.uint64(params.q)).any():
+            raise ValueError("an answer that is no residue")
+        return answers
+
+    def sent(self, message):
+        """The residues of a query's polynomials, as a server reads them."""
+        params = self.params
+        body = np.frombuffer(message, np.uint8)[24:].reshape(params.polys(self.dim), -1)
+        whole, rest = divmod(params.upload_bits, 8)
+        numbers = np.zeros((len(body), N), np.uint64)
+        for plane in range(whole):
+            numbers |= body[:, plane * N :][:, :N].astype(np.uint64) << np.uint64(8 * plane)
+        for bit in range(rest):
+            packed = body[:, whole * N + bit * N // 8 :][:, : N // 8]
+            ones = np.unpackbits(packed, axis=1, bitorder="little").astype(np.uint64)
+            numbers |= ones << np.uint64(8 * whole + bit)
+        return numbers << np.uint64(params.dropped)
+
+    def steps(self, secret, reply):
+        """The score at every position as an integer, and how many bits such have."""
+        params, plan = self.params, PLANS[Q50]
+        answers, count = self.answers(reply), self.count
+        if params.whole:
+            # To the nearest, in integers of Python: products have more than 64 bits.
+            scaled = [(int(x) << params.answer_bits) * 2 + params.q for x in answers]
+            answers = np.array([x // (2 * params.q) % (1 << params.answer_bits) for x in scaled], np.uint64)
         bits = max(params.hint_bits, params.answer_bits, params.log_p or 0)
-        answers, _ = read_bits(body[16:], count, 8 * params.answer_bits)
         s = plan.forward(plan.of_signed(secret))
         products = plan.inverse(ring.multiply(np.stack(self.hints), s[None, :], Q50))
         masks = plan.centred(products)[:, params.t - 1 :: params.t].reshape(-1)[:count]
         answers = answers.astype(np.int64) << (bits - params.answer_bits)
-        steps = centre(answers - (masks << (bits - params.hint_bits)), bits)
+        return centre(answers - (masks << (bits - params.hint_bits)), bits), bits
+
+    def decrypt(self, secret, reply):
+        """The score at every position: real numbers, or integers mod P."""
+        params = self.params
+        steps, bits = self.steps(secret, reply)
         if params.log_p is None:
             return (steps * (WINDOW / 2**bits)).astype(np.float32)
         half = (1 << (bits - params.log_p)) >> 1

@@ -10,13 +10,14 @@ import pir
 from column import SETS
 from keys import digest
 
-FORMAT = 3
+FORMAT = 4
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
 # The numbers of sets by a manifest's choice: t = 4, 8, 64, 16, 32.
 PACKED = {OPEN: (1, 2, 12, 10, 11), MASKED: (3, 4, 6, 8, 9)}
 NUMBER, TEXT, UUID = range(3)
+NONE, SUMS, EXACT = range(3)
 DOWNLOADED, ENCRYPTED, HASHED = range(3)
 
 
@@ -94,6 +95,7 @@ class Manifest:
         def column():
             made = segment()
             made.hint = r.bytes(32)
+            made.sums = r.option(lambda: r.bytes(32))
             return made
 
         self.payloads = r.option(payloads)
@@ -112,9 +114,12 @@ class Manifest:
             self.segments = r.list(segment)
             self.sketch = r.option(lambda: (r.u32(), r.u32()))
         else:
-            packing, self.seed = r.tag(5), r.bytes(32)
+            packing, self.checking = r.tag(5), r.tag(3)
+            combined = lambda: SimpleNamespace(id=r.bytes(16), version=r.u64(), part=r.bytes(32))
+            self.combined, self.seed = r.option(combined), r.bytes(32)
             self.segments = r.list(column)
-            self.params = SETS[PACKED[self.mode][packing] - 1]
+            number = PACKED[self.mode][packing] + (32 if self.checking == EXACT else 0)
+            self.params = next(one for one in SETS if one.number == number)
         if r.at != len(r.data):
             raise ValueError("bytes after the manifest")
 
@@ -156,11 +161,19 @@ class Manifest:
             for s in self.segments:
                 parts += chunks_of(s) + about(s)
         else:
+            if self.combined:
+                parts.append((self.combined.part, checks.combined_len(self.params, self.width) + 16))
             for s in self.segments:
-                stored = checks.stored(s.n, self.width) if self.mode == MASKED else s.n
+                stored = self.stored(s)
                 hint = (s.hint, 32 + self.params.blocks(stored) * -(-(2048 * self.params.hint_eighths // 8) // 8))
-                parts += [hint, *about(s)]
+                sums = [(s.sums, checks.held_len(s.n, self.width) + 16)] if s.sums else []
+                parts += [hint, *sums, *about(s)]
         return parts
+
+    def stored(self, segment):
+        """Rows that are scored of a segment."""
+        rows = self.mode == MASKED and self.checking == SUMS
+        return checks.stored(segment.n, self.width) if rows else segment.n
 
     def bucket_params(self):
         if self.hint is None:

@@ -27,6 +27,10 @@
 //! client obtains `<query, codes> mod P`, so stored codes may carry a pad whose own product the client
 //! subtracts afterwards.
 //!
+//! Sets whose names end in `whole` leave answers as residues mod `q`. Then every answer is the value of a linear
+//! functional at the query's polynomials, exactly, and a [`Combination`] of the functionals, with weights that the
+//! server does not know, checks all answers at once, before anything is decrypted.
+//!
 //! A seed begins an **epoch**, every change a new **version**. Queries name their epoch; hints, deltas and
 //! replies name both, and what belongs to another state is refused by name.
 //!
@@ -38,6 +42,7 @@
 //! secret: they stay with the client.
 
 mod client;
+mod combination;
 mod database;
 mod hint;
 mod mac;
@@ -49,6 +54,7 @@ mod shape;
 mod state;
 
 pub use client::Client;
+pub use combination::Combination;
 pub use database::Database;
 pub use hint::{Hint, HintDelta};
 pub use params::Params;

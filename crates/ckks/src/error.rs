@@ -46,6 +46,9 @@ pub enum Error {
         /// True if the set is modular.
         modular: bool,
     },
+    /// Answers that were rounded cannot be combined.
+    #[error("the parameter set rounds its answers")]
+    Whole,
     /// An integer that is not in `[-P/2, P/2)`.
     #[error("coordinate {index} is not centred mod 2^{log_p}")]
     Range {

@@ -30,6 +30,7 @@ pub(crate) enum Kind {
     SlotCiphertext = 9,
     GaloisKey = 10,
     Database = 12,
+    Combination = 13,
 }
 
 /// The fields of a head, in their order.

@@ -18,6 +18,7 @@ pub mod token; // tokens that allow clients something
 pub mod transparency; // logs of versions
 
 mod cache;
+mod checks;
 mod door;
 mod endpoint;
 mod error;

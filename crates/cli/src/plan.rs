@@ -2,7 +2,7 @@
 
 mod line;
 
-use crate::{Error, Output, numbers, second_look::Look};
+use crate::{Error, Output, checks::Checks, numbers, second_look::Look};
 use clap::Args as ClapArgs;
 use line::{Line, Seconds};
 use serde::Serialize;
@@ -35,6 +35,9 @@ pub struct Args {
     /// Records carry payloads, the longest of so many bytes: `k` of them are fetched after each search.
     #[arg(long, value_name = "LONGEST")]
     payload_bytes: Option<usize>,
+    /// The way clients check the server's answers, in masked and open mode.
+    #[arg(long, value_enum, default_value = "sums")]
+    checks: Checks,
     #[command(flatten)]
     look: Look,
     /// Bytes of a record's id, on average: 16 of a UUID, of a text its length and 1, of numbers with gaps up to 11.
@@ -125,6 +128,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         recall: args.recall,
         queries: args.queries,
         second_look: args.look.candidates,
+        checking: args.checks.into(),
         ..Wish::default()
     };
     let mut plan = Plan::new(n, dim, wish)?.with_beside(Beside {
@@ -170,7 +174,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .look
                     .candidates
                     .map(|it| format!(" --second-look={it}"));
-                let look = look.unwrap_or_default();
+                let look = look.unwrap_or_default() + args.checks.argument(mode);
                 format!("use: sordino index build --mode {mode}{look}")
             }
             None => "no mode satisfies all of this".to_owned(),

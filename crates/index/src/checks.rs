@@ -24,6 +24,8 @@ use sordino_ckks::precision::statistical_bound;
 pub mod balance;
 #[cfg(feature = "secret")]
 mod cluster;
+pub mod exact;
+pub mod held;
 #[cfg(feature = "secret")]
 mod keyed;
 #[cfg(feature = "secret")]

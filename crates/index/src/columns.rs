@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 
 use bytemuck::AnyBitPattern;
-use sordino_ckks::column::{Database, Hint, Params, Segments};
+use sordino_ckks::column::{Database, Hint, Segments};
 
-use crate::manifest::{COORDINATE_LEN, Packing};
-use crate::{Error, checks};
+use crate::Error;
+use crate::manifest::COORDINATE_LEN;
+pub use crate::manifest::{Rows, Scheme};
 
 /// Rows of open mode.
 #[must_use]
@@ -30,46 +31,13 @@ pub fn masked_rows(codes: &[i32]) -> Vec<u8> {
     codes.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// The content of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// Vectors in the clear.
-    Open,
-    /// Codes under pads.
-    Masked,
-}
-
-impl Rows {
-    /// Rows that a segment of `n` records stores: masked ones have check rows beside them.
-    #[must_use]
-    pub fn stored(self, n: usize, width: usize) -> usize {
-        match self {
-            Self::Open => n,
-            Self::Masked => checks::stored(n, width),
-        }
-    }
-
-    /// The parameter set.
-    #[must_use]
-    pub fn params(self, packing: Packing) -> Params {
-        match self {
-            Self::Open => packing.open(),
-            Self::Masked => packing.masked(),
-        }
-    }
-
+impl Scheme {
     /// The hint of a segment's rows.
     ///
     /// # Errors
     /// If the rows are more or longer than a hint can be of, or not rows of this width.
-    pub fn hint(
-        self,
-        packing: Packing,
-        seed: [u8; 32],
-        width: usize,
-        rows: &[u8],
-    ) -> Result<Hint, Error> {
-        let segments = Segments::new(&self.params(packing), seed, width)?;
+    pub fn hint(self, seed: [u8; 32], width: usize, rows: &[u8]) -> Result<Hint, Error> {
+        let segments = Segments::new(&self.params(), seed, width)?;
         let (_, hint) = self.encode(&segments, rows)?;
         Ok(hint)
     }
@@ -79,9 +47,9 @@ impl Rows {
     /// # Errors
     /// If they are not rows of this width.
     pub fn encode(self, segments: &Segments, rows: &[u8]) -> Result<(Database, Hint), Error> {
-        Ok(match self {
-            Self::Open => segments.encode(&in_place(rows, f32::from_le_bytes))?,
-            Self::Masked => segments.encode_modular(&in_place(rows, i32::from_le_bytes))?,
+        Ok(match self.rows {
+            Rows::Open => segments.encode(&in_place(rows, f32::from_le_bytes))?,
+            Rows::Masked => segments.encode_modular(&in_place(rows, i32::from_le_bytes))?,
         })
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::checks::exact::Weights;
+use crate::checks::held::Signs;
 use crate::checks::{Checks, ClusterChecks};
 use crate::order::RowOrder;
 use crate::pad::Pad;
@@ -82,6 +84,18 @@ impl ContentKey {
     #[must_use]
     pub fn cluster_checks(&self, base: &[u8; 16]) -> ClusterChecks {
         ClusterChecks::new(Zeroizing::new(self.subkey(Purpose::Checks, base)))
+    }
+
+    /// The signs of the sums that readers hold of an open segment.
+    #[must_use]
+    pub fn signs(&self, segment: &[u8; 16]) -> Signs {
+        Signs::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)))
+    }
+
+    /// The weights of a segment's rows in exact checks.
+    #[must_use]
+    pub fn weights(&self, segment: &[u8; 16]) -> Weights {
+        Weights::new(Zeroizing::new(self.subkey(Purpose::Weights, segment)))
     }
 
     /// A key for one purpose in one segment: no two contents share one, because an id belongs to one

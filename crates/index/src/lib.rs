@@ -3,7 +3,7 @@
 // The contract, which a server has as well
 /// The shape of buckets and chunks.
 pub mod bucket;
-/// Check rows of masked and routed mode.
+/// The checks of scores: check rows, sums that readers hold, and exact ones.
 pub mod checks;
 /// The codes that vectors are stored in.
 pub mod code;

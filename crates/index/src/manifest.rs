@@ -32,7 +32,7 @@ mod signed;
 mod size;
 
 pub use crate::SHARED;
-pub use columns::{ColumnSegment, Columns, Packing};
+pub use columns::{Checking, ColumnSegment, Columns, Combined, Packing, Rows, Scheme};
 pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
 #[cfg(feature = "secret")]

@@ -1,9 +1,14 @@
 //! Opening what the owner sealed in segments.
 
+use sordino_ckks::column::{Combination, Params};
+use zeroize::Zeroizing;
+
 use crate::attributes::Attributes;
+use crate::checks::exact;
+use crate::checks::held::Held;
 use crate::content_key::ContentKey;
 use crate::ids::Ids;
-use crate::manifest::{Routed, Segment};
+use crate::manifest::{Combined, Routed, Segment};
 use crate::members::Members;
 use crate::numbers::Numbers;
 use crate::order::RowOrder;
@@ -51,6 +56,31 @@ impl ContentKey {
             what: "payload places",
             why: format!("{} of {slots} payloads", places.len()),
         })
+    }
+
+    /// The sums of a segment's open rows, from their sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or of another shape than the segment's.
+    pub fn open_sums(&self, segment: &Segment, width: usize, sealed: &[u8]) -> Result<Held, Error> {
+        let code = self.open_part(Purpose::Sums, (&segment.id, segment.version), sealed)?;
+        let code = Zeroizing::new(code);
+        Held::from_bytes(self.signs(&segment.id), (segment.n as usize, width), &code)
+    }
+
+    /// The combinations that check all rows, from their sealed part.
+    ///
+    /// # Errors
+    /// If the part is not what the owner sealed, or of another parameter set or dimension.
+    pub fn open_combined(
+        &self,
+        combined: &Combined,
+        (params, width): (&Params, usize),
+        sealed: &[u8],
+    ) -> Result<Vec<Combination>, Error> {
+        let of = (&combined.id, combined.version);
+        let code = Zeroizing::new(self.open_part(Purpose::Combination, of, sealed)?);
+        exact::read(params, width, &code)
     }
 
     /// The way to routed mode's clusters, from its sealed part.

@@ -31,8 +31,14 @@ pub enum Purpose {
     Router,
     /// The pads of masked rows, and of places.
     Pad,
-    /// The signs and bits of check rows.
+    /// The signs and bits of check rows, and the signs of sums that readers hold.
     Checks,
+    /// Sealing sums that readers hold.
+    Sums,
+    /// The weights of exact checks.
+    Weights,
+    /// Sealing the combinations of exact checks.
+    Combination,
     /// Sealing the owner's list of readers.
     Readers,
     /// Sealing a reader's content keys.
@@ -59,6 +65,9 @@ impl Purpose {
             Self::Router => "router",
             Self::Pad => "pad",
             Self::Checks => "checks",
+            Self::Sums => "sums",
+            Self::Weights => "weights",
+            Self::Combination => "combination",
             Self::Readers => "readers",
             Self::Wrap => "wrap",
         }

@@ -9,10 +9,10 @@ use crate::Error;
 const MAGIC: [u8; 4] = *b"SRDN";
 
 /// The version of messages and files.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
-pub(crate) const WITH_READERS: u16 = 4;
+pub(crate) const WITH_READERS: u16 = 5;
 
 /// A kind of file.
 pub type Kind = (u16, &'static str);
@@ -370,6 +370,6 @@ mod tests {
         let mut old = head;
         old[4] = 0;
         let error = strip_file_head(INDEX, &old).unwrap_err().to_string();
-        assert!(error.starts_with("index of format version 0, and this program reads version 3"));
+        assert!(error.starts_with("index of format version 0, and this program reads version 4"));
     }
 }

@@ -5,7 +5,7 @@
 
 use sordino_index::IdKind;
 use sordino_index::code::Codec;
-use sordino_index::manifest::{Grid, Mode, Packing, Routing, SecretPacking};
+use sordino_index::manifest::{Checking, Grid, Mode, Packing, Routing, SecretPacking};
 use sordino_index::payload::{Class, SlotForm};
 use sordino_vectors::Metric;
 use sordino_vectors::metric::Space;
@@ -58,6 +58,7 @@ impl Binding {
             Content::Deleted => binding.word(5),
             Content::Routed(grid) => binding.word(6).grid(grid),
             Content::Readers => binding.word(7),
+            Content::Combination => binding.word(8),
         }
     }
 
@@ -131,15 +132,16 @@ pub(crate) enum Content<'a> {
     Deleted,
     Routed(&'a Grid),
     Readers,
+    Combination,
 }
 
-/// A mode and, where rows are scored whole, their packing.
+/// A mode and, where rows are scored whole, their packing and how scores are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     Sealed,
     Local,
-    Open(Packing),
-    Masked(Packing),
+    Open(Packing, Checking),
+    Masked(Packing, Checking),
     /// With the packing of its tail.
     Routed(Packing),
 }
@@ -149,35 +151,39 @@ impl Variant {
         match self {
             Self::Sealed => 0,
             Self::Local => 1,
-            Self::Open(Packing::T4) => 2,
-            Self::Open(Packing::T8) => 3,
-            Self::Masked(Packing::T4) => 4,
-            Self::Masked(Packing::T8) => 5,
-            Self::Routed(Packing::T4) => 6,
-            Self::Routed(Packing::T8) => 7,
-            Self::Open(Packing::T64) => 8,
-            Self::Masked(Packing::T64) => 9,
-            Self::Routed(Packing::T64) => 10,
-            Self::Open(Packing::T16) => 11,
-            Self::Masked(Packing::T16) => 12,
-            Self::Routed(Packing::T16) => 13,
-            Self::Open(Packing::T32) => 14,
-            Self::Masked(Packing::T32) => 15,
-            Self::Routed(Packing::T32) => 16,
+            Self::Open(packing, checking) => 2 + of(packing, checking),
+            Self::Masked(packing, checking) => 17 + of(packing, checking),
+            Self::Routed(packing) => 32 + of(packing, Checking::Sums),
+        }
+    }
+
+    /// The variant of a new index.
+    pub(crate) fn new(form: &Form, checking: Checking) -> Self {
+        match *form {
+            Form::Sealed { .. } => Self::Sealed,
+            Form::Local => Self::Local,
+            Form::Open(packing) => Self::Open(packing, checking),
+            Form::Masked(packing) => Self::Masked(packing, checking),
+            Form::Routed { .. } => Self::Routed(TAIL),
         }
     }
 }
 
-impl From<&Form> for Variant {
-    fn from(form: &Form) -> Self {
-        match *form {
-            Form::Sealed { .. } => Self::Sealed,
-            Form::Local => Self::Local,
-            Form::Open(packing) => Self::Open(packing),
-            Form::Masked(packing) => Self::Masked(packing),
-            Form::Routed { .. } => Self::Routed(TAIL),
-        }
-    }
+/// A number below 15 for each packing and check.
+fn of(packing: Packing, checking: Checking) -> u64 {
+    let packing = match packing {
+        Packing::T4 => 0,
+        Packing::T8 => 1,
+        Packing::T64 => 2,
+        Packing::T16 => 3,
+        Packing::T32 => 4,
+    };
+    let checking = match checking {
+        Checking::None => 0,
+        Checking::Sums => 1,
+        Checking::Exact => 2,
+    };
+    5 * checking + packing
 }
 
 impl From<&Mode> for Variant {
@@ -185,8 +191,8 @@ impl From<&Mode> for Variant {
         match mode {
             Mode::Sealed(_) => Self::Sealed,
             Mode::Local(_) => Self::Local,
-            Mode::Open(columns) => Self::Open(columns.packing),
-            Mode::Masked(columns) => Self::Masked(columns.packing),
+            Mode::Open(columns) => Self::Open(columns.packing, columns.checking),
+            Mode::Masked(columns) => Self::Masked(columns.packing, columns.checking),
             Mode::Routed(mode) => Self::Routed(mode.tail.packing),
         }
     }
@@ -203,10 +209,15 @@ mod tests {
         let mut all = HashSet::new();
         let mut count = 0;
         let packings = Packing::ALL;
+        let checked = || {
+            packings
+                .into_iter()
+                .flat_map(|packing| Checking::ALL.map(|it| (packing, it)))
+        };
         let variants = [Variant::Sealed, Variant::Local]
             .into_iter()
-            .chain(packings.map(Variant::Open))
-            .chain(packings.map(Variant::Masked))
+            .chain(checked().map(|(packing, it)| Variant::Open(packing, it)))
+            .chain(checked().map(|(packing, it)| Variant::Masked(packing, it)))
             .chain(packings.map(Variant::Routed));
         let metrics = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
         let grid = Grid {
@@ -243,6 +254,7 @@ mod tests {
                 Content::Masked,
                 Content::Deleted,
                 Content::Readers,
+                Content::Combination,
             ];
             let grids = grids.iter().map(Content::Routed);
             codecs.into_iter().chain(forms).chain(rest).chain(grids)

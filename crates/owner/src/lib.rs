@@ -15,6 +15,7 @@ mod step;
 mod base;
 mod binding;
 mod column;
+mod combined;
 mod groups;
 mod payload;
 mod routed;

@@ -8,7 +8,7 @@ use sordino_index::Error;
 use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K, Routing};
+use sordino_index::manifest::{CHUNK, Checking, MAX_DIM, MAX_K, Routing};
 use sordino_index::payload::{Class, SlotForm};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
@@ -54,6 +54,8 @@ pub struct Wish {
     pub routing: Option<Routing>,
     /// Candidates that a search ranks by their exact vectors, if it has a second look: in masked, open and routed mode.
     pub second_look: Option<u32>,
+    /// The way in which clients check the scores of open and masked mode; masked mode always does.
+    pub checking: Checking,
 }
 
 impl Wish {
@@ -84,6 +86,7 @@ impl Default for Wish {
             queries: 100,
             routing: None,
             second_look: None,
+            checking: Checking::Sums,
         }
     }
 }
@@ -146,8 +149,8 @@ impl Plan {
             wish,
             chosen,
             candidates,
-            open: scoring::cheapest(n, dim, wish.queries, Rows::Open),
-            masked: scoring::cheapest(n, dim, wish.queries, Rows::Masked),
+            open: scoring::cheapest((n, dim), wish.queries, (Rows::Open, wish.checking)),
+            masked: scoring::cheapest((n, dim), wish.queries, (Rows::Masked, wish.checking)),
             routed: Grouping::cheapest(n, dim, &wish),
             payloads: None,
             look: Retrieval::of_look(n, dim, None, &wish)?,

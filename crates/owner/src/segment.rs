@@ -8,14 +8,15 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::code::Codec;
+use sordino_index::columns::Scheme;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::joined;
 use sordino_index::digest::Coded;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Deleted, SHARED, Segment};
+use sordino_index::manifest::{Checking, Deleted, SHARED, Segment};
 use sordino_index::numbers::{self, Numbers};
 use sordino_index::purpose::Purpose;
-use sordino_index::{columns, digest};
+use sordino_index::{Error, columns, digest};
 use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
@@ -41,12 +42,19 @@ pub(crate) struct WrittenSegment {
     pub(crate) ids: Vec<u8>,
     /// The attributes, if there are any.
     pub(crate) attributes: Option<Vec<u8>>,
+    /// The sums that readers hold of open rows, if they do.
+    pub(crate) sums: Option<Vec<u8>>,
 }
 
 impl WrittenSegment {
     /// The parts, to be stored.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        let parts = [Some(&self.rows), Some(&self.ids), self.attributes.as_ref()];
+        let parts = [
+            Some(&self.rows),
+            Some(&self.ids),
+            self.attributes.as_ref(),
+            self.sums.as_ref(),
+        ];
         parts.into_iter().flatten().map(Vec::as_slice)
     }
 }
@@ -85,28 +93,46 @@ impl<'a> SegmentWriter<'a> {
         self.version
     }
 
-    /// Open rows: the rotated unit vectors in the order of their ids.
-    pub(crate) fn open<R: CryptoRng + ?Sized>(&self, rng: &mut R, rows: &Rows) -> WrittenSegment {
-        let units = rows.vectors.as_slice();
+    /// Open rows: the rotated unit vectors in the order of their ids; with sealed sums of them, if these check scores.
+    pub(crate) fn open<R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        rows: &Rows,
+        scheme: Scheme,
+    ) -> Result<WrittenSegment, Error> {
+        let (units, width) = (rows.vectors.as_slice(), rows.vectors.dim());
         let words = units.iter().map(|x| x.to_bits());
         let id = self.id(rng, &Content::Open, &rows.code(), words);
-        self.written(id, rows, columns::open_rows(units))
+        let mut written = self.written(id, rows, columns::open_rows(units));
+        if scheme.checking == Checking::Sums {
+            let codes = scheme.params().real_codes(units, width)?;
+            let sums = self.key.signs(&id).sums(&codes, width);
+            let seal = self.key.seal(Purpose::Sums, &id, self.version);
+            written.sums = Some(seal.seal(0, &[], &sums));
+        }
+        Ok(written)
     }
 
-    /// Masked rows, of codes in the order of their ids, and their check rows.
+    /// Masked rows, of codes in the order of their ids, and their check rows, if these check scores.
     pub(crate) fn masked<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
         rows: &Rows,
         codes: &[i32],
+        checking: Checking,
     ) -> WrittenSegment {
         let words = codes.iter().map(|x| x.cast_unsigned());
         let id = self.id(rng, &Content::Masked, &rows.code(), words);
         let (n, width) = (u32_of(rows.ids.len()), rows.vectors.dim());
         let (order, pad) = (self.key.row_order(&id, n), self.key.pad(&id, self.version));
         let row = |position: u32| &codes[order.row(position) as usize * width..][..width];
-        let checks = self.key.checks(&id, width);
-        let checks = checks.rows(n as usize, width, |position| row(u32_of(position)));
+        let checks = match checking {
+            Checking::Sums => {
+                let checks = self.key.checks(&id, width);
+                checks.rows(n as usize, width, |position| row(u32_of(position)))
+            }
+            Checking::None | Checking::Exact => Vec::new(),
+        };
         let records = (0..n).into_par_iter().map(row);
         let masked = records
             .chain(checks.par_chunks_exact(width))
@@ -180,6 +206,7 @@ impl<'a> SegmentWriter<'a> {
             rows: vectors,
             ids,
             attributes,
+            sums: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use sordino_index::attributes::Attributes;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Packing, Routing};
+use sordino_index::manifest::{Checking, Packing, Routing};
 use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
@@ -36,6 +36,9 @@ pub struct Spec {
     /// routed mode. Its slots hold payloads too, and are fetched without a hint; downloaded once where all of them have fewer
     /// bytes than that, and by PIR with a hint where a server would need more than 16 GiB of memory for it.
     pub second_look: Option<u32>,
+    /// The way in which clients check scores: in masked and open mode [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`]; in open mode it
+    /// may be [`Checking::None`]. The other modes have no scores, and ignore it. Exact checks are not for an index with readers of its own.
+    pub checking: Checking,
     /// True if readers have keys of their own from the first version on: nobody reads it, but for the owner, until
     /// somebody is [granted](crate::Store::change_access) to.
     pub own_readers: bool,
@@ -44,6 +47,29 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Refuses a way to check scores that the mode has not.
+    ///
+    /// # Errors
+    /// [`Error::Mode`].
+    pub(crate) fn check_checking(&self) -> Result<(), Error> {
+        let own = "an index without readers of its own for exact checks";
+        let (found, expected) = match (self.form, self.checking) {
+            (Form::Masked(_), Checking::Exact) if self.own_readers => ("masked", own),
+            (Form::Open(_), Checking::Exact) if self.own_readers => ("open", own),
+            (Form::Masked(_), Checking::None) => {
+                ("masked", "open, in which alone scores need not be checked")
+            }
+            (Form::Routed { .. }, Checking::None) => {
+                ("routed", "open, in which alone scores need not be checked")
+            }
+            (Form::Routed { .. }, Checking::Exact) => ("routed", "masked or open for exact checks"),
+            (Form::Sealed { .. }, Checking::Exact) => ("sealed", "masked or open for exact checks"),
+            (Form::Local, Checking::Exact) => ("local", "masked or open for exact checks"),
+            _ => return Ok(()),
+        };
+        Err(Error::Mode { found, expected })
+    }
+
     /// The second look at vectors of `dim` coordinates, if there is one.
     ///
     /// # Errors
@@ -103,6 +129,7 @@ impl Default for Spec {
             norm: None,
             searches: 100,
             second_look: None,
+            checking: Checking::Sums,
             own_readers: false,
             form: Form::Masked(Packing::T4),
         }

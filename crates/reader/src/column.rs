@@ -1,14 +1,15 @@
 //! The round that open and masked mode share, in which the server scores all vectors.
 
 use sordino_ckks::column::{Client, Hint, Query, Reply};
-use sordino_index::columns::Rows;
-use sordino_index::manifest::{ColumnSegment, Columns, Segment};
+use sordino_index::columns::{Rows, Scheme};
+use sordino_index::manifest::{Checking, ColumnSegment, Columns, Segment};
 use sordino_index::wire::Message;
 use sordino_index::{Error, residue};
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 
 use crate::checked::{Checked, Wrong};
+use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
 use crate::stages::{Stages, time};
@@ -20,7 +21,8 @@ pub(crate) struct ScoredSegments {
     pub(crate) column: Client,
     /// In the order of their positions among the scores.
     pub(crate) segments: Vec<Positions>,
-    rows: Rows,
+    pub(crate) scheme: Scheme,
+    exact: Option<ExactCheck>,
 }
 
 /// A segment's place among the scores. Segments begin blocks, so there are positions between them
@@ -40,10 +42,13 @@ pub(crate) struct Positions {
 
 impl ScoredSegments {
     pub(crate) fn new(mode: &Columns, rows: Rows, width: usize) -> Result<Self, Error> {
+        let scheme = Scheme::new(rows, mode);
+        let params = scheme.params();
         Ok(Self {
-            column: Client::empty(&rows.params(mode.packing), mode.seed, width)?,
+            column: Client::empty(&params, mode.seed, width)?,
             segments: Vec::new(),
-            rows,
+            scheme,
+            exact: ExactCheck::new(mode, &params, width)?,
         })
     }
 
@@ -51,7 +56,7 @@ impl ScoredSegments {
     /// gives the row that a segment stores at a position. After an error all is as it was.
     pub(crate) fn update(
         &mut self,
-        segments: &[ColumnSegment],
+        mode: &Columns,
         update: Update<'_>,
         row: impl Fn(usize, u32) -> u32,
     ) -> Result<(), Error> {
@@ -61,13 +66,18 @@ impl ScoredSegments {
             dead,
             download,
         } = update;
-        let fresh = || segments.iter().skip(kept);
+        let fresh = || mode.segments.iter().skip(kept);
+        let exact = self.exact.as_ref().map(|exact| {
+            let of = (self.column.params(), self.column.dim());
+            exact.fresh(mode, of, (keys, kept), download)
+        });
+        let exact = exact.transpose()?;
         let hints: Result<Vec<Hint>, Error> = fresh()
             .map(|column| Ok(Hint::from_bytes(&download.take(&column.hint)?)?))
             .collect();
         let hints = hints?;
         for (hint, ColumnSegment { segment, .. }) in hints.iter().zip(fresh()) {
-            let stored = self.rows.stored(segment.n as usize, self.column.dim());
+            let stored = self.scheme.stored(segment.n as usize, self.column.dim());
             if hint.len() != stored {
                 let why = format!("of {} rows, expected {stored}", hint.len());
                 return Err(Error::Malformed { what: "hint", why });
@@ -76,6 +86,9 @@ impl ScoredSegments {
         let stays = self.segments.get(..kept).unwrap_or(&self.segments);
         let end = stays.last().map_or(0, Positions::end);
         self.column.replace_after(end, &hints)?;
+        if let (Some(check), Some(exact)) = (&mut self.exact, exact) {
+            check.follow(kept, exact);
+        }
         self.segments.truncate(kept);
         self.add(fresh());
         for (at, (positions, dead)) in self.segments.iter_mut().zip(dead).enumerate() {
@@ -97,7 +110,7 @@ impl ScoredSegments {
             let n = segment.n;
             let positions = Positions {
                 first: last.map_or(0, Positions::end).next_multiple_of(block),
-                stored: self.rows.stored(n as usize, self.column.dim()),
+                stored: self.scheme.stored(n as usize, self.column.dim()),
                 place: last.map_or(0, |last| last.place + last.segment.n),
                 dead: Vec::new(),
                 segment: segment.clone(),
@@ -124,7 +137,7 @@ impl ScoredSegments {
     /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, among these,
     /// as places, with those that are as good as the last.
     ///
-    /// A score that no two unit vectors have refutes the whole reply.
+    /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
     pub(crate) fn best(
         &self,
         Wanted { k, chosen }: Wanted<'_>,
@@ -146,10 +159,21 @@ impl ScoredSegments {
                 }
             }
         }
-        if !possible {
+        if !possible && self.scheme.checking == Checking::None {
             return Err(Wrong);
         }
         Ok(best.into_ranked())
+    }
+
+    /// The reply, if no exact check refutes it.
+    fn held(&self, query: &Query, reply: Reply) -> Checked<Reply> {
+        match &self.exact {
+            Some(exact) => {
+                let segments = self.segments.iter().map(|it| (it.first, it.stored));
+                exact.held(query, reply, segments)
+            }
+            None => Ok(reply),
+        }
     }
 }
 
@@ -159,19 +183,22 @@ impl Positions {
     }
 }
 
-/// Sends the encrypted query, and reads the encrypted scores.
+/// Sends the encrypted query, and reads the encrypted scores; where they are checked exactly, that is done before they are
+/// decrypted.
 pub(crate) fn score<R: ?Sized>(
     round: &mut Round<'_, R, impl Transport>,
-    client: &Client,
+    rows: &ScoredSegments,
     query: &Query,
     stages: &mut Stages,
 ) -> Result<Checked<Reply>, Error> {
+    let client = &rows.column;
     let len = Reply::encoded_len(client.params(), client.dim(), client.len())?;
-    time(&mut stages.scores, || {
+    let reply = time(&mut stages.scores, || {
         round.ask(Message::Score, &query.to_bytes(), len, |body| {
             Ok(Reply::from_bytes(body)?)
         })
-    })
+    })?;
+    Ok(reply.and_then(|reply| time(&mut stages.open, || rows.held(query, reply))))
 }
 
 #[cfg(test)]
@@ -212,6 +239,10 @@ mod tests {
         let mut client = Client::empty(&params, [1; 32], DIM).unwrap();
         client.extend(&hint).unwrap();
         let (_, query) = client.encrypt(rng, rows.row(0)).unwrap();
+        let rows = ScoredSegments {
+            column: client,
+            ..scored(Vec::new())
+        };
         let honest = segments.score_batch(std::slice::from_ref(&query)).unwrap();
         let honest = Message::Scored.with(&honest[0].to_bytes());
         let read = |reply: Option<Vec<u8>>| {
@@ -221,7 +252,7 @@ mod tests {
                 edition: Edition::new(1, &[0; 32]),
                 wrong: false,
             };
-            score(&mut round, &client, &query, &mut Stages::default())
+            score(&mut round, &rows, &query, &mut Stages::default())
         };
         assert!(matches!(read(Some(honest.clone())), Ok(Ok(_))));
         let changed = |change: fn(&mut Vec<u8>)| {
@@ -262,16 +293,17 @@ mod tests {
         let mode = Columns::new(Packing::T4, [1; 32]);
         let mut scored = ScoredSegments::new(&mode, Rows::Open, DIM).unwrap();
         let mut follow = |kept, wanted: &[usize]| {
-            let segments: Vec<_> = wanted.iter().map(|&at| segment(digests[at])).collect();
+            let mut mode = mode.clone();
+            mode.segments = wanted.iter().map(|&at| segment(digests[at])).collect();
             let fresh = wanted[kept..].iter();
             let parts = fresh.map(|&at| (digests[at], hints[at].clone()));
             let update = Update {
                 keys: &keys,
                 kept,
-                dead: &vec![Numbers::default(); segments.len()],
+                dead: &vec![Numbers::default(); mode.segments.len()],
                 download: &mut Download::of(parts),
             };
-            let done = scored.update(&segments, update, |_, at| at);
+            let done = scored.update(&mode, update, |_, at| at);
             let firsts: Vec<usize> = scored.segments.iter().map(|it| it.first).collect();
             (done.is_ok(), firsts, scored.column.len())
         };
@@ -289,7 +321,10 @@ mod tests {
         assert_eq!(follow(1, &[0]), (true, vec![0], n));
     }
 
+    /// Rows whose scores nothing checks but that they are possible.
     fn scored(dead: Vec<bool>) -> ScoredSegments {
+        let mut mode = Columns::new(Packing::T4, [1; 32]);
+        mode.checking = Checking::None;
         let ids = Coded::default();
         let segment = Segment::new([0; 16], 1, N, [0; 32], ids);
         ScoredSegments {
@@ -302,7 +337,8 @@ mod tests {
                 dead,
                 visible: true,
             }],
-            rows: Rows::Open,
+            scheme: Scheme::new(Rows::Open, &mode),
+            exact: None,
         }
     }
 

@@ -126,6 +126,11 @@ impl Download {
         keys.contents(manifest, ring.transpose()?.as_deref())
     }
 
+    /// True if the part with this digest was downloaded, and not taken as often as the manifest names it.
+    pub(crate) fn has(&self, digest: &Digest) -> bool {
+        self.parts.contains_key(digest)
+    }
+
     /// The part with this digest, as often as the manifest names it.
     pub(crate) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = Error::Digest { what: "parts" };
@@ -150,6 +155,8 @@ pub(crate) struct Kept {
     pub(crate) records: bool,
     /// True if it has the payloads, or the hint to fetch them with.
     pub(crate) payloads: bool,
+    /// True if it has the combinations by which scores are checked exactly.
+    pub(crate) combined: bool,
 }
 
 impl Kept {
@@ -164,6 +171,7 @@ impl Kept {
         Self {
             segments,
             records,
+            combined: segments > 0 && old.combined() == new.combined(),
             // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
             payloads: records
                 && old.payloads.is_some()
@@ -181,10 +189,11 @@ impl Kept {
         match part.segment {
             Some(at) if self.records => at < self.segments,
             Some(at) => {
-                let sealed = matches!(part.kind, PartKind::Ids | PartKind::Attributes);
-                at < self.segments && !sealed
+                let sealed = [PartKind::Ids, PartKind::Attributes, PartKind::Sums];
+                at < self.segments && !sealed.contains(&part.kind)
             }
             None if part.kind == PartKind::Ring => self.records,
+            None if part.kind == PartKind::Combination => self.combined,
             None => self.payloads && payload(),
         }
     }
@@ -201,7 +210,7 @@ fn shared(old: &Manifest, new: &Manifest) -> usize {
         }
         (Mode::Local(old), Mode::Local(new)) => (old.codec, old.sketch) == (new.codec, new.sketch),
         (Mode::Open(old), Mode::Open(new)) | (Mode::Masked(old), Mode::Masked(new)) => {
-            (old.packing, old.seed) == (new.packing, new.seed)
+            (old.packing, old.checking, old.seed) == (new.packing, new.checking, new.seed)
         }
         (Mode::Routed(old), Mode::Routed(new)) => {
             let mut old = old.clone();

@@ -19,12 +19,14 @@ mod sealed;
 mod chunks;
 mod column;
 mod download;
+mod exact;
 mod history;
 mod kind;
 mod payload;
 mod records;
 mod retrieval;
 mod session;
+mod sums;
 mod update;
 
 pub use cache::Cache;

@@ -7,7 +7,7 @@ use sordino_index::checks::{self, Checks};
 use sordino_index::columns::Rows;
 use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
-use sordino_index::manifest::{Columns, Segment};
+use sordino_index::manifest::{Checking, Columns, Segment};
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
 use sordino_index::{Error, residue};
@@ -82,7 +82,7 @@ impl Scorer {
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
         let masks: Vec<Mask> = masks.collect();
         let row = |segment: usize, position| masks[segment].order.row(position);
-        self.rows.update(&mode.segments, update, row)?;
+        self.rows.update(mode, update, row)?;
         self.masks = masks;
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Scorer {
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
         let (sent, query) = self.encrypted(round.rng, query, stages)?;
-        let reply = score(round, &self.rows.column, &query, stages)?;
+        let reply = score(round, &self.rows, &query, stages)?;
         Ok(reply.and_then(|reply| self.best(sent, &reply, wanted, stages)))
     }
 
@@ -156,9 +156,11 @@ impl Scorer {
                 let range = positions.first..positions.first + positions.stored;
                 let bare = &mut bare[range.clone()];
                 mask.bare(&codes, &products[range], bare);
-                let n = positions.segment.n as usize;
-                let wrong = mask.checks.off(n, bare);
-                off = if mask.visible { wrong.max(off) } else { off };
+                if self.rows.scheme.checking == Checking::Sums {
+                    let n = positions.segment.n as usize;
+                    let wrong = mask.checks.off(n, bare);
+                    off = if mask.visible { wrong.max(off) } else { off };
+                }
             }
             off <= self.tolerance()
         });

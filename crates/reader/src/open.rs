@@ -1,4 +1,5 @@
-//! Open mode: the server holds the vectors and scores all of them under encryption.
+//! Open mode: the server holds the vectors and scores all of them under encryption; the client holds the scores against sums of
+//! the vectors that the server does not know.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Reply, SecretKey};
@@ -13,12 +14,14 @@ use crate::column::{ScoredSegments, score};
 use crate::question::Wanted;
 use crate::round::Round;
 use crate::stages::{Stages, time};
+use crate::sums::SumCheck;
 use crate::transport::Transport;
 use crate::update::Update;
 
 /// The reader of all scores: it encrypts queries, decrypts replies, ranks.
 pub(crate) struct Scorer {
     rows: ScoredSegments,
+    sums: Option<SumCheck>,
 }
 
 /// Rows lie in the order of their ids.
@@ -30,11 +33,21 @@ impl Scorer {
     pub(crate) fn new(mode: &Columns, width: usize) -> Result<Self, Error> {
         Ok(Self {
             rows: ScoredSegments::new(mode, Rows::Open, width)?,
+            sums: SumCheck::new(mode),
         })
     }
 
     pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
-        self.rows.update(&mode.segments, update, row)
+        let (kept, width, keys) = (update.kept, self.rows.column.dim(), update.keys);
+        let sums = self.sums.as_ref();
+        let sums = sums.map(|_| SumCheck::fresh(mode, width, keys, update.download));
+        let sums = sums.transpose()?;
+        self.rows.update(mode, update, row)?;
+        if let (Some(check), Some(sums)) = (&mut self.sums, sums) {
+            let of = (self.rows.column.params(), width);
+            check.follow(of, kept, sums, &self.rows.segments)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn search<R: CryptoRng + ?Sized>(
@@ -45,25 +58,38 @@ impl Scorer {
         stages: &mut Stages,
     ) -> Result<Checked<Vec<Scored>>, Error> {
         let column = &self.rows.column;
-        let (secret, query) = time(&mut stages.encrypt, || column.encrypt(round.rng, query))?;
-        let reply = score(round, column, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(secret, &reply, wanted, stages)))
+        let (secret, sent) = time(&mut stages.encrypt, || column.encrypt(round.rng, query))?;
+        let reply = score(round, &self.rows, &sent, stages)?;
+        Ok(reply.and_then(|reply| self.best((query, secret), &reply, wanted, stages)))
     }
 
     /// The best of these scores.
     fn best(
         &self,
-        secret: SecretKey,
+        (query, secret): (&[f32], SecretKey),
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
     ) -> Checked<Vec<Scored>> {
-        let scores = time(&mut stages.decrypt, || {
-            self.rows.column.decrypt(secret, reply)
+        let column = &self.rows.column;
+        let steps = time(&mut stages.decrypt, || {
+            column.decrypt_real_steps(secret, reply)
         });
-        let scores = Zeroizing::new(scores.map_err(|_| Wrong)?);
-        time(&mut stages.rank, || {
-            self.rows.best(wanted, |position| scores[position], row)
-        })
+        let steps = Zeroizing::new(steps.map_err(|_| Wrong)?);
+        let held = time(&mut stages.open, || self.held(query, &steps));
+        let held = held.map_err(|_| Wrong)?;
+        let score = |position: usize| column.params().score(steps[position].into());
+        let best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
+        best.and_then(|best| held.then_some(best).ok_or(Wrong))
+    }
+
+    /// True if the sums of the scores are what they should be, or nobody holds sums.
+    fn held(&self, query: &[f32], steps: &[i32]) -> Result<bool, Error> {
+        let Some(sums) = &self.sums else {
+            return Ok(true);
+        };
+        let column = &self.rows.column;
+        let messages = column.messages(query)?;
+        sums.hold(column.params(), steps, &messages, &self.rows.segments)
     }
 }

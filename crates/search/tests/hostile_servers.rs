@@ -424,7 +424,7 @@ proptest! {
         let message = if raw {
             body
         } else {
-            [b"SRDN\x03\x00", &kind.to_le_bytes()[..], &len.to_le_bytes(), &body].concat()
+            [b"SRDN\x04\x00", &kind.to_le_bytes()[..], &len.to_le_bytes(), &body].concat()
         };
         SERVERS.with(|servers| for server in servers {
             let _ = server.handle(&message);

@@ -126,6 +126,7 @@ def build(
     packing: Literal[4, 8, 16, 32, 64] | None = None,
     routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
     second_look: int | None = None,
+    checks: Literal["sums", "exact", "none"] = "sums",
 ) -> Index:
     """Makes an index in a directory, which is created and must not hold anything else.
 
@@ -154,6 +155,9 @@ def build(
     packing, routing: forms of the modes, else the cheapest is chosen.
     second_look: candidates that a search ranks by their exact vectors, k to 64: 32 is a good number. They are fetched privately
         and without a hint. In masked, open and routed mode.
+    checks: the way clients check the server's scores. "sums" refuses changes of more than some hundredths of a cosine; "exact", in
+        masked and open mode, any change, before anything is decrypted, for replies three times as long; "none", in open
+        mode, leaves results to the server.
 
     Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
     `NormError`, `IdsError`, `PayloadError`, `KError`, `RecallError`, `FormatError`, `FileError`,
@@ -165,7 +169,7 @@ def build(
         raise InputError("progress: expected a function of two arguments")
     if not os.fspath(path):
         raise InputError("path: expected a directory, found an empty text")
-    for name, value in [("mode", mode), ("metric", metric), ("routing", routing)]:
+    for name, value in [("mode", mode), ("metric", metric), ("routing", routing), ("checks", checks)]:
         if not (isinstance(value, str) or (value is None and name == "routing")):
             raise InputError(f"{name} = {value!r}: expected a text")
     if norm is not None:
@@ -183,6 +187,7 @@ def build(
         "packing": None if packing is None else whole_number(packing, "packing", 255),
         "id_kind": records.id_kind,
         "routing": routing,
+        "checks": checks,
         "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,
     }

@@ -1,5 +1,6 @@
 //! The server's side: the encoded database and its hint.
 
+mod combine;
 mod encode;
 mod file;
 mod score;

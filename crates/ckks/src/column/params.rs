@@ -1,19 +1,19 @@
 //! The parameter sets of column packing.
 
 mod accuracy;
+mod real;
 mod sets;
+mod whole;
+mod widths;
 
 use std::sync::OnceLock;
 
 use sordino_lattice::Modulus;
 use sordino_lattice::ntt::Plan;
-use sordino_lattice::rounding::nearest;
-use sordino_lattice::switch::Switch;
 
 use super::shape::Shape;
 use crate::bits::Width;
 use crate::dot::{self, N};
-use crate::rounding::check_norms;
 use crate::{Error, wire};
 
 /// The largest 40-bit prime that is 1 mod 4096.
@@ -49,6 +49,8 @@ pub struct Params {
     t: usize,
     pub(super) dropped: u32,
     pub(super) answer_bits: u32,
+    /// True if answers come as residues mod `q`, and the client rounds them to `answer_bits` itself.
+    whole: bool,
     pub(super) hint_width: Width,
     pub(super) encoding: Encoding,
     max_dim: usize,
@@ -120,8 +122,8 @@ impl Params {
     }
 
     pub(super) fn from_id(id: u8) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
+        let sets = Self::ALL.into_iter();
+        sets.flat_map(|set| [set, set.whole()])
             .find(|set| set.id == id)
             .ok_or(Error::UnknownSet { found: id })
     }
@@ -137,30 +139,6 @@ impl Params {
         })
     }
 
-    pub(super) fn answer_switch(&self) -> Switch {
-        self.switch(self.answer_bits)
-    }
-
-    /// The width of the numbers of a reply.
-    pub(super) const fn answer_width(&self) -> Width {
-        Width::bits(self.answer_bits)
-    }
-
-    /// Bits of a number of the hint: of the widest ones, where widths alternate.
-    pub(super) const fn hint_bits(&self) -> u32 {
-        self.hint_width.most()
-    }
-
-    /// Switches to residues mod `2^bits`.
-    pub(super) fn switch(&self, bits: u32) -> Switch {
-        Switch::new(self.plan().modulus(), bits)
-    }
-
-    /// Bits of an uploaded coefficient.
-    pub(super) const fn upload_bits(&self) -> u32 {
-        u64::BITS - self.q.leading_zeros() - self.dropped
-    }
-
     pub(super) fn check_dim(&self, dim: usize) -> Result<(), Error> {
         if (1..=self.max_dim).contains(&dim) {
             return Ok(());
@@ -169,24 +147,6 @@ impl Params {
             found: dim,
             most: self.max_dim,
         })
-    }
-
-    /// The codes of real-valued vectors.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "at most 8008 by the norm bound"
-    )]
-    pub(super) fn real_codes(&self, vectors: &[f32], dim: usize) -> Result<Vec<i32>, Error> {
-        let Encoding::Real { scale, .. } = self.encoding else {
-            return Err(Error::Encoding { modular: true });
-        };
-        self.check_dim(dim)?;
-        wire::check_rows(vectors.len(), dim)?;
-        check_norms(vectors, dim, NORM)?;
-        Ok(vectors
-            .iter()
-            .map(|&x| nearest(f64::from(x) * scale) as i32)
-            .collect())
     }
 
     /// Refuses `vectors` that cannot be stored under, or queries that cannot be made for, a modular set. Not

@@ -118,6 +118,11 @@ impl Query {
         Ok(query)
     }
 
+    /// `L`, the number of polynomials.
+    pub(super) fn polys(&self) -> usize {
+        self.shape.polys
+    }
+
     /// `b_l`, with zeros for the bits that stayed behind.
     pub(super) fn coefficients(&self, l: usize, out: &mut [u64]) {
         let len = poly_len(self.params);

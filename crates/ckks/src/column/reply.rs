@@ -81,15 +81,72 @@ impl Reply {
     ///
     /// # Errors
     /// If it is not one of this kind and version, names an unknown set, or has another length than
-    /// its count fixes.
+    /// its count fixes; where answers are whole, if one of them is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (params, shape, state, body) = split(message)?;
-        Ok(Self {
+        let reply = Self {
             params,
             shape,
             state,
             body: body.to_vec(),
-        })
+        };
+        if params.is_whole() {
+            reply.check_residues()?;
+        }
+        Ok(reply)
+    }
+
+    fn check_residues(&self) -> Result<(), Error> {
+        let (q, per) = (self.params.modulus(), self.shape.per);
+        let mut residues = vec![0; per];
+        for (j, block) in self.blocks().enumerate() {
+            let residues = &mut residues[..self.shape.in_block(j)];
+            self.params.answer_width().read(block, residues);
+            if let Some(i) = residues.iter().position(|&x| x >= q) {
+                let index = j * per + i;
+                return Err(Error::Coefficient { index });
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of the answers from number `first` on, each times its weight, mod `q`, for each list of weights: what a
+    /// [`Combination`](super::Combination) with these weights is to equal.
+    ///
+    /// # Errors
+    /// [`Error::Whole`] if answers are rounded; [`Error::Mismatch`] if `first` begins no block, the lists differ in their
+    /// lengths, or there are fewer answers.
+    ///
+    /// # Security
+    /// Takes the same steps for all answers and weights.
+    pub fn weighted(&self, first: usize, weights: &[&[u64]]) -> Result<Vec<u64>, Error> {
+        if !self.params.is_whole() {
+            return Err(Error::Whole);
+        }
+        let (per, modulus) = (self.shape.per, self.params.plan().modulus());
+        wire::check_same("positions before a block", first % per, 0)?;
+        let count = weights.first().map_or(0, |weights| weights.len());
+        for weights in weights {
+            wire::check_same("weights", weights.len(), count)?;
+        }
+        let most = self.shape.count.saturating_sub(first);
+        wire::check_same("answers", most.min(count), count)?;
+        let mut residues = vec![0; per];
+        let mut sums = vec![0; weights.len()];
+        for (j, block) in self.blocks().skip(first / per).enumerate() {
+            let range = (j * per).min(count)..((j + 1) * per).min(count);
+            if range.is_empty() {
+                break;
+            }
+            let residues = &mut residues[..range.len()];
+            self.params.answer_width().read(block, residues);
+            for (sum, weights) in sums.iter_mut().zip(weights) {
+                let products = weights[range.clone()].iter().zip(&*residues);
+                let products = products.map(|(&w, &x)| u128::from(w) * u128::from(x));
+                *sum = modulus.add(*sum, modulus.reduce_wide(products.sum()));
+            }
+        }
+        Ok(sums)
     }
 
     /// Refuses a message that is not about `count` vectors of `dim` coordinates, without copying it.

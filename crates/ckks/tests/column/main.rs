@@ -11,3 +11,4 @@ mod files;
 mod messages;
 mod parties;
 mod scores;
+mod whole;

@@ -2,7 +2,7 @@
 
 use super::ids::KindName;
 use super::input::{Input, Records};
-use crate::{Error, Output, keys, mode::Mode, numbers, random, second_look::Look};
+use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use sordino_search::manifest::Packing;
@@ -50,6 +50,9 @@ pub(super) struct Args {
     /// Without it, what moves the fewest bytes.
     #[arg(long, value_enum)]
     packing: Option<PackingName>,
+    /// The way clients check the server's answers, in modes in which it scores.
+    #[arg(long, value_enum, default_value = "sums")]
+    checks: Checks,
     #[command(flatten)]
     look: Look,
     /// Give the index readers of its own from the first version on: nobody but the owner reads it until
@@ -68,6 +71,7 @@ Examples:
   sordino index build docs.parquet docs.index --key owner.key --id-column id \\
       --payload-column title,text --attribute year,lang
   sordino index build base.npy base.index --key owner.key --mode routed --second-look
+  sordino index build base.npy base.index --key owner.key --checks exact
   sordino index build base.npy base.index --key owner.key --own-readers
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
 
@@ -286,6 +290,7 @@ impl Args {
             norm,
             searches: self.queries,
             second_look: self.look.candidates,
+            checking: self.checks.into(),
             own_readers: self.own_readers,
             form,
         })
@@ -307,6 +312,7 @@ impl Args {
         let wish = Wish {
             k: self.k.min(n),
             queries: self.queries,
+            checking: self.checks.into(),
             ..Wish::default()
         };
         let plan = Plan::new(n, records.dim(), wish)?;

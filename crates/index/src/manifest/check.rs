@@ -1,7 +1,8 @@
 //! The conditions on a manifest: every size that is computed from it later is bounded here.
 
 use super::{
-    Deleted, Local, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest, Mode, Routed, Sealed, Segment,
+    Checking, Columns, Deleted, Local, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest, Mode,
+    Routed, Sealed, Segment,
 };
 use sordino_vectors::id::{IdKind, MAX_TEXT};
 
@@ -62,7 +63,11 @@ impl Manifest {
                 )?;
                 self.check_sketch(sketch.as_ref())
             }
-            Mode::Open(_) | Mode::Masked(_) => Ok(()),
+            Mode::Open(columns) => self.check_columns(columns, columns.checking == Checking::Sums),
+            Mode::Masked(columns) => {
+                require(columns.checking != Checking::None, "rows without checks")?;
+                self.check_columns(columns, false)
+            }
             Mode::Routed(routed) => self.check_routed(routed),
         }
     }
@@ -94,11 +99,35 @@ impl Manifest {
         require(stored == u64::from(self.n), "segments of other sizes")?;
         ids.push(self.deleted.id);
         ids.extend(self.payloads.as_ref().map(|payloads| payloads.id));
+        ids.extend(self.combined().map(|combined| combined.id));
         ids.extend(self.readers.as_ref().map(|readers| readers.id));
         ids.sort_unstable();
         require(
             ids.is_sorted_by(|a, b| a < b),
             "two segments of the same id",
+        )
+    }
+
+    /// `sums`: readers hold sums of the rows.
+    fn check_columns(&self, columns: &Columns, sums: bool) -> Result<(), String> {
+        let held = columns.segments.iter().all(|it| it.sums.is_some() == sums);
+        require(held, "sums where there are none, or none where there are")?;
+        let exact = columns.checking == Checking::Exact;
+        require(
+            columns.combined.is_some() == exact,
+            "combinations where there are none, or none where there are",
+        )?;
+        // Not all readers of one with readers of its own have the weights of all rows.
+        require(
+            !exact || self.readers.is_none(),
+            "exact checks of an index with readers of its own",
+        )?;
+        let versions = columns.combined.iter().map(|combined| combined.version);
+        require(
+            versions
+                .into_iter()
+                .all(|version| (1..=self.version).contains(&version)),
+            "combinations of a version outside 1 to the manifest's",
         )
     }
 
@@ -210,6 +239,11 @@ impl Manifest {
 
 impl Manifest {
     fn check_routed(&self, routed: &Routed) -> Result<(), String> {
+        require(
+            routed.tail.checking == Checking::Sums,
+            "a tail that is not checked by sums",
+        )?;
+        self.check_columns(&routed.tail, false)?;
         let grid = &routed.grid;
         let width = self.width() as usize;
         // The shape bounds groups, places and columns each, so that their products fit.

@@ -1,9 +1,12 @@
 //! The constants of open and masked mode.
 
+mod scheme;
+
+pub use scheme::{Rows, Scheme};
 use serde::{Deserialize, Serialize};
 use sordino_ckks::column::Params;
 
-use super::Segment;
+use super::{Manifest, Mode, Segment};
 use crate::digest::Digest;
 
 /// The constants of an index that is scored whole, in columns. All segments share the seed, so one
@@ -13,6 +16,10 @@ use crate::digest::Digest;
 pub struct Columns {
     /// The number of coordinates in a polynomial.
     pub packing: Packing,
+    /// The way in which clients check scores.
+    pub checking: Checking,
+    /// The combinations by which they do it exactly, and then alone.
+    pub combined: Option<Combined>,
     /// The seed of the public polynomials of queries and hint.
     pub seed: [u8; 32],
     /// The segments. Each begins a new block of polynomials.
@@ -20,13 +27,75 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Without segments.
+    /// Without segments, checked by sums.
     #[must_use]
     pub fn new(packing: Packing, seed: [u8; 32]) -> Self {
         Self {
             packing,
+            checking: Checking::Sums,
+            combined: None,
             seed,
             segments: Vec::new(),
+        }
+    }
+}
+
+/// A way in which clients check the scores of rows that are scored whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Checking {
+    /// None: in open mode alone.
+    None,
+    /// By sums of some hundred to some thousand rows: check rows that the server stores, or in open mode sums that readers hold. Changes that are small beside the noise
+    /// of such a sum are not seen.
+    #[default]
+    Sums,
+    /// By combinations of all rows mod `q`, before anything is decrypted: any change is seen, and that a reply is refused says
+    /// nothing of the query. Replies are about three times as long.
+    Exact,
+}
+
+impl Checking {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Sums, Self::Exact];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sums => "sums",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// Combinations of all rows, sealed: a part of a version, of one length whatever the rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Combined {
+    /// Random and bound to the content, as a segment's id is.
+    pub id: [u8; 16],
+    /// The version of the index that they were written for.
+    pub version: u64,
+    /// The digest of the sealed part.
+    pub part: Digest,
+}
+
+impl Combined {
+    /// A sealed part that was written for `version`.
+    #[must_use]
+    pub fn new(id: [u8; 16], version: u64, part: Digest) -> Self {
+        Self { id, version, part }
+    }
+}
+
+impl Manifest {
+    /// The combinations by which scores are checked exactly, if they are.
+    #[must_use]
+    pub fn combined(&self) -> Option<&Combined> {
+        match &self.mode {
+            Mode::Open(mode) | Mode::Masked(mode) => mode.combined.as_ref(),
+            Mode::Sealed(_) | Mode::Local(_) | Mode::Routed(_) => None,
         }
     }
 }
@@ -39,13 +108,19 @@ pub struct ColumnSegment {
     pub segment: Segment,
     /// The digest of the hint of these rows.
     pub hint: Digest,
+    /// The digest of the sealed sums that readers hold of open rows, where they are checked by these.
+    pub sums: Option<Digest>,
 }
 
 impl ColumnSegment {
     /// A segment with the digest of its hint.
     #[must_use]
     pub fn new(segment: Segment, hint: Digest) -> Self {
-        Self { segment, hint }
+        Self {
+            segment,
+            hint,
+            sums: None,
+        }
     }
 }
 

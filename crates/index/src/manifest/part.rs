@@ -1,9 +1,10 @@
 //! The parts of an index: what its manifest's digests name, and who holds each.
 
-use super::{Columns, Manifest, Mode, Routed, Routing, Sealed, Segment};
+use super::{Columns, Manifest, Mode, Routed, Routing, Rows, Scheme, Sealed, Segment};
+use crate::checks::{exact, held};
 use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
-use crate::{Error, checks};
+use crate::{Error, TAG_LEN};
 
 /// Who holds a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,10 @@ pub enum PartKind {
     Rows,
     /// The hint of a segment's rows, or of routed mode's table.
     RowsHint,
+    /// Sums of a segment's rows in open mode.
+    Sums,
+    /// The combinations of all rows by which open and masked mode check scores exactly.
+    Combination,
     /// Routed mode's clusters.
     Table,
     /// The records at the places of routed mode's clusters.
@@ -95,6 +100,8 @@ impl PartKind {
             Self::BucketHint => "PIR hint",
             Self::Rows => "rows",
             Self::RowsHint => "hint",
+            Self::Sums => "sums",
+            Self::Combination => "combination",
             Self::Table => "table",
             Self::Members => "members",
         }
@@ -214,10 +221,8 @@ impl Manifest {
                     parts.extend(self.chunk_parts(at, segment, Holder::Everyone));
                 }
             }
-            Mode::Open(mode) => {
-                self.column_parts((0, mode), &mode.packing.open(), |n, _| n, &mut parts)?;
-            }
-            Mode::Masked(mode) => self.masked_parts(0, mode, &mut parts)?,
+            Mode::Open(mode) => self.column_parts((0, mode), Rows::Open, &mut parts)?,
+            Mode::Masked(mode) => self.column_parts((0, mode), Rows::Masked, &mut parts)?,
             Mode::Routed(mode) => self.routed_parts(mode, &mut parts)?,
         }
         Ok(parts)
@@ -300,37 +305,38 @@ impl Manifest {
         ];
         parts.extend(base.map(|part| part.of(0)));
         parts.extend(self.chunk_parts(0, &mode.base, Holder::Owner));
-        self.masked_parts(1, &mode.tail, parts)
-    }
-
-    fn masked_parts(
-        &self,
-        first: usize,
-        mode: &Columns,
-        parts: &mut Vec<Part>,
-    ) -> Result<(), Error> {
-        let params = mode.packing.masked();
-        self.column_parts((first, mode), &params, checks::stored, parts)
+        self.column_parts((1, &mode.tail), Rows::Masked, parts)
     }
 
     /// The parts of segments that are scored whole, the first of which is number `first`.
     fn column_parts(
         &self,
         (first, mode): (usize, &Columns),
-        params: &sordino_ckks::column::Params,
-        stored: impl Fn(usize, usize) -> usize,
+        rows: Rows,
         parts: &mut Vec<Part>,
     ) -> Result<(), Error> {
         let width = self.width() as usize;
+        let scheme = Scheme::new(rows, mode);
+        let params = scheme.params();
+        if let Some(combined) = &mode.combined {
+            let len = exact::len(&params, width)? + TAG_LEN;
+            let part = part(PartKind::Combination, len, &combined.part, Holder::Everyone);
+            parts.push(part);
+        }
         for (at, column) in (first..).zip(&mode.segments) {
             let segment = &column.segment;
-            let stored = stored(segment.n as usize, width);
-            let hint = sordino_ckks::column::Hint::encoded_len(params, width, stored)?;
+            let n = segment.n as usize;
+            let stored = scheme.stored(n, width);
+            let hint = sordino_ckks::column::Hint::encoded_len(&params, width, stored)?;
             let rows = super::rows_len(stored, width);
             parts.extend([
                 part(PartKind::Rows, rows, &segment.rows, Holder::Server).of(at),
                 part(PartKind::RowsHint, hint, &column.hint, Holder::Clients).of(at),
             ]);
+            if let Some(sums) = &column.sums {
+                let len = held::len(n, width) + TAG_LEN;
+                parts.push(part(PartKind::Sums, len, sums, Holder::Everyone).of(at));
+            }
             parts.extend(record_parts(at, segment));
         }
         Ok(())

@@ -129,8 +129,8 @@ mod tests {
     use crate::code::Codec;
     use crate::look::SecondLook;
     use crate::manifest::{
-        Coded, ColumnSegment, Columns, Deleted, Grid, Local, Mode, Packing, Routed, Routing,
-        Sealed, SecretPacking, Segment,
+        Checking, Coded, ColumnSegment, Columns, Combined, Deleted, Grid, Local, Mode, Packing,
+        Routed, Routing, Sealed, SecretPacking, Segment,
     };
     use crate::metric::Metric;
     use crate::payload::{Class, Fetch, Payloads, SlotForm};
@@ -372,7 +372,7 @@ mod tests {
         let modes = || {
             [
                 Mode::Masked(columns()),
-                Mode::Open(columns()),
+                Mode::Open(unchecked(columns())),
                 Mode::Routed(routed()),
             ]
         };
@@ -410,6 +410,64 @@ mod tests {
         }
         // Buckets are ranked by what was fetched of them.
         assert!(with(sealed().mode, None, 32, 128).is_err());
+    }
+
+    /// Columns whose scores nothing checks.
+    fn unchecked(columns: Columns) -> Columns {
+        Columns {
+            checking: Checking::None,
+            ..columns
+        }
+    }
+
+    #[test]
+    fn checks_are_ones_that_clients_can_make() {
+        let with = |mode: fn(Columns) -> Mode, change: &dyn Fn(&mut Columns)| {
+            let mut columns = Columns::new(Packing::T8, [4; 32]);
+            let column = ColumnSegment::new(segment(1, 100_000), [6; 32]);
+            columns.segments.push(column);
+            change(&mut columns);
+            let mode = mode(columns);
+            let signed = SignedManifest::sign(Manifest { mode, ..sealed() }, &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            read.map(|read| read.parts().map(|parts| parts.len()))
+                .is_ok_and(|parts| parts.is_ok())
+        };
+        let combined = |id, version| Some(Combined::new([id; 16], version, [3; 32]));
+        let exact = |it: &mut Columns| {
+            (it.checking, it.combined) = (Checking::Exact, combined(12, 7));
+        };
+        let sums = |it: &mut Columns| it.segments[0].sums = Some([5; 32]);
+        for mode in [Mode::Open, Mode::Masked] {
+            let open = matches!(mode(Columns::new(Packing::T8, [4; 32])), Mode::Open(_));
+            assert_eq!(with(mode, &|it| it.checking = Checking::None), open);
+            // Sums are the readers' in open mode, and rows of the server's in masked mode.
+            assert_eq!(with(mode, &|_| ()), !open);
+            assert_eq!(with(mode, &sums), open);
+            assert!(with(mode, &exact));
+            for (id, version) in [(1, 7), (9, 7), (10, 7), (12, 8), (12, 0)] {
+                let refused = |it: &mut Columns| {
+                    exact(it);
+                    it.combined = combined(id, version);
+                };
+                assert!(!with(mode, &refused), "{id} {version}");
+            }
+            assert!(!with(mode, &|it| it.checking = Checking::Exact));
+            assert!(!with(mode, &|it| it.combined = combined(12, 7)));
+            assert!(!with(mode, &|it| {
+                exact(it);
+                sums(it);
+            }));
+        }
+        for checking in [Checking::None, Checking::Exact] {
+            let mut mode = routed();
+            mode.tail.checking = checking;
+            mode.tail.combined = combined(12, 7).filter(|_| checking == Checking::Exact);
+            let mode = Mode::Routed(mode);
+            let signed = SignedManifest::sign(Manifest { mode, ..sealed() }, &owner());
+            let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
+            assert!(read.is_err(), "{checking:?}");
+        }
     }
 
     #[test]
@@ -519,7 +577,10 @@ mod tests {
             columns
                 .segments
                 .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
-            for mode in [Mode::Masked(columns.clone()), Mode::Open(columns)] {
+            for mode in [
+                Mode::Masked(columns.clone()),
+                Mode::Open(unchecked(columns)),
+            ] {
                 let manifest = Manifest { mode, ..sealed() };
                 let signed = SignedManifest::sign(manifest.clone(), &owner());
                 let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
@@ -534,8 +595,6 @@ mod tests {
     fn an_index_has_as_many_segments_as_it_may_and_no_more() {
         for (segments, fits) in [(1u16, true), (1024, true), (1025, false), (0, false)] {
             let columns = Columns {
-                packing: Packing::T4,
-                seed: [4; 32],
                 segments: (0..segments)
                     .map(|at| {
                         let mut segment = segment(100, 10);
@@ -544,6 +603,7 @@ mod tests {
                         ColumnSegment::new(segment, [6; 32])
                     })
                     .collect(),
+                ..Columns::new(Packing::T4, [4; 32])
             };
             let manifest = Manifest {
                 n: 10 * u32::from(segments),

@@ -172,7 +172,7 @@ pub(crate) fn connect_tls(running: &Running, certificate: &Certificate) -> Conne
 /// A message without a body, as the search protocol writes it.
 pub(crate) fn message(kind: u16, body: &[u8]) -> Vec<u8> {
     let len = (body.len() as u64).to_le_bytes();
-    [b"SRDN\x03\x00", &kind.to_le_bytes()[..], &len, body].concat()
+    [b"SRDN\x04\x00", &kind.to_le_bytes()[..], &len, body].concat()
 }
 
 pub(crate) const GET_MANIFEST: u16 = 101;

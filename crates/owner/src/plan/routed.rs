@@ -2,7 +2,7 @@
 
 use sordino_index::code::Codec;
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{Grid, SecretPacking};
+use sordino_index::manifest::{Checking, Grid, SecretPacking};
 use sordino_index::wire::{message_len, request_len};
 use sordino_vectors::u32_of;
 
@@ -47,7 +47,7 @@ impl Most {
     /// routed mode where it does not pay still gets the recall that it is planned for.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
-        let masked = scoring::cheapest(n, width, queries, Rows::Masked);
+        let masked = scoring::cheapest((n, width), queries, (Rows::Masked, Checking::Sums));
         let total = masked.map_or(u64::MAX, |masked| masked.cost.saving_a_fifth(queries));
         let predicted = half_more(predicted.total(queries));
         Self {
@@ -298,7 +298,8 @@ mod tests {
     fn groups_are_added_up_to_four_fifths_of_masked_mode() {
         let wish = Wish::default();
         let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
-        let masked = scoring::cheapest(1_000_000, 128, 100, Rows::Masked).unwrap();
+        let scheme = (Rows::Masked, Checking::Sums);
+        let masked = scoring::cheapest((1_000_000, 128), 100, scheme).unwrap();
         let Most { total, once } = planned.most;
         assert!(total <= masked.cost.total(100) * 4 / 5 && total > masked.cost.total(100) * 3 / 4);
         assert!((127_000_000..133_000_000).contains(&once), "{once}");

@@ -2,8 +2,8 @@
 
 use sordino_ckks::column;
 use sordino_index::Error;
-use sordino_index::columns::Rows;
-use sordino_index::manifest::Packing;
+use sordino_index::columns::{Rows, Scheme};
+use sordino_index::manifest::{Checking, Packing};
 use sordino_index::wire::{message_len, request_len};
 
 use super::Cost;
@@ -26,20 +26,36 @@ pub fn packings(dim: usize) -> impl Iterator<Item = Packing> {
 }
 
 /// The packing that moves the fewest bytes in this many queries.
-pub(crate) fn cheapest(n: usize, dim: usize, queries: u64, rows: Rows) -> Option<Scoring> {
+pub(crate) fn cheapest(
+    (n, dim): (usize, usize),
+    queries: u64,
+    (rows, checking): (Rows, Checking),
+) -> Option<Scoring> {
+    // Masked mode always checks.
+    let checking = match (rows, checking) {
+        (Rows::Masked, Checking::None) => Checking::Sums,
+        (_, checking) => checking,
+    };
     let costed = packings(dim).filter_map(|packing| {
-        let cost = cost(rows.stored(n, dim), dim, &rows.params(packing)).ok()?;
+        let scheme = Scheme {
+            rows,
+            packing,
+            checking,
+        };
+        let cost = cost(n, dim, scheme).ok()?;
         Some(Scoring { packing, cost })
     });
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
-/// The bytes that a client of an index of which `n` rows are scored transfers.
-fn cost(n: usize, dim: usize, params: &column::Params) -> Result<Cost, Error> {
+/// The bytes that a client of an index of `n` records transfers.
+fn cost(n: usize, dim: usize, scheme: Scheme) -> Result<Cost, Error> {
+    let (stored, params) = (scheme.stored(n, dim), &scheme.params());
     let len = |body: usize| message_len(body) as u64;
+    let hint = column::Hint::encoded_len(params, dim, stored)?;
     Ok(Cost {
-        once: len(column::Hint::encoded_len(params, dim, n)?),
+        once: len(hint + scheme.held_len(n, dim)?),
         up: request_len(column::Query::encoded_len(params, dim)?) as u64,
-        down: len(column::Reply::encoded_len(params, dim, n)?),
+        down: len(column::Reply::encoded_len(params, dim, stored)?),
     })
 }

@@ -2,7 +2,7 @@
 
 use sordino_index::Error;
 use sordino_index::columns::Rows;
-use sordino_index::manifest::Grid;
+use sordino_index::manifest::{Checking, Grid};
 use sordino_index::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
@@ -76,7 +76,7 @@ impl Chosen {
 
     /// The recall, and what the clients of so many vectors would be served better by.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measured {
-        let masked = cheapest_scoring(n, dim, queries, Rows::Masked);
+        let masked = cheapest_scoring((n, dim), queries, (Rows::Masked, Checking::Sums));
         let reached = (self.recall, self.reached);
         Measured::new(
             reached,

@@ -42,7 +42,7 @@ impl<D: Disk> Store<D> {
     /// until [`compact`](Self::compact) writes it anew. What they copied they keep.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
     pub fn change_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -58,6 +58,11 @@ impl<D: Disk> Store<D> {
         rng: &mut R,
         change: Change<'_>,
     ) -> Result<u64, Error> {
+        if self.manifest.combined().is_some() {
+            let found = self.manifest.mode.kind().name();
+            let expected = "one without exact checks for readers of its own";
+            return Err(Error::Mode { found, expected });
+        }
         let keys = self.keys.clone();
         let mut draft = self.draft();
         let before = draft.access.as_ref().map(Directory::newest_keys);

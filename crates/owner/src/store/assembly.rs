@@ -16,7 +16,7 @@ use sordino_index::folder::Folder;
 use sordino_index::ids::Ids;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{
-    ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
+    Checking, ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
 };
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::Vectors;
@@ -46,8 +46,8 @@ impl Assembly {
     /// has one is chosen where the spec names none.
     ///
     /// # Errors
-    /// Those of [`Store::create`] about the directory and the spec; [`Error::Mode`] for another mode than masked and open, and
-    /// for a second look.
+    /// Those of [`Store::create`] about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
+    /// for readers of its own and for exact checks.
     pub fn begin<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -85,6 +85,10 @@ impl<D: Disk> Assembly<D> {
         if spec.own_readers {
             return Err(other("masked or open, with readers of its own"));
         }
+        spec.check_checking()?;
+        if spec.checking == Checking::Exact {
+            return Err(other("masked or open, with exact checks"));
+        }
         let (dim, n) = (sample.dim(), MAX_K as usize);
         if dim > MAX_DIM as usize {
             let n = sample.len();
@@ -108,6 +112,7 @@ impl<D: Disk> Assembly<D> {
             version: folder.highest()? + 1,
             masked,
             packing,
+            checking: spec.checking,
             ids: spec.ids,
             space: Space::new(spec.metric, spec.norm, sample),
             dim,

@@ -1,10 +1,11 @@
 //! A segment that is made apart from its index: by another process, on another machine, of the same owner.
 
 use rand_core::CryptoRng;
+use sordino_index::columns::{Rows, Scheme};
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{Columns, Mode, Packing};
-use sordino_index::{Disk, Error, IdKind, columns};
+use sordino_index::manifest::{Checking, Columns, Mode, Packing};
+use sordino_index::{Disk, Error, IdKind};
 use sordino_vectors::metric::{Metric, Space};
 use sordino_vectors::u32_of;
 
@@ -30,6 +31,8 @@ pub struct Blueprint {
     pub(super) version: u64,
     pub(super) masked: bool,
     pub(super) packing: Packing,
+    /// Never exact: that is one part for all segments.
+    pub(super) checking: Checking,
     pub(super) ids: IdKind,
     pub(super) space: Space,
     pub(super) dim: usize,
@@ -38,6 +41,7 @@ pub struct Blueprint {
     pub(super) seed: [u8; 32],
 }
 
+const CHECKS: [Checking; 2] = [Checking::None, Checking::Sums];
 const METRICS: [Metric; 3] = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
 const KINDS: [IdKind; 3] = [IdKind::Number, IdKind::Text, IdKind::Uuid];
 
@@ -56,6 +60,7 @@ impl Blueprint {
         bytes.extend(self.version.to_le_bytes());
         bytes.push(self.masked.into());
         bytes.push(number(&Packing::ALL, &self.packing));
+        bytes.push(number(&CHECKS, &self.checking));
         bytes.push(number(&KINDS, &self.ids));
         bytes.push(number(&METRICS, &self.space.metric));
         bytes.extend(self.space.bound.to_le_bytes());
@@ -91,6 +96,7 @@ impl Blueprint {
             version: reader.u64()?,
             masked: reader.flag()?,
             packing: *Packing::ALL.get(usize::from(reader.u8()?))?,
+            checking: *CHECKS.get(usize::from(reader.u8()?))?,
             ids: *KINDS.get(usize::from(reader.u8()?))?,
             space: Space {
                 metric: *METRICS.get(usize::from(reader.u8()?))?,
@@ -117,24 +123,29 @@ impl Blueprint {
 
     /// The mode, without a segment.
     pub(super) fn mode(&self) -> Mode {
-        let columns = Columns::new(self.packing, self.seed);
+        let mut columns = Columns::new(self.packing, self.seed);
+        columns.checking = self.checking;
         match self.masked {
             true => Mode::Masked(columns),
             false => Mode::Open(columns),
         }
     }
 
-    pub(super) fn rows(&self) -> columns::Rows {
-        match self.masked {
-            true => columns::Rows::Masked,
-            false => columns::Rows::Open,
+    pub(super) fn scheme(&self) -> Scheme {
+        Scheme {
+            rows: match self.masked {
+                true => Rows::Masked,
+                false => Rows::Open,
+            },
+            packing: self.packing,
+            checking: self.checking,
         }
     }
 
     pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
         let variant = match self.masked {
-            true => Variant::Masked(self.packing),
-            false => Variant::Open(self.packing),
+            true => Variant::Masked(self.packing, self.checking),
+            false => Variant::Open(self.packing, self.checking),
         };
         let index = Binding::of_index(variant, self.ids, &self.space, self.dim, &self.rotation);
         SegmentWriter::new(keys, self.version, index)
@@ -171,7 +182,7 @@ impl Blueprint {
             stream.take_in(batch)?;
         }
         let rows = stream.rows(usize::MAX, progress)?;
-        let how = (self.rows(), self.packing, self.seed);
+        let how = (self.scheme(), self.seed);
         let (column, written) = column(rng, &self.writer(keys), &rows, how, progress)?;
         for part in written.parts() {
             folder.put(part)?;

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use sordino_index::directory::UNLABELLED;
-use sordino_index::manifest::{Mode, Routed, Sealed};
+use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 
 use super::Store;
@@ -216,6 +216,7 @@ fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
         queries,
         routing,
         second_look: None,
+        checking: Checking::Sums,
     }
 }
 

@@ -15,7 +15,7 @@ use super::access::salts;
 use super::draft::Draft;
 use super::stream::Stream;
 use super::{Compaction, Store};
-use crate::binding::Binding;
+use crate::binding::{Binding, Variant};
 use crate::measured::Measured;
 use crate::random::random;
 use crate::segment::SegmentWriter;
@@ -136,9 +136,11 @@ impl First {
             return Err(Error::K { k: spec.k, n });
         }
         let look = spec.look(dim)?;
+        spec.check_checking()?;
         let rotation = random(rng);
         let space = Space::new(spec.metric, spec.norm, &first.vectors);
-        let index = Binding::of_index((&spec.form).into(), spec.ids, &space, dim, &rotation);
+        let variant = Variant::new(&spec.form, spec.checking);
+        let index = Binding::of_index(variant, spec.ids, &space, dim, &rotation);
         let access = match spec.own_readers {
             true => {
                 let mut directory = Directory::unsalted();

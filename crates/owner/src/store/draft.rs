@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
-use sordino_index::columns;
+use sordino_index::columns::{self, Scheme};
 use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
@@ -15,6 +15,7 @@ use sordino_vectors::metric::AsQuery;
 use super::records::Records;
 use crate::base::Base;
 use crate::column::column;
+use crate::combined::combined;
 use crate::measured::Measured;
 use crate::plan::{Grouping, Plan, SEGMENT, Wish, second_look};
 use crate::routed;
@@ -88,12 +89,17 @@ impl Draft {
         let lists: Vec<_> = lists.collect();
         let (deleted, list) = writer.deleted(rng, &lists, self.access.is_some());
         folder.put(&list)?;
+        let old = frame.clone();
         let mut manifest = frame;
         manifest.version = writer.version();
         manifest.n = n;
         manifest.deleted = deleted;
         manifest.payloads = self.payloads.clone();
         manifest.mode = self.mode.clone();
+        let combined = combined(rng, folder, writer, &manifest, &old)?;
+        if let Mode::Open(mode) | Mode::Masked(mode) = &mut manifest.mode {
+            mode.combined = combined;
+        }
         manifest.readers = readers;
         if manifest.is_first() {
             manifest.index = index_id(keys, &manifest);
@@ -144,8 +150,8 @@ impl Draft {
                 return Err(Error::RepeatedId { id: ids.id(row) });
             }
         }
-        let mut scored = |rng: &mut R, form, mode: &mut Columns| {
-            let how = (form, mode.packing, mode.seed);
+        let mut scored = |rng: &mut R, rows_of, mode: &mut Columns| {
+            let how = (Scheme::new(rows_of, mode), mode.seed);
             let (column, written) = column(rng, writer, &rows, how, progress)?;
             for part in written.parts() {
                 folder.put(part)?;

@@ -53,6 +53,8 @@ impl Piece {
             bytes.extend(coded.digest);
         }
         bytes.extend(self.column.hint);
+        bytes.push(self.column.sums.is_some().into());
+        bytes.extend(self.column.sums.into_iter().flatten());
         let tag = tag(keys, b"piece", &bytes);
         bytes.extend(tag);
         bytes
@@ -85,7 +87,11 @@ impl Piece {
             true => Some(reader.coded()?),
             false => None,
         };
-        let column = ColumnSegment::new(segment, reader.array()?);
+        let mut column = ColumnSegment::new(segment, reader.array()?);
+        column.sums = match reader.flag()? {
+            true => Some(reader.array()?),
+            false => None,
+        };
         reader.is_empty().then_some(Self {
             build,
             task,
@@ -165,8 +171,9 @@ mod tests {
         let keys = OwnerKeys::from_master([1; 32]);
         let mut segment = Segment::new([2; 16], 3, 4, [5; 32], Coded::of(b"ids"));
         for attributes in [None, Some(Coded::of(b"attributes"))] {
-            segment.attributes = attributes;
-            let column = ColumnSegment::new(segment.clone(), [6; 32]);
+            segment.attributes = attributes.clone();
+            let mut column = ColumnSegment::new(segment.clone(), [6; 32]);
+            column.sums = attributes.map(|_| [9; 32]);
             let piece = Piece {
                 build: [7; 16],
                 task: 8,

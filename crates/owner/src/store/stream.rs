@@ -5,7 +5,7 @@ use sordino_index::code::Codec;
 use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Columns, Local, Mode};
+use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vectors::metric::{AsQuery, Space};
 
@@ -85,8 +85,8 @@ impl Stream {
                 return self.whole(rng, folder, writer, spec, batches, progress);
             }
             Form::Local => Mode::Local(Local::new(Codec::of_downloads(self.space.metric))),
-            Form::Open(packing) => Mode::Open(Columns::new(packing, random(rng))),
-            Form::Masked(packing) => Mode::Masked(Columns::new(packing, random(rng))),
+            Form::Open(packing) => Mode::Open(columns(rng, packing, spec)),
+            Form::Masked(packing) => Mode::Masked(columns(rng, packing, spec)),
         };
         let mut draft = Draft {
             k: spec.k,
@@ -243,4 +243,11 @@ impl Stream {
         self.carried.look_at(&rows);
         Ok(rows)
     }
+}
+
+/// Columns without segments yet.
+fn columns<R: CryptoRng + ?Sized>(rng: &mut R, packing: Packing, spec: &Spec) -> Columns {
+    let mut columns = Columns::new(packing, random(rng));
+    columns.checking = spec.checking;
+    columns
 }

@@ -2,20 +2,23 @@
 
 use std::path::Path;
 
-use sordino_index::columns::Rows;
+use sordino_index::columns::{self, Rows, Scheme};
+use sordino_index::content_key::ContentKey;
 use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
 use sordino_index::look;
-use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, SignedManifest};
+use sordino_index::manifest::{Columns, Mode, PartKind, Routed, Sealed, Segment, SignedManifest};
 use sordino_index::opened::Opened;
 use sordino_index::payload::Slot;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Disk, Error, Files, Id, OwnerPublicKey, ReaderKeys, digest, table};
 use sordino_vectors::u32_of;
+use zeroize::Zeroizing;
 
 use super::access::contents_of;
 use super::records::{self, Records};
 use super::{Store, payloads};
+use crate::combined;
 
 /// The cosine of a vector and what any mode stores of it, at least: codes of 12 bits lose 1e-5 of it in 8,192 dimensions.
 const NEARLY_ONE: f32 = 0.999;
@@ -216,16 +219,44 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 
     /// Checks the hints of segments from number `first` on.
-    fn check_hints(&self, first: usize, kind: Rows, mode: &Columns) -> Result<(), Error> {
+    fn check_hints(&self, first: usize, rows: Rows, mode: &Columns) -> Result<(), Error> {
         let width = self.manifest.width() as usize;
+        let scheme = Scheme::new(rows, mode);
         for (at, column) in (first..).zip(&mode.segments) {
             let rows = self
                 .folder
                 .part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
-            let hint = kind.hint(mode.packing, mode.seed, width, &rows)?;
+            let hint = scheme.hint(mode.seed, width, &rows)?;
             digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
+            // Nothing of others opens.
+            let key = self.keys.of(&column.segment);
+            if let (Some(key), true) = (key, column.sums.is_some()) {
+                self.check_sums(at, (scheme, &column.segment, key), &rows)?;
+            }
         }
-        Ok(())
+        combined::check(self.folder, self.keys, self.manifest)
+    }
+
+    /// Refuses sums that are not those of a segment's rows.
+    fn check_sums(
+        &self,
+        at: usize,
+        (scheme, segment, key): (Scheme, &Segment, &ContentKey),
+        rows: &[u8],
+    ) -> Result<(), Error> {
+        let (width, kind) = (self.manifest.width() as usize, PartKind::Sums);
+        let sealed = self.folder.part(&self.manifest.part(kind, Some(at))?)?;
+        let seal = key.seal(Purpose::Sums, &segment.id, segment.version);
+        let codes = scheme
+            .params()
+            .real_codes(&columns::open_vectors(rows), width)?;
+        let sums = key.signs(&segment.id).sums(&codes, width);
+        let held = seal.open(0, &[], &sealed).map(Zeroizing::new);
+        let same = held.is_some_and(|held| *held == *sums);
+        same.then_some(()).ok_or_else(|| Error::Malformed {
+            what: kind.name(),
+            why: "not of the rows that are stored".to_owned(),
+        })
     }
 
     fn check_buckets(&self, mode: &Sealed) -> Result<(), Error> {

@@ -2,9 +2,10 @@
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{Checking, Packing};
 use sordino_search::{
-    Client, Error, InProcess, Index, OwnerKeys, Server, Transport, Vectors, build, synthetic,
+    Client, Error, Form, InProcess, Index, OwnerKeys, Server, Spec, Transport, Vectors, build,
+    synthetic,
 };
 
 pub(crate) const DIM: usize = 16;
@@ -31,7 +32,20 @@ pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
     build::masked(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 
+/// An open index whose scores nothing checks.
 pub(crate) fn open(vectors: &Vectors) -> Index {
+    let spec = Spec {
+        k: K,
+        form: Form::Open(Packing::T4),
+        checking: Checking::None,
+        ..Spec::default()
+    };
+    let batches = [Ok(vectors.clone().into())];
+    build::in_memory(&mut rng(1), &keys(), &spec, batches, &mut |_| ()).unwrap()
+}
+
+/// An open index whose readers hold sums of its rows.
+pub(crate) fn open_with_sums(vectors: &Vectors) -> Index {
     build::open(&mut rng(1), &keys(), vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 

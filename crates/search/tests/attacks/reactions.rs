@@ -8,7 +8,7 @@ use sordino_index::checks::COUNT;
 use sordino_search::{Error, Server};
 
 use crate::answers::{Answers, BITS};
-use crate::bed::{DIM, Hostile, SCORE, connect, kind, masked, open, rng, vectors};
+use crate::bed::{DIM, Hostile, SCORE, connect, kind, masked, open, open_with_sums, rng, vectors};
 use crate::lies::{self, Bed, first_check, tolerance};
 
 /// The row that the server wants to forge.
@@ -130,10 +130,10 @@ fn is_refused(server: &Server, stored: usize, query: &[f32], seed: u64) -> bool 
     matches!(found, Err(Error::Search))
 }
 
-/// Whoever shows a refusal tells a server of open mode if the query was the document that it suspects. In masked mode
-/// the server does not know what a row is, and a score that is moved so far is refused whatever it was.
+/// Whoever shows a refusal tells a server of open mode if the query was the document that it suspects, where nothing checks scores but that
+/// they are possible. Where sums of rows do, a score that is moved so far is refused whatever it was.
 #[test]
-fn a_refusal_tells_if_the_query_is_a_document_in_open_mode_alone() {
+fn a_refusal_tells_if_the_query_is_a_document_without_checks_alone() {
     let vectors = vectors(lies::N);
     let other = [1.0; DIM];
     let server = Server::new(open(&vectors)).unwrap();
@@ -141,8 +141,13 @@ fn a_refusal_tells_if_the_query_is_a_document_in_open_mode_alone() {
         assert!(is_refused(&server, lies::N, vectors.row(0), seed));
         assert!(!is_refused(&server, lies::N, &other, seed));
     }
-    let server = Server::new(masked(1, &vectors)).unwrap();
-    for query in [vectors.row(0), &other] {
-        assert!(is_refused(&server, lies::stored(), query, 1));
+    for (index, stored) in [
+        (masked(1, &vectors), lies::stored()),
+        (open_with_sums(&vectors), lies::N),
+    ] {
+        let server = Server::new(index).unwrap();
+        for query in [vectors.row(0), &other] {
+            assert!(is_refused(&server, stored, query, 1));
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod bed;
 mod changes;
+mod checked;
 mod folders;
 mod nonces;
 mod observer;

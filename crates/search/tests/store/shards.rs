@@ -1,6 +1,6 @@
 //! Shards of an index: joined, they are one server, byte for byte; apart, they are of no use by mistake.
 
-use sordino_search::manifest::{Mode, Packing};
+use sordino_search::manifest::{Checking, Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
     Batch, Client, Error, Form, OwnerKeys, Routing, Server, Shard, Spec, Store, Transport,
@@ -84,15 +84,17 @@ impl Transport for Both<'_> {
     }
 }
 
-const FORMS: [Form; 8] = [
-    Form::Masked(Packing::T4),
-    Form::Masked(Packing::T8),
-    Form::Open(Packing::T4),
-    ROUTED,
-    hinted(Routing::Downloaded),
-    hinted(Routing::Encrypted),
-    hinted(Routing::Hashed),
-    Form::Local,
+const FORMS: [(Form, Checking); 10] = [
+    (Form::Masked(Packing::T4), Checking::Sums),
+    (Form::Masked(Packing::T8), Checking::Sums),
+    (Form::Masked(Packing::T4), Checking::Exact),
+    (Form::Open(Packing::T4), Checking::Sums),
+    (Form::Open(Packing::T8), Checking::Exact),
+    (ROUTED, Checking::Sums),
+    (hinted(Routing::Downloaded), Checking::Sums),
+    (hinted(Routing::Encrypted), Checking::Sums),
+    (hinted(Routing::Hashed), Checking::Sums),
+    (Form::Local, Checking::Sums),
 ];
 
 /// Sealed mode for clients that come often, who download a hint.
@@ -106,8 +108,12 @@ const fn hinted(routing: Routing) -> Form {
 
 #[test]
 fn joined_shards_are_one_server_byte_for_byte() {
-    for form in FORMS {
-        let mut bed = bed(&spec(form), 1.0);
+    for (form, checking) in FORMS {
+        let checked = Spec {
+            checking,
+            ..spec(form)
+        };
+        let mut bed = bed(&checked, 1.0);
         bed.upsert(21, &[3, 4, 70_000], 1.0);
         bed.delete(&[5, 6, 700]);
         let one = bed.server();
@@ -280,7 +286,7 @@ fn parts(shard: &Server) -> Vec<Vec<u8>> {
     let request = |number: u16| {
         let body = [&edition[..], &number.to_le_bytes()].concat();
         let len = (body.len() as u64).to_le_bytes();
-        let message = [b"SRDN\x03\x00", &103_u16.to_le_bytes()[..], &len, &body].concat();
+        let message = [b"SRDN\x04\x00", &103_u16.to_le_bytes()[..], &len, &body].concat();
         shard.handle(&message).ok()
     };
     (0..).map_while(request).collect()

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sordino_ckks::column::{Database, Segments};
-use sordino_index::columns::Rows;
-use sordino_index::manifest::{self, ColumnSegment, Manifest, Packing, PartKind};
+use sordino_index::columns::{Rows, Scheme};
+use sordino_index::manifest::{self, ColumnSegment, Manifest, PartKind};
 use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Error, digest};
 
@@ -21,8 +21,7 @@ pub(super) struct Columns {
 /// The constants that encoded rows depend on beside their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Encoding {
-    rows: Rows,
-    packing: Packing,
+    scheme: Scheme,
     seed: [u8; 32],
     width: usize,
 }
@@ -47,16 +46,11 @@ impl Columns {
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
         let encoding = Encoding {
-            rows,
-            packing: mode.packing,
+            scheme: Scheme::new(rows, mode),
             seed: mode.seed,
             width: manifest.width() as usize,
         };
-        let mut segments = Segments::new(
-            &rows.params(encoding.packing),
-            encoding.seed,
-            encoding.width,
-        )?;
+        let mut segments = Segments::new(&encoding.scheme.params(), encoding.seed, encoding.width)?;
         let before = before.filter(|before| before.encoding == encoding);
         let mut held = Vec::with_capacity(mode.segments.len());
         let mut room = Vec::new();
@@ -66,7 +60,8 @@ impl Columns {
                 Some(segment) => segment.clone(),
                 None => {
                     let part = manifest.part(PartKind::Rows, Some(at))?;
-                    let stored = rows.stored(column.segment.n as usize, encoding.width);
+                    let n = column.segment.n as usize;
+                    let stored = encoding.scheme.stored(n, encoding.width);
                     let own = shard.rows(stored, segments.params().block_vectors());
                     let row = part.len / stored as u64;
                     let range = own.start as u64 * row..own.end as u64 * row;
@@ -75,7 +70,8 @@ impl Columns {
                         false => read(&part, range.into(), std::mem::take(&mut room))?,
                     };
                     let whole = own.len() == stored;
-                    let segment = Held::new(rows, column, &segments, (&bytes[..], whole))?;
+                    let segment =
+                        Held::new(encoding.scheme, column, &segments, (&bytes[..], whole))?;
                     if !own.is_empty() {
                         room = bytes.into_room();
                     }
@@ -104,12 +100,12 @@ impl Columns {
 impl Held {
     /// Encodes rows of a segment. The manifest has the digest of the hint of all of them.
     fn new(
-        rows: Rows,
+        scheme: Scheme,
         column: &ColumnSegment,
         segments: &Segments,
         (bytes, whole): (&[u8], bool),
     ) -> Result<Self, Error> {
-        let (database, hint) = rows.encode(segments, bytes)?;
+        let (database, hint) = scheme.encode(segments, bytes)?;
         let hint = hint.to_bytes();
         if whole {
             digest::check(PartKind::RowsHint.name(), &hint, &column.hint)?;

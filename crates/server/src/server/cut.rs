@@ -2,7 +2,7 @@
 
 use sordino_ckks::column::{Params, Query, Reply};
 use sordino_index::Error;
-use sordino_index::columns::Rows;
+use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::{Columns, Grid, Manifest, Mode};
 use sordino_index::shard::Shard;
 
@@ -38,12 +38,13 @@ impl Cut {
 
     /// Each segment's blocks are cut for themselves.
     fn of_rows(rows: Rows, mode: &Columns, width: usize, of: u16) -> Self {
-        let params = rows.params(mode.packing);
+        let scheme = Scheme::new(rows, mode);
+        let params = scheme.params();
         let block = params.block_vectors();
         let mut cut = Self::new(params, width, of);
         let mut missing = 0;
         for column in &mode.segments {
-            let stored = rows.stored(column.segment.n as usize, width);
+            let stored = scheme.stored(column.segment.n as usize, width);
             let blocks = stored.div_ceil(block);
             cut.push(blocks, 1, of);
             missing = blocks * block - stored;

@@ -22,17 +22,23 @@ impl Client {
     /// # Security
     /// Runs in constant time. The scores carry an error that depends on the secret: they must stay with
     /// the client.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "scores are single precision"
-    )]
     pub fn decrypt(&self, secret: SecretKey, reply: &Reply) -> Result<Vec<f32>, Error> {
-        let Encoding::Real { window, .. } = self.params.encoding else {
-            return Err(Error::Encoding { modular: true });
-        };
-        let bits = self.params.hint_bits().max(self.params.answer_bits);
-        let scale = window / 2f64.powi(bits.cast_signed());
-        self.decrypt_steps(secret, reply, bits, |step| (step as f64 * scale) as f32)
+        let (bits, params) = (self.params.step_bits()?, self.params);
+        self.decrypt_steps(secret, reply, bits, |step| params.score(step))
+    }
+
+    /// The scores of a real-valued query as they are decrypted, in [steps](Params::step_bits) that
+    /// [`score`](Params::score) makes real numbers of; and ends its secret.
+    ///
+    /// # Errors
+    /// Those of [`decrypt`](Self::decrypt).
+    ///
+    /// # Security
+    /// The same as for [`decrypt`](Self::decrypt).
+    #[expect(clippy::cast_possible_truncation, reason = "steps have 20 bits")]
+    pub fn decrypt_real_steps(&self, secret: SecretKey, reply: &Reply) -> Result<Vec<i32>, Error> {
+        let bits = self.params.step_bits()?;
+        self.decrypt_steps(secret, reply, bits, |step| step as i32)
     }
 
     /// Decrypts the scores mod `P` of a query of integers, in `[-P/2, P/2)`, and ends its secret.
@@ -75,6 +81,9 @@ impl Client {
             plan.inverse_product(hint, &s, &mut product, shape.t.ilog2());
             let answers = &mut answers[..shape.in_block(j)];
             params.answer_width().read(answer, answers);
+            if params.is_whole() {
+                params.answer_switch().apply(answers);
+            }
             scores.extend(answers.iter().zip(product.iter()).map(|(&answer, &mask)| {
                 let answer = answer.cast_signed() << (bits - params.answer_bits);
                 let mask = plan.modulus().centred(mask) << (bits - params.hint_bits());

@@ -38,14 +38,33 @@ impl Client {
         rng: &mut R,
         query: &[f32],
     ) -> Result<(SecretKey, Query), Error> {
+        let unit = self.unit()?;
+        self.check_len(query.len())?;
+        check_norms(query, self.shape.dim, self.params.norm_bound())?;
+        let bytes = |x: &f32| u64::from(x.to_bits()).to_le_bytes();
+        Ok(self.encrypt_message(rng, query, bytes, |x| nearest(f64::from(x) * unit)))
+    }
+
+    /// The integers that a real-valued query is encrypted as: the score of codes is their inner product with these, of
+    /// which `q` are the score window.
+    ///
+    /// # Errors
+    /// [`Error::Encoding`] for a modular set.
+    ///
+    /// # Security
+    /// They are as secret as the query, and computed without a branch on it.
+    pub fn messages(&self, query: &[f32]) -> Result<Zeroizing<Vec<i64>>, Error> {
+        let unit = self.unit()?;
+        let messages = query.iter().map(|&x| nearest(f64::from(x) * unit));
+        Ok(Zeroizing::new(messages.collect()))
+    }
+
+    /// The message of a coordinate of 1.
+    fn unit(&self) -> Result<f64, Error> {
         let Encoding::Real { scale, window } = self.params.encoding else {
             return Err(Error::Encoding { modular: true });
         };
-        self.check_len(query.len())?;
-        check_norms(query, self.shape.dim, self.params.norm_bound())?;
-        let scale = self.params.modulus() as f64 / (scale * window);
-        let bytes = |x: &f32| u64::from(x.to_bits()).to_le_bytes();
-        Ok(self.encrypt_message(rng, query, bytes, |x| nearest(f64::from(x) * scale)))
+        Ok(self.params.modulus() as f64 / (scale * window))
     }
 
     /// Encrypts a query of integers in `[-P/2, P/2)` under a fresh secret.

@@ -100,7 +100,9 @@ impl Database {
                         if let Some(onto) = onto.get(k) {
                             add_parts(plan.modulus(), picked, &onto[(first + j) * shape.per..]);
                         }
-                        switch.apply(picked);
+                        if !self.params.is_whole() {
+                            switch.apply(picked);
+                        }
                         self.params.answer_width().write(picked, answer);
                     }
                 }

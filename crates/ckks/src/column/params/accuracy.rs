@@ -44,6 +44,27 @@ impl Params {
         }
     }
 
+    /// The variance of a decrypted score's error in `dim` dimensions, in squares of a [step](Self::step_bits) of a real-valued set, for the worst vectors: the part
+    /// that the errors of a query's polynomials carry, which scores of equal vectors may have in common, and the part that
+    /// each score has of its own. The rounding of codes and of the query is in neither.
+    ///
+    /// # Errors
+    /// [`Error::Encoding`](crate::Error::Encoding) for a modular set.
+    pub fn noise_in_steps(&self, dim: usize) -> Result<[f64; 2], crate::Error> {
+        let (Encoding::Real { scale, window }, bits) = (self.encoding, self.step_bits()?) else {
+            return Err(crate::Error::Encoding { modular: true });
+        };
+        let step = window / 2f64.powi(bits.cast_signed());
+        let norm = NORM * scale + (dim as f64).sqrt() / 2.0;
+        let upload = cbd::VARIANCE + cut_off(self.dropped);
+        let per = (N / self.t) as f64;
+        let carried = upload * per * (norm * window / self.q as f64).powi(2);
+        let rounded = |bits: u32| (window / 2f64.powi(bits.cast_signed())).powi(2) / 12.0;
+        let hint = (0..8).map(|i| rounded(self.hint_width.of(i))).sum::<f64>() / 8.0;
+        let own = rounded(self.answer_bits) + hint * 2.0 * N as f64 / 3.0;
+        Ok([carried, own].map(|variance| variance / (step * step)))
+    }
+
     /// The standard deviation of a decrypted score's error in `dim` dimensions for vectors and queries without
     /// structure, in the units of the score. For all others there is [`Self::worst_error`].
     ///

@@ -13,6 +13,7 @@ impl Params {
             t,
             dropped: 7,
             answer_bits: 15,
+            whole: false,
             hint_width: HINT_WIDTH,
             encoding: Encoding::Real {
                 scale: 8000.0,
@@ -68,6 +69,7 @@ impl Params {
             t,
             dropped: 2,
             answer_bits: 15,
+            whole: false,
             hint_width: HINT_WIDTH,
             encoding: Encoding::Modular { log_p: 26 },
             max_dim: MAX_DIM,
@@ -139,6 +141,7 @@ impl Params {
             t: 8,
             dropped: 2,
             answer_bits: 22,
+            whole: false,
             hint_width: Width::bits(27),
             encoding: Encoding::Modular { log_p: 18 },
             max_dim: 512,

@@ -1,0 +1,98 @@
+//! Exact checks: combinations of all rows with weights that the server does not know, mod `q`.
+//!
+//! ```text
+//! z_k = sum over all rows v of  c_kv F_v,        sum over v of  c_kv y_v  =  <z_k, b>   mod q
+//! ```
+//!
+//! where `y_v` is the answer of row `v` as a residue mod `q`, `b` the query as it was sent and `F_v` the functional that makes the one
+//! of the other ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] of each row in equal parts for all copies `k`. Readers
+//! get the combinations sealed, and ask for both sides before they decrypt: what they find follows from what was sent, what came, and the
+//! weights, and tells nothing of a query.
+//!
+//! Answers of which any differs from the honest one pass for one of `2^BITS` weights of its row at most: with probability
+//! `2^-96`, and with every refusal that is noticed one value less is possible (docs/security/masked.md).
+
+use sordino_ckks::column::{Combination, Params};
+
+use crate::Error;
+
+#[cfg(feature = "secret")]
+mod keyed;
+
+#[cfg(feature = "secret")]
+pub use keyed::{Exact, Weights};
+
+/// Bits of all weights of a row.
+pub const BITS: usize = 96;
+
+/// Combinations of an index: as many as are needed for weights of [`BITS`] bits that are residues mod `q`.
+#[must_use]
+pub fn copies(params: &Params) -> usize {
+    // A weight has less bits than q.
+    let most = params.modulus().ilog2() as usize;
+    BITS.div_ceil(most)
+}
+
+/// Bytes of the combinations of an index.
+///
+/// # Errors
+/// If there are no rows of this width, or the set rounds its answers.
+pub fn len(params: &Params, width: usize) -> Result<usize, Error> {
+    Ok(copies(params) * Combination::encoded_len(params, width)?)
+}
+
+/// Reads the combinations of an index.
+///
+/// # Errors
+/// [`Error::Malformed`] if they have another length, [`Error::Ckks`] if they are of another parameter set or dimension.
+pub fn read(params: &Params, width: usize, bytes: &[u8]) -> Result<Vec<Combination>, Error> {
+    let expected = len(params, width)?;
+    if bytes.len() != expected {
+        return Err(Error::Malformed {
+            what: "combination",
+            why: format!("{} bytes, expected {expected}", bytes.len()),
+        });
+    }
+    let messages = bytes.chunks_exact(expected / copies(params));
+    let read = messages.map(|message| {
+        let combination = Combination::from_bytes(message)?;
+        // It adds to one of the set and dimension that are expected, or is refused.
+        let mut sum = Combination::empty(params, width)?;
+        sum.add(&combination)?;
+        Ok(sum)
+    });
+    read.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_share_the_bits_of_a_row_and_each_is_below_q() {
+        for (params, expected) in [
+            (Params::real_t4().whole(), 3),
+            (Params::modular_26_t8().whole(), 2),
+        ] {
+            let copies = copies(&params);
+            assert_eq!(copies, expected);
+            assert!(BITS.is_multiple_of(8 * copies));
+            assert!(1 << (BITS / copies) < params.modulus());
+        }
+    }
+
+    #[test]
+    fn combinations_read_back_and_nothing_else_does() {
+        let params = Params::modular_26_t4().whole();
+        let one = Combination::empty(&params, 9).unwrap().to_bytes();
+        let both = [&one[..], &one].concat();
+        assert_eq!(read(&params, 9, &both).unwrap().len(), 2);
+        assert!(read(&params, 9, &one).is_err());
+        assert!(
+            read(&params, 12, &both).is_err(),
+            "as many polynomials of more coordinates"
+        );
+        assert!(read(&Params::modular_26_t8().whole(), 9, &both).is_err());
+        assert!(read(&Params::modular_26_t4(), 9, &both).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! The combinations of all rows by which clients check scores exactly.
+
+use rand_core::CryptoRng;
+use sordino_ckks::column::{Combination, Segments};
+use sordino_index::checks::exact;
+use sordino_index::columns::{Rows, Scheme};
+use sordino_index::content_key::ContentKey;
+use sordino_index::contents::ContentKeys;
+use sordino_index::folder::Folder;
+use sordino_index::manifest::{Checking, Columns, Combined, Manifest, Mode, PartKind, SHARED};
+use sordino_index::purpose::Purpose;
+use sordino_index::{Disk, Error, digest};
+use zeroize::Zeroizing;
+
+use crate::binding::Content;
+use crate::segment::SegmentWriter;
+
+/// The segments of an index whose scores are checked exactly, if it is one.
+fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
+    let (rows, columns) = match mode {
+        Mode::Open(columns) => (Rows::Open, columns),
+        Mode::Masked(columns) => (Rows::Masked, columns),
+        Mode::Sealed(_) | Mode::Local(_) | Mode::Routed(_) => return None,
+    };
+    (columns.checking == Checking::Exact).then_some((rows, columns))
+}
+
+/// The combinations of a version's rows, written, if its scores are checked exactly: those of the version before, if segments
+/// were only added to it, and of what is new. Nothing is written if there is nothing new.
+pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
+    rng: &mut R,
+    folder: &Folder<D>,
+    writer: &SegmentWriter<'_>,
+    manifest: &Manifest,
+    before: &Manifest,
+) -> Result<Option<Combined>, Error> {
+    let Some((rows, columns)) = checked(&manifest.mode) else {
+        return Ok(None);
+    };
+    let (scheme, width) = (Scheme::new(rows, columns), manifest.width() as usize);
+    let of = (&scheme.params(), width);
+    let key = &writer.keys().shared();
+    let old = checked(&before.mode).filter(|(_, old)| columns.segments.starts_with(&old.segments));
+    let old = old.and_then(|(_, old)| Some((old.combined.as_ref()?, old.segments.len())));
+    let (mut all, held) = match old {
+        Some((old, held)) if held == columns.segments.len() => return Ok(Some(*old)),
+        Some((old, held)) => {
+            let part = folder.part(&before.part(PartKind::Combination, None)?)?;
+            (key.open_combined(old, of, &part)?, held)
+        }
+        None => (empty(of)?, 0),
+    };
+    add(folder, key, manifest, held, &mut all)?;
+    let bytes = all.iter().map(Combination::to_bytes);
+    let bytes = Zeroizing::new(bytes.flat_map(|it| it.to_vec()).collect::<Vec<u8>>());
+    let id = writer.id(rng, &Content::Combination, &bytes, std::iter::empty());
+    let seal = key.seal(Purpose::Combination, &id, writer.version());
+    let sealed = seal.seal(0, &[], &bytes);
+    folder.put(&sealed)?;
+    let part = digest::of(&sealed);
+    Ok(Some(Combined::new(id, writer.version(), part)))
+}
+
+/// Refuses combinations that are not those of the rows.
+pub(crate) fn check<D: Disk>(
+    folder: &Folder<D>,
+    keys: &ContentKeys,
+    manifest: &Manifest,
+) -> Result<(), Error> {
+    let Some((rows, columns)) = checked(&manifest.mode) else {
+        return Ok(());
+    };
+    let params = Scheme::new(rows, columns).params();
+    let of = (&params, manifest.width() as usize);
+    let key = keys.get(SHARED).ok_or(Error::NoReader)?;
+    let mut all = empty(of)?;
+    add(folder, key, manifest, 0, &mut all)?;
+    let combined = manifest.combined().ok_or(Error::Search)?;
+    let part = folder.part(&manifest.part(PartKind::Combination, None)?)?;
+    let held = key.open_combined(combined, of, &part)?;
+    let same = all
+        .iter()
+        .zip(&held)
+        .all(|(a, b)| *a.to_bytes() == *b.to_bytes());
+    same.then_some(()).ok_or_else(|| Error::Malformed {
+        what: PartKind::Combination.name(),
+        why: "not of the rows that are stored".to_owned(),
+    })
+}
+
+/// The combinations of no rows.
+fn empty(
+    (params, width): (&sordino_ckks::column::Params, usize),
+) -> Result<Vec<Combination>, Error> {
+    let empty = (0..exact::copies(params)).map(|_| Ok(Combination::empty(params, width)?));
+    empty.collect()
+}
+
+/// Adds the combinations of the rows of all segments but the first `held`.
+fn add<D: Disk>(
+    folder: &Folder<D>,
+    key: &ContentKey,
+    manifest: &Manifest,
+    held: usize,
+    all: &mut [Combination],
+) -> Result<(), Error> {
+    let Some((rows, columns)) = checked(&manifest.mode) else {
+        return Ok(());
+    };
+    let scheme = Scheme::new(rows, columns);
+    let segments = Segments::new(&scheme.params(), columns.seed, manifest.width() as usize)?;
+    for (at, column) in columns.segments.iter().enumerate().skip(held) {
+        let rows = folder.part(&manifest.part(PartKind::Rows, Some(at))?)?;
+        let (database, _) = scheme.encode(&segments, &rows)?;
+        let own = key.weights(&column.segment.id).combinations(&database)?;
+        for (sum, own) in all.iter_mut().zip(&own) {
+            sum.add(own)?;
+        }
+    }
+    Ok(())
+}

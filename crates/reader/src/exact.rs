@@ -1,0 +1,95 @@
+//! Exact checks of all answers of a reply, before anything is decrypted.
+
+use sordino_ckks::column::{Params, Query, Reply};
+use sordino_index::Error;
+use sordino_index::checks::exact::{Exact, Weights};
+use sordino_index::contents::ContentKeys;
+use sordino_index::manifest::{Checking, Columns, Combined, SHARED};
+
+use crate::checked::{Checked, Wrong};
+use crate::download::Download;
+
+/// The exact check of an index, if its scores are checked in that way.
+pub(crate) struct ExactCheck {
+    exact: Exact,
+    /// The sealed part that it is of.
+    combined: Option<Combined>,
+    /// One for each segment.
+    weights: Vec<Weights>,
+}
+
+/// The check of the next version, ready.
+pub(crate) struct FreshCheck {
+    /// None if it stays as it is.
+    exact: Option<Exact>,
+    combined: Option<Combined>,
+    weights: Vec<Weights>,
+}
+
+impl ExactCheck {
+    pub(crate) fn new(
+        mode: &Columns,
+        params: &Params,
+        width: usize,
+    ) -> Result<Option<Self>, Error> {
+        if mode.checking != Checking::Exact {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            exact: Exact::empty(params, width)?,
+            combined: None,
+            weights: Vec::new(),
+        }))
+    }
+
+    /// The check of this version, of which the first `kept` segments are here.
+    pub(crate) fn fresh(
+        &self,
+        mode: &Columns,
+        (params, width): (&Params, usize),
+        (keys, kept): (&ContentKeys, usize),
+        download: &mut Download,
+    ) -> Result<FreshCheck, Error> {
+        let combined = mode.combined.as_ref().ok_or(Error::Search)?;
+        let key = keys.get(SHARED).ok_or(Error::NoReader)?;
+        let fresh = mode.segments.iter().skip(kept);
+        let exact = match self.combined.as_ref() == Some(combined) {
+            true => None,
+            false => {
+                let part = download.take(&combined.part)?;
+                let combinations = key.open_combined(combined, (params, width), &part)?;
+                Some(Exact::new(combinations))
+            }
+        };
+        Ok(FreshCheck {
+            exact,
+            combined: Some(*combined),
+            weights: fresh.map(|it| key.weights(&it.segment.id)).collect(),
+        })
+    }
+
+    /// Follows to what was made [ready](Self::fresh).
+    pub(crate) fn follow(&mut self, kept: usize, fresh: FreshCheck) {
+        if let Some(exact) = fresh.exact {
+            self.exact = exact;
+        }
+        self.combined = fresh.combined;
+        self.weights.truncate(kept);
+        self.weights.extend(fresh.weights);
+    }
+
+    /// The reply, if it has the answers of an honest server to this query, for segments with these first positions and numbers of rows.
+    pub(crate) fn held(
+        &self,
+        query: &Query,
+        reply: Reply,
+        segments: impl Iterator<Item = (usize, usize)>,
+    ) -> Checked<Reply> {
+        let segments = segments.zip(&self.weights);
+        let segments = segments.map(|((first, stored), weights)| (weights, first, stored));
+        match self.exact.holds(query, &reply, segments) {
+            Ok(true) => Ok(reply),
+            Ok(false) | Err(_) => Err(Wrong),
+        }
+    }
+}

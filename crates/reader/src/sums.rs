@@ -1,0 +1,108 @@
+//! Sums of open rows, by which a reader checks the scores of a reply.
+
+use sordino_ckks::column::Params;
+use sordino_index::Error;
+use sordino_index::checks::held::{GROUP, Held, tolerance};
+use sordino_index::contents::ContentKeys;
+use sordino_index::manifest::{Checking, Columns};
+
+use crate::column::Positions;
+use crate::download::Download;
+
+/// The sums of all segments, if an index's scores are checked by sums.
+pub(crate) struct SumCheck {
+    /// None of a segment whose key is not here: nothing in it is found.
+    segments: Vec<Option<Held>>,
+    /// The most that sums of the groups of each segment are off, in squares of a step.
+    most: Vec<Vec<u64>>,
+}
+
+/// The sums of each segment of the next version: `None` if they stay as they are.
+pub(crate) type FreshSums = Vec<Option<Option<Held>>>;
+
+impl SumCheck {
+    pub(crate) fn new(mode: &Columns) -> Option<Self> {
+        (mode.checking == Checking::Sums).then(|| Self {
+            segments: Vec::new(),
+            most: Vec::new(),
+        })
+    }
+
+    /// The sums that were downloaded: of new segments and, where there may be keys of others now, of all.
+    pub(crate) fn fresh(
+        mode: &Columns,
+        width: usize,
+        keys: &ContentKeys,
+        download: &mut Download,
+    ) -> Result<FreshSums, Error> {
+        let fresh = mode.segments.iter().map(|column| {
+            let digest = column.sums.ok_or(Error::Search)?;
+            if !download.has(&digest) {
+                return Ok(None);
+            }
+            let sealed = download.take(&digest)?;
+            let key = keys.of(&column.segment);
+            let held = key.map(|key| key.open_sums(&column.segment, width, &sealed));
+            Ok(Some(held.transpose()?))
+        });
+        fresh.collect()
+    }
+
+    /// Follows to these segments, of which the first `kept` stay but for what is fresh.
+    ///
+    /// # Errors
+    /// If scores are no real numbers, or sums are missing.
+    pub(crate) fn follow(
+        &mut self,
+        (params, width): (&Params, usize),
+        kept: usize,
+        fresh: FreshSums,
+        segments: &[Positions],
+    ) -> Result<(), Error> {
+        let rows = || segments.iter().map(|it| it.segment.n as usize);
+        let groups = rows().map(|n| n.div_ceil(GROUP)).sum();
+        let most = |rows| tolerance(params, width, (rows, groups));
+        let whole = most(GROUP)?;
+        let of_segment = |n: usize| {
+            let mut all = vec![whole; n / GROUP];
+            if !n.is_multiple_of(GROUP) {
+                all.push(most(n % GROUP)?);
+            }
+            Ok(all)
+        };
+        self.most = rows().map(of_segment).collect::<Result<_, Error>>()?;
+        self.segments.truncate(kept);
+        for (at, fresh) in fresh.into_iter().enumerate() {
+            match (self.segments.get_mut(at), fresh) {
+                (Some(held), Some(fresh)) => *held = fresh,
+                (Some(_), None) => {}
+                (None, Some(fresh)) => self.segments.push(fresh),
+                (None, None) => return Err(Error::Search),
+            }
+        }
+        Ok(())
+    }
+
+    /// True if no sum of scores is too far from what it should be: `steps` are the scores of all positions, `query` the integers that
+    /// they were asked for with.
+    pub(crate) fn hold(
+        &self,
+        params: &Params,
+        steps: &[i32],
+        query: &[i64],
+        segments: &[Positions],
+    ) -> Result<bool, Error> {
+        let unit = (params.modulus(), params.step_bits()?);
+        let mut held = true;
+        for ((at, sums), most) in segments.iter().zip(&self.segments).zip(&self.most) {
+            let Some(sums) = sums else { continue };
+            let steps = &steps[at.first..at.first + at.segment.n as usize];
+            let off = sums.off(steps, query, unit);
+            held &= off
+                .iter()
+                .zip(most)
+                .fold(true, |held, (off, most)| held & (off <= most));
+        }
+        Ok(held)
+    }
+}

@@ -1,0 +1,329 @@
+//! Readers of an index in each mode, and a server that changes what it answers.
+
+use std::ops::Range;
+
+use rand::prelude::*;
+use rand::rngs::StdRng;
+use sordino_ckks::column::{Query, Segments};
+use sordino_index::checks::{self, balance, held};
+use sordino_index::columns::{Rows, Scheme};
+use sordino_search::manifest::{Checking, Columns, Mode, Packing, PartKind};
+use sordino_search::{
+    Client, Error, Exchange, Form, Hit, InProcess, Index, OwnerKeys, Server, Spec, Transport,
+    Vectors, Wish, build, synthetic,
+};
+
+use crate::words::Words;
+
+/// Two groups of check rows, of which the second is not whole.
+const N: usize = 2000;
+const DIM: usize = 16;
+pub(crate) const K: usize = 5;
+
+/// The request of scores, as on the wire, and where its body begins: behind its head and the edition.
+const SCORE: u16 = 105;
+const HEAD: usize = 16;
+const EDITION: usize = 24;
+
+fn keys() -> OwnerKeys {
+    OwnerKeys::from_master([8; 32])
+}
+
+fn rng(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+/// A reply's answers, and all that a liar needs to change them.
+pub(crate) struct Liar<'a> {
+    pub(crate) words: Words,
+    pub(crate) rng: StdRng,
+    /// The position of the record that was asked for, or of any other; those of all records beside it; and those of its check rows, if the server
+    /// stores such.
+    pub(crate) at: usize,
+    pub(crate) rows: Range<usize>,
+    pub(crate) checks: Range<usize>,
+    /// The least change of an answer that is promised to be seen, and one that is less in each of many.
+    pub(crate) seen: i64,
+    pub(crate) small: i64,
+    /// The answers to the last query, and those to one of the server's own.
+    pub(crate) before: &'a Words,
+    pub(crate) other: &'a Words,
+    /// The answers of an older version, if the server has one.
+    older: Option<(&'a Segments, &'a [u8])>,
+}
+
+impl Liar<'_> {
+    /// The answers that an older version of the rows has to this query.
+    pub(crate) fn older(&self) -> Option<Words> {
+        let (older, request) = self.older?;
+        let query = Query::from_bytes(&request[HEAD + EDITION..]).unwrap();
+        let reply = older.score_batch(&[query]).unwrap().remove(0).to_bytes();
+        Some(Words::read(
+            &reply,
+            self.words.modulus,
+            self.words.all.len(),
+        ))
+    }
+}
+
+/// The layout of a reply, and what is promised about it.
+#[derive(Clone, Debug)]
+struct Layout {
+    modulus: u64,
+    count: usize,
+    seen: i64,
+    small: i64,
+}
+
+pub(crate) struct Bed {
+    server: Server,
+    client: Client,
+    vectors: Vectors,
+    rng: StdRng,
+    layout: Layout,
+    /// The rows of an older version, under this version's seed.
+    older: Option<Segments>,
+    /// The position of each record, if it is known where it is.
+    positions: Vec<usize>,
+    /// Rows of a group of clusters, and how many of them are places.
+    group: Option<(usize, usize)>,
+    before: Words,
+    other: Words,
+}
+
+fn spec(form: Form, checking: Checking) -> Spec {
+    Spec {
+        k: K,
+        form,
+        checking,
+        ..Spec::default()
+    }
+}
+
+fn index(seed: u64, form: Form, checking: Checking, vectors: &Vectors) -> Index {
+    let (rng, keys, spec) = (&mut rng(seed), keys(), spec(form, checking));
+    let batches = [Ok(vectors.clone().into())];
+    build::in_memory(rng, &keys, &spec, batches, &mut |_| ()).unwrap()
+}
+
+fn columns(index: &Index) -> (Rows, Columns) {
+    match &index.manifest().mode {
+        Mode::Open(mode) => (Rows::Open, mode.clone()),
+        Mode::Masked(mode) => (Rows::Masked, mode.clone()),
+        _ => panic!("an index of rows"),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "some hundred steps")]
+fn whole(steps: f64) -> i64 {
+    steps.ceil() as i64
+}
+
+impl Bed {
+    pub(crate) fn masked(checking: Checking) -> Self {
+        Self::of_rows(Form::Masked(Packing::T4), checking)
+    }
+
+    pub(crate) fn open(checking: Checking) -> Self {
+        Self::of_rows(Form::Open(Packing::T4), checking)
+    }
+
+    fn of_rows(form: Form, checking: Checking) -> Self {
+        let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
+        let index = index(1, form, checking, &vectors);
+        let (rows, mode) = columns(&index);
+        let scheme = Scheme::new(rows, &mode);
+        let (params, stored) = (scheme.params(), scheme.stored(N, DIM));
+        let seen = match (rows, checking) {
+            (_, Checking::Exact) => 1,
+            // Steps of 2^-15 of P; twice the tolerance.
+            (Rows::Masked, _) => {
+                let tolerance = checks::tolerance(&params, DIM, checks::count(N, DIM));
+                2 * i64::from(tolerance.div_ceil(1 << 11)) + 1
+            }
+            // Steps of 2^-15 of the window, of 2^5 that are decrypted; a quarter of the root.
+            (Rows::Open, _) => {
+                let tolerance = held::tolerance(&params, DIM, (N, 1)).unwrap();
+                whole((tolerance as f64).sqrt() / 4.0 / 32.0) + 1
+            }
+        };
+        let layout = Layout {
+            modulus: if params.is_whole() {
+                params.modulus()
+            } else {
+                1 << 15
+            },
+            count: stored,
+            seen,
+            small: (seen / 10).max(1),
+        };
+        let segment = mode.segments[0].segment.clone();
+        let positions = match rows {
+            Rows::Open => (0..N).collect(),
+            Rows::Masked => {
+                let order = keys().shared().row_order(&segment.id, segment.n);
+                let mut positions = vec![0; N];
+                for at in 0..segment.n {
+                    positions[order.row(at) as usize] = at as usize;
+                }
+                positions
+            }
+        };
+        // Other vectors under other pads, as before a compaction.
+        let (others, _) = synthetic::clustered(N, 1, DIM, 5);
+        let older = self::index(2, form, checking, &others);
+        let mut segments = Segments::new(&params, mode.seed, DIM).unwrap();
+        let (_, parts) = older.into_parts();
+        let (_, bytes) = parts
+            .iter()
+            .find(|(part, _)| part.kind == PartKind::Rows)
+            .unwrap();
+        let (database, _) = scheme.encode(&segments, bytes).unwrap();
+        segments.push(database.into()).unwrap();
+        let mut bed = Self::new(index, vectors, layout);
+        (bed.older, bed.positions) = (Some(segments), positions);
+        bed
+    }
+
+    pub(crate) fn routed() -> Self {
+        let (vectors, _) = synthetic::clustered(N, 1, DIM, 4);
+        let wish = Wish {
+            k: K,
+            queries: 10,
+            ..Wish::default()
+        };
+        let built = build::routed(&mut rng(1), &keys(), &vectors, wish, &mut |_| ());
+        let index = built.unwrap().index;
+        let Mode::Routed(mode) = &index.manifest().mode else {
+            panic!("a routed index");
+        };
+        let grid = mode.grid;
+        // Steps of 2^-16 of P, of 2^10 256ths of a step of P; half of the root.
+        let seen = whole((grid.tolerance(DIM) as f64).sqrt() / 2.0 / 1024.0) + 2;
+        let layout = Layout {
+            modulus: 1 << 16,
+            count: grid.scores(),
+            seen,
+            small: seen / 3,
+        };
+        let mut bed = Self::new(index, vectors, layout);
+        bed.group = Some((grid.stored(), grid.slots as usize));
+        bed
+    }
+
+    fn new(index: Index, vectors: Vectors, layout: Layout) -> Self {
+        let server = Server::new(index).unwrap();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None);
+        let none = Words {
+            all: Vec::new(),
+            modulus: layout.modulus,
+        };
+        let mut bed = Self {
+            client: client.unwrap(),
+            server,
+            vectors,
+            rng: rng(7),
+            layout,
+            older: None,
+            positions: Vec::new(),
+            group: None,
+            before: none.clone(),
+            other: none,
+        };
+        // The first answers are those to a query of the server's own.
+        bed.ask(N / 3, |_| ()).0.unwrap();
+        bed.other = bed.before.clone();
+        bed
+    }
+
+    /// Any record.
+    pub(crate) fn any_row(&self, trial: u64) -> usize {
+        rng(trial).random_range(0..N)
+    }
+
+    /// A search for a record, whose answers are changed.
+    pub(crate) fn ask(
+        &mut self,
+        row: usize,
+        lie: impl FnOnce(&mut Liar<'_>),
+    ) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
+        let (at, rows, checks) = self.place(row);
+        let Layout {
+            modulus,
+            count,
+            seen,
+            small,
+        } = self.layout;
+        let (mut lie, mut honest) = (Some(lie), None);
+        let (before, other, older) = (&self.before, &self.other, &self.older);
+        let seed = self.rng.random();
+        let mut server = Changing {
+            inner: InProcess::new(&self.server),
+            change: |request: &[u8], reply: &mut Vec<u8>| {
+                let words = Words::read(reply, modulus, count);
+                honest = Some(words.clone());
+                let mut liar = Liar {
+                    words,
+                    rng: rng(seed),
+                    at,
+                    rows: rows.clone(),
+                    checks: checks.clone(),
+                    seen,
+                    small,
+                    before,
+                    other,
+                    older: older.as_ref().map(|older| (older, request)),
+                };
+                if let Some(lie) = lie.take() {
+                    lie(&mut liar);
+                }
+                liar.words.write(reply);
+            },
+        };
+        let query = self.vectors.row(row);
+        let found = self.client.search(&mut self.rng, &mut server, query);
+        let exchanges = server.inner.take_exchanges();
+        if let Some(honest) = honest {
+            self.before = honest;
+        }
+        (found.map(|found| found.hits), exchanges)
+    }
+
+    /// The position of a record, or of a place of some group; all of its like; their check rows.
+    fn place(&mut self, row: usize) -> (usize, Range<usize>, Range<usize>) {
+        if let Some((stored, slots)) = self.group {
+            let groups = self.layout.count / stored;
+            let first = self.rng.random_range(0..groups) * stored;
+            let place = self.rng.random_range(0..slots);
+            let check = first + slots + place / balance::PLACES * balance::COUNT;
+            return (
+                first + place,
+                first..first + slots,
+                check..check + balance::COUNT,
+            );
+        }
+        let at = self.positions.get(row).copied().unwrap_or(row);
+        let check = N + at / checks::group(DIM) * checks::COUNT;
+        let checks = match self.layout.count > N {
+            true => check..check + checks::COUNT,
+            false => N..N,
+        };
+        (at, 0..N, checks)
+    }
+}
+
+/// A server that changes its scores.
+struct Changing<'a, F> {
+    inner: InProcess<'a>,
+    change: F,
+}
+
+impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Changing<'_, F> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let mut reply = self.inner.call(request, limit)?;
+        if u16::from_le_bytes([request[6], request[7]]) == SCORE {
+            (self.change)(request, &mut reply);
+        }
+        Ok(reply)
+    }
+}

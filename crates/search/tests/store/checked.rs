@@ -1,0 +1,163 @@
+//! Indexes with each way to check scores, as they change: readers that follow find what the model has, the owner's check finds all in order,
+//! and messages are the same for all queries.
+
+use sordino_search::manifest::{Checking, Packing, PartKind};
+use sordino_search::{Client, Error, Form, InProcess, Spec, Store};
+
+use crate::bed::bed;
+use crate::owner::{DIM, keys, rng, spec};
+
+const WAYS: [(Form, Checking); 5] = [
+    (Form::Masked(Packing::T4), Checking::Exact),
+    (Form::Masked(Packing::T8), Checking::Exact),
+    (Form::Open(Packing::T8), Checking::Exact),
+    (Form::Open(Packing::T4), Checking::Sums),
+    (Form::Open(Packing::T4), Checking::None),
+];
+
+fn with((form, checking): (Form, Checking)) -> Spec {
+    Spec {
+        checking,
+        ..spec(form)
+    }
+}
+
+#[test]
+fn readers_follow_and_find_what_is_there() {
+    for way in WAYS {
+        let mut bed = bed(&with(way), 1.0);
+        let exact = way.1 == Checking::Exact;
+        let server = bed.server();
+        let mut client =
+            Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        assert!(bed.recall(&server, &client) > 0.99, "{way:?}");
+        let mut combined = Vec::new();
+        for step in 0..5 {
+            match step {
+                0 => bed.upsert(21, &[3, 4, 70_000], 1.0),
+                1 => bed.delete(&[5, 6, 700]),
+                2 => bed.upsert(22, &[80_000, 9], 1.0),
+                3 => drop(bed.store.compact(&mut rng(3), &mut |_| ()).unwrap()),
+                _ => bed.upsert(23, &[90_000], 1.0),
+            }
+            bed.store.verify().unwrap();
+            let manifest = bed.store.manifest();
+            combined.push(manifest.combined().copied());
+            assert_eq!(manifest.combined().is_some(), exact);
+            let server = bed.server();
+            let before = client.bytes_once();
+            assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
+            let received = client.bytes_once() - before;
+            assert!(bed.recall(&server, &client) > 0.99, "{way:?}, {step}");
+            // Who comes anew has the same.
+            let anew =
+                Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+            assert!(bed.recall(&server, &anew) > 0.99, "{way:?}, {step}");
+            if exact {
+                // Deletions alone leave the combinations as they are, and nobody downloads them.
+                let part = manifest.part(PartKind::Combination, None).unwrap();
+                assert_eq!(received < usize::try_from(part.len).unwrap(), step == 1);
+            }
+        }
+        if exact {
+            assert_eq!(combined[0], combined[1]);
+            combined.dedup();
+            assert_eq!(combined.len(), 4);
+        }
+    }
+}
+
+#[test]
+fn messages_are_the_same_for_all_queries() {
+    for way in WAYS {
+        let bed = bed(&with(way), 1.0);
+        let server = bed.server();
+        let client = Client::connect(&mut InProcess::new(&server), &keys().reader(), None).unwrap();
+        let mut seen = Vec::new();
+        let axis: Vec<f32> = (0..DIM)
+            .map(|at| if at == 0 { 1e20 } else { 0.0 })
+            .collect();
+        let tiny: Vec<f32> = (0..DIM).map(|_| 1e-20).collect();
+        for query in bed.queries.rows().take(4).chain([&axis[..], &tiny]) {
+            let mut transport = InProcess::new(&server);
+            client.search(&mut rng(5), &mut transport, query).unwrap();
+            seen.push(transport.take_exchanges());
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), 1, "{way:?}");
+    }
+}
+
+#[test]
+fn checks_that_a_mode_has_not_are_refused_by_name() {
+    let sealed = Form::Sealed {
+        recall: 0.9,
+        queries: 10,
+        routing: None,
+    };
+    for way in [
+        (Form::Masked(Packing::T4), Checking::None),
+        (crate::owner::ROUTED, Checking::None),
+        (crate::owner::ROUTED, Checking::Exact),
+        (sealed, Checking::Exact),
+        (Form::Local, Checking::Exact),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let vectors = sordino_search::synthetic::uniform(20, DIM, 1);
+        let batches = [Ok(vectors.into())];
+        let spec = with(way);
+        let made = Store::create(
+            dir.path(),
+            &mut rng(1),
+            &keys(),
+            &spec,
+            batches,
+            &mut |_| (),
+        );
+        assert!(matches!(made, Err(Error::Mode { .. })), "{way:?}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// A part whose content is not that of the rows is found, though its digest is signed.
+#[test]
+fn the_owners_check_finds_sums_of_other_rows() {
+    for way in &WAYS[..4] {
+        let bed = bed(&with(*way), 1.0);
+        bed.store.verify().unwrap();
+        let kind = match way.1 {
+            Checking::Exact => PartKind::Combination,
+            _ => PartKind::Sums,
+        };
+        let parts = bed.store.manifest().parts().unwrap();
+        let part = parts.iter().find(|part| part.kind == kind).unwrap();
+        let name: String = part
+            .digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let path = walk(bed.dir.path())
+            .into_iter()
+            .find(|path| path.to_string_lossy().contains(&name));
+        let path = path.unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[40] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(bed.store.verify().is_err(), "{way:?}");
+    }
+}
+
+/// All files below a folder.
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let files = entries.map(|path| {
+        if path.is_dir() {
+            walk(&path)
+        } else {
+            vec![path]
+        }
+    });
+    files.collect::<Vec<_>>().concat()
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""How often an honest reply of open mode is refused by the sums that readers hold, and which changes are seen: derived from
+docs/scoring.md and docs/security/open.md, without a look at the code. Standard library only.
+
+Asked is S = sum over 64 signed sums of a group's errors, squared. The signs are independent of the errors, so that given these S / W, with W the sum
+of squares of the errors, has tails no heavier than chi-squared's of 64 degrees. Of W the part that the errors of a query carry is,
+for rows that are all alike, the square of one normal variable; what each score has of its own is a sum of as many
+squares of normal variables as there are rows, an eighth above their mean.
+crates/index/tests/held.csv has tolerances: the probability of an honest refusal has to be below 2^-40; and of groups of
+1,000 rows and more above 2^-54, for a tolerance that is too wide sees less.
+"""
+import csv, math, os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(HERE, "../crates/index/tests/held.csv")
+PAGE = os.path.join(HERE, "../docs/security/open.md")
+COUNT, GROUP, BYTES = 64, 12_288, 3
+N, Q, SCALE, WINDOW = 2048, 2**40 - 36863, 8000, 2.05
+DROPPED, ANSWER, HINT = {4: 7, 8: 7, 16: 8, 32: 8, 64: 8}, 15, [20] * 7 + [19]
+STEP = WINDOW / 2**20
+
+
+def variances(t, width):
+    """of an error, in squares of a step: what a query's errors carry, what a score has of its own"""
+    # The longest vector, and half a unit more in every coordinate.
+    norm = 1.001 * SCALE + math.sqrt(width) / 2
+    carried = (10.5 + 4 ** DROPPED[t] / 12 + 1 / 6) * (N // t) * (norm * WINDOW / Q) ** 2
+    hint = sum((WINDOW / 2**bits) ** 2 / 12 for bits in HINT) / 8 * (2 / 3) * N
+    own = (WINDOW / 2**ANSWER) ** 2 / 12 + hint
+    return carried / STEP**2, own / STEP**2
+
+
+def chi_above(x):
+    """P(chi-squared of 64 degrees > x): a sum, since the degrees are even"""
+    if x <= 0:
+        return 1.0
+    terms = (math.exp(-x / 2 + k * math.log(x / 2) - math.lgamma(k + 1)) for k in range(COUNT // 2))
+    return min(1.0, sum(terms))
+
+
+def own_sums(rows):
+    """the sum of squares of so many normal variables, chi-squared: values from above, with their probabilities"""
+    deviation = math.sqrt(2 * rows)
+    low, high = max(0.0, rows - 12 * deviation), rows + 12 * deviation + 120
+    step = (high - low) / 600
+    density = lambda c: math.exp((rows / 2 - 1) * math.log(c) - c / 2 - rows / 2 * math.log(2) - math.lgamma(rows / 2))
+    for at in range(600):
+        middle = low + (at + 0.5) * step
+        # Of one row most is near nothing, where the density has no bound and refuses nothing.
+        yield low + (at + 1) * step, min(1.0, density(middle) * step * 1.05)
+
+
+def log2_refusal(t, width, rows, groups, tolerance):
+    """log2 of the probability that some group of an honest reply is off by more"""
+    carried, own = variances(t, width)
+    # The mean over a normal variable z, in steps of 1/4, each with the larger of its two values, and over the own part's squares.
+    total, step, squares = 0.0, 1 / 4, list(own_sums(rows))
+    for at in range(12 * 4):
+        z = (at + 1) * step
+        weight = 2 * math.exp(-(at * step) ** 2 / 2) / math.sqrt(2 * math.pi) * step
+        for c, likely in squares:
+            if weight * likely > 2**-80:
+                total += weight * likely * chi_above(tolerance / (rows * carried * z * z + own * 9 / 8 * c))
+    return math.log2(total + 2**-90) + math.log2(groups)
+
+
+def log2_accepted(ratio):
+    """of a reply with an error E in some score, (2 E)^2 = tolerance / ratio: each square is (2 E x)^2 or (2 E (1 - x))^2 with
+    probability 1/2, for an x that the server chooses; the best Chernoff bound"""
+    def one(u):
+        return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in (i / 100 for i in range(51))) / 2
+    return min(COUNT * math.log2(one(u)) + u * ratio / math.log(2) for u in (i / 20 for i in range(1, 200)))
+
+
+def log2_spread(ratio):
+    """of a reply with small errors in many scores whose squares add up to `ratio` tolerances, by the normal approximation"""
+    x = 1 / ratio / COUNT
+    return min(0.0, COUNT / 2 * (1 - x + math.log(x))) / math.log(2) if x < 1 else 0.0
+
+
+def seen(tolerance):
+    """a change of a score that is refused but with probability 2^-40"""
+    return math.sqrt(tolerance) / 4 * STEP
+
+
+def check():
+    page = open(PAGE).read()
+    accepted, many = log2_accepted(4.0), log2_spread(0.085)
+    assert -42 < accepted < -40 and many < -40 < log2_spread(0.08), (accepted, many)
+    print(f"held: (2 E)^2 = tolerance / 4 is accepted with probability 2^{accepted:.2f}, squares that add up to .085 tolerances with 2^{many:.1f}")
+    # A coordinate of a sum that has no room: rows that are all alike, all in one coordinate, by Hoeffding's bound.
+    overflow = (math.log(2) - (2**23 / (1.001 * SCALE + 0.5)) ** 2 / (2 * GROUP)) / math.log(2)
+    assert -64 < overflow < -60, overflow
+    assert COUNT * 128 * BYTES == 2 * GROUP
+    with open(TABLE) as table:
+        for row in csv.DictReader(table):
+            t, width, rows, groups, tolerance = (int(row[name]) for name in ("t", "width", "rows", "groups", "tolerance"))
+            refusal = log2_refusal(t, width, rows, groups, tolerance)
+            line = f"| {groups} x {rows:,} x {width:,}, `t = {t}` | {COUNT * BYTES * width / GROUP:.1f} | {seen(tolerance):.4f} |"
+            print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")
+            assert refusal < -40 and (rows < 1000 or refusal > -54), (row, refusal)
+            assert line in page, f"docs/security/open.md lacks {line}"
+
+
+if __name__ == "__main__":
+    check()
