@@ -57,7 +57,7 @@ features_alone sordino-net client server tls client,tls server,tls
 features_alone sordino-vectors arrow
 features_alone sordino-index secret
 features_alone sordino-search arrow
-features_alone sordino-cli policies
+features_alone sordino-cli objects policies
 # A server is built without keys, also one of the network; a reader without the server and for the browser.
 if cargo tree -p sordino-net --no-default-features --features server,tls -e normal,features -i sordino-index | grep secret; then
     echo "sordino-net with a server alone has sordino-index's feature secret" >&2 && exit 1

@@ -53,12 +53,7 @@ pub(crate) fn build(
     let keys = key.get().0.clone();
     let mut rng = random()?;
     let stop = Stop::default();
-    let stream = Stream {
-        records,
-        metric: spec.metric,
-        ids: spec.ids,
-        stop: stop.clone(),
-    };
+    let stream = Stream::new(records, spec.metric, spec.ids, stop.clone());
     let store = stop.heeding(py, progress.as_ref(), |told| {
         Store::create(&path, &mut rng, &keys, &spec, stream, told)
     })?;
@@ -67,7 +62,7 @@ pub(crate) fn build(
 }
 
 impl Settings {
-    fn spec(&self, py: Python<'_>) -> PyResult<Spec> {
+    pub(crate) fn spec(&self, py: Python<'_>) -> PyResult<Spec> {
         let form = match &self.mode[..] {
             "masked" => Form::Masked(self.packed(py, true)?),
             "open" => Form::Open(self.packed(py, false)?),
@@ -208,7 +203,7 @@ impl Stop {
 }
 
 /// Records of Python's iterator.
-struct Stream {
+pub(crate) struct Stream {
     records: Py<PyAny>,
     metric: Metric,
     ids: IdKind,
@@ -222,6 +217,16 @@ type Item<'py> = (
 );
 
 impl Stream {
+    /// Records of an iterator of `(vectors, ids or None, payloads or None)`.
+    pub(crate) fn new(records: Py<PyAny>, metric: Metric, ids: IdKind, stop: Stop) -> Self {
+        Self {
+            records,
+            metric,
+            ids,
+            stop,
+        }
+    }
+
     fn read(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         py.check_signals()?;
         let mut records = self.records.bind(py).try_iter()?;

@@ -79,6 +79,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::NoIndex { .. } => "NoIndexError",
         Search::NothingLeft { .. } => "NothingLeftError",
         Search::Unsure { .. } => "UnsureError",
+        Search::Overtaken { .. } => "OvertakenError",
         Search::Dimension { .. } => "DimensionError",
         Search::K { .. } | Search::Candidates(_) => "KError",
         Search::Recall(_) => "RecallError",

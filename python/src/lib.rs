@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod assembly; // an index whose segments several processes make
 mod build; // an index of an iterator of arrays, or of a file
 mod client; // searches, in this process or over a network
 mod compute; // work without Python's lock
@@ -35,6 +36,8 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(keys::client_keygen, module)?)?;
+    module.add_class::<assembly::Assembly>()?;
+    module.add_function(wrap_pyfunction!(assembly::make_segment, module)?)?;
     module.add_function(wrap_pyfunction!(build::build, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     primitives::add(module)

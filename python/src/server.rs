@@ -84,12 +84,14 @@ impl Server {
         clients: Clients<'_>,
         settings: Settings,
         roots: Option<Vec<u8>>,
-        wait: f64,
+        patience: (f64, bool),
     ) -> PyResult<Self> {
+        let (wait, hedge) = patience;
         let owner = public_key.get().0.clone();
         let endpoints = shards.iter().map(|urls| endpoints(urls, roots.as_ref()));
         let shards = Shards::replicated(endpoints, &owner, &settings.limits());
         let shards = shards.map_err(|error| errors::net(py, &error))?;
+        let shards = if hedge { shards.hedged() } else { shards };
         let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
         let opened = stoppable(py, move |stop| {
             let begin = Instant::now();

@@ -10,6 +10,7 @@ import sordino
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+import sordino.parquet  # noqa: E402
 from sordino.parquet import batches  # noqa: E402
 
 N, DIM = 1200, 16
@@ -116,3 +117,73 @@ def test_batches_agree_with_each_other(tmp_path, key):
     ]:
         with pytest.raises(sordino.InputError):
             wrong()
+
+
+def test_segments_are_made_by_processes(lake, tmp_path, key):
+    folder, vectors, ids = lake
+    key.save(tmp_path / "owner.key")
+    choices = {"vectors": "embedding", "key_file": tmp_path / "owner.key", "processes": 2, "segment": 300, "k": 2}
+    index = sordino.parquet.build(tmp_path / "index", folder, ids="id", **choices)
+    info = index.info()
+    # Row groups of 110, 110 and 80 records: two or three are a segment.
+    assert (len(index), info["segments"], info["version"]) == (N, 4, 1)
+    assert index.verify()["full"]
+    with sordino.Client(index, key=key.reader()) as client:
+        found = client.search(vectors[::100])
+    assert (found.ids[:, 0] == ids[::100]).all()
+    # Records without ids are numbered in the order of the files, whichever process reads them.
+    numbered = sordino.parquet.build(tmp_path / "numbered", folder, mode="open", **choices)
+    with sordino.Client(numbered, key=key.reader()) as client:
+        assert client.search(vectors[[3, 700, 1199]]).ids[:, 0].tolist() == [3, 700, 1199]
+    # It is changed like any other.
+    numbered.delete([3])
+    assert len(numbered) == N - 1
+    with pytest.raises(sordino.ExistsError):
+        sordino.parquet.build(tmp_path / "index", folder, ids="id", **choices)
+
+
+def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
+    folder, vectors, ids = lake
+    key.save(tmp_path / "owner.key")
+    choices = {"vectors": "embedding", "ids": "id", "key_file": tmp_path / "owner.key", "processes": 2, "segment": 300}
+    with pytest.raises(sordino.InputError, match="masked"):
+        sordino.parquet.build(tmp_path / "index", folder, mode="sealed", **choices)
+    with pytest.raises(sordino.MissingFileError):
+        sordino.parquet.build(tmp_path / "index", tmp_path / "nothing", **choices)
+    # An id in two files, and a vector that is zero, which a process finds.
+    pq.write_table(pa.table({"embedding": list(vectors[:1]), "id": ids[-1:]}), tmp_path / "again.parquet")
+    files = [*sorted(folder.iterdir()), tmp_path / "again.parquet"]
+    with pytest.raises(sordino.IdsError, match=str(ids[-1])):
+        sordino.parquet.build(tmp_path / "index", files, **choices)
+    pq.write_table(pa.table({"embedding": [np.zeros(DIM, np.float32)], "id": [1]}), tmp_path / "again.parquet")
+    with pytest.raises(sordino.ZeroVectorError):
+        sordino.parquet.build(tmp_path / "index", files, **choices)
+    with pytest.raises(sordino.NoIndexError):
+        sordino.open(tmp_path / "index")
+    # What is left over is no hindrance.
+    assert len(sordino.parquet.build(tmp_path / "index", folder, **choices)) == N
+
+
+def test_a_task_that_is_done_twice_or_killed_is_taken_once(lake, tmp_path, key):
+    """As a cluster does it: attempts fail after they have written, others run twice, and results come in any order."""
+    from sordino import _tasks
+
+    folder, vectors, ids = lake
+    key.save(tmp_path / "owner.key")
+
+    def run(job, tasks):
+        tasks = list(tasks)
+        for task in reversed(tasks):
+            lost, first, second = (_tasks.make(job, task) for _ in range(3))
+            assert len({lost, first, second}) == 3
+            yield first
+            yield second
+
+    settings = _tasks.settings_of("masked", "cosine", 2, 100, None, None)
+    columns = {"vectors": "embedding", "ids": "id"}
+    index = _tasks.build(tmp_path / "index", folder, run, key_file=tmp_path / "owner.key", settings=settings, segment=300, **columns)
+    assert len(index) == N and index.verify()["full"]
+    # Four segments of two parts, and the list of deletions: nothing of the other attempts is left.
+    assert len(list((tmp_path / "index" / "parts").iterdir())) == 9
+    with sordino.Client(index, key=key.reader()) as client:
+        assert (client.search(vectors[::100]).ids[:, 0] == ids[::100]).all()

@@ -22,7 +22,7 @@ def shards(index, key):
         for number in (1, 2)
     ]
     urls = [[server.url for server in some] for some in servers]
-    front = sordino.gather(urls, public_key=public, listen="127.0.0.1:0")
+    front = sordino.gather(urls, public_key=public, listen="127.0.0.1:0", hedge=True)
     yield servers, front
     for server in [front, *servers[0], *servers[1]]:
         server.stop()

@@ -227,6 +227,7 @@ impl Error {
             | Search::Exists { .. }
             | Search::Occupied { .. }
             | Search::NoIndex { .. }
+            | Search::Overtaken { .. }
             | Search::Unsure { .. } => source.into(),
             source => Self::Index {
                 path: path.clone(),

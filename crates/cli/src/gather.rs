@@ -25,9 +25,19 @@ const DAMAGED: Duration = Duration::from_secs(5);
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// The servers that hold the shards, the first shard's first, at http://HOST:PORT or https://HOST:PORT.
-    #[arg(long, value_name = "URL,...", value_delimiter = ',', required = true)]
+    /// The servers that hold the shards, the first shard's first, at http://HOST:PORT or https://HOST:PORT. Several that hold one
+    /// shard are joined by `+`: they take requests in turns, and where one fails, the next is asked.
+    #[arg(
+        long,
+        value_name = "URL[+URL...],...",
+        value_delimiter = ',',
+        required = true
+    )]
     shards: Vec<String>,
+    /// Where several servers hold a shard, ask a second one too once the first is later than 95 of 100 answers were, and take the
+    /// first whole answer. One request in ten at most.
+    #[arg(long)]
+    hedge: bool,
     /// The owner's public key: an index that the owner did not sign is not served.
     #[arg(long, value_name = "PUBLIC_KEY")]
     key: PathBuf,
@@ -64,11 +74,15 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let mut signals = running::signals()?;
     let exporter = args.door.exporter()?;
     let roots = args.shard_roots.as_deref();
-    let endpoints = args.shards.iter();
-    let endpoints = endpoints.map(|address| endpoint(address, None, roots, None));
-    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+    let servers = args.shards.iter().map(|servers| {
+        let servers = servers.split('+');
+        let servers = servers.map(|address| endpoint(address, None, roots, None));
+        servers.collect::<Result<Vec<_>, _>>()
+    });
+    let servers = servers.collect::<Result<Vec<_>, _>>()?;
     let limits = args.door.limits();
-    let shards = Shards::new(endpoints, &owner, &limits)?;
+    let shards = Shards::replicated(servers, &owner, &limits)?;
+    let shards = if args.hedge { shards.hedged() } else { shards };
     // On a thread of its own: a shard may take long to give out what clients download, and signals are heeded.
     let (done, opened) = mpsc::channel();
     std::thread::spawn(move || {
@@ -192,6 +206,7 @@ impl Args {
     fn fixed(&self, new: &Self) -> Vec<&'static str> {
         differing([
             ("shards", self.shards != new.shards),
+            ("hedge", self.hedge != new.hedge),
             ("key", self.key != new.key),
             ("shard-roots", self.shard_roots != new.shard_roots),
         ])

@@ -30,6 +30,7 @@ mod numbers;
 mod output;
 mod patience;
 mod pin;
+mod place; // of an index
 mod random;
 mod running;
 mod second_look;

@@ -6,19 +6,22 @@ mod root;
 mod tenants;
 
 use crate::door::{Anew, Door, differing};
+use crate::place::Place;
 use crate::running::{self, Serve, Served, Source, Version};
 use crate::{Command, Error, Output, keys, log, numbers};
 use clap::Args as ClapArgs;
 use current::Current;
 use sordino_net::{Limits, Service};
-use sordino_search::{OwnerPublicKey, Server, Shard};
+use sordino_search::{OwnerPublicKey, Shard};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Arguments of `sordino serve`.
 #[derive(ClapArgs, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// The index.
+    /// The index: a folder, or s3://BUCKET/PREFIX where the command was built with object stores.
     #[arg(value_name = "INDEX", required_unless_present = "root")]
     index: Option<PathBuf>,
     /// The owner's public key: an index that the owner did not sign is not served. With --root, of indexes that have none
@@ -91,12 +94,15 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let signals = running::signals()?;
     // Open while the index is loaded, so that whoever asks is told that it is not ready.
     let exporter = args.door.exporter()?;
-    let current = Current::of(&index);
+    let place = Place::of(&index)?;
+    let afar = !place.is_here();
+    if afar && args.accept_changes {
+        let why = "--accept-changes: the index is to be in a folder of this machine";
+        return Err(Error::Arguments(why.to_owned()));
+    }
+    let current = Current::of(place);
     let named = Error::index(&index);
-    let server = match args.shard {
-        Some(shard) => Server::open_shard(&index, &owner, shard),
-        None => Server::open_dir(&index, &owner),
-    };
+    let server = current.place().open(&owner, args.shard);
     let service = Service::new(server.map_err(&named)?, &args.door.access()?, args.limits())?;
     if args.accept_changes {
         let most = args.most();
@@ -104,21 +110,51 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         accepting.map_err(&named)?;
     }
     let running = running::listen(&args.door, exporter, |listen| service.listen(listen))?;
+    let following = match afar {
+        false => Following::Here(Box::new((owner, current))),
+        true => Following::There(follow_from_afar(service, owner, current)),
+    };
     let source = Folder {
         args,
         index,
-        owner,
-        current,
+        following,
     };
     Serve::new(source, running, output).run(signals)
 }
 
-/// An index in a folder.
+/// Follows an index in a store, which may take its time to answer, on a thread of its own; it says so whenever a version was put in
+/// place.
+fn follow_from_afar(
+    service: Service,
+    owner: OwnerPublicKey,
+    mut current: Current,
+) -> mpsc::Receiver<()> {
+    let (new, news) = mpsc::channel();
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(AFAR);
+            if current.follow(&owner, &service) && new.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    news
+}
+
+/// Between looks at a store, which are paid for.
+const AFAR: Duration = Duration::from_secs(2);
+
+/// The way in which an index is followed.
+enum Following {
+    Here(Box<(OwnerPublicKey, Current)>),
+    There(mpsc::Receiver<()>),
+}
+
+/// An index in a folder, here or in an object store.
 struct Folder {
     args: Args,
     index: PathBuf,
-    owner: OwnerPublicKey,
-    current: Current,
+    following: Following,
 }
 
 impl Source for Folder {
@@ -137,7 +173,13 @@ impl Source for Folder {
     }
 
     fn follow(&mut self, service: &Service) -> bool {
-        self.current.follow(&self.index, &self.owner, service)
+        match &mut self.following {
+            Following::Here(here) => {
+                let (owner, current) = &mut **here;
+                current.follow(owner, service)
+            }
+            Following::There(news) => news.try_recv().is_ok(),
+        }
     }
 
     fn served(&self, service: &Service) -> Served {

@@ -34,7 +34,8 @@ pub trait Disk {
     /// Renames a file, over an old one if there is one: not durable before its directory is synced.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Those of the file system; [`io::ErrorKind::AlreadyExists`] where owners are not kept from one another by a lock, and another
+    /// one was here.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes a directory's entries durable.
@@ -102,6 +103,12 @@ pub trait Disk {
     /// The length of a file; 0 if there is none.
     fn len(&self, path: &Path) -> u64 {
         fs::metadata(path).map_or(0, |file| file.len())
+    }
+
+    /// True if a file that no version names stays for as long as a change takes. Where there are locks, nobody removes one
+    /// meanwhile.
+    fn stays(&self, _path: &Path) -> bool {
+        true
     }
 
     /// True if there is a file or a directory of this name.
@@ -174,6 +181,14 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
 #[derive(Debug)]
 pub struct Lock {
     _file: Option<File>,
+}
+
+impl Lock {
+    /// One that keeps nobody away: for a disk that has no locks, and refuses to rename over the work of another instead.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { _file: None }
+    }
 }
 
 /// The operating system's files.

@@ -10,7 +10,7 @@ pub use log::LogFault;
 pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
-use words::{NO_READER, gap, hex, most_results};
+use words::{NO_READER, form, gap, hex, most_results, occupied};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -138,10 +138,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A new index was to be made in a directory that holds other files.
-    #[error(
-        "{} holds {}, which is not part of an index: choose a directory that is empty or not there yet",
-        path.display(), entry.display()
-    )]
+    #[error("{}", occupied(path, entry))]
     Occupied {
         /// The directory.
         path: PathBuf,
@@ -163,6 +160,12 @@ pub enum Error {
     /// The last change failed at a moment when it may or may not have been made.
     #[error("the last change of {} may or may not have been made: open it anew", path.display())]
     Unsure {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another owner has changed the index since it was opened, on a disk that has no locks.
+    #[error("another owner has changed {} meanwhile: nothing was changed; open it anew", path.display())]
+    Overtaken {
         /// The directory.
         path: PathBuf,
     },
@@ -226,10 +229,7 @@ pub enum Error {
         why: String,
     },
     /// A message, manifest or index is of a version that this program does not read.
-    #[error(
-        "{what} of format version {found}, and this program reads version {expected}: use programs of one \
-         release, and build indexes of another anew"
-    )]
+    #[error("{}", form(what, *found, *expected))]
     FormatVersion {
         /// The thing that was read.
         what: &'static str,

@@ -31,6 +31,7 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Bytes, Disk, Error, digest};
 pub use copy::Copied;
 use names::{CURRENT, LOCK, MANIFESTS, PARTS};
+pub use range::Span;
 use range::check_len;
 
 /// The longest line of a `CURRENT` file: number, space, digest, end of line.
@@ -223,12 +224,20 @@ impl<D: Disk> Folder<D> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes the parts that were written durable, also by their names.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn sync_parts(&self) -> Result<(), Error> {
+        self.sync_dir(&self.parts())
+    }
+
     /// Writes a manifest whose parts are written.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn put_manifest(&self, manifest: &SignedManifest) -> Result<(), Error> {
-        self.sync_dir(&self.parts())?;
+        self.sync_parts()?;
         let dir = self.manifests();
         self.replace(
             &dir,
@@ -247,10 +256,11 @@ impl<D: Disk> Folder<D> {
         self.write_aside(&self.root, CURRENT, line.as_bytes())
     }
 
-    /// Makes the version that was prepared the newest. An error may come before or after that took hold.
+    /// Makes the version that was prepared the newest. An error may come before or after that took hold, but for
+    /// [`Error::Overtaken`].
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Overtaken`] where there are no locks.
     pub fn switch(&self) -> Result<(), Error> {
         self.put_in_place(&self.root, CURRENT)?;
         self.sync_dir(&self.root)
@@ -293,7 +303,12 @@ impl<D: Disk> Folder<D> {
     fn put_in_place(&self, dir: &Path, name: &str) -> Result<(), Error> {
         let (from, to) = (dir.join(names::temporary(name)), dir.join(name));
         let renamed = self.disk.rename(&from, &to);
-        self.run(&to, renamed.inspect_err(|_| drop(self.disk.remove(&from))))
+        match renamed.inspect_err(|_| drop(self.disk.remove(&from))) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Overtaken {
+                path: self.root.clone(),
+            }),
+            renamed => self.run(&to, renamed),
+        }
     }
 
     fn sync_dir(&self, path: &Path) -> Result<(), Error> {

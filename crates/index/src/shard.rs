@@ -2,8 +2,9 @@
 //!
 //! The cut follows from the signed manifest and a shard's number alone, so that nothing on disk names it. Each segment's
 //! blocks are cut into as many runs as there are shards, and so are routed mode's groups: a segment that is added
-//! moves nothing of those before it, and all shards have the same work up to a block of each segment. Payloads that
-//! are fetched are with the first shard. Parts that clients download are with the shard that their digest names.
+//! moves nothing of those before it, and all shards have the same work up to a block of each segment. Sealed mode's buckets are
+//! cut by their bytes, of which each shard has the same of all buckets. Payloads that
+//! are fetched are with the first shard, which also scores sealed mode's centroids. Parts that clients download are with the shard that their digest names.
 //!
 //! ```text
 //! reply of a shard: index: 16 bytes | edition: 24 | number: 2 | of: 2 | its part of the reply's body

@@ -35,4 +35,6 @@ pub use sordino_index::directory::{Change, Label, Reading};
 pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
-pub use store::{AccessReport, Added, Compaction, Contents, Store, Stored, Verified};
+pub use store::{
+    AccessReport, Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified,
+};

@@ -431,7 +431,7 @@ mod tests {
         assert_eq!((masked.packing, open.packing), (Packing::T32, Packing::T32));
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
         assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
-        assert!(near(masked.cost.down, 1714 * 120), "{masked:?}");
+        assert!(near(masked.cost.down, 109_640 * 15 / 8), "{masked:?}");
         assert!(near(masked.cost.once, 1714 * 4864), "{masked:?}");
         assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
         assert!(near(open.cost.up, 48 * 8192), "{open:?}");

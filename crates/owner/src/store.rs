@@ -19,6 +19,8 @@
 //! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most.
 
 mod access;
+mod assembly;
+mod blueprint;
 mod commit;
 mod compact;
 mod contents;
@@ -26,6 +28,7 @@ mod create;
 mod draft;
 mod known;
 mod payloads;
+mod piece;
 mod policy;
 mod records;
 mod stream;
@@ -37,7 +40,10 @@ use crate::measured::Measured;
 use std::path::Path;
 
 pub use access::AccessReport;
+pub use assembly::Assembly;
+pub use blueprint::Blueprint;
 pub use contents::{Contents, Stored};
+pub use piece::Piece;
 pub use policy::Compaction;
 pub use update::Added;
 pub use verify::Verified;

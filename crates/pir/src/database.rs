@@ -43,6 +43,41 @@ impl Matrix {
         }
     }
 
+    /// The records as columns: so many, each of as many bytes as there are rows.
+    ///
+    /// # Errors
+    /// [`Error::Length`] or [`Error::RecordCount`].
+    pub(crate) fn of_records<'a>(
+        rows: usize,
+        columns: usize,
+        records: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, Error> {
+        let mut matrix = Self::zeroed(rows, columns);
+        let mut found = 0;
+        for record in records {
+            if record.len() != rows {
+                return Err(Error::Length {
+                    found: record.len(),
+                    expected: rows,
+                });
+            }
+            if found < columns {
+                for (row, byte) in record.iter().enumerate() {
+                    let at = Digits::place(rows, columns, row, found);
+                    matrix.bytes_mut()[at] = byte ^ CENTRE;
+                }
+            }
+            found += 1;
+        }
+        if found != columns {
+            return Err(Error::RecordCount {
+                found,
+                expected: columns,
+            });
+        }
+        Ok(matrix)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         self.store.bytes()
     }

@@ -14,11 +14,13 @@ mod client;
 mod noise;
 mod raw;
 mod server;
+mod share;
 mod update;
 
 pub use client::{Client, Prepared, Record, Secret};
 pub use raw::RawAnswer;
 pub use server::Server;
+pub use share::Share;
 pub use update::Update;
 
 pub use crate::change::Change;

@@ -12,8 +12,8 @@ pub use sordino_index::{
     SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
-    AccessReport, Added, Batch, Change, Compaction, Contents, Form, Instead, Label, Measured, Plan,
-    Reading, Spec, Step, Store, Stored, Verified, Wish, build, plan,
+    AccessReport, Added, Assembly, Batch, Blueprint, Change, Compaction, Contents, Form, Instead,
+    Label, Measured, Piece, Plan, Reading, Spec, Step, Store, Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
@@ -22,7 +22,7 @@ pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
-pub use sordino_index::folder::Copied;
+pub use sordino_index::folder::{Copied, Folder};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;
 pub use sordino_index::payload::Class;

@@ -10,6 +10,7 @@ use sordino_index::{Bytes, Error, SignedManifest};
 
 use crate::history::History;
 
+mod buckets;
 mod columns;
 mod cut;
 mod gather;

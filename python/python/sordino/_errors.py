@@ -125,6 +125,10 @@ class UnsureError(Error):
     """The last change may or may not have been made: open the index anew."""
 
 
+class OvertakenError(Error):
+    """Another owner has changed the index meanwhile, and nothing was changed: open it anew."""
+
+
 class ModeError(Error):
     """The index is of another mode than the call."""
 

@@ -144,6 +144,7 @@ def gather(
     max_connections: int | None = None,
     max_connections_per_address: int | None = None,
     wait: float = 0,
+    hedge: bool = False,
 ) -> Server:
     """Serves an index whose shards other servers hold, as one server would, and follows them: when all have the next
     version, that is served. It has no key and no data.
@@ -152,6 +153,8 @@ def gather(
         take requests in turns: where one fails, the next is asked, once.
     shard_roots: the certificates of which one must have signed those of the shards' servers, in PEM or a path.
     wait: seconds to wait for shards that are not there yet.
+    hedge: where several servers hold a shard, ask a second one too once the first is later than 95 of 100 answers were, and take the
+        first whole answer. One request in ten at most.
 
     The others are those of `serve`. Raises `InputError`, `AddressError`, `SignatureError`, `NetworkError`, `StaleError`
     if the shards are of several versions, `ListenError`, `CertificateError`.
@@ -170,7 +173,7 @@ def gather(
     _check_public(public_key)
     roots = pem(shard_roots, "shard_roots")
     wait = real_number(wait, "wait")
-    return Server(_sordino.Server.gather(urls, public_key, _allowed(clients), settings, roots, wait))
+    return Server(_sordino.Server.gather(urls, public_key, _allowed(clients), settings, roots, (wait, bool(hedge))))
 
 
 def _settings(

@@ -2,7 +2,7 @@
 
     index = sordino.build("my.index", sordino.parquet.batches("lake/", vectors="embedding", ids="id"), key=key)
 
-Files are read by threads, a few row groups ahead, in their order. Needs pyarrow. For a file of nothing but vectors its path is enough,
+Files are read by threads, a few row groups ahead, in their order; `build` has several processes read them and make segments. Needs pyarrow. For a file of nothing but vectors its path is enough,
 and no package.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError
 from ._records import Batch
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["batch", "batches", "groups", "read"]
+    from ._index import Index, Metric
+
+__all__ = ["batch", "batches", "build", "groups", "read", "sizes"]
 
 
 def batches(
@@ -58,18 +60,83 @@ def batches(
                 task.cancel()
 
 
+def build(
+    path: str | os.PathLike[str],
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    key_file: str | os.PathLike[str],
+    vectors: str,
+    ids: str | None = None,
+    mode: Literal["masked", "open"] = "masked",
+    metric: Metric = "cosine",
+    k: int = 10,
+    queries: int = 100,
+    norm: float | None = None,
+    packing: Literal[4, 8] | None = None,
+    processes: int | None = None,
+    segment: int | None = None,
+) -> Index:
+    """Makes an index of Parquet files, whose segments several processes make; `sordino.ray.build` spreads them over machines.
+
+    path: the index's directory, as of `sordino.build`.
+    files, vectors, ids: as of `batches`. Payloads are for `sordino.build`.
+    key_file: the owner's key, as `OwnerKey.save` has written it: each process reads it from there.
+    mode, metric, k, queries, norm, packing: as of `sordino.build`; without a norm the longest vector of the first row group counts.
+    processes: so many, else as many as processors. Each takes some 28 bytes for every coordinate of its segment. Programs that call this are to guard their start by
+        `if __name__ == "__main__":`, as `multiprocessing` asks for.
+    segment: records of a segment at least, else 131,072; row groups are not divided.
+
+    A process that is killed stops the build; the next one makes all segments anew.
+
+    Raises what `sordino.build` and `batches` do.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from ._tasks import Job, Task, make, settings_of
+    from ._tasks import build as assembled
+
+    count = max(1, processes or os.cpu_count() or 1)
+
+    def run(job: Job, tasks: Iterator[Task]) -> Iterator[bytes]:
+        # Forking would copy threads that hold locks.
+        with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _threads, (count,)) as pool:
+            made = [pool.submit(make, job, task) for task in tasks]
+            try:
+                for one in as_completed(made):
+                    yield one.result()
+            finally:
+                for one in made:
+                    one.cancel()
+
+    settings = settings_of(mode, metric, k, queries, norm, packing)
+    return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
+
+
+def _threads(processes: int) -> None:
+    """Shares the processors among processes, each of which would else take all."""
+    os.environ.setdefault("RAYON_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+
+
 def groups(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int]]:
     """The row groups of files, each by its file and its number there. Raises `MissingFileError`, `FormatError`."""
+    for path, group, _ in sizes(paths):
+        yield path, group
+
+
+def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int, int]]:
+    """The same with the number of records of each."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     for path in _files(paths):
         try:
             with _open(path) as file:
-                count = pq.read_metadata(file).num_row_groups
+                known = pq.read_metadata(file)
+                rows = [known.row_group(group).num_rows for group in range(known.num_row_groups)]
         except (OSError, pa.ArrowException) as error:
             raise FormatError(f"{path}: {error}") from None
-        yield from ((path, group) for group in range(count))
+        yield from ((path, group, count) for group, count in enumerate(rows))
 
 
 def read(path: str, group: int, columns: dict[str, str | None]) -> Batch:

@@ -19,6 +19,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Literal
 from urllib.parse import urlsplit
 
 import ray
@@ -30,7 +31,7 @@ from ray.serve.schema import LoggingConfig
 import sordino
 from sordino.parquet import groups, read
 
-__all__ = ["Options", "app", "batches"]
+__all__ = ["Options", "app", "batches", "build"]
 
 # Seconds between looks for replicas that came or went.
 LOOK = 1.0
@@ -82,6 +83,8 @@ class Options(BaseModel):
     #: Requests a second that are answered, of all clients and of one address.
     rate: float | None = None
     rate_per_address: float | None = None
+    #: Where a shard has replicas, ask a second one too once the first is later than 95 of 100 answers were.
+    hedge: bool = False
 
 
 def app(options: Options) -> serve.Application:
@@ -227,6 +230,58 @@ def batches(
         yield ray.get(waiting.popleft())
 
 
+def build(
+    path: str | os.PathLike[str],
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    key_file: str | os.PathLike[str],
+    vectors: str,
+    ids: str | None = None,
+    mode: Literal["masked", "open"] = "masked",
+    metric: Literal["cosine", "inner-product", "euclidean"] = "cosine",
+    k: int = 10,
+    queries: int = 100,
+    norm: float | None = None,
+    packing: Literal[4, 8] | None = None,
+    segment: int | None = None,
+    cpus: float = 1,
+    attempts: int = 5,
+    ahead: int = 64,
+) -> sordino.Index:
+    """`sordino.parquet.build` in Ray's tasks, on all machines of the owner's cluster.
+
+    A task reads its row groups, makes a segment and writes it into the index's folder: `path`, `files` and `key_file` are to be reached by
+    every node under these names. A task that fails, or whose machine does, is done again by Ray. Only the owner's cluster may do this, for each node reads
+    the owner's key.
+
+    cpus: processors of a task, by which Ray places it; so many threads it has.
+    attempts: times that a task is begun.
+    ahead: tasks that are with Ray at a time.
+    """
+    from sordino._tasks import build as assembled
+    from sordino._tasks import make, settings_of
+
+    environment = {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(cpus)))}}
+    retries = max(0, attempts - 1)
+    # An error of the records is one at every attempt.
+    failures = [OSError, ConnectionError]
+    task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(make)
+
+    def run(job, tasks):
+        waiting = []
+        for one in tasks:
+            waiting.append(task.remote(job, one))
+            if len(waiting) >= max(1, ahead):
+                done, waiting = ray.wait(waiting)
+                yield from ray.get(done)
+        while waiting:
+            done, waiting = ray.wait(waiting)
+            yield from ray.get(done)
+
+    settings = settings_of(mode, metric, k, queries, norm, packing)
+    return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
+
+
 def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
     paths = options.clients.split(",") if isinstance(options.clients, str) else options.clients
     clients = None if paths is None else [sordino.ClientPublicKey.load(path) for path in paths]
@@ -243,6 +298,7 @@ def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
                 metrics=options.metrics,
                 rate=options.rate,
                 rate_per_address=options.rate_per_address,
+                hedge=options.hedge,
             )
         except sordino.ListenError:
             # The port may be that of the gatherer in whose place this one comes.

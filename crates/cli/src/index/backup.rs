@@ -1,10 +1,11 @@
 //! `sordino index backup` and `sordino index restore`.
 
+use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args;
 use serde::Serialize;
+use sordino_search::Copied;
 use sordino_search::plan::Bytes;
-use sordino_search::{Copied, Index};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino index backup`.
@@ -14,7 +15,8 @@ pub(super) struct Backup {
     /// The index. It is only read, and may be served and changed meanwhile.
     #[arg(value_name = "INDEX")]
     index: PathBuf,
-    /// The folder of the backup: new, or one that has an older version of the same index.
+    /// The folder of the backup: new, or one that has an older version of the same index; s3://BUCKET/PREFIX where the
+    /// command was built with object stores.
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     /// The owner's public key, or a reader's or the owner's key file.
@@ -26,6 +28,7 @@ const BACKUP: &str = "\
 Examples:
   sordino index backup base.index /backup/base.index --key owner.pub
   sordino index verify /backup/base.index --key reader.key --deep
+  sordino index backup base.index s3://bucket/base.index --key owner.pub
 
 Only parts that the backup lacks are written; those that it has are read and checked. Interrupted, it is
 the version before or the new one, and the same command goes on. A backup holds one version: for several,
@@ -73,14 +76,19 @@ pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
         )));
     }
     let named = Error::index(&args.index);
-    let copied = Index::backup(&args.index, &args.backup, &owner).map_err(named)?;
+    let (from, to) = (Place::of(&args.index)?, Place::of(&args.backup)?);
+    let copied = from.copy_to(&to, &owner).map_err(named)?;
     report(&args.backup, &copied, output)
 }
 
 pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
     let named = Error::index(&args.backup);
-    let copied = Index::restore(&args.backup, &args.index, &owner).map_err(named)?;
+    let (from, to) = (Place::of(&args.backup)?, Place::of(&args.index)?);
+    let free = to.check_free();
+    let copied = free
+        .and_then(|()| from.copy_to(&to, &owner))
+        .map_err(named)?;
     report(&args.index, &copied, output)
 }
 

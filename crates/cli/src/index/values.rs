@@ -139,7 +139,7 @@ impl Payloads {
             Self::Columns(columns) => &columns[..],
             Self::Exported(both) => &both[..],
         };
-        columns.to_vec().into_iter()
+        columns.iter().cloned()
     }
 
     /// A payload for each row: the value of the only column as it is, or several as a JSON object. A
@@ -153,11 +153,12 @@ impl Payloads {
                 return Ok((0..rows).map(|row| single(column, row)).collect());
             }
             (Self::Exported(_), [Column::Json(payloads), Column::Json(forms)]) => {
-                let all = payloads.iter().zip(forms).enumerate();
-                let read = |(row, (payload, form)): (_, (&Option<Box<str>>, &Option<Box<str>>))| {
-                    exported(payload.as_deref(), form.as_deref()).ok_or(row)
-                };
-                return all.map(read).collect();
+                let all = payloads.iter().zip(forms);
+                let read = all.map(|(payload, form)| exported(payload.as_deref(), form.as_deref()));
+                return (0..)
+                    .zip(read)
+                    .map(|(row, bytes)| bytes.ok_or(row))
+                    .collect();
             }
             (Self::Columns(names), _) => &names[..],
             (Self::Exported(names), _) => &names[..],

@@ -1,21 +1,16 @@
 //! The folder of an index, followed from version to version.
 
+use crate::place::Place;
 use sordino_net::Service;
-use sordino_search::{Bytes, Disk, Files, OwnerPublicKey};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use sordino_search::{Bytes, OwnerPublicKey};
+use std::time::Duration;
 
 /// The pause before it tries again to open an index that is damaged.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Bytes of the file that names the newest version, at most.
-const CURRENT_LEN: u64 = 1 << 10;
-
 /// The file that names the newest version of an index.
 pub(super) struct Current {
-    path: PathBuf,
+    place: Place,
     /// Its content when that version was served, and when it could not be.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
@@ -23,23 +18,28 @@ pub(super) struct Current {
 
 impl Current {
     /// The file as it is before the index is opened.
-    pub(super) fn of(index: &Path) -> Self {
-        let mut current = Self::unseen(index);
+    pub(super) fn of(place: Place) -> Self {
+        let mut current = Self::unseen(place);
         current.seen = current.read();
         current
     }
 
     /// The file of an index that is not opened yet.
-    pub(super) fn unseen(index: &Path) -> Self {
+    pub(super) fn unseen(place: Place) -> Self {
         Self {
-            path: index.join("CURRENT"),
+            place,
             seen: None,
             failed: None,
         }
     }
 
     fn read(&self) -> Option<Bytes> {
-        Files.read(&self.path, CURRENT_LEN).ok()
+        self.place.current()
+    }
+
+    /// The index's place.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The file as it is now, if it is there and not as it was seen.
@@ -53,17 +53,12 @@ impl Current {
     }
 
     /// Serves the version that the folder has now, if it is another: true if it is.
-    pub(super) fn follow(
-        &mut self,
-        index: &Path,
-        owner: &OwnerPublicKey,
-        service: &Service,
-    ) -> bool {
+    pub(super) fn follow(&mut self, owner: &OwnerPublicKey, service: &Service) -> bool {
         let now = self.read();
         if now == self.seen || now.is_none() {
             return false;
         }
-        match service.server().follow_dir(index, owner) {
+        match self.place.follow(&service.server(), owner) {
             Ok(server) => {
                 // One that was pushed here is served already.
                 if server.manifest().digest() != service.server().manifest().digest() {

@@ -1,5 +1,6 @@
 //! The indexes in a folder, as they come, change and go.
 
+use crate::place::Place;
 use crate::serve::current::Current;
 use crate::serve::policy::{Stamp, Written};
 use crate::{Error, serve::owner};
@@ -129,7 +130,7 @@ impl Tenants {
     /// Opens an index, if the folder has one by now.
     fn open(&mut self, name: &IndexName) -> Result<bool, Error> {
         let dir = self.root.join(name.as_str());
-        let mut current = Current::unseen(&dir);
+        let mut current = Current::unseen(Place::here(&dir));
         let Some(now) = current.news() else {
             return Ok(false);
         };

@@ -81,7 +81,7 @@ impl Disk for Memory {
     }
 
     fn lock(&self, _path: &Path) -> io::Result<Lock> {
-        Ok(Lock { _file: None })
+        Ok(Lock::none())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

@@ -33,7 +33,7 @@ impl<D: Disk> Folder<D> {
     /// The first thing that is wrong with this directory; [`Error::Occupied`] and [`Error::Locked`] about the other;
     /// [`Error::OtherIndex`] and [`Error::NotNext`] if it has something that is not an older version of the same
     /// index; [`Error::File`]. What was copied then stays for the next attempt.
-    pub(crate) fn copy_to<E: Disk>(
+    pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
         owner: &OwnerPublicKey,
@@ -97,9 +97,17 @@ impl<D: Disk> Folder<D> {
         };
         let mut parts = manifest.parts()?;
         parts.retain(|part| part.holder.is_stored());
+        let named = held.map(|held| held.parts()).transpose()?;
         for part in &parts {
             copied.parts += 1;
-            if to.part(part).is_err() {
+            let stays = named
+                .iter()
+                .flatten()
+                .any(|held| held.digest == part.digest)
+                || to
+                    .disk
+                    .stays(&to.parts().join(names::of_digest(&part.digest)));
+            if !stays || to.part(part).is_err() {
                 to.put(&self.part(part)?)?;
                 copied.written += 1;
                 copied.bytes += part.len;

@@ -8,43 +8,89 @@ use super::{Folder, names};
 use crate::manifest::Part;
 use crate::{Bytes, Disk, Error};
 
+/// Bytes of a part: a range of it, or the same range of each of the pieces of one length that it consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    range: Range<u64>,
+    each: u64,
+}
+
+impl From<Range<u64>> for Span {
+    /// A range of the part.
+    fn from(range: Range<u64>) -> Self {
+        let each = u64::MAX;
+        Self { range, each }
+    }
+}
+
+impl Span {
+    /// This range of each of the part's pieces of `each` bytes.
+    #[must_use]
+    pub fn of_each(range: Range<u64>, each: u64) -> Self {
+        Self { range, each }
+    }
+
+    /// True if it is all of a part.
+    #[must_use]
+    pub fn is_whole(&self, part: &Part) -> bool {
+        let all = self.range == (0..self.each);
+        self.range == (0..part.len) || all && self.each > 0
+    }
+
+    /// Its bytes, if a part has as many; none where the part does not consist of such pieces.
+    fn len(&self, part: &Part) -> Option<u64> {
+        let one = self.range.end.checked_sub(self.range.start)?;
+        if self.each == u64::MAX {
+            return (self.range.end <= part.len).then_some(one);
+        }
+        let whole = self.each > 0 && part.len.is_multiple_of(self.each);
+        (whole && self.range.end <= self.each).then(|| part.len / self.each * one)
+    }
+
+    /// Appends those of its bytes that are in a piece of the part, which begins at byte `at`.
+    fn take(&self, at: u64, bytes: &[u8], own: &mut Vec<u8>) {
+        let end = at + bytes.len() as u64;
+        let mut first = at / self.each * self.each;
+        while first < end {
+            // The place of a byte of the part in these, or the nearest.
+            let place = |byte: u64| {
+                let byte = first.saturating_add(byte).clamp(at, end);
+                usize::try_from(byte - at).unwrap_or(bytes.len())
+            };
+            own.extend_from_slice(&bytes[place(self.range.start)..place(self.range.end)]);
+            match first.checked_add(self.each) {
+                Some(next) => first = next,
+                None => break,
+            }
+        }
+    }
+}
+
 impl<D: Disk> Folder<D> {
     /// Some bytes of a part, in memory that is there as far as it goes. All of the part is read and checked, but no more
     /// of it is in memory at a time than these bytes and some megabytes.
     ///
     /// # Errors
-    /// Those of [`part`](Self::part), and if the range ends beyond the last byte.
-    pub fn part_range(
-        &self,
-        part: &Part,
-        range: Range<u64>,
-        room: Vec<u8>,
-    ) -> Result<Bytes, Error> {
+    /// Those of [`part`](Self::part), and if a range ends beyond the last byte.
+    pub fn part_range(&self, part: &Part, span: &Span, room: Vec<u8>) -> Result<Bytes, Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
-        let expected = range.end.min(part.len).saturating_sub(range.start);
+        let what = part.kind.name();
+        let expected = span.len(part).ok_or_else(|| {
+            let why = format!("{} bytes, of which a share is {span:?}", part.len);
+            Error::Malformed { what, why }
+        })?;
         let (mut hasher, mut at, mut own) = (Hasher::new(), 0, room);
         own.clear();
         own.reserve_exact(usize::try_from(expected).unwrap_or(0));
         let streamed = self.disk.stream(&path, part.len, &mut |bytes| {
             hasher.update_rayon(bytes);
-            // The place of a byte of the part in these, or the nearest.
-            let place = |byte: u64| {
-                let place = usize::try_from(byte.saturating_sub(at)).unwrap_or(usize::MAX);
-                place.min(bytes.len())
-            };
-            let (start, end) = (place(range.start), place(range.end));
-            own.extend_from_slice(&bytes[start..end.max(start)]);
+            span.take(at, bytes, &mut own);
             at += bytes.len() as u64;
         });
         self.run(&path, streamed)?;
         check_len(part, at)?;
-        let what = part.kind.name();
         if *hasher.finalize().as_bytes() != part.digest {
             return Err(Error::Digest { what });
-        }
-        if own.len() as u64 != range.end.saturating_sub(range.start) {
-            let why = format!("{} bytes, and a share ends at {}", part.len, range.end);
-            return Err(Error::Malformed { what, why });
         }
         Ok(Bytes::from(own))
     }
@@ -64,4 +110,37 @@ pub(super) fn check_len(part: &Part, found: u64) -> Result<(), Error> {
             part.len
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However a part comes in pieces, the same bytes are taken of it.
+    #[test]
+    fn a_span_is_taken_of_any_pieces() {
+        let bytes: Vec<u8> = (0..120).collect();
+        let spans = [
+            Span::from(0..120),
+            Span::from(7..8),
+            Span::from(50..50),
+            Span::of_each(0..12, 12),
+            Span::of_each(3..5, 12),
+            Span::of_each(2..2, 12),
+            Span::of_each(0..1, 1),
+        ];
+        for span in spans {
+            let expected: Vec<u8> = (0..120u8)
+                .filter(|&byte| span.range.contains(&(u64::from(byte) % span.each)))
+                .collect();
+            for len in [1, 2, 5, 12, 13, 64, 120] {
+                let (mut at, mut own) = (0, Vec::new());
+                for piece in bytes.chunks(len) {
+                    span.take(at, piece, &mut own);
+                    at += piece.len() as u64;
+                }
+                assert_eq!(own, expected, "{span:?} of {len} at a time");
+            }
+        }
+    }
 }

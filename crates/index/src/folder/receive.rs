@@ -5,6 +5,12 @@ use crate::manifest::{Part, SignedManifest};
 use crate::{Disk, Error, digest};
 
 impl<D: Disk> Folder<D> {
+    /// True if there is a part of this length, which stays until a version names it. Nothing of it is read.
+    pub fn holds(&self, part: &Part) -> bool {
+        let path = self.parts().join(names::of_digest(&part.digest));
+        self.disk.len(&path) == part.len && self.disk.stays(&path)
+    }
+
     /// The stored parts of a version that are not here yet, each once, with the number of bytes that have
     /// been received of it.
     ///

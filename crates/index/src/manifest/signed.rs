@@ -515,7 +515,7 @@ mod tests {
         // The byte in front of the seed, of those from before there were sixteen and thirty-two, too.
         let numbered = [0, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
-            let mut columns = Columns::new(packing, [4; 32]);
+            let mut columns = Columns::new(packing, [77; 32]);
             columns
                 .segments
                 .push(ColumnSegment::new(segment(1, 100_000), [6; 32]));
@@ -524,7 +524,7 @@ mod tests {
                 let signed = SignedManifest::sign(manifest.clone(), &owner());
                 let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
                 assert_eq!(*read.unwrap(), manifest, "{packing:?}");
-                let seed = signed.to_bytes().windows(32).position(|it| it == [4; 32]);
+                let seed = signed.to_bytes().windows(32).position(|it| it == [77; 32]);
                 assert_eq!(signed.to_bytes()[seed.unwrap() - 1], number);
             }
         }

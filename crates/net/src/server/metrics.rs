@@ -39,6 +39,7 @@ pub(crate) struct Metrics {
     shard: Family<Number, Histogram, fn() -> Histogram>,
     shard_again: Family<Number, Counter>,
     shard_missing: Family<Number, Counter>,
+    shard_hedged: Family<Number, Counter>,
     index: Family<Index, Gauge>,
     pub(crate) by_index: ByIndex,
     version: Gauge,
@@ -91,6 +92,7 @@ impl Metrics {
             shard: Family::new_with_constructor(seconds),
             shard_again: Family::default(),
             shard_missing: Family::default(),
+            shard_hedged: Family::default(),
             index: Family::default(),
             version: Gauge::default(),
             records: Gauge::default(),
@@ -127,6 +129,8 @@ impl Metrics {
         registry.register("shard_again", help, metrics.shard_again.clone());
         let help = "Requests that a shard did not answer when it was asked again";
         registry.register("shard_missing", help, metrics.shard_missing.clone());
+        let help = "Requests that a second server of a shard got because the first was late";
+        registry.register("shard_hedged", help, metrics.shard_hedged.clone());
         registry.register("index", "The index that is served", metrics.index.clone());
         registry.register("version", "The version served", metrics.version.clone());
         let help = "Records that are stored, deleted ones included";
@@ -164,6 +168,7 @@ impl Metrics {
             drop(self.shard.get_or_create(&Number { shard }));
             drop(self.shard_again.get_or_create(&Number { shard }));
             drop(self.shard_missing.get_or_create(&Number { shard }));
+            drop(self.shard_hedged.get_or_create(&Number { shard }));
         }
     }
 
@@ -171,6 +176,11 @@ impl Metrics {
     pub(crate) fn shard(&self, shard: u16, took: Duration) {
         let seconds = self.shard.get_or_create(&Number { shard });
         seconds.observe(took.as_secs_f64());
+    }
+
+    /// A second server of a shard was asked because the first was late.
+    pub(crate) fn shard_hedged(&self, shard: u16) {
+        self.shard_hedged.get_or_create(&Number { shard }).inc();
     }
 
     /// A shard did not do its part, for the first time or when it was asked again.

@@ -1,26 +1,26 @@
 //! The servers that hold an index's shards, to the server that is asked in their place.
 
+mod hedge;
 mod line;
+mod question;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
-use line::{Line, Replica};
+use line::Line;
+use question::Question;
 use sordino_index::OwnerPublicKey;
 use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
-use sordino_server::{Asked, Server};
+use sordino_server::Server;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::metrics::Metrics;
 use super::refused::Refused;
 use crate::{Endpoint, Error, Limits, Refusal};
-
-/// Times that a shard is asked for its part of a reply.
-const TRIES: usize = 2;
 
 /// Threads that carry replies of shards.
 const THREADS: usize = 2;
@@ -37,6 +37,8 @@ pub struct Shards {
     /// For an answer of a shard.
     part: Duration,
     owner: OwnerPublicKey,
+    /// A second server is asked where the first is late.
+    hedged: bool,
 }
 
 impl Shards {
@@ -81,11 +83,20 @@ impl Shards {
                 .collect(),
             part: limits.request / 3,
             owner: owner.clone(),
+            hedged: false,
         };
         for (shard, endpoints) in Shard::all(of).zip(shards) {
             all.reach(shard.number(), endpoints)?;
         }
         Ok(all)
+    }
+
+    /// The same, and a shard's next server gets a query too once the first has taken longer than 95 of 100 answers did: the first whole answer
+    /// counts. One request in ten at most goes to two. Payloads are fetched from one server, which has the keys of sessions.
+    #[must_use]
+    pub fn hedged(mut self) -> Self {
+        self.hedged = true;
+        self
     }
 
     /// The number of shards.
@@ -171,6 +182,7 @@ impl Shards {
                 asked,
                 request: request.clone(),
                 metrics: Arc::clone(metrics),
+                hedged: self.hedged,
             };
             asking.spawn(async move { (at, question.part().await) });
         }
@@ -199,79 +211,5 @@ impl fmt::Debug for Shards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let addresses = self.lines.iter().map(|line| line.addresses());
         f.debug_list().entries(addresses).finish()
-    }
-}
-
-/// A request to one shard.
-struct Question {
-    line: Arc<Line>,
-    server: Arc<Server>,
-    asked: Asked,
-    request: Bytes,
-    metrics: Arc<Metrics>,
-}
-
-impl Question {
-    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers if there is one, or
-    /// whatever process is behind the one address by then.
-    async fn part(self) -> Result<Vec<u8>, Refusal> {
-        let shard = self.line.shard;
-        let limit = self.server.longest_part(self.asked, shard);
-        let limit = limit.map_err(|_| Refusal::Shard)?;
-        let replicas = self.line.order(self.asked.is_fetch());
-        for (at, replica) in replicas.iter().cycle().take(TRIES).enumerate() {
-            let start = Instant::now();
-            let error = match self.once(replica, limit).await {
-                Ok(part) => {
-                    self.metrics.shard(shard.number(), start.elapsed());
-                    return Ok(part);
-                }
-                Err(error) => error,
-            };
-            let last = at + 1 == TRIES;
-            if let Some(refusal) = of_client(self.asked, &error, last) {
-                return Err(refusal);
-            }
-            self.metrics.shard_failed(shard.number(), last);
-            let address = &replica.address;
-            tracing::warn!(%shard, address, %error, last, "a shard did not do its part");
-            if !last && replicas.len() == 1 {
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-        if replicas.is_empty() {
-            self.metrics.shard_failed(shard.number(), true);
-            tracing::warn!(%shard, "no server holds a shard");
-        }
-        Err(Refusal::Shard)
-    }
-
-    async fn once(
-        &self,
-        replica: &Replica,
-        limit: usize,
-    ) -> Result<Vec<u8>, sordino_server::Error> {
-        let (asked, shard) = (self.asked, self.line.shard);
-        let check = |part: &[u8]| self.server.check_part(asked, shard, part);
-        replica.part(self.request.clone(), limit, check).await
-    }
-}
-
-/// The pause before the only server of a shard is asked again: a process that is gone refuses at once, and another may
-/// take its place.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
-/// answers, if the shard says so when it is asked again too.
-fn of_client(asked: Asked, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
-    match error {
-        sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),
-        sordino_server::Error::Transport(error) => match error.downcast_ref::<Error>() {
-            Some(Error::Status { code, .. }) if last && code == "InvalidArgument" => {
-                Some(Refusal::Message)
-            }
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -602,6 +602,52 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
+/// One server of a shard stops answering: with hedging nobody waits for it to be given up, and soon it is asked last.
+#[test]
+fn where_a_server_of_a_shard_is_late_another_answers() {
+    let bed = bed(Form::Masked(Packing::T4));
+    let (first, second) = (serve(bed.shard(1, 2)), serve(bed.shard(2, 2)));
+    let faulty = Faulty::new(
+        bed.shard(2, 2),
+        Box::new(|_| Ok(Box::pin(tokio_stream::pending()))),
+    );
+    let lines = [vec![url(&first)], vec![faulty.url(), url(&second)]];
+    let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
+    let limits = Limits {
+        request: Duration::from_secs(90),
+        ..limits()
+    };
+    let shards = Shards::replicated(lines, &owner().public(), &limits).unwrap();
+    let server = shards.open().unwrap();
+    let service = Service::over(shards.hedged(), server, &Access::Anyone, limits).unwrap();
+    let front = service.listen(&Listen::on(loopback())).unwrap();
+    let mut connection = connect(&front);
+    let client = client(&mut connection);
+    let request = exchange(&mut connection, &client, bed.queries.row(1));
+    let whole = bed.one().handle(&request).unwrap();
+    let mut answered = || connection.exchange(&request, 1 << 20);
+    for _ in 0..40 {
+        assert_eq!(answered().unwrap(), whole);
+    }
+    faulty.faults.store(usize::MAX, Ordering::SeqCst);
+    faulty.asked.store(0, Ordering::SeqCst);
+    let begun = std::time::Instant::now();
+    for _ in 0..10 {
+        assert_eq!(answered().unwrap(), whole);
+    }
+    // It would have been given up after 30 seconds, each time that it is asked.
+    assert!(begun.elapsed() < Duration::from_secs(25));
+    // Asked in turns, it is in doubt when it has lost three times in a row.
+    let asked = faulty.asked.load(Ordering::SeqCst);
+    assert!((3..=5).contains(&asked), "{asked}");
+    let series = front.service().metrics();
+    let hedged = series
+        .lines()
+        .find_map(|line| line.strip_prefix("sordino_shard_hedged_total{shard=\"2\"} "));
+    assert!(hedged.unwrap().parse::<u32>().unwrap() >= 3, "{series}");
+    assert!(series.contains("shard_missing_total{shard=\"2\"} 0"));
+}
+
 /// A process that ends and comes back on its port is found again.
 #[test]
 fn a_shard_that_comes_back_is_asked_again() {

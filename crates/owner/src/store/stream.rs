@@ -172,7 +172,7 @@ impl Stream {
     }
 
     /// Adds a batch to the records that wait. Records without ids are numbered on.
-    fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
+    pub(super) fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
         let Batch {
             ids,
             vectors,
@@ -229,7 +229,11 @@ impl Stream {
     }
 
     /// The next records, as they are stored.
-    fn rows(&mut self, count: usize, progress: &mut dyn FnMut(Step)) -> Result<Rows, Error> {
+    pub(super) fn rows(
+        &mut self,
+        count: usize,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let rows = self.waiting.take(count)?;
         let rows = Rows {

@@ -11,4 +11,5 @@ mod owner;
 mod pins;
 mod refusals;
 mod shards;
+mod tasks;
 mod versions;

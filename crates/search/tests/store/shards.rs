@@ -1,6 +1,6 @@
 //! Shards of an index: joined, they are one server, byte for byte; apart, they are of no use by mistake.
 
-use sordino_search::manifest::Packing;
+use sordino_search::manifest::{Mode, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::{
     Batch, Client, Error, Form, OwnerKeys, Routing, Server, Shard, Spec, Store, Transport,
@@ -8,7 +8,7 @@ use sordino_search::{
 };
 
 use crate::bed::{Bed, bed};
-use crate::owner::{DIM, K, ROUTED, keys, rng, sealed, spec};
+use crate::owner::{DIM, K, ROUTED, keys, rng, spec};
 
 fn open(bed: &Bed, of: u16) -> Vec<Server> {
     Shard::all(of)
@@ -84,12 +84,25 @@ impl Transport for Both<'_> {
     }
 }
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 8] = [
     Form::Masked(Packing::T4),
     Form::Masked(Packing::T8),
     Form::Open(Packing::T4),
     ROUTED,
+    hinted(Routing::Downloaded),
+    hinted(Routing::Encrypted),
+    hinted(Routing::Hashed),
+    Form::Local,
 ];
+
+/// Sealed mode for clients that come often, who download a hint.
+const fn hinted(routing: Routing) -> Form {
+    Form::Sealed {
+        recall: 0.9,
+        queries: 100_000,
+        routing: Some(routing),
+    }
+}
 
 #[test]
 fn joined_shards_are_one_server_byte_for_byte() {
@@ -116,10 +129,13 @@ fn joined_shards_are_one_server_byte_for_byte() {
                 both.call(wrong, 0).unwrap_err();
             }
             let mut other = query.clone();
-            other[6] = 107;
-            both.call(&other, 0).unwrap_err();
-            other[6] = 109;
-            both.call(&other, 0).unwrap_err();
+            // A fetch of buckets, which is sealed mode's own query, and of payloads.
+            for kind in [107, 109] {
+                other[6] = kind;
+                if kind != query[6] {
+                    both.call(&other, 0).unwrap_err();
+                }
+            }
             other[16] ^= 1;
             both.call(&other, 0).unwrap_err();
             assert!(gather(&shards, Some(&front)).unwrap().is_none());
@@ -184,7 +200,11 @@ fn payloads_come_from_the_first_shard() {
 
 #[test]
 fn shards_follow_the_index_one_after_the_other() {
-    for form in [Form::Masked(Packing::T4), ROUTED] {
+    for form in [
+        Form::Masked(Packing::T4),
+        ROUTED,
+        hinted(Routing::Encrypted),
+    ] {
         let mut bed = bed(&spec(form), 1.0);
         let mut shards = open(&bed, 3);
         let mut front = gather(&shards, None).unwrap().unwrap();
@@ -324,7 +344,11 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
 /// Every byte of what is downloaded is the owner's, whatever a shard does to it.
 #[test]
 fn what_a_shard_gives_out_wrongly_is_refused() {
-    for form in [Form::Masked(Packing::T4), ROUTED] {
+    for form in [
+        Form::Masked(Packing::T4),
+        ROUTED,
+        hinted(Routing::Downloaded),
+    ] {
         let bed = bed(&spec(form), 1.0);
         let shards = open(&bed, 2);
         let mut kinds = std::collections::BTreeSet::new();
@@ -420,11 +444,29 @@ fn replies_of_shards_are_checked_before_they_are_joined() {
 #[test]
 fn what_cannot_be_cut_is_refused_with_the_reason() {
     let public = keys().public();
-    for form in [Form::Local, sealed(Routing::Downloaded)] {
-        let bed = bed(&spec(form), 1.0);
-        let refused = Server::open_shard(bed.dir.path(), &public, Shard::WHOLE).unwrap_err();
-        assert!(refused.to_string().contains("cut into shards"), "{refused}");
-    }
+    let once = Form::Sealed {
+        recall: 0.9,
+        queries: 1,
+        routing: Some(Routing::Downloaded),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (base, _) = synthetic::clustered(4000, 1, 64, 3);
+    let spec_of = spec(once);
+    let made = Store::create(
+        dir.path(),
+        &mut rng(1),
+        &keys(),
+        &spec_of,
+        [Ok(base.into())],
+        &mut |_| (),
+    );
+    let made = made.unwrap();
+    let Mode::Sealed(mode) = &made.manifest().mode else {
+        panic!("a sealed index");
+    };
+    assert!(mode.hint.is_none(), "buckets fetched with a hint");
+    let refused = Server::open_shard(dir.path(), &public, Shard::WHOLE).unwrap_err();
+    assert!(refused.to_string().contains("with a hint"), "{refused}");
     let bed = bed(&spec(ROUTED), 1.0);
     let first = Shard::new(1, 1024).unwrap();
     let refused = Server::open_shard(bed.dir.path(), &public, first).unwrap_err();

@@ -72,7 +72,7 @@ impl Columns {
                     let range = own.start as u64 * row..own.end as u64 * row;
                     let bytes = match own.is_empty() {
                         true => Bytes::from(Vec::new()),
-                        false => read(&part, range, std::mem::take(&mut room))?,
+                        false => read(&part, range.into(), std::mem::take(&mut room))?,
                     };
                     let whole = own.len() == stored;
                     let segment = Held::new(rows, column, &segments, (&bytes[..], whole))?;

@@ -7,10 +7,12 @@ use sordino_index::shard::{HEAD_LEN, Head, Shard};
 use sordino_index::wire::{Message, message_len};
 use sordino_pir::hintless::Keys;
 
+use super::buckets::Buckets;
 use super::cut::Cut;
 use super::pass::check_len;
 use super::retrieval::split_keys;
 use super::routed::lens;
+use super::sealed::cut_params;
 use super::{Kind, Server, malformed};
 
 /// A version whose data is with shards.
@@ -20,6 +22,7 @@ pub(super) struct Gathered {
     cuts: Vec<Cut>,
     query_len: usize,
     payloads: Option<Fetched>,
+    buckets: Option<Buckets>,
 }
 
 /// The lengths of what is sent where payloads are fetched.
@@ -36,6 +39,8 @@ struct Fetched {
 pub struct Asked {
     kind: Message,
     of: u16,
+    /// It is for the first shard alone.
+    first: bool,
 }
 
 impl Asked {
@@ -47,15 +52,24 @@ impl Asked {
 
     /// The shards that it goes to: always the same for a kind of request.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
-        Shard::all(self.of).take(if self.is_fetch() { 1 } else { self.of.into() })
+        let first = self.is_fetch() || self.first;
+        Shard::all(self.of).take(if first { 1 } else { self.of.into() })
     }
 }
 
 impl Gathered {
     pub(super) fn new(manifest: &Manifest, of: u16) -> Result<Self, Error> {
         let cuts = Cut::all(manifest, of)?;
+        let buckets = match &manifest.mode {
+            Mode::Sealed(mode) => Some(Buckets::new(mode, manifest.width() as usize)?),
+            _ => None,
+        };
         let query_len = match &manifest.mode {
             Mode::Routed(mode) => lens(manifest, mode)?.iter().sum(),
+            Mode::Sealed(_) => buckets
+                .as_ref()
+                .and_then(|it| it.centroids)
+                .map_or(0, |it| it[0]),
             _ => cuts.iter().map(Cut::query_len).sum::<Result<_, _>>()?,
         };
         let fetched = |payloads| Fetched::new(payloads, manifest.k as usize);
@@ -65,12 +79,15 @@ impl Gathered {
             cuts,
             query_len,
             payloads: payloads.flatten(),
+            buckets,
         })
     }
 
     pub(super) fn longest_query(&self) -> usize {
+        let buckets = self.buckets.as_ref();
         self.query_len
             .max(self.payloads.map_or(0, Fetched::longest))
+            .max(buckets.map_or(0, Buckets::request_len))
     }
 
     /// Refuses a shard of another cut.
@@ -118,6 +135,9 @@ impl Fetched {
 
 /// Refuses an index in a mode that is not cut.
 pub(super) fn check_mode(manifest: &Manifest) -> Result<(), Error> {
+    if let Mode::Sealed(mode) = &manifest.mode {
+        cut_params(mode)?;
+    }
     Cut::all(manifest, 1).map(drop)
 }
 
@@ -129,10 +149,16 @@ impl Server {
     pub fn ask(&self, request: &[u8]) -> Result<Asked, Error> {
         let gathered = self.gathered()?;
         let (kind, body) = Message::read(request)?;
-        match (kind, gathered.payloads) {
-            (Message::Score, _) => check_len(kind, self.edition.strip(body)?, gathered.query_len)?,
-            (Message::FetchPayloads, Some(fetched)) => {
+        let scored = gathered.query_len > 0;
+        match (kind, gathered.payloads, &gathered.buckets) {
+            (Message::Score, ..) if scored => {
+                check_len(kind, self.edition.strip(body)?, gathered.query_len)?;
+            }
+            (Message::FetchPayloads, Some(fetched), _) => {
                 fetched.check(kind, self.edition.strip(body)?)?;
+            }
+            (Message::Fetch, _, Some(buckets)) => {
+                check_len(kind, self.edition.strip(body)?, buckets.request_len())?;
             }
             _ => {
                 let refused = self.handle(request).err();
@@ -140,7 +166,9 @@ impl Server {
             }
         }
         let of = gathered.of;
-        Ok(Asked { kind, of })
+        // Centroids are not cut.
+        let first = kind == Message::Score && gathered.buckets.is_some();
+        Ok(Asked { kind, of, first })
     }
 
     /// The most bytes of a shard's reply.
@@ -150,8 +178,10 @@ impl Server {
     pub fn longest_part(&self, asked: Asked, shard: Shard) -> Result<usize, Error> {
         let gathered = self.gathered()?;
         gathered.check_shard(shard)?;
-        let len = match (asked.kind, gathered.payloads) {
-            (Message::FetchPayloads, Some(fetched)) => fetched.reply,
+        let len = match (asked.kind, gathered.payloads, &gathered.buckets) {
+            (Message::FetchPayloads, Some(fetched), _) => fetched.reply,
+            (Message::Fetch, _, Some(buckets)) => buckets.part_len(shard),
+            (Message::Score, _, Some(buckets)) => buckets.centroids.map_or(0, |lens| lens[1]),
             _ => {
                 let lens = gathered.cuts.iter().map(|cut| cut.len(shard));
                 lens.sum::<Result<_, _>>()?
@@ -195,7 +225,10 @@ impl Server {
         let begin = message_len(HEAD_LEN);
         let mut rest: Vec<&[u8]> = replies.iter().map(|reply| &reply[begin..]).collect();
         let kind = asked.kind.reply();
-        if asked.kind != Message::Score {
+        if let (Message::Fetch, Some(buckets)) = (asked.kind, &self.gathered()?.buckets) {
+            return Ok(kind.with(&buckets.join(&shards, &rest)?));
+        }
+        if asked.kind != Message::Score || asked.first {
             return Ok(kind.with(&rest.concat()));
         }
         let len: usize = rest.iter().map(|part| part.len()).sum();

@@ -1,11 +1,10 @@
 //! Making a server of an index, or of the version that a directory has now.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use sordino_index::columns::Rows;
-use sordino_index::folder::Folder;
+use sordino_index::folder::{Folder, Span};
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
 use sordino_index::payload::Payloads;
@@ -19,11 +18,11 @@ use super::{Kind, Server, gathered, payloads};
 use crate::history::History;
 
 /// Reads bytes of a part that is served, into the memory of one that was let go.
-pub(super) type Read<'a> = dyn FnMut(&Part, Range<u64>, Vec<u8>) -> Result<Bytes, Error> + 'a;
+pub(super) type Read<'a> = dyn FnMut(&Part, Span, Vec<u8>) -> Result<Bytes, Error> + 'a;
 
 /// Reads all of a part.
 pub(super) fn all(read: &mut Read<'_>, part: &Part) -> Result<Bytes, Error> {
-    read(part, 0..part.len, Vec::new())
+    read(part, Span::from(0..part.len), Vec::new())
 }
 
 impl Kind {
@@ -42,7 +41,7 @@ impl Kind {
             Mode::Sealed(mode) => {
                 Self::Sealed(match before.and_then(|b| sealed::shared(b, manifest)) {
                     Some(sealed) => sealed,
-                    None => Arc::new(Sealed::new(manifest, mode, read)?),
+                    None => Arc::new(Sealed::new(manifest, mode, shard, read)?),
                 })
             }
             Mode::Local(_) => Self::Local,
@@ -111,9 +110,34 @@ impl Server {
         owner: &OwnerPublicKey,
         shard: Shard,
     ) -> Result<Self, Error> {
-        let folder = Folder::new(dir.as_ref(), Files);
+        Self::open_folder(&Folder::new(dir.as_ref(), Files), owner, Some(shard))
+    }
+
+    /// [`open_dir`](Self::open_dir), or of a shard [`open_shard`](Self::open_shard), on another disk.
+    ///
+    /// # Errors
+    /// Those of these.
+    pub fn open_folder<D: Disk>(
+        folder: &Folder<D>,
+        owner: &OwnerPublicKey,
+        shard: Option<Shard>,
+    ) -> Result<Self, Error> {
         folder.newest(owner, |manifest| {
-            Self::of_version(&folder, owner, manifest, (Some(shard), None))
+            Self::of_version(folder, owner, manifest, (shard, None))
+        })
+    }
+
+    /// [`follow_dir`](Self::follow_dir) on another disk.
+    ///
+    /// # Errors
+    /// Those of `follow_dir`.
+    pub fn follow_folder<D: Disk>(
+        &self,
+        folder: &Folder<D>,
+        owner: &OwnerPublicKey,
+    ) -> Result<Self, Error> {
+        folder.newest(owner, |manifest| {
+            Self::of_version(folder, owner, manifest, (self.shard, Some(self)))
         })
     }
 
@@ -187,9 +211,9 @@ impl Server {
             manifest,
             history,
             (shard, before),
-            &mut |part, range, room| match range == (0..part.len) {
+            &mut |part, span, room| match span.is_whole(part) {
                 true => folder.part_into(part, room),
-                false => folder.part_range(part, range, room),
+                false => folder.part_range(part, &span, room),
             },
         )
     }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sordino_ckks::{column, dot};
 use sordino_index::Error;
 use sordino_index::wire::Message;
-use sordino_pir::simple;
+use sordino_pir::{Params, simple};
 
 use super::malformed;
 
@@ -66,29 +66,26 @@ pub(super) fn score_centroids(
 
 /// Answers exactly `count` PIR queries of each request, one after the other.
 pub(super) fn fetch_all(
-    pir: &simple::Server,
+    (params, version): (&Params, u64),
     count: usize,
     [request, reply]: [Message; 2],
     bodies: &[&[u8]],
+    answer: impl Fn(&[simple::Query]) -> Result<Vec<Vec<u8>>, Error>,
 ) -> Vec<Result<Vec<u8>, Error>> {
-    let params = pir.params();
     let read = |body: &[u8]| -> Result<Vec<simple::Query>, Error> {
         check_len(request, body, count * params.query_len())?;
         let queries = body.chunks_exact(params.query_len()).map(|bytes| {
             let query = simple::Query::from_bytes(params, bytes)?;
-            check_packing(query.version() == pir.version())?;
+            check_packing(query.version() == version)?;
             Ok(query)
         });
         queries.collect()
     };
     in_one_pass(bodies, read, |queries| {
-        let answers = pir.answer_batch(&queries.concat())?;
+        let answers = answer(&queries.concat())?;
         let answers = answers.chunks_exact(count);
         Ok(answers
-            .map(|answers| {
-                let answers: Vec<_> = answers.iter().map(simple::Answer::to_bytes).collect();
-                reply.with(&answers.concat())
-            })
+            .map(|answers| reply.with(&answers.concat()))
             .collect())
     })
 }

@@ -57,6 +57,8 @@ pub(super) struct Retrieval {
 pub(super) enum Way {
     /// By a query for each, for clients that have a hint.
     Simple(simple::Server),
+    /// The same, of the rows that a shard holds.
+    Share(simple::Share),
     /// By one query for all, under keys that came with it or before.
     Hintless(Box<hintless::Server>),
 }
@@ -66,6 +68,7 @@ impl Retrieval {
     pub(super) fn request_len(&self) -> usize {
         match &self.way {
             Way::Simple(pir) => self.count * pir.params().query_len(),
+            Way::Share(share) => self.count * share.params().query_len(),
             Way::Hintless(pir) => Keys::LEN + pir.database().params().query_len(),
         }
     }
@@ -77,7 +80,24 @@ impl Retrieval {
         requests: &Pass<'_>,
     ) -> Vec<Result<Vec<u8>, Error>> {
         match &self.way {
-            Way::Simple(pir) => pass::fetch_all(pir, self.count, self.kinds, &requests.bodies),
+            Way::Simple(pir) => {
+                let answer = |queries: &[simple::Query]| {
+                    let answers = pir.answer_batch(queries)?;
+                    Ok(answers.iter().map(simple::Answer::to_bytes).collect())
+                };
+                let form = (pir.params(), pir.version());
+                pass::fetch_all(form, self.count, self.kinds, &requests.bodies, answer)
+            }
+            Way::Share(share) => {
+                let answer = |queries: &[simple::Query]| Ok(share.answer_batch(queries)?);
+                pass::fetch_all(
+                    (share.params(), 0),
+                    self.count,
+                    self.kinds,
+                    &requests.bodies,
+                    answer,
+                )
+            }
             // A pass of its own for each: what clients would share is a small part of the work.
             Way::Hintless(pir) => {
                 let requests = requests.holders.iter().zip(&requests.bodies);

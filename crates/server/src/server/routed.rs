@@ -51,7 +51,7 @@ impl Base {
         let part = manifest.part(PartKind::Table, Some(0))?;
         let group = part.len / all as u64;
         let own = groups.start as u64 * group..groups.end as u64 * group;
-        let rows = read(&part, own, Vec::new())?;
+        let rows = read(&part, own.into(), Vec::new())?;
         let mut hint = table::segments(mode)?;
         let width = manifest.width() as usize;
         let (table, given) = table::encode(mode, width, groups, rows, |database| {

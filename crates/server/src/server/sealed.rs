@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use sordino_ckks::dot;
+use sordino_index::folder::Span;
 use sordino_index::manifest::{self, Manifest, Mode, PartKind, Routing};
+use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
-use sordino_index::{Error, code};
-use sordino_pir::{Seed, hintless, simple};
+use sordino_index::{Bytes, Error, code};
+use sordino_pir::{Params, Seed, hintless, simple};
 
 use super::open::{Read, all};
 use super::retrieval::{Retrieval, Way};
@@ -24,10 +26,25 @@ impl Sealed {
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Sealed,
+        shard: Shard,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
-        let buckets = all(read, &manifest.part(PartKind::Buckets, Some(0))?)?;
-        let records = buckets.chunks_exact(mode.layout.sealed_len());
+        let part = manifest.part(PartKind::Buckets, Some(0))?;
+        let len = mode.layout.sealed_len();
+        if shard != Shard::WHOLE {
+            let params = cut_params(mode)?;
+            let rows = simple::Share::range(&params, shard.number() - 1, shard.of());
+            let span = Span::of_each(rows.start as u64..rows.end as u64, len as u64);
+            let bytes = match rows.is_empty() {
+                true => Bytes::from(Vec::new()),
+                false => read(&part, span, Vec::new())?,
+            };
+            let records = (0..params.records()).map(|at| &bytes[at * rows.len()..][..rows.len()]);
+            let share = simple::Share::new(&params, rows.clone(), records)?;
+            return Self::with(manifest, mode, Way::Share(share), shard, read);
+        }
+        let buckets = all(read, &part)?;
+        let records = buckets.chunks_exact(len);
         let seed = Seed(mode.pir_seed);
         let way = if mode.hint.is_some() {
             let params = manifest::pir_params(mode)?;
@@ -38,7 +55,19 @@ impl Sealed {
             let database = hintless::Database::from_records(&params, &seed, records)?;
             Way::Hintless(Box::new(database.into()))
         };
+        Self::with(manifest, mode, way, shard, read)
+    }
+
+    fn with(
+        manifest: &Manifest,
+        mode: &manifest::Sealed,
+        way: Way,
+        shard: Shard,
+        read: &mut Read<'_>,
+    ) -> Result<Self, Error> {
         let centroids = match mode.routing {
+            // The first shard scores them all.
+            Routing::Encrypted if !shard.is_first() => None,
             Routing::Downloaded | Routing::Hashed => None,
             Routing::Encrypted => {
                 let width = manifest.width() as usize;
@@ -60,6 +89,21 @@ impl Sealed {
             centroids,
         })
     }
+}
+
+/// The layout of buckets that are cut: each shard has the same bytes of all of them.
+///
+/// # Errors
+/// [`Error::Mode`] if they are fetched without a hint: a query for them is unfolded over whole buckets, and nothing of that
+/// work would be divided.
+pub(super) fn cut_params(mode: &manifest::Sealed) -> Result<Params, Error> {
+    if mode.hint.is_none() {
+        return Err(Error::Mode {
+            found: "sealed mode without a hint",
+            expected: "masked, open, routed or local, or sealed with a hint, which are cut into shards",
+        });
+    }
+    manifest::pir_params(mode)
 }
 
 /// The buckets of the server before, if this version has the same.

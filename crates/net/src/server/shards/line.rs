@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use tonic::Request;
 use tonic::transport::Channel;
 
+use super::hedge::Hedge;
 use crate::caller::{ask, calls, wait};
 use crate::schema::CallRequest;
 use crate::schema::search_client::SearchClient;
@@ -19,12 +20,17 @@ use crate::{Deadlines, Endpoint, Error, Refusal};
 /// The time for which a server that failed is asked after the others.
 const DOUBT: Duration = Duration::from_secs(5);
 
+/// Answers in a row that came from another server first, after which one is asked after the others.
+const LOSSES: usize = 3;
+
 /// A shard and the servers that hold it.
 pub(super) struct Line {
     pub(super) shard: Shard,
     replicas: RwLock<Vec<Arc<Replica>>>,
     /// Requests so far, which the servers take in turns.
     turn: AtomicUsize,
+    /// When a second server is asked.
+    pub(super) hedge: Hedge,
 }
 
 /// One of the servers that hold a shard.
@@ -33,6 +39,8 @@ pub(super) struct Replica {
     calls: SearchClient<Channel>,
     deadlines: Deadlines,
     failed: Mutex<Option<Instant>>,
+    /// Times in a row that another answered before it.
+    losses: AtomicUsize,
 }
 
 impl Line {
@@ -41,6 +49,7 @@ impl Line {
             shard,
             replicas: RwLock::default(),
             turn: AtomicUsize::new(0),
+            hedge: Hedge::default(),
         }
     }
 
@@ -155,11 +164,20 @@ impl Replica {
                 ..endpoint.deadlines
             },
             failed: Mutex::default(),
+            losses: AtomicUsize::new(0),
         })
     }
 
+    /// Another that was asked later answered first. One to which that happens again and again is asked last for a while, as
+    /// one that failed: it may answer no more at all, and nobody waits to find that out.
+    pub(super) fn lost(&self) {
+        if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
+            self.note(true);
+        }
+    }
+
     /// True if it failed a moment ago.
-    fn is_doubtful(&self) -> bool {
+    pub(super) fn is_doubtful(&self) -> bool {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.is_some_and(|when| when.elapsed() < DOUBT)
     }
@@ -168,6 +186,7 @@ impl Replica {
     fn note(&self, failed: bool) {
         let mut when = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         *when = failed.then(Instant::now);
+        self.losses.store(0, Ordering::Relaxed);
     }
 
     fn exchange(

@@ -1,0 +1,140 @@
+//! A request to one shard, and the servers that may answer it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sordino_server::{Asked, Server};
+
+use super::line::{Line, Replica};
+use crate::server::metrics::Metrics;
+use crate::{Error, Refusal};
+
+/// Times that a shard is asked for its part of a reply.
+const TRIES: usize = 2;
+
+/// A request to one shard.
+pub(super) struct Question {
+    pub(super) line: Arc<Line>,
+    pub(super) server: Arc<Server>,
+    pub(super) asked: Asked,
+    pub(super) request: Bytes,
+    pub(super) metrics: Arc<Metrics>,
+    /// A second server is asked where the first is late.
+    pub(super) hedged: bool,
+}
+
+impl Question {
+    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers if there is one, or
+    /// whatever process is behind the one address by then.
+    pub(super) async fn part(self) -> Result<Vec<u8>, Refusal> {
+        let shard = self.line.shard;
+        let limit = self.server.longest_part(self.asked, shard);
+        let limit = limit.map_err(|_| Refusal::Shard)?;
+        let replicas = self.line.order(self.asked.is_fetch());
+        for (at, replica) in replicas.iter().cycle().take(TRIES).enumerate() {
+            let start = Instant::now();
+            let second = replicas.get(1).filter(|_| at == 0).and_then(|second| {
+                let late = self.late(second)?;
+                Some((second, late))
+            });
+            let part = match second {
+                Some((second, late)) => self.hedged([replica, second], late, limit).await,
+                None => self.once(replica, limit).await,
+            };
+            let error = match part {
+                Ok(part) => {
+                    let took = start.elapsed();
+                    self.line.hedge.took(took);
+                    self.metrics.shard(shard.number(), took);
+                    return Ok(part);
+                }
+                Err(error) => error,
+            };
+            let last = at + 1 == TRIES;
+            if let Some(refusal) = of_client(self.asked, &error, last) {
+                return Err(refusal);
+            }
+            self.metrics.shard_failed(shard.number(), last);
+            let address = &replica.address;
+            tracing::warn!(%shard, address, %error, last, "a shard did not do its part");
+            if !last && replicas.len() == 1 {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        if replicas.is_empty() {
+            self.metrics.shard_failed(shard.number(), true);
+            tracing::warn!(%shard, "no server holds a shard");
+        }
+        Err(Refusal::Shard)
+    }
+
+    /// The time after which a second server is asked, if one may be.
+    fn late(&self, second: &Replica) -> Option<Duration> {
+        // One that has just failed is no help.
+        let may = self.hedged && !self.asked.is_fetch() && !second.is_doubtful();
+        self.line.hedge.late().filter(|_| may)
+    }
+
+    /// Asks one server, and another too if the first is late. The first whole answer counts.
+    async fn hedged(
+        &self,
+        [first, second]: [&Replica; 2],
+        late: Duration,
+        limit: usize,
+    ) -> Result<Vec<u8>, sordino_server::Error> {
+        let mut one = pin!(self.once(first, limit));
+        tokio::select! {
+            done = &mut one => return done,
+            () = tokio::time::sleep(late) => {}
+        }
+        if !self.line.hedge.spend() {
+            return one.await;
+        }
+        self.metrics.shard_hedged(self.line.shard.number());
+        let mut two = pin!(self.once(second, limit));
+        tokio::select! {
+            done = &mut one => match done {
+                Ok(part) => Ok(part),
+                Err(_) => two.await,
+            },
+            done = &mut two => match done {
+                Ok(part) => {
+                    first.lost();
+                    Ok(part)
+                }
+                Err(_) => one.await,
+            },
+        }
+    }
+
+    async fn once(
+        &self,
+        replica: &Replica,
+        limit: usize,
+    ) -> Result<Vec<u8>, sordino_server::Error> {
+        let (asked, shard) = (self.asked, self.line.shard);
+        let check = |part: &[u8]| self.server.check_part(asked, shard, part);
+        replica.part(self.request.clone(), limit, check).await
+    }
+}
+
+/// The pause before the only server of a shard is asked again: a process that is gone refuses at once, and another may
+/// take its place.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the message is not one that the index
+/// answers, if the shard says so when it is asked again too.
+fn of_client(asked: Asked, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
+    match error {
+        sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),
+        sordino_server::Error::Transport(error) => match error.downcast_ref::<Error>() {
+            Some(Error::Status { code, .. }) if last && code == "InvalidArgument" => {
+                Some(Refusal::Message)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

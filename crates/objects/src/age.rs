@@ -1,0 +1,51 @@
+//! The time for which a file stays that no version names.
+//!
+//! An object store has no locks, so whoever removes files cannot know which of them another owner is about to name. Nobody
+//! removes one that is younger than [`GRACE`], and nobody names in a version what it wrote longer than half of that
+//! before. Ages are differences of times that the store itself gave: the clocks of owners do not matter, but for the length of a
+//! day on them.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// The age below which nothing is removed.
+pub(crate) const GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The store's time, as it was when an owner began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    store: SystemTime,
+    here: Instant,
+}
+
+impl Clock {
+    /// The time that the store gave to an object that was written just now.
+    pub(crate) fn new(store: SystemTime) -> Self {
+        Self {
+            store,
+            here: Instant::now(),
+        }
+    }
+
+    /// The age of an object that the store has from that time. One from the future has none.
+    pub(crate) fn age(&self, of: SystemTime) -> Duration {
+        let now = self.store + self.here.elapsed();
+        now.duration_since(of).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_those_of_the_store() {
+        let day = Duration::from_secs(86_400);
+        // A store whose clock is years away from ours.
+        for store in [SystemTime::UNIX_EPOCH + day, SystemTime::now() + 9999 * day] {
+            let clock = Clock::new(store);
+            let age = clock.age(store - day);
+            assert!(age >= day && age < day + Duration::from_secs(60));
+            assert_eq!(clock.age(store + day), Duration::ZERO);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Objects as the files of a folder.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
+use sordino_index::disk::Lock;
+use sordino_index::{Bytes, Disk};
+use tokio_stream::StreamExt;
+
+use crate::Objects;
+use crate::age::Clock;
+use crate::reading::fault;
+
+/// The names in an index's folder that are treated each in their way.
+const CURRENT: &str = "CURRENT";
+const MANIFESTS: &str = "manifests";
+const PARTS: &str = "parts";
+
+/// Entries of a listing that are taken. An index has at most 1,024 segments; manifests stay.
+const MAX_ENTRIES: usize = 1 << 20;
+
+impl Objects {
+    /// Makes a version the newest, if the newest is still the one that this change began from.
+    fn switch(&self, path: &Path, line: Vec<u8>) -> io::Result<()> {
+        self.change().check_time(self.grace)?;
+        let mode = self.change().mode();
+        let version = match self.writing(path)?.put(line.clone(), mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // A request that was sent again because its reply was lost finds its own work there.
+                let first = self.reading(path)?.first(line.len() as u64 + 1)?;
+                if first.bytes != line {
+                    return Err(error);
+                }
+                UpdateVersion {
+                    e_tag: first.tag,
+                    version: None,
+                }
+            }
+            version => version?,
+        };
+        self.change().switched(version);
+        Ok(())
+    }
+
+    /// Refuses to go on where another version is the newest by now.
+    fn check_base(&self) -> io::Result<()> {
+        let now = match self.meta(&self.root().join(CURRENT)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            meta => meta?.e_tag,
+        };
+        match self.change().follows(now.as_deref()) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// Writes a manifest that is not there: two owners give one number to two versions, and one of them would be gone.
+    fn put_manifest(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+        // The later of two owners mostly finds out here, and uses up no number.
+        self.check_base()?;
+        let put = self.writing(path)?.put(bytes.clone(), PutMode::Create);
+        let Err(error) = put else { return Ok(()) };
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            return Err(error);
+        }
+        let mut held = Vec::new();
+        let reading = self.reading(path)?;
+        reading.stream(bytes.len() as u64, &mut |some| held.extend_from_slice(some))?;
+        if held == bytes {
+            return Ok(());
+        }
+        // One of a change that did not come to its end and no longer can.
+        let meta = self.meta(path)?;
+        let age = self.change().clock()?.age(meta.last_modified.into());
+        if age <= self.grace {
+            return Err(error);
+        }
+        let there = UpdateVersion {
+            e_tag: meta.e_tag,
+            version: meta.version,
+        };
+        self.writing(path)?
+            .put(bytes, PutMode::Update(there))
+            .map(drop)
+    }
+}
+
+impl Disk for Objects {
+    /// There are none.
+    fn create_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The bytes wait in memory for their name: an object is there whole or not at all.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.change().stage(path, bytes);
+        Ok(())
+    }
+
+    /// An object is durable when it is there.
+    fn sync(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let bytes = self.change().take(from).ok_or(io::ErrorKind::NotFound)?;
+        match self.place(to) {
+            ("", CURRENT) => self.switch(to, bytes),
+            (MANIFESTS, _) => self.put_manifest(to, bytes),
+            (PARTS, _) => {
+                self.change().counts();
+                self.writing(to)?.upload(bytes)
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Nothing that is younger than the grace is removed: another owner may be about to name it.
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if self.change().take(path).is_some() {
+            return Ok(());
+        }
+        match self.age(path) {
+            Ok(age) if age <= self.grace => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            age => age?,
+        };
+        let (store, key) = (Arc::clone(&self.store), self.key(path)?);
+        self.requests.run(self.patience.request, async move {
+            store.delete(&key).await.map_err(fault)
+        })
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        match self.list(path)?.is_empty() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::DirectoryNotEmpty.into()),
+        }
+    }
+
+    fn read_into(&self, path: &Path, most: u64, room: Vec<u8>) -> io::Result<Bytes> {
+        let reading = self.reading(path)?;
+        if self.place(path) == ("", CURRENT) {
+            // A change follows from the first that its owner reads.
+            let first = reading.first(most.saturating_add(1));
+            let missing = first
+                .as_ref()
+                .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            if missing {
+                self.change().saw(None);
+            }
+            let first = first?;
+            self.change().saw(Some(UpdateVersion {
+                e_tag: first.tag,
+                version: None,
+            }));
+            return Ok(Bytes::from(first.bytes.to_vec()));
+        }
+        let mut bytes = room;
+        bytes.clear();
+        // Grows with what comes, not with what a store says that there is.
+        reading.stream(most, &mut |some| bytes.extend_from_slice(some))?;
+        Ok(Bytes::from(bytes))
+    }
+
+    fn stream(&self, path: &Path, most: u64, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.reading(path)?.stream(most, each)
+    }
+
+    /// Nothing is added to an object: pieces of a version that is sent are put together elsewhere.
+    fn append(&self, _path: &Path, _bytes: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn len(&self, path: &Path) -> u64 {
+        self.meta(path).map_or(0, |meta| meta.size)
+    }
+
+    /// True of the folder itself, which need not be made.
+    fn exists(&self, path: &Path) -> bool {
+        path == self.root() || self.meta(path).is_ok()
+    }
+
+    fn stays(&self, path: &Path) -> bool {
+        let stays = self.age(path).is_ok_and(|age| age <= self.grace / 2);
+        if stays {
+            self.change().counts();
+        }
+        stays
+    }
+
+    /// Nobody is kept away: an owner who is overtaken is refused at the end. Here it takes the store's time, and sees
+    /// that the store keeps conditions.
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        let writing = self.writing(path)?;
+        writing.put(b"an owner began here\n".to_vec(), PutMode::Overwrite)?;
+        let time = self.meta(path)?.last_modified;
+        match writing.put(b"a condition was not kept\n".to_vec(), PutMode::Create) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                let why = "this store writes over an object that was to be new (If-None-Match): owners cannot be kept apart in it";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+            }
+        }
+        self.change().begin(Clock::new(time.into()));
+        Ok(Lock::none())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let (store, dir) = (Arc::clone(&self.store), self.key(path)?);
+        let limit = self.patience.request * 4;
+        let names: BTreeSet<String> = self.requests.run(limit, async move {
+            let mut entries = store.list(Some(&dir));
+            let (mut names, mut count) = (BTreeSet::new(), 0);
+            while let Some(entry) = entries.next().await {
+                count += 1;
+                if count > MAX_ENTRIES {
+                    let why = format!("more than {MAX_ENTRIES} objects in {dir}");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                }
+                let entry = entry.map_err(fault)?;
+                let inside = entry.location.prefix_match(&dir);
+                if let Some(name) = inside.and_then(|mut inside| inside.next()) {
+                    names.insert(name.as_ref().to_owned());
+                }
+            }
+            Ok(names)
+        })?;
+        Ok(names.into_iter().collect())
+    }
+}

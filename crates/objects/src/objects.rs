@@ -1,0 +1,185 @@
+//! The files of an index in an object store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use object_store::aws::AmazonS3Builder;
+use object_store::path::{Path as Key, PathPart};
+use object_store::{ClientOptions, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
+use sordino_index::folder::Folder;
+
+use crate::age::GRACE;
+use crate::change::Change;
+use crate::reading::{Reading, fault};
+use crate::waiting::{Patience, Requests};
+use crate::writing::Writing;
+use crate::{Address, Error};
+
+/// An index's files in an object store, for a [`Folder`]. Copies share connections, and each is an owner of its own.
+pub struct Objects {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) requests: Arc<Requests>,
+    /// The folder's path, and the beginning of the names of its objects.
+    root: PathBuf,
+    prefix: Key,
+    pub(crate) patience: Patience,
+    pub(crate) grace: Duration,
+    change: Mutex<Change>,
+}
+
+impl Clone for Objects {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            requests: Arc::clone(&self.requests),
+            root: self.root.clone(),
+            prefix: self.prefix.clone(),
+            change: Mutex::default(),
+            ..*self
+        }
+    }
+}
+
+impl std::fmt::Debug for Objects {
+    /// Without the store, which knows credentials.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Objects")
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Objects {
+    /// Opens a store of S3's protocol as the usual variables of the environment say: `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, or a machine's own role. Nothing
+    /// is asked of it yet.
+    ///
+    /// # Errors
+    /// [`Error::Configuration`].
+    pub fn open(address: &Address) -> Result<Self, Error> {
+        let wrong = |why: String| Error::Configuration {
+            address: address.to_string(),
+            why,
+        };
+        // One that a program has chosen before stays.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let patience = Patience::default();
+        let retry = RetryConfig {
+            max_retries: 3,
+            retry_timeout: patience.request / 2,
+            ..RetryConfig::default()
+        };
+        let store = AmazonS3Builder::from_env()
+            .with_bucket_name(address.bucket())
+            .with_client_options(client_options(patience))
+            .with_retry(retry);
+        // The client's options replace what the environment says of them.
+        let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
+        let store = store.with_allow_http(http).build();
+        let store = store.map_err(|error| wrong(error.to_string()))?;
+        Self::over(Arc::new(store), address).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// An index in any store.
+    ///
+    /// # Errors
+    /// If the system has no thread for it.
+    pub fn over(store: Arc<dyn ObjectStore>, address: &Address) -> io::Result<Self> {
+        Ok(Self {
+            store,
+            requests: Arc::new(Requests::new()?),
+            root: address.path(),
+            prefix: Key::from(address.prefix()),
+            patience: Patience::default(),
+            grace: GRACE,
+            change: Mutex::default(),
+        })
+    }
+
+    /// The same with another patience.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The same where what no version names stays for another time than seven days. All owners of an index must have the same.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// The folder, whose path is the address.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder, to read it, or to be its owner.
+    #[must_use]
+    pub fn folder(&self) -> Folder<Self> {
+        Folder::new(&self.root, self.clone())
+    }
+
+    pub(crate) fn change(&self) -> MutexGuard<'_, Change> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The object of a path in the folder.
+    pub(crate) fn key(&self, path: &Path) -> io::Result<Key> {
+        let inside = path.strip_prefix(&self.root);
+        let inside = inside.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let mut key = self.prefix.clone();
+        for name in inside {
+            let name = name.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+            key = key.join(PathPart::from(name));
+        }
+        Ok(key)
+    }
+
+    /// The directory of a file in the folder, and its name.
+    pub(crate) fn place<'a>(&self, path: &'a Path) -> (&'a str, &'a str) {
+        let inside = path.strip_prefix(&self.root).unwrap_or(path);
+        let text = |part: Option<&'a std::ffi::OsStr>| part.and_then(|part| part.to_str());
+        let dir = text(inside.parent().map(Path::as_os_str)).unwrap_or_default();
+        (dir, text(inside.file_name()).unwrap_or_default())
+    }
+
+    pub(crate) fn reading(&self, path: &Path) -> io::Result<Reading<'_>> {
+        Ok(Reading {
+            store: &self.store,
+            requests: &self.requests,
+            patience: self.patience,
+            key: self.key(path)?,
+        })
+    }
+
+    pub(crate) fn writing(&self, path: &Path) -> io::Result<Writing<'_>> {
+        Ok(Writing {
+            store: &self.store,
+            requests: &self.requests,
+            patience: self.patience,
+            key: self.key(path)?,
+        })
+    }
+
+    pub(crate) fn meta(&self, path: &Path) -> io::Result<ObjectMeta> {
+        let (store, key) = (Arc::clone(&self.store), self.key(path)?);
+        self.requests.run(self.patience.request, async move {
+            store.head(&key).await.map_err(fault)
+        })
+    }
+
+    /// The age of a file, by the store's clock alone.
+    pub(crate) fn age(&self, path: &Path) -> io::Result<Duration> {
+        let clock = self.change().clock()?;
+        Ok(clock.age(SystemTime::from(self.meta(path)?.last_modified)))
+    }
+}
+
+fn client_options(patience: Patience) -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout(patience.request)
+        .with_connect_timeout(patience.request / 6)
+}

@@ -1,0 +1,70 @@
+//! Files, each of which is there whole or not at all.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object_store::path::Path as Key;
+use object_store::{
+    ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
+};
+
+use crate::reading::fault;
+use crate::waiting::{Patience, Requests};
+
+/// Bytes from which on a file is uploaded in pieces, and bytes of such a piece. S3 takes 10,000 of them: 312 GiB.
+const PIECE: usize = 32 << 20;
+
+/// Pieces that are on their way at a time.
+const AHEAD: usize = 3;
+
+/// A file that is written.
+pub(crate) struct Writing<'a> {
+    pub(crate) store: &'a Arc<dyn ObjectStore>,
+    pub(crate) requests: &'a Requests,
+    pub(crate) patience: Patience,
+    pub(crate) key: Key,
+}
+
+impl Writing<'_> {
+    /// Writes a small file under a condition; the version that it is then.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if the condition does not hold.
+    pub(crate) fn put(&self, bytes: Vec<u8>, mode: PutMode) -> io::Result<UpdateVersion> {
+        let (store, key) = (Arc::clone(self.store), self.key.clone());
+        self.requests.run(self.patience.request, async move {
+            let options = PutOptions::from(mode);
+            let put = store.put_opts(&key, PutPayload::from(bytes), options).await;
+            Ok(put.map_err(fault)?.into())
+        })
+    }
+
+    /// Writes a file of any size, over one that is there.
+    pub(crate) fn upload(&self, bytes: Vec<u8>) -> io::Result<()> {
+        if bytes.len() <= PIECE {
+            return self.put(bytes, PutMode::Overwrite).map(drop);
+        }
+        let (store, key) = (Arc::clone(self.store), self.key.clone());
+        let begun = self.requests.run(self.patience.request, async move {
+            let upload = store.put_multipart(&key).await.map_err(fault)?;
+            Ok(WriteMultipart::new_with_chunk_size(upload, PIECE))
+        });
+        let (mut upload, mut rest) = (begun?, Bytes::from(bytes));
+        while !rest.is_empty() {
+            let piece = rest.split_to(rest.len().min(PIECE));
+            // Each piece has a time of its own. What was uploaded of one that fails, the bucket's rules remove.
+            let sent = self.requests.run(self.patience.request, async move {
+                upload.wait_for_capacity(AHEAD).await.map_err(fault)?;
+                upload.put(piece);
+                Ok(upload)
+            });
+            upload = sent?;
+        }
+        // The last pieces, which may all still be on their way.
+        let limit = self.patience.request * 4;
+        self.requests.run(limit, async move {
+            upload.finish().await.map(drop).map_err(fault)
+        })
+    }
+}

@@ -1,0 +1,8 @@
+//! An index in an object store: its owners, stores that fail or lie, and a real server of S3's protocol.
+
+#![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
+
+mod fixture;
+mod hostile;
+mod owners;
+mod s3;

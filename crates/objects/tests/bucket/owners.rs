@@ -1,0 +1,305 @@
+//! An owner and readers over an object store in memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::fixture::{self, address, batch, objects, owner, put_raw, rng, served, spec};
+use object_store::memory::InMemory;
+use sordino_index::Error;
+use sordino_search::{Assembly, Blueprint, Files, Folder, Index, Server, Shard, Store};
+
+#[test]
+fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
+    let disk = objects(Arc::new(InMemory::new()));
+    let keys = owner();
+    let create = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(1),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 300))],
+        &mut |_| (),
+    );
+    let mut store = create.unwrap();
+    assert_eq!(served(&disk, &keys), vec![1, 300]);
+    store
+        .add(&mut rng(2), [Ok(batch(300, 40))], &mut |_| ())
+        .unwrap();
+    assert_eq!(served(&disk, &keys), vec![2, 340]);
+    // One is there: another is refused.
+    let again = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(3),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 300))],
+        &mut |_| (),
+    );
+    assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
+    drop(store);
+    let mut store = Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
+    store.delete(&mut rng(4), &[7u64]).unwrap();
+    assert_eq!(store.verify().unwrap().records, 339);
+    // All shards of it, and the same from a folder that it was copied to.
+    let local = tempfile::tempdir().unwrap();
+    let folder = Folder::new(&local.path().join("copy"), Files);
+    let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();
+    assert_eq!((copied.version, copied.versions), (3, 3));
+    for shard in Shard::all(3) {
+        let there = Server::open_folder(&disk.folder(), &keys.public(), Some(shard)).unwrap();
+        let here = Server::open_folder(&folder, &keys.public(), Some(shard)).unwrap();
+        assert_eq!(there.manifest().digest(), here.manifest().digest());
+    }
+    // And back into another bucket, twice: the second time nothing is written.
+    let other = objects(Arc::new(InMemory::new()));
+    let back = folder.copy_to(&other.folder(), &keys.public()).unwrap();
+    assert_eq!(back.written, back.parts);
+    let back = folder.copy_to(&other.folder(), &keys.public()).unwrap();
+    assert_eq!(back.written, 0);
+    assert_eq!(served(&other, &keys), vec![3, 340]);
+}
+
+#[test]
+fn of_two_owners_one_is_told_that_it_was_overtaken() {
+    let memory = Arc::new(InMemory::new());
+    let disk = objects(memory);
+    let keys = owner();
+    drop(
+        Store::create_on(
+            disk.clone(),
+            disk.root(),
+            &mut rng(1),
+            &keys,
+            &spec(),
+            [Ok(batch(0, 200))],
+            &mut |_| (),
+        )
+        .unwrap(),
+    );
+    let open = || Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
+    let (mut one, mut two) = (open(), open());
+    one.add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ())
+        .unwrap();
+    // Both give the next version the same number, so the second finds it taken.
+    let late = two.add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ());
+    assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
+    // With a number of its own it still does not follow from what is there.
+    let late = two.add(&mut rng(4), [Ok(batch(200, 30))], &mut |_| ());
+    assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
+    // Looking at the version that it was overtaken by does not let it write over it.
+    assert!(two.verify().is_err());
+    let late = two.add(&mut rng(5), [Ok(batch(200, 30))], &mut |_| ());
+    assert!(late.is_err());
+    assert_eq!(served(&disk, &keys), vec![2, 220]);
+    one.add(&mut rng(6), [Ok(batch(220, 20))], &mut |_| ())
+        .unwrap();
+    // The number of a change that did not come to its end is not given again.
+    let mut two = open();
+    two.delete(&mut rng(7), &[3u64]).unwrap();
+    assert!(two.version() > 3);
+    two.verify().unwrap();
+}
+
+/// An owner opens the index, which removes what is left over, while another is between its parts and its version.
+#[test]
+fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
+    let memory = Arc::new(InMemory::new());
+    let disk = objects(memory.clone());
+    let keys = owner();
+    let mut one = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(1),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 200))],
+        &mut |_| (),
+    )
+    .unwrap();
+    let parts = || fixture::count(&memory, "parts");
+    let before = parts();
+    let mut seen = 0;
+    one.add(
+        &mut rng(2),
+        [Ok(batch(200, 100)), Ok(batch(300, 100))],
+        &mut |_| {
+            seen += 1;
+            drop(Store::open_on(disk.clone(), disk.root(), &keys).unwrap());
+        },
+    )
+    .unwrap();
+    assert!(seen > 0 && parts() > before);
+    one.verify().unwrap();
+    // Those of a change that fails stay, until they are old.
+    put_raw(&memory, &format!("parts/{}", "ab".repeat(32)), b"left over");
+    let left = parts();
+    drop(Store::open_on(disk.clone(), disk.root(), &keys).unwrap());
+    assert_eq!(parts(), left);
+    std::thread::sleep(Duration::from_millis(20));
+    let short = disk.clone().with_grace(Duration::from_millis(1));
+    drop(Store::open_on(short.clone(), short.root(), &keys).unwrap());
+    assert!(parts() < left);
+    assert_eq!(served(&disk, &keys), vec![2, 400]);
+    assert!(
+        Store::open_on(disk.clone(), disk.root(), &keys)
+            .unwrap()
+            .verify()
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_change_that_takes_longer_than_its_parts_are_safe_is_refused() {
+    let disk = objects(Arc::new(InMemory::new()));
+    let keys = owner();
+    let made = Store::create_on(
+        disk.clone(),
+        disk.root(),
+        &mut rng(1),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 200))],
+        &mut |_| (),
+    );
+    drop(made.unwrap());
+    let short = disk.clone().with_grace(Duration::from_millis(40));
+    let mut store = Store::open_on(short.clone(), short.root(), &keys).unwrap();
+    // The first segment is written before the second batch comes.
+    let batches = (0..2).map(|at| {
+        std::thread::sleep(Duration::from_millis(60));
+        Ok(batch(200 + at * 140_000, 140_000))
+    });
+    let slow = store.add(&mut rng(2), batches, &mut |_| ());
+    let late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+    assert!(
+        matches!(&slow, Err(Error::File { source, .. }) if late(source)),
+        "{slow:?}"
+    );
+    assert_eq!(served(&disk, &keys), vec![1, 200]);
+}
+
+#[test]
+fn an_older_copy_is_not_put_over_a_newer_one() {
+    let disk = objects(Arc::new(InMemory::new()));
+    let keys = owner();
+    let local = tempfile::tempdir().unwrap();
+    let dir = local.path().join("base");
+    let mut store = Store::create(
+        &dir,
+        &mut rng(1),
+        &keys,
+        &spec(),
+        [Ok(batch(0, 200))],
+        &mut |_| (),
+    )
+    .unwrap();
+    let old = local.path().join("old");
+    Index::backup(&dir, &old, &keys.public()).unwrap();
+    store
+        .add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ())
+        .unwrap();
+    let folder = |dir| Folder::new(dir, Files);
+    folder(&dir)
+        .copy_to(&disk.folder(), &keys.public())
+        .unwrap();
+    let back = folder(&old).copy_to(&disk.folder(), &keys.public());
+    assert!(matches!(back, Err(Error::NotNext(_))), "{back:?}");
+    // One that went on in its own way, from the same version.
+    let mut other = Store::open(&old, &keys).unwrap();
+    other
+        .add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ())
+        .unwrap();
+    other
+        .add(&mut rng(4), [Ok(batch(230, 30))], &mut |_| ())
+        .unwrap();
+    let forked = folder(&old).copy_to(&disk.folder(), &keys.public());
+    assert!(matches!(forked, Err(Error::NotNext(_))), "{forked:?}");
+    assert_eq!(served(&disk, &keys), vec![2, 220]);
+    assert_eq!(address().to_string(), "s3://bucket/a/base.index");
+}
+
+/// Segments are made by tasks that have the store and the keys and nothing else, one of them twice; two coordinators cannot both finish.
+#[test]
+fn tasks_write_their_segments_into_the_store() {
+    let memory = Arc::new(InMemory::new());
+    let disk = objects(memory.clone());
+    let keys = owner();
+    let begin = |seed| {
+        let sample = sordino_search::synthetic::uniform(4, 16, 1);
+        Assembly::begin_on(
+            disk.clone(),
+            disk.root(),
+            &mut rng(seed),
+            &keys,
+            &spec(),
+            &sample,
+        )
+        .unwrap()
+    };
+    let (mut one, two) = (begin(1), begin(2));
+    let facts = one.blueprint().to_bytes(&keys);
+    let make = |task: u64, seed| {
+        let facts = Blueprint::from_bytes(&facts, &keys).unwrap();
+        let records = [Ok(batch(task * 50, 50))];
+        let folder = objects(memory.clone()).folder();
+        facts
+            .make(
+                &mut rng(seed),
+                &keys,
+                &folder,
+                (task, None),
+                records,
+                &mut |_| (),
+            )
+            .unwrap()
+    };
+    for (task, seed, taken) in [(1, 3, true), (1, 4, false), (0, 5, true)] {
+        assert_eq!(one.take(make(task, seed)).unwrap(), taken);
+    }
+    assert_eq!(fixture::count(&memory, "parts"), 6);
+    // Parts that were made long ago may be removed by others, so they are not taken.
+    let old = make(2, 6);
+    std::thread::sleep(Duration::from_millis(30));
+    let short = disk.clone().with_grace(Duration::from_millis(20));
+    let sample = sordino_search::synthetic::uniform(4, 16, 1);
+    // Another attempt with that grace removes all that there is.
+    let third = Assembly::begin_on(
+        short.clone(),
+        short.root(),
+        &mut rng(7),
+        &keys,
+        &spec(),
+        &sample,
+    );
+    drop(third.unwrap());
+    assert!(one.take(old).is_err());
+    for (task, seed) in [(0, 8), (1, 9)] {
+        assert!(!one.take(make(task, seed)).unwrap());
+    }
+    // The segments that were taken are gone with the rest: nothing is named without being there.
+    let gone = one.finish(&mut rng(10), 2).unwrap_err();
+    assert!(matches!(gone, Error::Digest { .. }), "{gone}");
+    drop(two);
+    let (mut one, two) = (begin(10), begin(11));
+    let facts = one.blueprint().clone();
+    for task in 0..2u64 {
+        let records = [Ok(batch(task * 50, 50))];
+        let folder = disk.folder();
+        let piece = facts.make(
+            &mut rng(12 + task),
+            &keys,
+            &folder,
+            (task, None),
+            records,
+            &mut |_| (),
+        );
+        one.take(piece.unwrap()).unwrap();
+    }
+    let store = one.finish(&mut rng(20), 2).unwrap();
+    assert_eq!(store.verify().unwrap().records, 100);
+    assert_eq!(served(&disk, &keys), vec![1, 100]);
+    let late = two.finish(&mut rng(21), 0);
+    assert!(late.is_err());
+}

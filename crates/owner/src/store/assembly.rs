@@ -1,0 +1,280 @@
+//! A new index of segments that are made apart: on several processes or machines of the owner, in tasks that may fail and be made again.
+//!
+//! The facts that all segments share are fixed first, in a [`Blueprint`]. Each task makes a segment, writes its parts where the index will be, and
+//! reports a [`Piece`]. At the end one manifest names one piece of each task and is signed. Parts of others, of tasks that were made twice or
+//! killed midway, are named by nothing and are removed.
+//!
+//! No pad and no nonce meets two contents, however often a task is made: they are under keys of the segment's id, and that is
+//! a keyed digest of fresh randomness and of all of its content.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use sordino_index::disk::Lock;
+use sordino_index::folder::Folder;
+use sordino_index::ids::Ids;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{
+    ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
+};
+use sordino_index::{Disk, Error, Files};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::{AsQuery, Space};
+use sordino_vectors::u32_of;
+
+use super::draft::Draft;
+use super::piece::malformed;
+use super::records::Records;
+use super::{Blueprint, Compaction, Piece, Store};
+use crate::random::random;
+use crate::spec::{Form, Spec};
+
+/// A new index whose segments are made apart. While it lives, nobody else makes an index in its folder; dropped before it is
+/// [finished](Self::finish), it leaves parts that the next attempt removes.
+pub struct Assembly<D = Files> {
+    folder: Folder<D>,
+    keys: OwnerKeys,
+    blueprint: Blueprint,
+    k: usize,
+    pieces: BTreeMap<u64, (ColumnSegment, Ids)>,
+    lock: Lock,
+}
+
+impl Assembly {
+    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors, by which the bound of a metric that
+    /// has one is chosen where the spec names none.
+    ///
+    /// # Errors
+    /// Those of [`Store::create`] about the directory and the spec; [`Error::Mode`] for another mode than masked and open, and
+    /// for a second look.
+    pub fn begin<R: CryptoRng + ?Sized>(
+        dir: impl AsRef<Path>,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        sample: &Vectors,
+    ) -> Result<Self, Error> {
+        Self::begin_on(Files, dir, rng, keys, spec, sample)
+    }
+}
+
+impl<D: Disk> Assembly<D> {
+    /// [`begin`](Assembly::begin) on another disk.
+    ///
+    /// # Errors
+    /// Those of `begin`.
+    pub fn begin_on<R: CryptoRng + ?Sized>(
+        disk: D,
+        dir: impl AsRef<Path>,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        sample: &Vectors,
+    ) -> Result<Self, Error> {
+        let (masked, packing) = match spec.form {
+            Form::Masked(packing) => (true, packing),
+            Form::Open(packing) => (false, packing),
+            Form::Local => return Err(other("local")),
+            Form::Routed { .. } => return Err(other("routed")),
+            Form::Sealed { .. } => return Err(other("sealed")),
+        };
+        if spec.second_look.is_some() {
+            return Err(other("masked or open, with a second look"));
+        }
+        if spec.own_readers {
+            return Err(other("masked or open, with readers of its own"));
+        }
+        let (dim, n) = (sample.dim(), MAX_K as usize);
+        if dim > MAX_DIM as usize {
+            let n = sample.len();
+            return Err(Error::TooLarge { n, dim });
+        }
+        if !(1..=n).contains(&spec.k) {
+            return Err(Error::K { k: spec.k, n });
+        }
+        let folder = Folder::new(dir.as_ref(), disk);
+        folder.check_free()?;
+        folder.create_root()?;
+        let lock = folder.lock()?;
+        // Only now does nobody else make one. What an attempt before this one has left goes now: none of it is taken.
+        folder.check_free()?;
+        folder.create()?;
+        folder.collect(&[])?;
+        let mut build = [0; 16];
+        rng.fill_bytes(&mut build);
+        let blueprint = Blueprint {
+            build,
+            version: folder.highest()? + 1,
+            masked,
+            packing,
+            ids: spec.ids,
+            space: Space::new(spec.metric, spec.norm, sample),
+            dim,
+            rotation: random(rng),
+            seed: random(rng),
+        };
+        Ok(Self {
+            folder,
+            keys: keys.clone(),
+            blueprint,
+            k: spec.k,
+            pieces: BTreeMap::new(),
+            lock,
+        })
+    }
+
+    /// The facts that tasks need.
+    #[must_use]
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
+    }
+
+    /// The folder, into which tasks write too.
+    #[must_use]
+    pub fn folder(&self) -> &Folder<D> {
+        &self.folder
+    }
+
+    /// Takes the segment of a task. Of a task that was made twice the first is taken; false for the others.
+    ///
+    /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`] reads everything.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
+    /// [`Error::Digest`] and [`Error::File`] for parts that are not there. The index is as before, and the task may be made again.
+    pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
+        if piece.build != self.blueprint.build
+            || piece.column.segment.version != self.blueprint.version
+        {
+            return Err(malformed("of another build"));
+        }
+        if self.pieces.contains_key(&piece.task) {
+            return Ok(false);
+        }
+        let most = MAX_SEGMENTS;
+        if self.pieces.len() >= most {
+            let found = self.pieces.len();
+            return Err(Error::Segments { found, most });
+        }
+        let frame = self.frame(vec![piece.column.clone()]);
+        let mut ids = None;
+        for part in frame.parts()? {
+            if part.segment != Some(0) || !part.holder.is_stored() {
+                continue;
+            }
+            if part.kind == PartKind::Ids {
+                ids = Some(self.folder.part(&part)?);
+            }
+            if !self.folder.holds(&part) {
+                let what = part.kind.name();
+                return Err(Error::Digest { what });
+            }
+        }
+        let ids = ids.ok_or_else(|| malformed("without ids"))?;
+        let segment = &piece.column.segment;
+        let ids = self
+            .keys
+            .shared()
+            .open_ids(segment, self.blueprint.ids, &ids)?;
+        for (_, other) in self.pieces.values() {
+            if let Some(&row) = other.common(&ids).first() {
+                return Err(Error::RepeatedId { id: other.id(row) });
+            }
+        }
+        self.pieces.insert(piece.task, (piece.column, ids));
+        Ok(true)
+    }
+
+    /// A manifest of these segments.
+    fn frame(&self, segments: Vec<ColumnSegment>) -> Manifest {
+        let blueprint = &self.blueprint;
+        let mut mode = blueprint.mode();
+        if let Mode::Masked(columns) | Mode::Open(columns) = &mut mode {
+            columns.segments = segments;
+        }
+        let sizes = (u32_of(blueprint.dim), u32_of(self.k));
+        Manifest::new(
+            sizes,
+            blueprint.ids,
+            blueprint.space,
+            blueprint.rotation,
+            mode,
+        )
+    }
+
+    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files.
+    pub fn finish<R: CryptoRng + ?Sized>(
+        mut self,
+        rng: &mut R,
+        tasks: u64,
+    ) -> Result<Store<D>, Error> {
+        let there: Vec<u64> = self.pieces.keys().copied().collect();
+        if tasks == 0 || !there.iter().copied().eq(0..tasks) {
+            let missing = (0..tasks).find(|task| !self.pieces.contains_key(task));
+            let why = match missing {
+                Some(task) => format!("no segment of task {task}"),
+                None => format!("segments of {} tasks, expected {tasks}", there.len()),
+            };
+            return Err(malformed(&why));
+        }
+        let (mut segments, mut records) = (Vec::new(), Records::default());
+        for (column, ids) in std::mem::take(&mut self.pieces).into_values() {
+            segments.push(column);
+            records.push(ids);
+        }
+        let frame = self.frame(segments);
+        // Some were taken long ago.
+        let parts = frame.parts()?;
+        let mut made = parts.iter().filter(|part| part.segment.is_some());
+        if let Some(gone) = made.find(|part| part.holder.is_stored() && !self.folder.holds(part)) {
+            let what = gone.kind.name();
+            return Err(Error::Digest { what });
+        }
+        let blueprint = &self.blueprint;
+        let mut draft = Draft {
+            k: self.k,
+            mode: frame.mode.clone(),
+            records,
+            payloads: None,
+            look: None,
+            access: None,
+            as_query: AsQuery::new(blueprint.space, blueprint.rotation, frame.width() as usize),
+        };
+        let writer = blueprint.writer(&self.keys);
+        let manifest = draft.finish(rng, &self.folder, &writer, frame, None)?;
+        self.folder.prepare(&manifest)?;
+        self.folder.keep();
+        self.folder.switch()?;
+        drop(self.folder.collect(&manifest.parts()?));
+        Ok(Store {
+            highest: manifest.version,
+            folder: self.folder,
+            keys: self.keys,
+            manifest,
+            records: draft.records,
+            unsure: false,
+            measured: None,
+            policy: Compaction::default(),
+            access: draft.access,
+            _lock: self.lock,
+        })
+    }
+}
+
+fn other(found: &'static str) -> Error {
+    let expected = "masked or open, whose segments can be made apart";
+    Error::Mode { found, expected }
+}
+
+impl<D> std::fmt::Debug for Assembly<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assembly")
+            .field("blueprint", &self.blueprint)
+            .field("tasks", &self.pieces.len())
+            .finish_non_exhaustive()
+    }
+}

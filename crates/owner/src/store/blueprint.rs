@@ -1,0 +1,187 @@
+//! A segment that is made apart from its index: by another process, on another machine, of the same owner.
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::{Columns, Mode, Packing};
+use sordino_index::{Disk, Error, IdKind, columns};
+use sordino_vectors::metric::{Metric, Space};
+use sordino_vectors::u32_of;
+
+use super::piece::{Reader, TAG_LEN, malformed, tag};
+use super::{Piece, stream::Stream};
+use crate::binding::{Binding, Variant};
+use crate::column::column;
+use crate::segment::SegmentWriter;
+use crate::spec::Batch;
+use crate::step::Step;
+
+/// The number of this form.
+const FORM: u16 = 1;
+
+/// The facts that all segments of an index share, fixed before the first of them is made: for whoever makes some.
+///
+/// They are public. Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blueprint {
+    /// Random, so that a segment of another build is not taken for one of this.
+    pub(super) build: [u8; 16],
+    pub(super) version: u64,
+    pub(super) masked: bool,
+    pub(super) packing: Packing,
+    pub(super) ids: IdKind,
+    pub(super) space: Space,
+    pub(super) dim: usize,
+    pub(super) rotation: [u8; 32],
+    /// The columns' seed.
+    pub(super) seed: [u8; 32],
+}
+
+const METRICS: [Metric; 3] = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
+const KINDS: [IdKind; 3] = [IdKind::Number, IdKind::Text, IdKind::Uuid];
+
+/// The number of a choice.
+fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
+    let at = choices.iter().position(|other| other == choice);
+    at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+}
+
+impl Blueprint {
+    /// The bytes, for processes that have the owner's keys.
+    #[must_use]
+    pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
+        let mut bytes = FORM.to_le_bytes().to_vec();
+        bytes.extend(self.build);
+        bytes.extend(self.version.to_le_bytes());
+        bytes.push(self.masked.into());
+        bytes.push(number(&Packing::ALL, &self.packing));
+        bytes.push(number(&KINDS, &self.ids));
+        bytes.push(number(&METRICS, &self.space.metric));
+        bytes.extend(self.space.bound.to_le_bytes());
+        bytes.extend(u32_of(self.dim).to_le_bytes());
+        bytes.extend(self.rotation);
+        bytes.extend(self.seed);
+        let tag = tag(keys, b"blueprint", &bytes);
+        bytes.extend(tag);
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
+        let (body, found) = bytes
+            .split_last_chunk::<TAG_LEN>()
+            .unwrap_or((&[], &[0; TAG_LEN]));
+        if tag(keys, b"blueprint", body) != *found {
+            return Err(malformed("not written under this owner's key"));
+        }
+        Self::read(body).ok_or_else(|| malformed("not of this form"))
+    }
+
+    fn read(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(body);
+        if reader.u16()? != FORM {
+            return None;
+        }
+        let read = Self {
+            build: reader.array()?,
+            version: reader.u64()?,
+            masked: reader.flag()?,
+            packing: *Packing::ALL.get(usize::from(reader.u8()?))?,
+            ids: *KINDS.get(usize::from(reader.u8()?))?,
+            space: Space {
+                metric: *METRICS.get(usize::from(reader.u8()?))?,
+                bound: i16::from_le_bytes(reader.array()?),
+            },
+            dim: reader.u32()? as usize,
+            rotation: reader.array()?,
+            seed: reader.array()?,
+        };
+        reader.is_empty().then_some(read)
+    }
+
+    /// The kind of record ids.
+    #[must_use]
+    pub fn ids(&self) -> IdKind {
+        self.ids
+    }
+
+    /// The measure of nearness.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.space.metric
+    }
+
+    /// The mode, without a segment.
+    pub(super) fn mode(&self) -> Mode {
+        let columns = Columns::new(self.packing, self.seed);
+        match self.masked {
+            true => Mode::Masked(columns),
+            false => Mode::Open(columns),
+        }
+    }
+
+    pub(super) fn rows(&self) -> columns::Rows {
+        match self.masked {
+            true => columns::Rows::Masked,
+            false => columns::Rows::Open,
+        }
+    }
+
+    pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
+        let variant = match self.masked {
+            true => Variant::Masked(self.packing),
+            false => Variant::Open(self.packing),
+        };
+        let index = Binding::of_index(variant, self.ids, &self.space, self.dim, &self.rotation);
+        SegmentWriter::new(keys, self.version, index)
+    }
+
+    /// Makes the segment of task number `task`, of all these records, and writes its parts where the index will be. Records without ids
+    /// are numbered from `first` on.
+    ///
+    /// It may be made again, here or elsewhere, after it failed or without anybody knowing whether it did: under its keys, which are
+    /// bound to fresh randomness and to all of its content, another attempt either writes the same bytes or has keys of its own.
+    /// [`Assembly::take`](super::Assembly::take) takes one of them.
+    ///
+    /// # Errors
+    /// Those of [`Store::create`](super::Store::create) about records, and [`Error::Mode`] for records with payloads.
+    pub fn make<D: Disk, R: CryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        folder: &Folder<D>,
+        (task, first): (u64, Option<u64>),
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Piece, Error> {
+        let kinds = (self.space, self.rotation);
+        let mut stream = Stream::new(self.dim, self.ids, kinds, None).numbered_from(first);
+        for batch in batches {
+            let batch = batch?;
+            if batch.payloads.is_some() {
+                return Err(Error::Mode {
+                    found: self.mode().kind().name(),
+                    expected: "no payloads where segments are made apart",
+                });
+            }
+            stream.take_in(batch)?;
+        }
+        let rows = stream.rows(usize::MAX, progress)?;
+        let how = (self.rows(), self.packing, self.seed);
+        let (column, written) = column(rng, &self.writer(keys), &rows, how, progress)?;
+        for part in written.parts() {
+            folder.put(part)?;
+        }
+        folder.keep();
+        folder.sync_parts()?;
+        Ok(Piece {
+            build: self.build,
+            task,
+            column,
+        })
+    }
+}

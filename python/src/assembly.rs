@@ -1,0 +1,116 @@
+//! A new index whose segments are made by several processes.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sordino_search::{Assembly as Whole, Blueprint, Error, Files, Folder, OwnerKeys, Piece};
+
+use crate::build::{Settings, Stop, Stream};
+use crate::compute::{computing, random};
+use crate::errors;
+use crate::keys::OwnerKey;
+use crate::vectors::matrix;
+
+/// A new index, which takes the segments that tasks have made and is signed at the end.
+#[pyclass(module = "sordino._sordino", frozen)]
+pub(crate) struct Assembly {
+    keys: OwnerKeys,
+    whole: Mutex<Option<Whole>>,
+}
+
+impl Assembly {
+    fn whole(&self) -> MutexGuard<'_, Option<Whole>> {
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Said of one that is finished.
+fn finished() -> Error {
+    Error::Malformed {
+        what: "build",
+        why: "it is finished".to_owned(),
+    }
+}
+
+#[pymethods]
+impl Assembly {
+    /// Begins an index in a directory; `sample` are some of its vectors.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        key: &Bound<'_, OwnerKey>,
+        settings: Settings,
+        sample: PyReadonlyArray2<'_, f32>,
+    ) -> PyResult<Self> {
+        let spec = settings.spec(py)?;
+        let keys = key.get().0.clone();
+        let sample = matrix(py, &sample, 0)?;
+        let mut rng = random()?;
+        let begun = computing(py, || Whole::begin(&path, &mut rng, &keys, &spec, &sample))?;
+        let whole = begun.map_err(|error| errors::search(py, &error))?;
+        let whole = Mutex::new(Some(whole));
+        Ok(Self { keys, whole })
+    }
+
+    /// The facts that tasks need, as bytes.
+    fn blueprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let whole = self.whole();
+        let whole = whole.as_ref().ok_or_else(finished);
+        let whole = whole.map_err(|error| errors::search(py, &error))?;
+        let bytes = whole.blueprint().to_bytes(&self.keys);
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Takes what a task has returned; False if another attempt at it was taken before.
+    fn take(&self, py: Python<'_>, piece: &[u8]) -> PyResult<bool> {
+        let taken = computing(py, || {
+            let piece = Piece::from_bytes(piece, &self.keys)?;
+            self.whole().as_mut().ok_or_else(finished)?.take(piece)
+        })?;
+        taken.map_err(|error| errors::search(py, &error))
+    }
+
+    /// Signs the index of so many tasks.
+    fn finish(&self, py: Python<'_>, tasks: u64) -> PyResult<()> {
+        let mut rng = random()?;
+        let done = computing(py, || {
+            let whole = self.whole().take().ok_or_else(finished)?;
+            whole.finish(&mut rng, tasks).map(drop)
+        })?;
+        done.map_err(|error| errors::search(py, &error))
+    }
+
+    /// Leaves the folder to others. Segments that were made are removed by whoever makes an index there.
+    fn close(&self) {
+        drop(self.whole().take());
+    }
+}
+
+/// Makes the segment of a task, of an iterator of `(vectors, ids or None, None)`; the bytes for `Assembly.take`. Records without ids are numbered
+/// from its second number on.
+#[pyfunction]
+pub(crate) fn make_segment<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    key: &Bound<'py, OwnerKey>,
+    blueprint: &[u8],
+    task: (u64, Option<u64>),
+    records: Py<PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let keys = key.get().0.clone();
+    let blueprint = Blueprint::from_bytes(blueprint, &keys);
+    let blueprint = blueprint.map_err(|error| errors::search(py, &error))?;
+    let mut rng = random()?;
+    let stop = Stop::default();
+    let (metric, ids) = (blueprint.metric(), blueprint.ids());
+    let stream = Stream::new(records, metric, ids, stop.clone());
+    let piece = stop.heeding(py, None, |told| {
+        let folder = Folder::new(&path, Files);
+        blueprint.make(&mut rng, &keys, &folder, task, stream, told)
+    })?;
+    Ok(PyBytes::new(py, &piece.to_bytes(&keys)))
+}
