@@ -135,6 +135,7 @@ mod tests {
     fn a_place_is_a_folder_or_what_its_protocol_says() {
         let root = |text: &str| match Place::of(Path::new(text)) {
             Ok(Place::Here(folder)) => Ok(folder.root().display().to_string()),
+            #[cfg(feature = "objects")]
             Ok(other) => Err(format!("here: {}", other.is_here())),
             Err(error) => Err(error.to_string()),
         };
