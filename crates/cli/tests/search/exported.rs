@@ -3,6 +3,7 @@
 use crate::binary::{done, failed, json};
 use crate::place::{DIM, Place};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 
 const N: usize = 120;
@@ -73,8 +74,8 @@ fn records(text: &str) -> Vec<(String, Vec<f64>)> {
         assert_eq!(vector.len(), DIM);
         let (payload, attributes) = record.split_once(",\"attributes\":").unwrap();
         // Members of objects come in an order of their own.
-        let attributes: Value = serde_json::from_str(attributes).unwrap();
-        let record = format!("{payload} {attributes}");
+        let attributes: BTreeMap<String, Value> = serde_json::from_str(attributes).unwrap();
+        let record = format!("{payload} {attributes:?}");
         (record, vector.iter().map(|x| x / norm).collect())
     });
     let mut records: Vec<_> = lines.collect();
