@@ -11,9 +11,13 @@ from column import SETS
 from keys import digest
 
 FORMAT = 4
+# Of manifests of indexes with readers of their own (sections 3.6 and 4.1), which this client cannot read.
+WITH_READERS = 5
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
 SEALED, LOCAL, OPEN, MASKED = "sealed", "local", "open", "masked"
+# The number of routed mode.
+ROUTED = 4
 # The numbers of sets by a manifest's choice: t = 4, 8, 64, 16, 32.
 PACKED = {OPEN: (1, 2, 12, 10, 11), MASKED: (3, 4, 6, 8, 9)}
 NUMBER, TEXT, UUID = range(3)
@@ -60,8 +64,11 @@ class Manifest:
     """A manifest whose signature is the owner's."""
 
     def __init__(self, signed, keys):
-        if signed[:8] != struct.pack("<4sHH", b"SRDN", FORMAT, 1):
-            raise ValueError("not a manifest of this version")
+        head = lambda form: struct.pack("<4sHH", b"SRDN", form, 1)
+        if signed[:8] == head(WITH_READERS):
+            raise ValueError("an index with readers of its own: this client has no pair of keys for it")
+        if signed[:8] != head(FORMAT):
+            raise ValueError(f"not a manifest of form {FORMAT}")
         keys.verify(signed[:-SIGNATURE_LEN], signed[-SIGNATURE_LEN:])
         self.digest = digest(signed)
         self._read(Reader(signed[8:-SIGNATURE_LEN]))
@@ -99,7 +106,10 @@ class Manifest:
             return made
 
         self.payloads = r.option(payloads)
-        self.mode = (SEALED, LOCAL, OPEN, MASKED)[r.tag(4)]
+        mode = r.tag(5)
+        if mode == ROUTED:
+            raise ValueError("an index of routed mode, which this client does not have")
+        self.mode = (SEALED, LOCAL, OPEN, MASKED)[mode]
         if self.mode == SEALED:
             base, tail = segment(), r.list(segment)
             self.segments = [base, *tail]

@@ -111,6 +111,7 @@ def settings_of(
         "packing": None if packing is None else whole_number(packing, "packing", 255),
         "routing": None,
         "second_look": None,
+        "checks": "sums",
     }
 
 

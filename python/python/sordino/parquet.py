@@ -72,7 +72,7 @@ def build(
     k: int = 10,
     queries: int = 100,
     norm: float | None = None,
-    packing: Literal[4, 8] | None = None,
+    packing: Literal[4, 8, 16, 32, 64] | None = None,
     processes: int | None = None,
     segment: int | None = None,
 ) -> Index:
