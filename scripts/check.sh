@@ -113,7 +113,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "packages"
-cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
+cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
 
 step "examples"
 # The tests' build has made them all. `cargo run` would build what they need once more, with the features
@@ -148,9 +148,8 @@ if python3 -c 'import z3' 2>/dev/null; then python3 scripts/range_proofs.py; fi
 if [ -d scripts/compare/tests ]; then python3 -m unittest discover -s scripts/compare/tests; fi
 
 step "Arm: tests under emulation"
-# Emulation is about fifteen times slower: fewer cases, and of search one test of whole searches. What else
-# there is runs portable code on Arm, and is left to the long check. Tests that start the binary start
-# the emulator.
+# Emulation is about fifteen times slower: fewer cases, and the crates with kernels alone. Whole searches, and what else
+# runs portable code on Arm, are left to the long check. Tests that start the binary start the emulator.
 arm() {
     SORDINO_TEST_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu" PROPTEST_CASES=4 \
         cargo test --target aarch64-unknown-linux-gnu --quiet "$@"
@@ -159,8 +158,8 @@ if [ "$extent" = long ]; then
     arm --workspace --exclude sordino-fuzz --lib --bins --tests
 else
     # Noise is the same on every processor whose kernels are equal, and takes minutes to measure here.
-    arm "${kernels[@]/#/-psordino-}" -psordino-index -psordino-search --features sordino-index/secret \
-        --lib "${of_kernels[@]}" --test end_to_end -- \
+    arm "${kernels[@]/#/-psordino-}" -psordino-index --features sordino-index/secret \
+        --lib "${of_kernels[@]}" -- \
         --skip hintless::noise --skip simple::noise --skip on_any_number_of_threads \
         --skip column_packing_keeps_its_bound_for_all_vectors --skip errors_of_uploads_are_zero_on_average \
         --skip cross_polytopes_tell_near_from_far_better_than_bits_do --skip rows_of_zeros_and_of_ones \

@@ -191,7 +191,7 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Jsonl,
             "{\"v\": [1], \"n\": 1}\n{\"v\": [1, 2]}",
-            "vector 1 has dimension 2",
+            "line 2: a vector of dimension 2: expected 1",
         ),
         (
             Format::Jsonl,
@@ -227,7 +227,11 @@ fn text_is_read_as_it_is_written() {
         (Format::Csv, "", "no vectors"),
         (Format::Csv, "v\n", "no vectors"),
         (Format::Csv, "v\n1 2\n", "no column of vectors in brackets"),
-        (Format::Csv, "v\n[1 2]\n[1]\n", "vector 1 has dimension 1"),
+        (
+            Format::Csv,
+            "v\n[1 2]\n[1]\n",
+            "line 3: a vector of dimension 1: expected 2",
+        ),
         (Format::Csv, "v,w\n[1],[2]\n", "name one of v, w"),
         (Format::Csv, "v\n[inf]\n", "is not a finite number"),
     ] {
