@@ -233,7 +233,7 @@ fn text_is_read_as_it_is_written() {
             "line 3: a vector of dimension 1: expected 2",
         ),
         (Format::Csv, "v,w\n[1],[2]\n", "name one of v, w"),
-        (Format::Csv, "v\n[inf]\n", "is not a finite number"),
+        (Format::Csv, "v\n[inf]\n", "is not a finite one"),
     ] {
         let error = all(format, text.into(), &ColumnNames::default())
             .unwrap_err()

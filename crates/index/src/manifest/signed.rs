@@ -570,9 +570,9 @@ mod tests {
 
     #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
-        // The third byte in front of the seed, before the check and no combinations; those from before there were sixteen
-        // and thirty-two, too.
-        let numbered = [0, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
+        // In front of the seed, before the check (four bytes) and no combinations (one); those from before there were
+        // sixteen and thirty-two, too.
+        let numbered = [0u32, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [77; 32]);
             columns
@@ -587,7 +587,8 @@ mod tests {
                 let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
                 assert_eq!(*read.unwrap(), manifest, "{packing:?}");
                 let seed = signed.to_bytes().windows(32).position(|it| it == [77; 32]);
-                assert_eq!(signed.to_bytes()[seed.unwrap() - 3], number);
+                let at = seed.unwrap() - 9;
+                assert_eq!(signed.to_bytes()[at..at + 4], number.to_le_bytes());
             }
         }
     }
