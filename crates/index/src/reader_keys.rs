@@ -85,7 +85,7 @@ impl ReaderKeys {
     }
 
     /// The content keys of a version that these keys lead to. `ring` are the bytes of its
-    /// [ring](crate::ring), if it has readers of its own.
+    /// [ring], if it has readers of its own.
     ///
     /// # Errors
     /// [`Error::NoReader`] if they lead to none, [`Error::Malformed`] if the ring is none.

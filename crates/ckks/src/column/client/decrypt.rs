@@ -27,8 +27,8 @@ impl Client {
         self.decrypt_steps(secret, reply, bits, |step| params.score(step))
     }
 
-    /// The scores of a real-valued query as they are decrypted, in [steps](Params::step_bits) that
-    /// [`score`](Params::score) makes real numbers of; and ends its secret.
+    /// The scores of a real-valued query as they are decrypted, in [steps](crate::column::Params::step_bits) that
+    /// [`score`](crate::column::Params::score) makes real numbers of; and ends its secret.
     ///
     /// # Errors
     /// Those of [`decrypt`](Self::decrypt).
