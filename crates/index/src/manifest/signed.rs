@@ -2,12 +2,12 @@
 
 use super::Manifest;
 use super::readers::Trailer;
+use crate::Error;
 use crate::digest::Digest;
 #[cfg(feature = "secret")]
 use crate::keys::OwnerKeys;
 use crate::public_key::{OwnerPublicKey, SIGNATURE_LEN};
 use crate::wire::{self, Edition};
-use crate::{Error, wire::MANIFEST};
 
 /// An encoded manifest without its signature is never longer: 1,024 segments take up to 210,000 bytes.
 pub(super) const MAX_LEN: usize = 1 << 18;
@@ -27,8 +27,8 @@ impl SignedManifest {
     pub fn sign(manifest: Manifest, keys: &OwnerKeys) -> Self {
         let trailer = Trailer::of(&manifest);
         let mut bytes = match trailer {
-            None => wire::file_head(MANIFEST),
-            Some(_) => wire::file_head_of(wire::WITH_READERS, MANIFEST),
+            None => wire::file_head(wire::MANIFEST),
+            Some(_) => wire::file_head_of(wire::WITH_READERS, wire::MANIFEST),
         };
         let accepts = "a vector accepts all bytes";
         bincode::serde::encode_into_std_write(&manifest, &mut bytes, config()).expect(accepts);
