@@ -83,6 +83,13 @@ def seen(tolerance):
     return math.sqrt(tolerance) / 4 * STEP
 
 
+def honest(t, width):
+    """the largest score of a reply without lies: of vectors of length 1, each with half a unit more in every coordinate, and twelve
+    deviations of an error"""
+    carried, own = variances(t, width)
+    return (1.001 + math.sqrt(width) / 2 / SCALE) ** 2 + 12 * math.sqrt(carried + own * 9 / 8) * STEP
+
+
 def check():
     page = open(PAGE).read()
     accepted, many = log2_accepted(4.0), log2_spread(0.085)
@@ -100,6 +107,9 @@ def check():
             print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")
             assert refusal < -40 and (rows < 1000 or refusal > -54), (row, refusal)
             assert line in page, f"docs/security/open.md lacks {line}"
+            # An error that is below the mean of what is tolerated takes no honest score over the end of the window.
+            end = honest(t, width) + math.sqrt(tolerance / COUNT) * STEP
+            assert end < WINDOW / 2, (row, end)
 
 
 if __name__ == "__main__":
