@@ -2,10 +2,10 @@
 
 use super::input::Input;
 use super::policy::Policy;
+use crate::place::Place;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_search::Store;
 use std::path::PathBuf;
 
 /// Arguments of `sordino index add`.
@@ -43,6 +43,8 @@ struct Report {
     added: usize,
     /// Those of them whose ids were there.
     replaced: usize,
+    /// Those that had another label before, which its readers can read until the index is compacted.
+    relabelled: usize,
     records: usize,
     label: Option<String>,
     segments: usize,
@@ -52,7 +54,9 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
-    let mut store = Store::open(&args.index, &keys).map_err(Error::index(&args.index))?;
+    let mut store = Place::of(&args.index)?
+        .store(&keys)
+        .map_err(Error::index(&args.index))?;
     store.compact_after(args.policy.compaction());
     let records = args.input.open(Some(store.manifest().ids))?;
     let mut rng = random()?;
@@ -72,13 +76,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         version: added.version,
         added: added.records,
         replaced: added.replaced,
+        relabelled: added.relabelled,
         records: store.len(),
         label: args.label.clone(),
         segments: store.manifest().segments().len(),
         first_id,
     };
     output.report(&report, || {
-        format!(
+        let mut text = format!(
             "{}: version {}, {} added, {} of them replaced; {} records in {} segment(s)",
             args.index.display(),
             report.version,
@@ -86,6 +91,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             report.replaced,
             report.records,
             report.segments
-        )
+        );
+        if report.relabelled > 0 {
+            let old = "which its readers can read until the index is compacted";
+            text += &format!("\n{} had another label before, {old}", report.relabelled);
+        }
+        text
     })
 }

@@ -149,6 +149,25 @@ impl Directory {
         Ok(number)
     }
 
+    /// Gives labels that there are new keys, though nobody lost them: a record that readers to come are not to have was under the
+    /// keys before.
+    ///
+    /// # Errors
+    /// [`Error::Access`] if the list is too long. Then nothing is changed.
+    pub fn renewed(
+        &mut self,
+        labels: &BTreeSet<String>,
+        salt: impl FnMut(u32, &[u8]) -> [u8; 16],
+    ) -> Result<(), Error> {
+        let mut new = self.clone();
+        for label in labels {
+            new.renew(label)?;
+        }
+        new.salt(salt)?;
+        *self = new;
+        Ok(())
+    }
+
     fn need_label(&mut self, label: &str) -> Result<u32, Error> {
         if let Some(number) = self.newest(label) {
             return Ok(number);

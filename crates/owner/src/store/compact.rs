@@ -1,12 +1,12 @@
 //! Compaction: fewer segments, and deleted records gone.
 
+use std::collections::BTreeSet;
+
 use rand_core::CryptoRng;
-use sordino_index::directory::UNLABELLED;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 
 use super::Store;
-use super::access::label_of;
 use super::draft::Draft;
 use super::payloads::Carried;
 use super::records;
@@ -22,7 +22,8 @@ impl<D: Disk> Store<D> {
     ///
     /// Open, masked and local mode keep what they store of a vector exactly, under new pads and keys.
     /// All that is under an older content key than its label's newest is written under that: from then on nobody who was
-    /// revoked can read it, and older keys are given to nobody. Segments at the front that are full, under the newest key,
+    /// revoked can read it, and older keys are given to nobody. A label that a record has left for another one gets a new
+    /// key, so that whoever is granted it later has none of what the record was. Segments at the front that are full, under the newest key,
     /// and have lost nothing stay as they are, so clients keep
     /// their hints. Sealed mode clusters all records anew from their 8-bit codes, which the owner keeps
     /// beside the buckets for this (a byte for each coordinate, and a record id): what 8 bits hold is
@@ -39,19 +40,22 @@ impl<D: Disk> Store<D> {
         progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
         self.check_sure()?;
-        let kept = self.settled();
+        let left = self.left();
+        let stays = |at: &usize| !left.contains(self.label_at(*at));
+        let kept = (0..self.settled()).take_while(stays).count();
         if self.is_compact(kept) {
             return Ok(self.version());
         }
-        let made = self.compacted(rng, kept, progress);
+        let made = self.compacted(rng, kept, &left, progress);
         self.settle(made)
     }
 
-    /// Writes all segments but the first `kept` anew.
+    /// Writes all segments but the first `kept` anew, and those of the labels `left` under new keys.
     fn compacted<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
         kept: usize,
+        left: &BTreeSet<String>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<u64, Error> {
         let keys = self.keys.clone();
@@ -59,6 +63,9 @@ impl<D: Disk> Store<D> {
         let mut draft = self.draft();
         draft.records.truncate(kept);
         let rest = self.by_label(kept);
+        if let Some(access) = &mut draft.access {
+            access.renewed(left, self.salt(rng))?;
+        }
         match &mut draft.mode {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
@@ -72,7 +79,7 @@ impl<D: Disk> Store<D> {
             Mode::Sealed(_) | Mode::Routed(_) => return self.rebuilt(rng, &writer, progress),
         }
         for (label, segments) in rest {
-            let writer = writer.of_label(self.access.as_ref(), &label);
+            let writer = writer.of_label(draft.access.as_ref(), &label);
             let mut waiting = self.waiting();
             for at in segments {
                 self.read_live(at, &mut waiting)?;
@@ -86,7 +93,9 @@ impl<D: Disk> Store<D> {
                 draft.add(rng, &self.folder, &writer, rows, kept, progress)?;
             }
         }
-        self.commit(rng, &writer, draft, self.anew())
+        let mut carried = self.anew();
+        carried.anew |= !left.is_empty();
+        self.commit(rng, &writer, draft, carried)
     }
 
     /// Clusters all records anew, in sealed and routed mode.
@@ -147,8 +156,8 @@ impl<D: Disk> Store<D> {
     /// The segments behind the first `kept` by the labels of their keys, in order.
     fn by_label(&self, kept: usize) -> Vec<(String, Vec<usize>)> {
         let mut all: Vec<(String, Vec<usize>)> = Vec::new();
-        for (at, segment) in self.manifest.segments().into_iter().enumerate().skip(kept) {
-            let label = label_of(self.access.as_ref(), segment.key).unwrap_or(UNLABELLED);
+        for at in kept..self.records.sets.len() {
+            let label = self.label_at(at);
             match all.iter_mut().find(|(own, _)| own == label) {
                 Some((_, segments)) => segments.push(at),
                 None => all.push((label.to_owned(), vec![at])),

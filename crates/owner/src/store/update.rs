@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rand_core::CryptoRng;
+use sordino_index::directory::UNLABELLED;
 use sordino_index::ids::Ids;
 use sordino_index::payload::Class;
 use sordino_index::{AccessFault, Disk, Error, Id, IdKind};
@@ -19,6 +20,7 @@ use crate::step::Step;
 
 /// The records of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Added {
     /// The version that it made.
     pub version: u64,
@@ -26,6 +28,9 @@ pub struct Added {
     pub records: usize,
     /// Those of them whose ids were there.
     pub replaced: usize,
+    /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
+    /// [compacted](Store::compact).
+    pub relabelled: usize,
 }
 
 impl<D: Disk> Store<D> {
@@ -153,11 +158,12 @@ impl<D: Disk> Store<D> {
         if read == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
-        let mut replaced = 0;
+        let (mut replaced, mut relabelled) = (0, 0);
         for ids in draft.records.sets.split_off(before) {
             if label.is_none() {
                 self.check_labels(&ids)?;
             }
+            relabelled += self.labelled_otherwise(&ids, label.unwrap_or(UNLABELLED));
             replaced += draft.records.bury(before, &ids);
             draft.records.sets.push(ids);
         }
@@ -175,6 +181,7 @@ impl<D: Disk> Store<D> {
             version,
             records: usize::try_from(read).unwrap_or(usize::MAX),
             replaced,
+            relabelled,
         })
     }
 

@@ -4,8 +4,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
 use sordino_search::{
-    Attributes, Batch, Bytes, Change, Client, Column, Error, Form, Id, InProcess, Index, Memory,
-    OwnerKeys, ReaderKeys, ReaderSecret, Server, Spec, Store, Vectors, synthetic,
+    Added, Attributes, Batch, Bytes, Change, Client, Column, Error, Form, Id, InProcess, Index,
+    Memory, OwnerKeys, ReaderKeys, ReaderSecret, Server, Spec, Store, Vectors, synthetic,
 };
 
 pub(crate) const DIM: usize = 16;
@@ -118,11 +118,14 @@ impl Bed {
         self.try_add(first, label).unwrap();
     }
 
-    pub(crate) fn try_add(&mut self, first: u64, label: Option<&str>) -> Result<u64, Error> {
+    pub(crate) fn added(&mut self, first: u64, label: Option<&str>) -> Added {
+        self.try_add(first, label).unwrap()
+    }
+
+    pub(crate) fn try_add(&mut self, first: u64, label: Option<&str>) -> Result<Added, Error> {
         let rng = &mut self.rng();
         let batches = [Ok(batch(first))];
-        let added = self.store.add_labelled(rng, label, batches, &mut |_| ())?;
-        Ok(added.version)
+        self.store.add_labelled(rng, label, batches, &mut |_| ())
     }
 
     pub(crate) fn compact(&mut self) -> u64 {

@@ -93,6 +93,80 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
     }
 }
 
+/// Records that get another label: after compacting, nobody who is granted the one that they had gets a key of what they were, be it rows or
+/// payloads, which are under another key where somebody lost the label before, and whatever became of the records since.
+#[test]
+fn compacting_gives_a_label_that_records_left_another_key() {
+    for (form, lost, deleted) in [
+        (masked(), false, false),
+        (Form::Local, false, false),
+        (masked(), true, false),
+        (masked(), false, true),
+    ] {
+        let mut bed = Bed::new(form);
+        bed.grant("alice", &["finance"], &[]);
+        bed.grant("carol", &["finance"], &[]);
+        bed.add(100, Some("finance"));
+        bed.add(200, Some("health"));
+        if lost {
+            bed.revoke("carol");
+        }
+        let old = bed.index();
+        assert_eq!(bed.added(100, Some("health")).relabelled as u64, EACH);
+        assert_eq!(bed.added(200, Some("health")).relabelled, 0);
+        if deleted {
+            let (rng, ids) = (&mut bed.rng(), (100..100 + EACH).collect::<Vec<u64>>());
+            bed.store.delete(rng, &ids).unwrap();
+        }
+        assert_eq!(bed.added(300, Some("finance")).relabelled, 0);
+        bed.compact();
+        bed.grant("bob", &["finance"], &[]);
+        let server = bed.server();
+        let all = [0, 100, 200, 300];
+        assert_eq!(reads(&server, &reader("bob"), &all), [0, 300]);
+        // Nothing of finance in the version before, which somebody kept, opens with his keys.
+        let later = contents(&bed, "bob").unwrap();
+        let (manifest, parts) = old.into_parts();
+        let held: Vec<_> = (0..64).filter_map(|number| later.get(number)).collect();
+        let part = |kind| parts.iter().filter(move |(part, _)| part.kind == kind);
+        let opens = |at: Option<usize>, bytes: &[u8]| {
+            let segment = manifest.segments()[at.unwrap()];
+            held.iter()
+                .any(|key| key.open_ids(segment, manifest.ids, bytes).is_ok())
+        };
+        let opened = part(PartKind::Ids).map(|(part, bytes)| opens(part.segment, bytes));
+        // The shared records' key has changed where carol lost them too.
+        assert_eq!(opened.collect::<Vec<_>>(), [!lost, false, false]);
+        let payloads = manifest.payloads.as_ref().unwrap();
+        let only = |kind| &part(kind).next().unwrap().1;
+        let (places, records) = (only(PartKind::PayloadPlaces), only(PartKind::Payloads));
+        let opener =
+            sordino_index::opener::Opener::new(&manifest, payloads, &later, places).unwrap();
+        let slots = opener.open_all(records).unwrap();
+        assert_eq!(slots.len() as u64, EACH);
+        let text = |slot: &sordino_index::payload::Slot| slot.payload.clone();
+        assert!(
+            slots
+                .iter()
+                .all(|(place, slot)| text(slot) == format!("payload {place}").into_bytes())
+        );
+    }
+}
+
+#[test]
+fn a_record_that_is_replaced_or_deleted_changes_no_keys() {
+    let mut bed = Bed::new(masked());
+    bed.grant("alice", &["finance"], &[]);
+    bed.add(100, Some("finance"));
+    bed.add(100, Some("finance"));
+    let rng = &mut bed.rng();
+    bed.store.delete(rng, &[101u64]).unwrap();
+    let number = |bed: &Bed| bed.manifest().segments().last().unwrap().key;
+    let before = number(&bed);
+    bed.compact();
+    assert_eq!(number(&bed), before);
+}
+
 /// The protection taken away: without a new key whoever was taken off the list reads what is written after.
 #[test]
 fn who_is_only_taken_off_the_list_reads_on() {

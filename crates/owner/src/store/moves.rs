@@ -1,0 +1,52 @@
+//! Records that have another label than they had.
+
+use std::collections::BTreeSet;
+
+use sordino_index::Disk;
+use sordino_index::directory::UNLABELLED;
+use sordino_index::ids::Ids;
+
+use super::Store;
+use super::access::label_of;
+
+impl<D: Disk> Store<D> {
+    /// The label of a segment, which is the one without a name for records without one.
+    pub(super) fn label_at(&self, at: usize) -> &str {
+        let key = self.manifest.segments()[at].key;
+        label_of(self.access.as_ref(), key).unwrap_or(UNLABELLED)
+    }
+
+    /// The number of records of these ids that have another label than this one.
+    pub(super) fn labelled_otherwise(&self, ids: &Ids, label: &str) -> usize {
+        if self.access.is_none() {
+            return 0;
+        }
+        let others = (0..self.records.sets.len()).filter(|&at| self.label_at(at) != label);
+        let counts = others.map(|at| {
+            let dead = &self.records.dead[at];
+            let rows = self.records.sets[at].common(ids).into_iter();
+            rows.filter(|row| !dead.contains(*row)).count()
+        });
+        counts.sum()
+    }
+
+    /// The labels that a record has left for another one, whatever became of it there: its old row, or the slot that it had, is under a key
+    /// that whoever is granted such a label later would get.
+    pub(super) fn left(&self) -> BTreeSet<String> {
+        let mut left = BTreeSet::new();
+        if self.access.is_none() {
+            return left;
+        }
+        let sets = &self.records.sets;
+        for (at, ids) in sets.iter().enumerate() {
+            let label = self.label_at(at);
+            // A row that was replaced is in a later segment too.
+            let mut later = (at + 1..sets.len()).filter(|&other| self.label_at(other) != label);
+            let lost = !self.records.dead[at].is_empty() && !left.contains(label);
+            if lost && later.any(|other| !sets[other].common(ids).is_empty()) {
+                left.insert(label.to_owned());
+            }
+        }
+        left
+    }
+}
