@@ -34,6 +34,6 @@ pub use report::levels;
 pub use token::Token;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{
-    AesNi, Avx2, Avx2Fma, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes, Avx512Vbmi, Avx512Vnni,
-    Bmi, Popcnt,
+    AesNi, Avx2, Avx2Fma, Avx2Vaes, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes, Avx512Vbmi,
+    Avx512Vnni, Bmi, Popcnt,
 };

@@ -9,13 +9,14 @@ pub fn levels() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let detected = {
         use crate::{
-            AesNi, Amx, Avx2, Avx2Fma, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes, Avx512Vbmi,
-            Avx512Vnni,
+            AesNi, Amx, Avx2, Avx2Fma, Avx2Vaes, Avx512, Avx512Ifma, Avx512Popcnt, Avx512Vaes,
+            Avx512Vbmi, Avx512Vnni,
         };
         [
             ("avx2", Avx2::detect().is_some()),
             ("avx2-fma", Avx2Fma::detect().is_some()),
             ("aes-ni", AesNi::detect().is_some()),
+            ("avx2-vaes", Avx2Vaes::detect().is_some()),
             ("avx512", Avx512::detect().is_some()),
             ("avx512-vnni", Avx512Vnni::detect().is_some()),
             ("avx512-ifma", Avx512Ifma::detect().is_some()),

@@ -13,6 +13,10 @@ token!(
     AesNi, Avx2, is_x86_feature_detected, ["aes", "avx2", "sse4.1"]
 );
 token!(
+    /// AES-NI, AVX2 and VAES: two AES blocks per instruction, where there is no AVX-512 or beside it.
+    Avx2Vaes, Avx2, is_x86_feature_detected, ["aes", "avx2", "sse4.1", "vaes"]
+);
+token!(
     /// BMI1 and BMI2: `andn`, `rorx` and `mulx` on general registers.
     Bmi, Avx2, is_x86_feature_detected, ["bmi1", "bmi2"]
 );
@@ -50,6 +54,15 @@ token!(
     Avx512Vaes, Avx512, is_x86_feature_detected,
     ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "vaes", "aes"]
 );
+
+impl Avx2Vaes {
+    /// The token of AES-NI, which this one includes.
+    #[inline]
+    #[must_use]
+    pub const fn aes_ni(self) -> AesNi {
+        AesNi(())
+    }
+}
 
 impl Avx512Vaes {
     /// The token of AES-NI, which this one includes.

@@ -33,7 +33,11 @@ use sordino_vectors::u32_of;
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod group;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
 
 /// Rows that one task sums up: many enough to forget the key schedule, few enough to spread.
 const ROWS: usize = 2048;
@@ -94,6 +98,10 @@ impl Pad {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::Avx512Vaes::detect() {
             return avx512::products(token, &self.key, self.version, first, query, products);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = sordino_cpu::Avx2Vaes::detect() {
+            return vaes::products(token, &self.key, self.version, first, query, products);
         }
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = sordino_cpu::AesNi::detect() {
@@ -161,6 +169,12 @@ mod tests {
             if let Some(token) = sordino_cpu::AesNi::detect() {
                 found.fill(0);
                 aesni::products(token, &pad.key, version, first, &query, &mut found);
+                prop_assert_eq!(&found, &expected);
+            }
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = sordino_cpu::Avx2Vaes::detect() {
+                found.fill(0);
+                vaes::products(token, &pad.key, version, first, &query, &mut found);
                 prop_assert_eq!(&found, &expected);
             }
             found.fill(0);

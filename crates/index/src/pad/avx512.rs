@@ -1,10 +1,6 @@
 //! VAES: 32 blocks in eight registers at a time, multiplied with the query as they come out of the
 //! last round.
 #![expect(unsafe_code, reason = "entry into target features, loads")]
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "halves of a version; small indices"
-)]
 
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_loadu_si512,
@@ -13,13 +9,8 @@ use std::arch::x86_64::{
 
 use sordino_aes::{Schedule, vaes};
 use sordino_cpu::Avx512Vaes;
-use zeroize::{Zeroize, Zeroizing};
 
-/// Rounds of AES-256.
-const ROUNDS: usize = 14;
-
-/// Registers that are encrypted side by side.
-const LANES: usize = 8;
+use super::group::{LANES, ROUNDS, groups};
 
 /// Words of a register.
 const WIDTH: usize = 16;
@@ -39,21 +30,10 @@ pub(super) fn products(
     unsafe { run(&schedule, version, first, query, products) }
 }
 
-/// The part of eight registers' worth of coordinates that every row has in common.
-#[derive(Zeroize)]
-struct Group {
-    /// The counters of row 0.
-    counters: [Register; LANES],
-    /// The query, with zeros after its end.
-    query: [Register; LANES],
-}
-
 #[target_feature(enable = "avx512f,aes,vaes")]
 fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &mut [u32]) {
     let keys: [__m512i; ROUNDS + 1] = std::array::from_fn(|round| vaes::round_key(schedule, round));
-    let groups = (0..).zip(query.chunks(WIDTH * LANES));
-    let groups = groups.map(|(at, query)| Group::new(version, at, query));
-    let groups = Zeroizing::new(groups.collect::<Vec<_>>());
+    let groups = groups::<WIDTH>(version, query);
     for (row, product) in (first..).zip(products) {
         let row = _mm512_xor_si512(repeat(&[row, 0, 0, 0]), keys[0]);
         let mut sum = _mm512_setzero_si512();
@@ -73,21 +53,6 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
             }
         }
         *product = _mm512_reduce_add_epi32(sum).cast_unsigned();
-    }
-}
-
-impl Group {
-    fn new(version: u64, at: u32, coordinates: &[i32]) -> Self {
-        let [low, high] = [version, version >> 32].map(|half| half as u32);
-        let counters = std::array::from_fn(|lane| {
-            let block = 4 * (at * LANES as u32 + lane as u32);
-            std::array::from_fn(|word| [0, low, high, block + word as u32 / 4][word % 4])
-        });
-        let mut query = [[0; WIDTH]; LANES];
-        for (word, &x) in query.as_flattened_mut().iter_mut().zip(coordinates) {
-            *word = x.cast_unsigned();
-        }
-        Self { counters, query }
     }
 }
 
