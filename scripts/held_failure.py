@@ -84,10 +84,10 @@ def seen(tolerance):
 
 
 def honest(t, width):
-    """the largest score of a reply without lies: of vectors of length 1, each with half a unit more in every coordinate, and twelve
-    deviations of an error"""
+    """the largest score of a reply without lies: of a query and a row of length 1, with half a unit more in every coordinate of the row,
+    and twelve deviations of an error"""
     carried, own = variances(t, width)
-    return (1.001 + math.sqrt(width) / 2 / SCALE) ** 2 + 12 * math.sqrt(carried + own * 9 / 8) * STEP
+    return 1.001 + math.sqrt(width) / 2 / SCALE + 12 * math.sqrt(carried + own * 9 / 8) * STEP
 
 
 def check():

@@ -91,7 +91,7 @@ def held_tolerances(params, width, segments):
         return math.log2(probability + 2**most)
 
     def tolerance(rows):
-        rows = max(rows, 32)
+        rows = max(rows, 48)
         low = HELD * rows * (carried + own) / step**2
         high = 1024 * low
         for _ in range(48):

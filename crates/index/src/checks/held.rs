@@ -43,7 +43,7 @@ pub fn len(n: usize, width: usize) -> usize {
 }
 
 /// A group of fewer rows has the tolerance of one of so many: the errors of a few may all be large, so that their squares are far from the mean of many.
-const LEAST: usize = 32;
+const LEAST: usize = 48;
 
 /// Room for what one index's hint and one query's secret draw, above the mean.
 const VARIANCE: f64 = 9.0 / 8.0;

@@ -42,7 +42,7 @@ impl Signs {
     #[must_use]
     pub fn sums(&self, codes: &[i32], width: usize) -> Zeroizing<Vec<u8>> {
         let groups = codes.par_chunks(GROUP * width).enumerate();
-        let sums = groups.flat_map_iter(|(group, codes)| {
+        let sums = groups.map(|(group, codes)| {
             let mut stream = self.stream(group);
             let mut sums = Zeroizing::new(vec![0i32; COUNT * width]);
             for codes in codes.chunks(RUN * width) {
@@ -60,9 +60,14 @@ impl Signs {
                 let [a, b, c, _] = sum.clamp(-(1 << 23), (1 << 23) - 1).to_le_bytes();
                 [a, b, c]
             });
-            bytes.collect::<Vec<u8>>()
+            let mut all = Zeroizing::new(Vec::with_capacity(sums.len() * COORDINATE_LEN));
+            all.extend(bytes);
+            all
         });
-        Zeroizing::new(sums.collect())
+        let groups: Vec<Zeroizing<Vec<u8>>> = sums.collect();
+        let mut all = Zeroizing::new(Vec::with_capacity(groups.iter().map(|it| it.len()).sum()));
+        groups.iter().for_each(|group| all.extend_from_slice(group));
+        all
     }
 }
 
