@@ -78,8 +78,12 @@ impl Assembly {
     fn finish(&self, py: Python<'_>, tasks: u64) -> PyResult<()> {
         let mut rng = random()?;
         let done = computing(py, || {
-            let whole = self.whole().take().ok_or_else(finished)?;
-            whole.finish(&mut rng, tasks).map(drop)
+            let mut there = self.whole();
+            let whole = there.as_mut().ok_or_else(finished)?;
+            whole.finish(&mut rng, tasks)?;
+            // With it the lock.
+            *there = None;
+            Ok(())
         })?;
         done.map_err(|error| errors::search(py, &error))
     }

@@ -12,6 +12,7 @@
 //! crash leaves the old or the new version, and at most files that nothing names, which the next
 //! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +22,7 @@ mod copy;
 mod free;
 mod history;
 mod names;
+mod newest;
 mod range;
 mod receive;
 
@@ -51,6 +53,8 @@ pub struct Current {
 pub struct Folder<D> {
     root: PathBuf,
     disk: D,
+    /// In the names of files while they are written: two who write one part at once do not write over one another.
+    mark: u64,
     /// Parts that were not there before the change that is being made.
     written: Mutex<Vec<Digest>>,
 }
@@ -63,6 +67,7 @@ impl<D: Disk> Folder<D> {
         Self {
             root: if here { Path::new(".") } else { root }.to_owned(),
             disk,
+            mark: RandomState::new().build_hasher().finish(),
             written: Mutex::default(),
         }
     }
@@ -124,27 +129,6 @@ impl<D: Disk> Folder<D> {
             what: "CURRENT file",
             why: "expected a version and a digest".to_owned(),
         })
-    }
-
-    /// Gives the newest version to `open`, and once more whenever that fails and there is a newer one by then:
-    /// files that are gone are those of a version that is not the newest any more.
-    ///
-    /// # Errors
-    /// Those of finding the version, and those of `open`.
-    pub fn newest<T>(
-        &self,
-        owner: &OwnerPublicKey,
-        mut open: impl FnMut(SignedManifest) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let mut current = self.current()?;
-        loop {
-            let opened = self.manifest(&current, owner).and_then(&mut open);
-            let now = self.current()?;
-            if opened.is_ok() || now == current {
-                return opened;
-            }
-            current = now;
-        }
     }
 
     /// The manifest of a version, with this digest.
@@ -293,7 +277,7 @@ impl<D: Disk> Folder<D> {
     /// Writes a file under a temporary name. An attempt that fails leaves nothing, least of all on a disk
     /// that is full.
     fn write_aside(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = dir.join(names::temporary(name));
+        let path = dir.join(names::temporary(name, self.mark));
         let written = self.disk.write(&path, bytes);
         let synced = written.and_then(|()| self.disk.sync(&path));
         self.run(&path, synced.inspect_err(|_| drop(self.disk.remove(&path))))
@@ -301,7 +285,7 @@ impl<D: Disk> Folder<D> {
 
     /// Gives a file its name.
     fn put_in_place(&self, dir: &Path, name: &str) -> Result<(), Error> {
-        let (from, to) = (dir.join(names::temporary(name)), dir.join(name));
+        let (from, to) = (dir.join(names::temporary(name, self.mark)), dir.join(name));
         let renamed = self.disk.rename(&from, &to);
         match renamed.inspect_err(|_| drop(self.disk.remove(&from))) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Overtaken {

@@ -33,6 +33,29 @@ impl Clock {
     }
 }
 
+/// A moment of this machine, and the time since then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since {
+    here: Instant,
+    /// A machine that sleeps has this one going on.
+    clock: SystemTime,
+}
+
+impl Since {
+    pub(crate) fn now() -> Self {
+        Self {
+            here: Instant::now(),
+            clock: SystemTime::now(),
+        }
+    }
+
+    /// The time since then, sleep included. A clock that was set meanwhile makes it longer, never shorter.
+    pub(crate) fn elapsed(&self) -> Duration {
+        let slept = self.clock.elapsed().unwrap_or_default();
+        self.here.elapsed().max(slept)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +64,11 @@ mod tests {
     fn ages_are_those_of_the_store() {
         let day = Duration::from_secs(86_400);
         // A store whose clock is years away from ours.
+        let asleep = Since {
+            clock: SystemTime::now() - day,
+            ..Since::now()
+        };
+        assert!(asleep.elapsed() >= day && Since::now().elapsed() < day);
         for store in [SystemTime::UNIX_EPOCH + day, SystemTime::now() + 9999 * day] {
             let clock = Clock::new(store);
             let age = clock.age(store - day);

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use object_store::{PutMode, UpdateVersion};
 
-use crate::age::Clock;
+use crate::age::{Clock, Since};
 
 /// The version that a change begins from.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,9 @@ pub(crate) struct Change {
     /// The store's time, if this owner has begun.
     clock: Option<Clock>,
     /// The first part that is written or taken over for the next version.
-    begun: Option<Instant>,
+    begun: Option<Since>,
+    /// The times of the files of the last list.
+    listed: HashMap<PathBuf, SystemTime>,
 }
 
 impl Change {
@@ -84,7 +86,18 @@ impl Change {
 
     /// A part is written or taken over, which the next version will name.
     pub(crate) fn counts(&mut self) {
-        self.begun.get_or_insert_with(Instant::now);
+        self.begun.get_or_insert_with(Since::now);
+    }
+
+    /// A directory was listed, with the times of its files.
+    pub(crate) fn listed(&mut self, times: impl Iterator<Item = (PathBuf, SystemTime)>) {
+        self.listed = times.collect();
+    }
+
+    /// True of a file that was no older than the grace when it was listed, and so can only be younger if it was written again.
+    pub(crate) fn is_young(&self, path: &Path, grace: Duration) -> bool {
+        let listed = self.clock.zip(self.listed.get(path));
+        listed.is_some_and(|(clock, time)| clock.age(*time) <= grace)
     }
 
     /// The store's time.

@@ -1,9 +1,11 @@
 //! Objects as the files of a folder.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
 use sordino_index::disk::Lock;
@@ -88,6 +90,12 @@ impl Objects {
     }
 }
 
+/// Another word each time, so that two owners' locks are two contents.
+fn mark() -> String {
+    let hasher = RandomState::new().build_hasher();
+    format!("{:016x}", hasher.finish())
+}
+
 impl Disk for Objects {
     /// There are none.
     fn create_dir(&self, _path: &Path) -> io::Result<()> {
@@ -125,6 +133,10 @@ impl Disk for Objects {
     /// Nothing that is younger than the grace is removed: another owner may be about to name it.
     fn remove(&self, path: &Path) -> io::Result<()> {
         if self.change().take(path).is_some() {
+            return Ok(());
+        }
+        // A file that was young when it was listed is not asked for again: that would be a request for each of a week.
+        if self.change().is_young(path, self.grace) {
             return Ok(());
         }
         match self.age(path) {
@@ -183,9 +195,11 @@ impl Disk for Objects {
         self.meta(path).map_or(0, |meta| meta.size)
     }
 
-    /// True of the folder itself, which need not be made.
+    /// True of the folder itself, which need not be made; and where the store does not say, since what may be there is not to be
+    /// removed.
     fn exists(&self, path: &Path) -> bool {
-        path == self.root() || self.meta(path).is_ok()
+        let missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        path == self.root() || !self.meta(path).is_err_and(missing)
     }
 
     fn stays(&self, path: &Path) -> bool {
@@ -200,14 +214,26 @@ impl Disk for Objects {
     /// that the store keeps conditions.
     fn lock(&self, path: &Path) -> io::Result<Lock> {
         let writing = self.writing(path)?;
-        writing.put(b"an owner began here\n".to_vec(), PutMode::Overwrite)?;
+        let line = |what: &str| format!("an owner {what} here, {}\n", mark()).into_bytes();
+        let first = writing.put(line("began"), PutMode::Overwrite)?;
+        writing.put(line("goes on"), PutMode::Overwrite)?;
         let time = self.meta(path)?.last_modified;
-        match writing.put(b"a condition was not kept\n".to_vec(), PutMode::Create) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(_) => {
-                let why = "this store writes over an object that was to be new (If-None-Match): owners cannot be kept apart in it";
-                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        for (mode, kept) in [
+            (PutMode::Create, "that was to be new (If-None-Match)"),
+            (
+                PutMode::Update(first),
+                "that was another by then (If-Match)",
+            ),
+        ] {
+            match writing.put(b"a condition was not kept\n".to_vec(), mode) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    let why = format!(
+                        "this store writes over an object {kept}: owners cannot be kept apart in it"
+                    );
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+                }
             }
         }
         self.change().begin(Clock::new(time.into()));
@@ -217,9 +243,9 @@ impl Disk for Objects {
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let (store, dir) = (Arc::clone(&self.store), self.key(path)?);
         let limit = self.patience.request * 4;
-        let names: BTreeSet<String> = self.requests.run(limit, async move {
+        let (names, times) = self.requests.run(limit, async move {
             let mut entries = store.list(Some(&dir));
-            let (mut names, mut count) = (BTreeSet::new(), 0);
+            let (mut names, mut times, mut count) = (BTreeSet::new(), Vec::new(), 0);
             while let Some(entry) = entries.next().await {
                 count += 1;
                 if count > MAX_ENTRIES {
@@ -229,11 +255,17 @@ impl Disk for Objects {
                 let entry = entry.map_err(fault)?;
                 let inside = entry.location.prefix_match(&dir);
                 if let Some(name) = inside.and_then(|mut inside| inside.next()) {
-                    names.insert(name.as_ref().to_owned());
+                    let name = name.as_ref().to_owned();
+                    times.push((name.clone(), SystemTime::from(entry.last_modified)));
+                    names.insert(name);
                 }
             }
-            Ok(names)
+            Ok((names, times))
         })?;
+        let times = times
+            .into_iter()
+            .map(|(name, time)| (path.join(name), time));
+        self.change().listed(times);
         Ok(names.into_iter().collect())
     }
 }

@@ -2,6 +2,7 @@
 
 mod address; // s3://bucket/prefix
 mod age; // the time for which a file stays that no version names
+mod bounded; // replies that are read whole
 mod change; // an owner's change, from the lock to the newest version
 mod disk; // objects as files
 mod error;

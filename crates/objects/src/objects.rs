@@ -11,6 +11,7 @@ use object_store::{ClientOptions, ObjectMeta, ObjectStore, ObjectStoreExt, Retry
 use sordino_index::folder::Folder;
 
 use crate::age::GRACE;
+use crate::bounded::Bounded;
 use crate::change::Change;
 use crate::reading::{Reading, fault};
 use crate::waiting::{Patience, Requests};
@@ -73,6 +74,7 @@ impl Objects {
         };
         let store = AmazonS3Builder::from_env()
             .with_bucket_name(address.bucket())
+            .with_http_connector(Bounded)
             .with_client_options(client_options(patience))
             .with_retry(retry);
         // The client's options replace what the environment says of them.
@@ -87,11 +89,14 @@ impl Objects {
     /// # Errors
     /// If the system has no thread for it.
     pub fn over(store: Arc<dyn ObjectStore>, address: &Address) -> io::Result<Self> {
+        // In its own spelling: `Key::from` would write some characters in another way.
+        let prefix = Key::parse(address.prefix());
+        let prefix = prefix.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         Ok(Self {
             store,
             requests: Arc::new(Requests::new()?),
             root: address.path(),
-            prefix: Key::from(address.prefix()),
+            prefix,
             patience: Patience::default(),
             grace: GRACE,
             change: Mutex::default(),

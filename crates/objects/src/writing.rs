@@ -12,8 +12,11 @@ use object_store::{
 use crate::reading::fault;
 use crate::waiting::{Patience, Requests};
 
-/// Bytes from which on a file is uploaded in pieces, and bytes of such a piece. S3 takes 10,000 of them: 312 GiB.
-const PIECE: usize = 32 << 20;
+/// Bytes from which on a file is uploaded in pieces, and bytes of such a piece: few enough for a slow line.
+const PIECE: usize = 8 << 20;
+
+/// Pieces of a file, which are longer where there would be more. S3 takes 10,000.
+const PIECES: usize = 9_000;
 
 /// Pieces that are on their way at a time.
 const AHEAD: usize = 3;
@@ -46,13 +49,14 @@ impl Writing<'_> {
             return self.put(bytes, PutMode::Overwrite).map(drop);
         }
         let (store, key) = (Arc::clone(self.store), self.key.clone());
+        let each = PIECE.max(bytes.len().div_ceil(PIECES));
         let begun = self.requests.run(self.patience.request, async move {
             let upload = store.put_multipart(&key).await.map_err(fault)?;
-            Ok(WriteMultipart::new_with_chunk_size(upload, PIECE))
+            Ok(WriteMultipart::new_with_chunk_size(upload, each))
         });
         let (mut upload, mut rest) = (begun?, Bytes::from(bytes));
         while !rest.is_empty() {
-            let piece = rest.split_to(rest.len().min(PIECE));
+            let piece = rest.split_to(rest.len().min(each));
             // Each piece has a time of its own. What was uploaded of one that fails, the bucket's rules remove.
             let sent = self.requests.run(self.patience.request, async move {
                 upload.wait_for_capacity(AHEAD).await.map_err(fault)?;

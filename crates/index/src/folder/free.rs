@@ -19,7 +19,8 @@ impl<D: Disk> Folder<D> {
             entries => self.run(&self.root, entries)?,
         };
         let has = |name: &str| entries.iter().any(|entry| entry == name);
-        if has(CURRENT) {
+        // A store may list late.
+        if has(CURRENT) || self.disk.exists(&self.root.join(CURRENT)) {
             let path = self.root.clone();
             return Err(Error::Exists { path });
         }

@@ -20,9 +20,9 @@ pub(super) fn of_digest(digest: &Digest) -> String {
     blake3::Hash::from_bytes(*digest).to_hex().to_string()
 }
 
-/// The name of a file while it is written.
-pub(super) fn temporary(name: &str) -> String {
-    format!("{name}{TEMPORARY}")
+/// The name of a file while somebody whose mark this is writes it.
+pub(super) fn temporary(name: &str, mark: u64) -> String {
+    format!("{name}.{mark:016x}{TEMPORARY}")
 }
 
 /// The version whose manifest has this name: one spelling only, without sign.
@@ -47,9 +47,20 @@ pub(super) fn is_part(name: &str) -> bool {
     digest(name).is_some()
 }
 
-/// The name that a file which is being written will have.
+/// The name of a file of which some is received: the same for every attempt, since each goes on where the one before stopped.
+pub(super) fn received(name: &str) -> String {
+    format!("{name}{TEMPORARY}")
+}
+
+/// The name that a file which is being written or received will have.
 pub(super) fn finished(name: &str) -> Option<&str> {
-    name.strip_suffix(TEMPORARY)
+    let name = name.strip_suffix(TEMPORARY)?;
+    let is_mark = |mark: &str| {
+        let mark = mark.as_bytes();
+        mark.len() == 16 && mark.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let marked = name.rsplit_once('.').filter(|(_, mark)| is_mark(mark));
+    Some(marked.map_or(name, |(name, _)| name))
 }
 
 #[cfg(test)]
@@ -66,10 +77,16 @@ mod tests {
         }
         let name = of_digest(&[0xab; 32]);
         assert_eq!(digest(&name), Some([0xab; 32]));
-        for other in [name.to_uppercase(), temporary(&name), name[1..].to_owned()] {
+        for other in [
+            name.to_uppercase(),
+            temporary(&name, 7),
+            name[1..].to_owned(),
+        ] {
             assert_eq!(digest(&other), None, "{other}");
         }
-        assert_eq!(finished(&temporary(&name)), Some(&name[..]));
+        assert_eq!(finished(&temporary(&name, u64::MAX)), Some(&name[..]));
+        assert_eq!(finished(&received(&name)), Some(&name[..]));
+        assert_eq!(finished("base.index.tmp"), Some("base.index"));
         assert_eq!(finished("thesis.tm"), None);
     }
 }

@@ -24,7 +24,7 @@ impl<D: Disk> Folder<D> {
             if known || !part.holder.is_stored() || self.disk.exists(&self.parts().join(&name)) {
                 continue;
             }
-            let held = self.disk.len(&self.parts().join(names::temporary(&name)));
+            let held = self.disk.len(&self.parts().join(names::received(&name)));
             missing.push((part, held));
         }
         Ok(missing)
@@ -42,7 +42,7 @@ impl<D: Disk> Folder<D> {
             why,
         };
         let name = names::of_digest(&part.digest);
-        let path = self.parts().join(names::temporary(&name));
+        let path = self.parts().join(names::received(&name));
         let held = self.disk.len(&path);
         if offset != held {
             return Err(wrong(format!(

@@ -48,6 +48,8 @@ enum Ways {
     ListsEndlessly,
     /// Conditions are not kept.
     Unconditional,
+    /// An object that has changed is written over all the same.
+    Unmatched,
     /// The write is done, and its reply lost.
     LosesReplies,
 }
@@ -120,6 +122,14 @@ impl ObjectStore for Hostile {
                     mode: PutMode::Overwrite,
                     ..options
                 };
+                self.inner.put_opts(key, payload, options).await
+            }
+            Ways::Unmatched => {
+                let mode = match options.mode {
+                    PutMode::Update(_) => PutMode::Overwrite,
+                    mode => mode,
+                };
+                let options = PutOptions { mode, ..options };
                 self.inner.put_opts(key, payload, options).await
             }
             // A client that sends the same again is told that its condition does not hold.
@@ -405,15 +415,22 @@ fn nothing_depends_on_lists() {
 #[test]
 fn a_store_without_conditions_is_refused_when_an_owner_begins() {
     let memory = built();
-    let disk = objects(Hostile::new(&memory, Ways::Unconditional));
-    let error = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap_err();
-    let unsupported = |error: &std::io::Error| error.kind() == std::io::ErrorKind::Unsupported;
-    assert!(
-        matches!(&error, Error::File { source, .. } if unsupported(source)),
-        "{error}"
-    );
-    // Readers do not mind.
-    assert_eq!(served(&disk, &owner()), vec![2, 320]);
+    for (ways, condition) in [
+        (Ways::Unconditional, "If-None-Match"),
+        (Ways::Unmatched, "If-Match"),
+    ] {
+        let disk = objects(Hostile::new(&memory, ways));
+        let error = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap_err();
+        let unsupported = |error: &std::io::Error| {
+            error.kind() == std::io::ErrorKind::Unsupported && error.to_string().contains(condition)
+        };
+        assert!(
+            matches!(&error, Error::File { source, .. } if unsupported(source)),
+            "{error}"
+        );
+        // Readers do not mind.
+        assert_eq!(served(&disk, &owner()), vec![2, 320]);
+    }
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod fixture;
 mod hostile;
 mod owners;
 mod s3;
+mod server;

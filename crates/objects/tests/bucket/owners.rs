@@ -282,7 +282,7 @@ fn tasks_write_their_segments_into_the_store() {
     let gone = one.finish(&mut rng(10), 2).unwrap_err();
     assert!(matches!(gone, Error::Digest { .. }), "{gone}");
     drop(two);
-    let (mut one, two) = (begin(10), begin(11));
+    let (mut one, mut two) = (begin(10), begin(11));
     let facts = one.blueprint().clone();
     for task in 0..2u64 {
         let records = [Ok(batch(task * 50, 50))];
@@ -297,9 +297,22 @@ fn tasks_write_their_segments_into_the_store() {
         );
         one.take(piece.unwrap()).unwrap();
     }
-    let store = one.finish(&mut rng(20), 2).unwrap();
+    let piece = two.blueprint().clone().make(
+        &mut rng(22),
+        &keys,
+        two.folder(),
+        (0, None),
+        [Ok(batch(0, 30))],
+        &mut |_| (),
+    );
+    two.take(piece.unwrap()).unwrap();
+    assert_eq!(one.finish(&mut rng(20), 2).unwrap(), 1);
+    for seed in [21, 22] {
+        let late = two.finish(&mut rng(seed), 1);
+        assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
+    }
+    drop((one, two));
+    let store = Store::open_on(disk.clone(), disk.root(), &keys).unwrap();
     assert_eq!(store.verify().unwrap().records, 100);
     assert_eq!(served(&disk, &keys), vec![1, 100]);
-    let late = two.finish(&mut rng(21), 0);
-    assert!(late.is_err());
 }

@@ -1,54 +1,17 @@
-//! A real server of S3's protocol, on this machine: requests are signed, conditions kept, uploads come in pieces.
+//! An index on a server of S3's protocol.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use object_store::ObjectStore;
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path as Key;
-use s3s::auth::SimpleAuth;
-use s3s::service::S3ServiceBuilder;
-use s3s_fs::FileSystem;
 use sordino_index::{Disk, Error};
 use sordino_objects::{Address, Objects};
 use sordino_search::{Files, Folder, Server, Shard, Store};
 
 use crate::fixture::{batch, objects, owner, rng, served, spec};
-
-const SECRET: &str = "wJalrXUtnFEMI-K7MDENG";
-
-/// A server over a folder that has the bucket; its URL.
-fn serve(folder: &Path) -> String {
-    std::fs::create_dir_all(folder.join("bucket")).unwrap();
-    let mut service = S3ServiceBuilder::new(FileSystem::new(folder).unwrap());
-    service.set_auth(SimpleAuth::from_single("AKIDEXAMPLE", SECRET));
-    let service = service.build();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            loop {
-                let (socket, _) = listener.accept().await.unwrap();
-                let service = service.clone();
-                tokio::spawn(async move {
-                    let server = hyper_util::server::conn::auto::Builder::new(
-                        hyper_util::rt::TokioExecutor::new(),
-                    );
-                    let socket = hyper_util::rt::TokioIo::new(socket);
-                    drop(server.serve_connection(socket, service).await);
-                });
-            }
-        });
-    });
-    url
-}
+use crate::server::{ID, SECRET, serve};
 
 fn store(url: &str, secret: &str) -> Arc<dyn ObjectStore> {
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -57,7 +20,7 @@ fn store(url: &str, secret: &str) -> Arc<dyn ObjectStore> {
         .with_region("us-east-1")
         .with_endpoint(url)
         .with_allow_http(true)
-        .with_access_key_id("AKIDEXAMPLE")
+        .with_access_key_id(ID)
         .with_secret_access_key(secret);
     Arc::new(store.build().unwrap())
 }
@@ -180,7 +143,7 @@ fn a_store_is_opened_as_the_environment_says() {
             .env("AWS_ENDPOINT_URL", &url)
             .env("AWS_ALLOW_HTTP", "true")
             .env("AWS_REGION", "us-east-1")
-            .env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+            .env("AWS_ACCESS_KEY_ID", ID)
             .env("AWS_SECRET_ACCESS_KEY", secret)
             .output()
             .unwrap()

@@ -16,7 +16,7 @@ use sordino_index::folder::Folder;
 use sordino_index::ids::Ids;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{
-    Checking, ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind,
+    Checking, ColumnSegment, MAX_DIM, MAX_K, MAX_SEGMENTS, Manifest, Mode, PartKind, SignedManifest,
 };
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::Vectors;
@@ -24,9 +24,9 @@ use sordino_vectors::metric::{AsQuery, Space};
 use sordino_vectors::u32_of;
 
 use super::draft::Draft;
-use super::piece::malformed;
 use super::records::Records;
-use super::{Blueprint, Compaction, Piece, Store};
+use super::tagged::malformed;
+use super::{Blueprint, Piece};
 use crate::random::random;
 use crate::spec::{Form, Spec};
 
@@ -38,7 +38,9 @@ pub struct Assembly<D = Files> {
     blueprint: Blueprint,
     k: usize,
     pieces: BTreeMap<u64, (ColumnSegment, Ids)>,
-    lock: Lock,
+    /// The manifest of these pieces, once it is signed.
+    signed: Option<SignedManifest>,
+    _lock: Lock,
 }
 
 impl Assembly {
@@ -125,7 +127,8 @@ impl<D: Disk> Assembly<D> {
             blueprint,
             k: spec.k,
             pieces: BTreeMap::new(),
-            lock,
+            signed: None,
+            _lock: lock,
         })
     }
 
@@ -188,6 +191,7 @@ impl<D: Disk> Assembly<D> {
             }
         }
         self.pieces.insert(piece.task, (piece.column, ids));
+        self.signed = None;
         Ok(true)
     }
 
@@ -208,37 +212,51 @@ impl<D: Disk> Assembly<D> {
         )
     }
 
-    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version.
+    /// Signs the index of tasks 0 to `tasks - 1`, and makes it the newest version, whose number it returns. The store is opened when the assembly
+    /// is dropped, and its lock with it.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files.
-    pub fn finish<R: CryptoRng + ?Sized>(
-        mut self,
-        rng: &mut R,
-        tasks: u64,
-    ) -> Result<Store<D>, Error> {
-        let there: Vec<u64> = self.pieces.keys().copied().collect();
-        if tasks == 0 || !there.iter().copied().eq(0..tasks) {
+    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files. Nothing that was
+    /// taken is lost: where a disk or a store failed, call it again.
+    pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<u64, Error> {
+        let there = || self.pieces.keys().copied();
+        if tasks == 0 || !there().eq(0..tasks) {
             let missing = (0..tasks).find(|task| !self.pieces.contains_key(task));
             let why = match missing {
                 Some(task) => format!("no segment of task {task}"),
-                None => format!("segments of {} tasks, expected {tasks}", there.len()),
+                None => format!("segments of {} tasks, expected {tasks}", there().count()),
             };
             return Err(malformed(&why));
         }
-        let (mut segments, mut records) = (Vec::new(), Records::default());
-        for (column, ids) in std::mem::take(&mut self.pieces).into_values() {
-            segments.push(column);
-            records.push(ids);
-        }
-        let frame = self.frame(segments);
+        let manifest = match self.signed.take() {
+            Some(manifest) => manifest,
+            None => self.sign(rng)?,
+        };
+        let manifest = self.signed.insert(manifest);
         // Some were taken long ago.
-        let parts = frame.parts()?;
+        let parts = manifest.parts()?;
         let mut made = parts.iter().filter(|part| part.segment.is_some());
         if let Some(gone) = made.find(|part| part.holder.is_stored() && !self.folder.holds(part)) {
             let what = gone.kind.name();
             return Err(Error::Digest { what });
         }
+        self.folder.put_manifest(manifest)?;
+        self.folder.prepare(manifest)?;
+        self.folder.keep();
+        self.folder.switch()?;
+        drop(self.folder.collect(&parts));
+        Ok(manifest.version)
+    }
+
+    /// The manifest of all segments that were taken, whose lists are written. One that is written once is written again after a
+    /// failure: a version has one manifest.
+    fn sign<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<SignedManifest, Error> {
+        let (mut segments, mut records) = (Vec::new(), Records::default());
+        for (column, ids) in self.pieces.values() {
+            segments.push(column.clone());
+            records.push(ids.clone());
+        }
+        let frame = self.frame(segments);
         let blueprint = &self.blueprint;
         let mut draft = Draft {
             k: self.k,
@@ -250,23 +268,7 @@ impl<D: Disk> Assembly<D> {
             as_query: AsQuery::new(blueprint.space, blueprint.rotation, frame.width() as usize),
         };
         let writer = blueprint.writer(&self.keys);
-        let manifest = draft.finish(rng, &self.folder, &writer, frame, None)?;
-        self.folder.prepare(&manifest)?;
-        self.folder.keep();
-        self.folder.switch()?;
-        drop(self.folder.collect(&manifest.parts()?));
-        Ok(Store {
-            highest: manifest.version,
-            folder: self.folder,
-            keys: self.keys,
-            manifest,
-            records: draft.records,
-            unsure: false,
-            measured: None,
-            policy: Compaction::default(),
-            access: draft.access,
-            _lock: self.lock,
-        })
+        draft.finish(rng, &self.folder, &writer, frame, None)
     }
 }
 

@@ -9,7 +9,7 @@ use sordino_index::{Disk, Error, IdKind};
 use sordino_vectors::metric::{Metric, Space};
 use sordino_vectors::u32_of;
 
-use super::piece::{Reader, TAG_LEN, malformed, tag};
+use super::tagged::{Fields, Kind, opened, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
 use crate::column::column;
@@ -17,8 +17,8 @@ use crate::segment::SegmentWriter;
 use crate::spec::Batch;
 use crate::step::Step;
 
-/// The number of this form.
-const FORM: u16 = 1;
+/// A blueprint, and the number of its form.
+const KIND: Kind = (b"blueprint", 1);
 
 /// The facts that all segments of an index share, fixed before the first of them is made: for whoever makes some.
 ///
@@ -55,21 +55,19 @@ impl Blueprint {
     /// The bytes, for processes that have the owner's keys.
     #[must_use]
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
-        let mut bytes = FORM.to_le_bytes().to_vec();
-        bytes.extend(self.build);
-        bytes.extend(self.version.to_le_bytes());
-        bytes.push(self.masked.into());
-        bytes.push(number(&Packing::ALL, &self.packing));
-        bytes.push(number(&CHECKS, &self.checking));
-        bytes.push(number(&KINDS, &self.ids));
-        bytes.push(number(&METRICS, &self.space.metric));
-        bytes.extend(self.space.bound.to_le_bytes());
-        bytes.extend(u32_of(self.dim).to_le_bytes());
-        bytes.extend(self.rotation);
-        bytes.extend(self.seed);
-        let tag = tag(keys, b"blueprint", &bytes);
-        bytes.extend(tag);
-        bytes
+        tagged(keys, KIND, |bytes| {
+            bytes.extend(self.build);
+            bytes.extend(self.version.to_le_bytes());
+            bytes.push(self.masked.into());
+            bytes.push(number(&Packing::ALL, &self.packing));
+            bytes.push(number(&CHECKS, &self.checking));
+            bytes.push(number(&KINDS, &self.ids));
+            bytes.push(number(&METRICS, &self.space.metric));
+            bytes.extend(self.space.bound.to_le_bytes());
+            bytes.extend(u32_of(self.dim).to_le_bytes());
+            bytes.extend(self.rotation);
+            bytes.extend(self.seed);
+        })
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
@@ -77,36 +75,25 @@ impl Blueprint {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
-        let (body, found) = bytes
-            .split_last_chunk::<TAG_LEN>()
-            .unwrap_or((&[], &[0; TAG_LEN]));
-        if tag(keys, b"blueprint", body) != *found {
-            return Err(malformed("not written under this owner's key"));
-        }
-        Self::read(body).ok_or_else(|| malformed("not of this form"))
+        opened(keys, KIND, bytes, Self::read)
     }
 
-    fn read(body: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(body);
-        if reader.u16()? != FORM {
-            return None;
-        }
-        let read = Self {
-            build: reader.array()?,
-            version: reader.u64()?,
-            masked: reader.flag()?,
-            packing: *Packing::ALL.get(usize::from(reader.u8()?))?,
-            checking: *CHECKS.get(usize::from(reader.u8()?))?,
-            ids: *KINDS.get(usize::from(reader.u8()?))?,
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self {
+            build: fields.array()?,
+            version: fields.u64()?,
+            masked: fields.flag()?,
+            packing: *Packing::ALL.get(usize::from(fields.u8()?))?,
+            checking: *CHECKS.get(usize::from(fields.u8()?))?,
+            ids: *KINDS.get(usize::from(fields.u8()?))?,
             space: Space {
-                metric: *METRICS.get(usize::from(reader.u8()?))?,
-                bound: i16::from_le_bytes(reader.array()?),
+                metric: *METRICS.get(usize::from(fields.u8()?))?,
+                bound: i16::from_le_bytes(fields.array()?),
             },
-            dim: reader.u32()? as usize,
-            rotation: reader.array()?,
-            seed: reader.array()?,
-        };
-        reader.is_empty().then_some(read)
+            dim: fields.u32()? as usize,
+            rotation: fields.array()?,
+            seed: fields.array()?,
+        })
     }
 
     /// The kind of record ids.

@@ -50,6 +50,7 @@ impl<D: Disk> Store<D> {
         // The number is used up even if what follows fails: a manifest with it may have been written.
         self.highest = writer.version();
         let signed = draft.finish(rng, &self.folder, writer, frame, self.access.as_ref())?;
+        self.folder.put_manifest(&signed)?;
         self.folder.prepare(&signed)?;
         self.unsure = true;
         self.folder.switch()?;

@@ -158,6 +158,7 @@ impl First {
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());
         let manifest = draft.finish(rng, folder, &writer, frame, None)?;
+        folder.put_manifest(&manifest)?;
         folder.prepare(&manifest)?;
         Ok(Self {
             manifest,

@@ -62,7 +62,7 @@ impl Draft {
         })
     }
 
-    /// Writes the list of deletions and the manifest. Everything but the mode, the version and what
+    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and what
     /// follows from them is as in `frame`; `before` is who may read what of the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
@@ -107,7 +107,6 @@ impl Draft {
         let signed = SignedManifest::sign(manifest, keys);
         // A manifest that cannot be read must not become the newest version.
         let signed = SignedManifest::from_bytes(signed.to_bytes(), &keys.public())?;
-        folder.put_manifest(&signed)?;
         Ok(signed)
     }
 }

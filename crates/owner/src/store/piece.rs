@@ -1,15 +1,13 @@
 //! A segment that was made apart, as its maker reports it.
 
 use sordino_index::Error;
-use sordino_index::digest::Coded;
 use sordino_index::keys::OwnerKeys;
 use sordino_index::manifest::{ColumnSegment, Segment};
 
-/// The number of this form.
-const FORM: u16 = 1;
+use super::tagged::{Fields, Kind, opened, tagged};
 
-/// Bytes of a tag.
-pub(super) const TAG_LEN: usize = 16;
+/// A piece, and the number of its form.
+const KIND: Kind = (b"piece", 1);
 
 /// A segment whose parts are written, for the [`Assembly`](super::Assembly) that signs the index. It has what a manifest says of a segment:
 /// nothing in it is secret.
@@ -37,27 +35,25 @@ impl Piece {
     #[must_use]
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
         let segment = &self.column.segment;
-        let mut bytes = FORM.to_le_bytes().to_vec();
-        bytes.extend(self.build);
-        bytes.extend(self.task.to_le_bytes());
-        bytes.extend(segment.id);
-        bytes.extend(segment.version.to_le_bytes());
-        bytes.extend(segment.n.to_le_bytes());
-        bytes.extend(segment.rows);
-        bytes.push(segment.attributes.is_some().into());
-        for coded in [Some(&segment.ids), segment.attributes.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            bytes.extend(coded.len.to_le_bytes());
-            bytes.extend(coded.digest);
-        }
-        bytes.extend(self.column.hint);
-        bytes.push(self.column.sums.is_some().into());
-        bytes.extend(self.column.sums.into_iter().flatten());
-        let tag = tag(keys, b"piece", &bytes);
-        bytes.extend(tag);
-        bytes
+        tagged(keys, KIND, |bytes| {
+            bytes.extend(self.build);
+            bytes.extend(self.task.to_le_bytes());
+            bytes.extend(segment.id);
+            bytes.extend(segment.version.to_le_bytes());
+            bytes.extend(segment.n.to_le_bytes());
+            bytes.extend(segment.rows);
+            bytes.push(segment.attributes.is_some().into());
+            for coded in [Some(&segment.ids), segment.attributes.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                bytes.extend(coded.len.to_le_bytes());
+                bytes.extend(coded.digest);
+            }
+            bytes.extend(self.column.hint);
+            bytes.push(self.column.sums.is_some().into());
+            bytes.extend(self.column.sums.into_iter().flatten());
+        })
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
@@ -65,34 +61,24 @@ impl Piece {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
-        let (body, found) = bytes
-            .split_last_chunk::<TAG_LEN>()
-            .unwrap_or((&[], &[0; TAG_LEN]));
-        if tag(keys, b"piece", body) != *found {
-            return Err(malformed("not made under this owner's key"));
-        }
-        Self::read(body).ok_or_else(|| malformed("not of this form"))
+        opened(keys, KIND, bytes, Self::read)
     }
 
-    fn read(body: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(body);
-        if reader.u16()? != FORM {
-            return None;
-        }
-        let (build, task) = (reader.array()?, reader.u64()?);
-        let (id, version, n) = (reader.array()?, reader.u64()?, reader.u32()?);
-        let (rows, attributes) = (reader.array()?, reader.flag()?);
-        let mut segment = Segment::new(id, version, n, rows, reader.coded()?);
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let (build, task) = (fields.array()?, fields.u64()?);
+        let (id, version, n) = (fields.array()?, fields.u64()?, fields.u32()?);
+        let (rows, attributes) = (fields.array()?, fields.flag()?);
+        let mut segment = Segment::new(id, version, n, rows, fields.coded()?);
         segment.attributes = match attributes {
-            true => Some(reader.coded()?),
+            true => Some(fields.coded()?),
             false => None,
         };
-        let mut column = ColumnSegment::new(segment, reader.array()?);
-        column.sums = match reader.flag()? {
-            true => Some(reader.array()?),
+        let mut column = ColumnSegment::new(segment, fields.array()?);
+        column.sums = match fields.flag()? {
+            true => Some(fields.array()?),
             false => None,
         };
-        reader.is_empty().then_some(Self {
+        Some(Self {
             build,
             task,
             column,
@@ -100,71 +86,11 @@ impl Piece {
     }
 }
 
-/// A tag that only the owner can make, for bytes that pass between two processes of the owner. Their secrecy is no matter.
-pub(super) fn tag(keys: &OwnerKeys, kind: &[u8], bytes: &[u8]) -> [u8; TAG_LEN] {
-    keys.content_id(&[0; 32], kind, bytes, std::iter::empty())
-}
-
-pub(super) fn malformed(why: &str) -> Error {
-    Error::Malformed {
-        what: "piece of a build",
-        why: why.to_owned(),
-    }
-}
-
-/// Reads fields of fixed lengths.
-pub(super) struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    pub(super) fn u8(&mut self) -> Option<u8> {
-        self.array().map(u8::from_le_bytes)
-    }
-
-    pub(super) fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    pub(super) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    /// One spelling of yes, and one of no.
-    pub(super) fn flag(&mut self) -> Option<bool> {
-        match self.u8()? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-
-    fn coded(&mut self) -> Option<Coded> {
-        let mut coded = Coded::default();
-        (coded.len, coded.digest) = (self.u64()?, self.array()?);
-        Some(coded)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tagged::TAG_LEN;
+    use sordino_index::digest::Coded;
 
     #[test]
     fn a_piece_reads_back_under_its_key_alone() {
@@ -183,8 +109,13 @@ mod tests {
             assert_eq!(Piece::from_bytes(&bytes, &keys).unwrap(), piece);
             for len in 0..bytes.len() {
                 assert!(Piece::from_bytes(&bytes[..len], &keys).is_err());
-                // A body without its tag too: each length is refused or read to its end.
-                assert!(Piece::read(&bytes[..len]).is_none() || len + TAG_LEN == bytes.len());
+                // A body under a tag of its own too.
+                let body = &bytes[2..bytes.len() - TAG_LEN];
+                if let Some((body, _)) = body.split_at_checked(len) {
+                    let cut = tagged(&keys, KIND, |bytes| bytes.extend(body));
+                    let whole = body.len() + 2 + TAG_LEN == bytes.len();
+                    assert_eq!(Piece::from_bytes(&cut, &keys).is_ok(), whole);
+                }
             }
             for at in 0..bytes.len() {
                 let mut wrong = bytes.clone();

@@ -88,7 +88,9 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
             let none = Index::open_dir(dir.path(), &keys().public()).unwrap_err();
             assert!(matches!(none, Error::NoIndex { .. }), "{none}");
         }
-        let mut store = assembly.finish(&mut rng(9), TASKS).unwrap();
+        assert_eq!(assembly.finish(&mut rng(9), TASKS).unwrap(), 1);
+        drop(assembly);
+        let mut store = Store::open(dir.path(), &keys()).unwrap();
         assert_eq!((store.version(), store.len()), (1, EACH * 4));
         assert_eq!(store.manifest().segments().len(), 4);
         assert_eq!(store.verify().unwrap().records, EACH * 4);
@@ -171,7 +173,9 @@ fn of_a_task_that_is_made_again_one_segment_is_taken() {
             assert!(same.count() < 20);
         }
     }
-    let store = assembly.finish(&mut rng(9), TASKS).unwrap();
+    assembly.finish(&mut rng(9), TASKS).unwrap();
+    drop(assembly);
+    let store = Store::open(dir.path(), &keys()).unwrap();
     assert_eq!(store.verify().unwrap().records, EACH * 4);
     let there: BTreeSet<String> = parts(dir.path()).into_keys().collect();
     assert_eq!(
@@ -287,7 +291,8 @@ fn what_is_no_segment_of_this_build_is_refused() {
         "{early}"
     );
     assert!(Index::open_dir(dir.path(), &keys().public()).is_err());
-    let assembly = begin(dir.path(), form, 5).unwrap();
+    drop(assembly);
+    let mut assembly = begin(dir.path(), form, 5).unwrap();
     assert!(parts(dir.path()).is_empty());
     assert!(matches!(
         begin(dir.path(), form, 6),

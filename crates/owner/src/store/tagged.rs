@@ -1,0 +1,100 @@
+//! Bytes that pass between two processes of one owner, with a tag that only the owner can make. Their secrecy is no matter.
+
+use sordino_index::Error;
+use sordino_index::digest::Coded;
+use sordino_index::keys::OwnerKeys;
+
+/// Bytes of a tag.
+pub(super) const TAG_LEN: usize = 16;
+
+/// The name of a kind of bytes, and the number of its form.
+pub(super) type Kind = (&'static [u8], u16);
+
+/// The number of the form, what `write` adds, and a tag on both.
+pub(super) fn tagged(
+    keys: &OwnerKeys,
+    (name, form): Kind,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
+    let mut bytes = form.to_le_bytes().to_vec();
+    write(&mut bytes);
+    let tag = tag(keys, name, &bytes);
+    bytes.extend(tag);
+    bytes
+}
+
+/// Reads what [`tagged`] has written under the same keys, all of it.
+///
+/// # Errors
+/// [`Error::Malformed`].
+pub(super) fn opened<T>(
+    keys: &OwnerKeys,
+    (name, form): Kind,
+    bytes: &[u8],
+    read: impl FnOnce(&mut Fields<'_>) -> Option<T>,
+) -> Result<T, Error> {
+    let body = bytes.split_last_chunk::<TAG_LEN>();
+    let body = body.filter(|(body, found)| {
+        // In constant time, so that nobody finds a tag byte by byte.
+        let pairs = found.iter().zip(tag(keys, name, body));
+        pairs.fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+    });
+    let (body, _) = body.ok_or_else(|| malformed("not made under this owner's key"))?;
+    let mut fields = Fields(body);
+    let known = fields.u16() == Some(form);
+    let value = read(&mut fields).filter(|_| known && fields.0.is_empty());
+    value.ok_or_else(|| malformed("not of this form"))
+}
+
+fn tag(keys: &OwnerKeys, name: &[u8], bytes: &[u8]) -> [u8; TAG_LEN] {
+    keys.content_id(&[0; 32], name, bytes, std::iter::empty())
+}
+
+pub(super) fn malformed(why: &str) -> Error {
+    Error::Malformed {
+        what: "piece of a build",
+        why: why.to_owned(),
+    }
+}
+
+/// Reads fields of fixed lengths.
+pub(super) struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// One spelling of yes, and one of no.
+    pub(super) fn flag(&mut self) -> Option<bool> {
+        match self.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    pub(super) fn coded(&mut self) -> Option<Coded> {
+        let mut coded = Coded::default();
+        (coded.len, coded.digest) = (self.u64()?, self.array()?);
+        Some(coded)
+    }
+}
