@@ -2,9 +2,10 @@
 
 use crate::Error;
 use sordino_search::{
-    Bytes, Copied, Disk, Error as Search, Files, Folder, OwnerPublicKey, Server, Shard,
+    AnyDisk, Bytes, Contents, Copied, Disk, Error as Search, Files, Folder, Index, OwnerKeys,
+    OwnerPublicKey, ReaderKeys, Server, Shard, SignedManifest, Store, Verified,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "objects")]
 use sordino_objects::{Address, Objects};
@@ -13,12 +14,11 @@ use sordino_objects::{Address, Objects};
 const CURRENT_LEN: u64 = 1 << 10;
 
 /// The place of an index.
-pub(crate) enum Place {
-    /// A folder of this machine.
-    Here(Folder<Files>),
-    /// A folder in an object store.
-    #[cfg(feature = "objects")]
-    There(Box<(Objects, Folder<Objects>)>),
+pub(crate) struct Place {
+    root: PathBuf,
+    disk: AnyDisk,
+    /// True of a folder of this machine.
+    here: bool,
 }
 
 impl Place {
@@ -46,8 +46,11 @@ impl Place {
         let text = index.to_str().unwrap_or_default();
         let address: Address = text.parse().map_err(wrong)?;
         let objects = Objects::open(&address).map_err(wrong)?;
-        let folder = objects.folder();
-        Ok(Self::There(Box::new((objects, folder))))
+        Ok(Self {
+            root: objects.root().to_owned(),
+            disk: AnyDisk::new(objects),
+            here: false,
+        })
     }
 
     #[cfg(not(feature = "objects"))]
@@ -61,25 +64,61 @@ impl Place {
 
     /// A folder of this machine.
     pub(crate) fn here(folder: &Path) -> Self {
-        Self::Here(Folder::new(folder, Files))
+        Self {
+            root: folder.to_owned(),
+            disk: AnyDisk::new(Files),
+            here: true,
+        }
     }
 
     /// True of a folder of this machine.
     pub(crate) fn is_here(&self) -> bool {
-        matches!(self, Self::Here(_))
+        self.here
+    }
+
+    /// The folder's name on its disk.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The disk that the folder is on.
+    pub(crate) fn disk(&self) -> AnyDisk {
+        self.disk.clone()
+    }
+
+    fn folder(&self) -> Folder<AnyDisk> {
+        Folder::new(&self.root, self.disk())
     }
 
     /// The file that names the newest version, as it is now; none if it cannot be read.
     pub(crate) fn current(&self) -> Option<Bytes> {
-        match self {
-            Self::Here(folder) => Files.read(&folder.root().join("CURRENT"), CURRENT_LEN).ok(),
-            #[cfg(feature = "objects")]
-            Self::There(there) => {
-                let (objects, folder) = &**there;
-                let path = folder.root().join("CURRENT");
-                objects.read(&path, CURRENT_LEN).ok()
-            }
-        }
+        let path = self.root.join("CURRENT");
+        self.disk.read(&path, CURRENT_LEN).ok()
+    }
+
+    /// The index, to be changed by its owner.
+    pub(crate) fn store(&self, keys: &OwnerKeys) -> Result<Store<AnyDisk>, Search> {
+        Store::open_on(self.disk(), &self.root, keys)
+    }
+
+    /// The newest version's manifest and parts.
+    pub(crate) fn index(&self, owner: &OwnerPublicKey) -> Result<Index, Search> {
+        Index::open_on(self.disk(), &self.root, owner)
+    }
+
+    /// The newest version's manifest.
+    pub(crate) fn manifest(&self, owner: &OwnerPublicKey) -> Result<SignedManifest, Search> {
+        Index::manifest_on(self.disk(), &self.root, owner)
+    }
+
+    /// All that is stored of records that a reader may read.
+    pub(crate) fn contents(&self, keys: &ReaderKeys) -> Result<Contents<AnyDisk>, Search> {
+        Contents::open_on(self.disk(), &self.root, keys)
+    }
+
+    /// Checks everything that a reader can.
+    pub(crate) fn verify(&self, keys: &ReaderKeys) -> Result<Verified, Search> {
+        Store::verify_on(self.disk(), &self.root, keys)
     }
 
     /// Serves the newest version, or a shard of it.
@@ -88,42 +127,22 @@ impl Place {
         owner: &OwnerPublicKey,
         shard: Option<Shard>,
     ) -> Result<Server, Search> {
-        match self {
-            Self::Here(folder) => Server::open_folder(folder, owner, shard),
-            #[cfg(feature = "objects")]
-            Self::There(there) => Server::open_folder(&there.1, owner, shard),
-        }
+        Server::open_folder(&self.folder(), owner, shard)
     }
 
     /// Serves the version that there is now, after the one that a server has.
     pub(crate) fn follow(&self, server: &Server, owner: &OwnerPublicKey) -> Result<Server, Search> {
-        match self {
-            Self::Here(folder) => server.follow_folder(folder, owner),
-            #[cfg(feature = "objects")]
-            Self::There(there) => server.follow_folder(&there.1, owner),
-        }
+        server.follow_folder(&self.folder(), owner)
     }
 
     /// Copies the newest version to another place.
     pub(crate) fn copy_to(&self, to: &Self, owner: &OwnerPublicKey) -> Result<Copied, Search> {
-        match (self, to) {
-            (Self::Here(from), Self::Here(to)) => from.copy_to(to, owner),
-            #[cfg(feature = "objects")]
-            (Self::Here(from), Self::There(to)) => from.copy_to(&to.1, owner),
-            #[cfg(feature = "objects")]
-            (Self::There(from), Self::Here(to)) => from.1.copy_to(to, owner),
-            #[cfg(feature = "objects")]
-            (Self::There(from), Self::There(to)) => from.1.copy_to(&to.1, owner),
-        }
+        self.folder().copy_to(&to.folder(), owner)
     }
 
     /// Refuses a place that has an index already.
     pub(crate) fn check_free(&self) -> Result<(), Search> {
-        match self {
-            Self::Here(folder) => folder.check_free(),
-            #[cfg(feature = "objects")]
-            Self::There(there) => there.1.check_free(),
-        }
+        self.folder().check_free()
     }
 }
 
@@ -134,9 +153,8 @@ mod tests {
     #[test]
     fn a_place_is_a_folder_or_what_its_protocol_says() {
         let root = |text: &str| match Place::of(Path::new(text)) {
-            Ok(Place::Here(folder)) => Ok(folder.root().display().to_string()),
-            #[cfg(feature = "objects")]
-            Ok(other) => Err(format!("here: {}", other.is_here())),
+            Ok(place) if place.is_here() => Ok(place.root().display().to_string()),
+            Ok(_) => Err("elsewhere".to_owned()),
             Err(error) => Err(error.to_string()),
         };
         assert_eq!(root("base.index").unwrap(), "base.index");
@@ -152,7 +170,7 @@ mod tests {
         }
         let there = root("s3://bucket/base.index").unwrap_err();
         match cfg!(feature = "objects") {
-            true => assert_eq!(there, "here: false"),
+            true => assert_eq!(there, "elsewhere"),
             false => assert!(there.contains("built without object stores"), "{there}"),
         }
     }

@@ -7,12 +7,13 @@ mod work;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::patience::Patience;
+use crate::place::Place;
 use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
 use input::Queries;
 use report::Form;
 use sordino_net::Connection;
-use sordino_search::{Filter, InProcess, Index, Server};
+use sordino_search::{Filter, InProcess, Server};
 use std::{path::PathBuf, time::Duration};
 use work::{Wanted, Work};
 
@@ -117,7 +118,9 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     };
     match (&args.index, &args.connect) {
         (Some(dir), _) => {
-            let index = Index::open_dir(dir, keys.owner()).map_err(Error::index(dir))?;
+            let index = Place::of(dir)?
+                .index(keys.owner())
+                .map_err(Error::index(dir))?;
             let server = Server::new(index).map_err(Error::index(dir))?;
             work.run(|| Ok(InProcess::new(&server)))
         }

@@ -5,11 +5,11 @@ mod check;
 mod prove;
 mod seen; // the newest log that a reader has seen
 
-use crate::{Error, Output, keys, pin::PinFile};
+use crate::{Error, Output, keys, pin::PinFile, place::Place};
 use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use sordino_search::log::Head;
-use sordino_search::{Index, Pin, digest};
+use sordino_search::{Pin, digest};
 use std::path::{Path, PathBuf};
 
 /// The longest log that is read and written, of 760,000 versions.
@@ -78,7 +78,7 @@ impl Version {
         match (&self.pin, &self.index) {
             (Some(pin), _) => pinned(pin),
             (None, Some(index)) => {
-                let manifest = Index::manifest_of_dir(index, &keys::public(key)?);
+                let manifest = Place::of(index)?.manifest(&keys::public(key)?);
                 Ok(Pin::of(&manifest.map_err(Error::index(index))?))
             }
             (None, None) => Err(Error::Arguments("expected --pin or --index".to_owned())),

@@ -4,8 +4,10 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+mod any;
 mod memory;
 
+pub use any::AnyDisk;
 pub use memory::Memory;
 
 use crate::Bytes;

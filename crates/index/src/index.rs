@@ -146,7 +146,19 @@ impl Index {
         dir: impl AsRef<Path>,
         owner: &OwnerPublicKey,
     ) -> Result<SignedManifest, Error> {
-        let folder = Folder::new(dir.as_ref(), Files);
+        Self::manifest_on(Files, dir, owner)
+    }
+
+    /// [`manifest_of_dir`](Self::manifest_of_dir) on another disk.
+    ///
+    /// # Errors
+    /// Those of `manifest_of_dir`.
+    pub fn manifest_on(
+        disk: impl Disk,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
+    ) -> Result<SignedManifest, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
         folder.manifest(&folder.current()?, owner)
     }
 

@@ -122,7 +122,7 @@ mod public_key;
 mod walk;
 
 pub use bytes::Bytes;
-pub use disk::{Disk, Files, Memory};
+pub use disk::{AnyDisk, Disk, Files, Memory};
 pub use error::{AccessFault, Error, LogFault, NotNext};
 pub use index::Index;
 #[cfg(feature = "secret")]

@@ -51,8 +51,11 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
         None => (empty(of)?, 0),
     };
     add(folder, key, manifest, held, &mut all)?;
-    let bytes = all.iter().map(Combination::to_bytes);
-    let bytes = Zeroizing::new(bytes.flat_map(|it| it.to_vec()).collect::<Vec<u8>>());
+    // In one piece from the start, so that no copy is left where it grew.
+    let each: Vec<_> = all.iter().map(Combination::to_bytes).collect();
+    let len = each.iter().map(|it| it.len()).sum();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
+    each.iter().for_each(|it| bytes.extend_from_slice(it));
     let id = writer.id(rng, &Content::Combination, &bytes, std::iter::empty());
     let seal = key.seal(Purpose::Combination, &id, writer.version());
     let sealed = seal.seal(0, &[], &bytes);

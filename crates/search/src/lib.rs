@@ -7,9 +7,9 @@ pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};
 
 pub use sordino_index::{
-    AccessFault, Bytes, Disk, Error, Files, Id, IdKind, Index, KeyWrap, KeyWrapError, LogFault,
-    Memory, NotNext, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys, ReaderPublicKey, ReaderSecret,
-    SignedManifest, WrappingKey, manifest,
+    AccessFault, AnyDisk, Bytes, Disk, Error, Files, Id, IdKind, Index, KeyWrap, KeyWrapError,
+    LogFault, Memory, NotNext, OwnerKeys, OwnerPublicKey, Pin, ReaderKeys, ReaderPublicKey,
+    ReaderSecret, SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
     AccessReport, Added, Assembly, Batch, Blueprint, Change, Compaction, Contents, Form, Instead,

@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::set::Set;
+use crate::place::Place;
 use crate::{Error, Output, mode::Mode, random};
 use rand::CryptoRng;
 use rayon::ThreadPool;
@@ -184,7 +185,7 @@ pub(super) fn index(
     pool: &ThreadPool,
     output: Output,
 ) -> Result<Measured, Error> {
-    let index = Index::open_dir(dir, keys.owner())?;
+    let index = Place::of(dir)?.index(keys.owner())?;
     pool.install(|| search(set, keys, index, output))
 }
 

@@ -68,15 +68,15 @@ struct Report<'a> {
 
 pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
-    let folder = |path: &Path| path.canonicalize().ok();
-    if folder(&args.index).is_some_and(|index| folder(&args.backup) == Some(index)) {
+    let (from, to) = (Place::of(&args.index)?, Place::of(&args.backup)?);
+    let folder = |place: &Place| place.root().canonicalize().ok();
+    if from.is_here() && to.is_here() && folder(&from).is_some() && folder(&from) == folder(&to) {
         return Err(Error::Arguments(format!(
             "{}: it is the index itself: a backup goes to another folder",
             args.backup.display()
         )));
     }
     let named = Error::index(&args.index);
-    let (from, to) = (Place::of(&args.index)?, Place::of(&args.backup)?);
     let copied = from.copy_to(&to, &owner).map_err(named)?;
     report(&args.backup, &copied, output)
 }

@@ -2,6 +2,7 @@
 
 use super::ids::KindName;
 use super::input::{Input, Records};
+use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
@@ -156,6 +157,7 @@ struct Report {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
+    let place = Place::of(&args.index)?;
     let records = args.input.open(args.id_kind.map(Into::into))?;
     let spec = args.spec(&records)?;
     let mut rng = random()?;
@@ -167,7 +169,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
     });
     let mut progress = |step: sordino_search::Step| output.working(&bar, step.name());
-    let store = Store::create(&args.index, &mut rng, &keys, &spec, records, &mut progress);
+    let (disk, root) = (place.disk(), place.root());
+    let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
     let store = store.map_err(args.input.named(&args.index))?;
     let seconds = start.elapsed().as_secs_f64();

@@ -3,11 +3,12 @@
 use super::ids::{Ids, parsed};
 use super::info::stored;
 use super::policy::Policy;
+use crate::place::Place;
 use crate::{Error, Output, keys, random};
 use clap::Args;
 use serde::Serialize;
-use sordino_search::Store;
 use sordino_search::plan::Bytes;
+use sordino_search::{AnyDisk, Store};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index delete`.
@@ -58,7 +59,7 @@ struct Report {
 pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let named = Error::index(&args.index);
-    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
+    let mut store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
     let kind = store.manifest().ids;
     let ids = match &args.ids_file {
         Some(path) => Ids::open(path, kind)?.list,
@@ -87,7 +88,7 @@ pub(super) fn delete(args: &Delete, output: Output) -> Result<(), Error> {
 pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let named = Error::index(&args.index);
-    let mut store = Store::open(&args.index, &keys).map_err(&named)?;
+    let mut store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
     let (before, old) = (stored(store.manifest())?, store.version());
     let bar = output.progress(None, "compacting");
     let done = store.compact(&mut random()?, &mut |step| bar.set_message(step.name()));
@@ -111,7 +112,7 @@ pub(super) fn compact(args: &Compact, output: Output) -> Result<(), Error> {
 }
 
 impl Report {
-    fn of(index: &std::path::Path, store: &Store) -> Result<Self, Error> {
+    fn of(index: &std::path::Path, store: &Store<AnyDisk>) -> Result<Self, Error> {
         Ok(Self {
             index: index.to_owned(),
             version: store.version(),

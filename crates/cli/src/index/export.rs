@@ -3,11 +3,12 @@
 pub(super) mod line;
 mod parquet;
 
+use crate::place::Place;
 use crate::whole::{Whole, in_place, there};
 use crate::{Error, Output, keys};
 use clap::Args;
 use sordino_search::vectors::Format;
-use sordino_search::{Contents, Error as Search};
+use sordino_search::{AnyDisk, Contents, Error as Search};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,7 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
         None => Format::Jsonl,
     };
     let named = Error::index(&args.index);
-    let contents = Contents::open_dir(&args.index, &keys).map_err(&named)?;
+    let contents = Place::of(&args.index)?.contents(&keys).map_err(&named)?;
     let bar = output.progress(Some(contents.len() as u64), "writing");
     if let (Some(path), Format::Parquet) = (&args.output, format) {
         let columns = columns(&contents, args.vectors).map_err(&named)?;
@@ -98,7 +99,7 @@ fn format_of(path: &Path) -> Result<Format, Error> {
 }
 
 /// The columns of a table of these records: attributes are those of any of them.
-fn columns(contents: &Contents, vectors: bool) -> Result<parquet::Columns, Search> {
+fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Columns, Search> {
     let manifest = contents.manifest();
     let attributes = contents.attributes()?;
     let attributes = attributes.columns();

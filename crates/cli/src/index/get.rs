@@ -8,9 +8,10 @@ use crate::endpoint::EndpointArgs;
 use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
 use crate::pin::PinFile;
+use crate::place::Place;
 use crate::{Error, keys, random};
 use sordino_net::Connection;
-use sordino_search::{Client, Contents, Error as Search, Id, IdKind, ReaderKeys};
+use sordino_search::{Client, Error as Search, Id, IdKind, ReaderKeys};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ impl Args {
 
     fn on_disk(&self, dir: &Path, keys: &ReaderKeys) -> Result<(), Error> {
         let named = Error::index(dir);
-        let contents = Contents::open_dir(dir, keys).map_err(&named)?;
+        let contents = Place::of(dir)?.contents(keys).map_err(&named)?;
         let ids = self.ids(contents.manifest().ids)?;
         let mut found = HashMap::new();
         for some in contents.get(&ids) {

@@ -1,9 +1,9 @@
 //! `sordino index info`.
 
+use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_search::Index;
 use sordino_search::manifest::{Manifest, Mode};
 use sordino_search::plan::Bytes;
 use std::path::PathBuf;
@@ -53,7 +53,9 @@ struct PartReport {
 
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
-    let index = Index::open_dir(&args.index, &owner).map_err(Error::index(&args.index))?;
+    let index = Place::of(&args.index)?
+        .index(&owner)
+        .map_err(Error::index(&args.index))?;
     let manifest = index.manifest();
     let parts = manifest.parts()?;
     let look = manifest.second_look().map(|look| look.candidates);

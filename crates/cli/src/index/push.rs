@@ -2,6 +2,7 @@
 
 use crate::endpoint::endpoint;
 use crate::patience::Patience;
+use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -64,7 +65,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let certificate = Error::certificate(roots.as_slice());
     let named = Error::index(&args.index);
     // Before anybody is asked.
-    if !args.index.join("CURRENT").exists() {
+    let place = Place::of(&args.index)?;
+    if !place.is_here() {
+        let index = args.index.display();
+        let why =
+            format!("{index}: push sends a folder; `sordino serve {index}` reads it where it is");
+        return Err(Error::Arguments(why));
+    }
+    if place.current().is_none() {
         let path = args.index.clone();
         return Err(Search::NoIndex { path }.into());
     }
@@ -72,7 +80,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let bar = output.progress(None, "pushing");
     let pushed = patience.with(|| {
         let mut connection = Connection::open(endpoint.clone()).map_err(&certificate)?;
-        connection.push(&args.index, &keys).map_err(&named)
+        connection.push(place.root(), &keys).map_err(&named)
     });
     bar.finish_and_clear();
     let Pushed {

@@ -1,10 +1,11 @@
 //! `sordino index verify`.
 
+use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use sordino_search::Server;
 use sordino_search::plan::Bytes;
-use sordino_search::{Index, Server, Store};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index verify`.
@@ -50,8 +51,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             expected: "a reader's or the owner's key: --deep opens what is sealed",
         });
     }
+    let place = Place::of(&args.index)?;
     let report = if args.deep || file.kind() == keys::KeyKind::Owner {
-        let verified = Store::verify_dir(&args.index, &keys::reader(&args.key)?);
+        let verified = place.verify(&keys::reader(&args.key)?);
         let verified = verified.map_err(&named)?;
         Report {
             index: args.index.clone(),
@@ -63,7 +65,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             bytes: verified.bytes,
         }
     } else {
-        let index = Index::open_dir(&args.index, &keys::public(&args.key)?);
+        let index = place.index(&keys::public(&args.key)?);
         let index = index.map_err(&named)?;
         let (version, bytes) = (
             index.manifest().version,

@@ -1,9 +1,10 @@
 //! `sordino keys grant`, `revoke`, `group` and `list`: the readers of an index that has its own.
 
+use crate::place::Place;
 use crate::{Error, Output, random};
 use clap::Args;
 use serde::Serialize;
-use sordino_search::{AccessReport, Change, Store};
+use sordino_search::{AccessReport, AnyDisk, Change, Store};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `sordino keys grant`.
@@ -141,9 +142,10 @@ pub(super) fn list(args: &List, output: Output) -> Result<(), Error> {
 }
 
 impl At {
-    fn open(&self) -> Result<Store, Error> {
+    fn open(&self) -> Result<Store<AnyDisk>, Error> {
         let keys = super::owner(&self.key)?;
-        Store::open(&self.index, &keys).map_err(Error::index(&self.index))
+        let place = Place::of(&self.index)?;
+        place.store(&keys).map_err(Error::index(&self.index))
     }
 
     fn change(&self, change: Change<'_>, output: Output) -> Result<(), Error> {
@@ -153,7 +155,7 @@ impl At {
         self.report(&store, output)
     }
 
-    fn report(&self, store: &Store, output: Output) -> Result<(), Error> {
+    fn report(&self, store: &Store<AnyDisk>, output: Output) -> Result<(), Error> {
         let Some(access) = store.access() else {
             let none = Report {
                 index: self.index.clone(),

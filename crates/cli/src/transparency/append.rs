@@ -2,8 +2,8 @@
 
 use super::{MAX_FILE, Report};
 use crate::files::{hold, read, write};
+use crate::place::Place;
 use crate::{Error, Output, keys};
-use sordino_search::Store;
 use sordino_search::log::Log;
 use std::{io, path::PathBuf};
 
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Err(error) => return Err(Error::at(&args.log)(error)),
     };
     let named = Error::index(&args.index);
-    let store = Store::open(&args.index, &keys).map_err(&named)?;
+    let store = Place::of(&args.index)?.store(&keys).map_err(&named)?;
     let versions = store.history().map_err(&named)?;
     // From the first version on.
     let appended = log.append(versions.iter().rev(), &keys).map_err(&named)?;

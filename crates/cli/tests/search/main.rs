@@ -5,6 +5,8 @@
 mod backup;
 mod bench;
 mod binary;
+#[cfg(feature = "objects")]
+mod buckets;
 mod command;
 mod config;
 mod damage;

@@ -20,7 +20,7 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(args: &[String]) -> Self {
-        Self::start(command(&FIXED).args(args))
+        Self::started(command(&FIXED).args(args))
     }
 
     /// A server over the shards of others.
@@ -28,13 +28,13 @@ impl Served {
         let urls: Vec<String> = shards.iter().map(Self::url).collect();
         let fixed = ["gather", "--json", "--listen", "127.0.0.1:0", "--shards"];
         let open = place.line("--key @owner.pub --plaintext --anyone");
-        Self::start(command(&fixed).arg(urls.join(",")).args(open))
+        Self::started(command(&fixed).arg(urls.join(",")).args(open))
     }
 
     /// A server whose log goes to a file.
     pub(crate) fn logged(args: &[String], log: &std::path::Path) -> Self {
         let file = std::fs::File::create(log).unwrap();
-        Self::start(
+        Self::started(
             command(&FIXED)
                 .args(args)
                 .env_remove("RUST_LOG")
@@ -49,10 +49,11 @@ impl Served {
         let mut shell = std::process::Command::new("sh");
         let limit = format!("ulimit -n {files}; exec \"$@\"");
         shell.args(["-c", &limit, "sh"]).arg(plain.get_program());
-        Self::start(shell.args(plain.get_args()).args(args))
+        Self::started(shell.args(plain.get_args()).args(args))
     }
 
-    fn start(command: &mut std::process::Command) -> Self {
+    /// A server by this command.
+    pub(crate) fn started(command: &mut std::process::Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = std::sync::mpsc::channel();

@@ -6,7 +6,7 @@ use std::path::Path;
 use sordino_index::attributes::Attributes;
 use sordino_index::contents::ContentKeys;
 use sordino_index::folder::Folder;
-use sordino_index::{Error, Files, Id, ReaderKeys, SignedManifest};
+use sordino_index::{Disk, Error, Files, Id, ReaderKeys, SignedManifest};
 use sordino_vectors::Vectors;
 use sordino_vectors::rotation::Rotation;
 
@@ -16,8 +16,8 @@ use super::payloads;
 use super::records::{self, Records};
 
 /// The records of one version of an index in a directory: those that a reader may read.
-pub struct Contents {
-    folder: Folder<Files>,
+pub struct Contents<D = Files> {
+    folder: Folder<D>,
     keys: ContentKeys,
     manifest: SignedManifest,
     records: Records,
@@ -45,7 +45,17 @@ impl Contents {
     /// # Errors
     /// [`Error::NoIndex`], and those of reading the manifest, the sealed lists and the payloads.
     pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
-        let folder = Folder::new(dir.as_ref(), Files);
+        Self::open_on(Files, dir, keys)
+    }
+}
+
+impl<D: Disk> Contents<D> {
+    /// [`open_dir`](Contents::open_dir) on another disk.
+    ///
+    /// # Errors
+    /// Those of `open_dir`.
+    pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
         let (manifest, keys, records, payloads) = folder.newest(keys.owner(), |manifest| {
             let keys = contents_of(&folder, &manifest, keys)?;
             let records = Records::read(&folder, &manifest, &keys)?;
@@ -150,7 +160,7 @@ impl Contents {
     }
 }
 
-impl std::fmt::Debug for Contents {
+impl<D> std::fmt::Debug for Contents<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Contents")
             .field("manifest", &self.manifest)

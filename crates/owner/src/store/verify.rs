@@ -46,7 +46,21 @@ impl Store {
     /// # Errors
     /// The first thing that is wrong; [`Error::NoIndex`].
     pub fn verify_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
-        verify_on(Files, dir.as_ref(), keys)
+        Self::verify_on(Files, dir, keys)
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// [`verify_dir`](Store::verify_dir) on another disk.
+    ///
+    /// # Errors
+    /// Those of `verify_dir`.
+    pub fn verify_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
+        let folder = Folder::new(dir.as_ref(), disk);
+        folder.newest(keys.owner(), |manifest| {
+            let contents = contents_of(&folder, &manifest, keys)?;
+            Check::new(&folder, (keys.owner(), &contents), &manifest).run()
+        })
     }
 }
 
@@ -57,30 +71,11 @@ impl Store {
     /// [`Error::NoIndex`], and those of reading the manifest and the sealed lists of ids.
     pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
-        let mut current = folder.current()?;
-        loop {
-            let manifest = folder.manifest(&current, keys.owner());
-            let read = manifest.and_then(|manifest| {
-                let keys = contents_of(&folder, &manifest, keys)?;
-                Records::read(&folder, &manifest, &keys)
-            });
-            // Files that are gone since are those of a version that is not the newest any more.
-            let now = folder.current()?;
-            if read.is_ok() || now == current {
-                return read.map(|records| records.len());
-            }
-            current = now;
-        }
+        folder.newest(keys.owner(), |manifest| {
+            let keys = contents_of(&folder, &manifest, keys)?;
+            Records::read(&folder, &manifest, &keys).map(|records| records.len())
+        })
     }
-}
-
-/// [`Store::verify_dir`] on another disk.
-fn verify_on<D: Disk>(disk: D, dir: &Path, keys: &ReaderKeys) -> Result<Verified, Error> {
-    let folder = Folder::new(dir, disk);
-    folder.newest(keys.owner(), |manifest| {
-        let contents = contents_of(&folder, &manifest, keys)?;
-        Check::new(&folder, (keys.owner(), &contents), &manifest).run()
-    })
 }
 
 impl<D: Disk> Store<D> {
