@@ -107,18 +107,16 @@ impl Filter {
         &self,
         segments: impl Iterator<Item = &'a Attributes> + Clone,
     ) -> Result<Vec<Vec<bool>>, Error> {
-        self.condition.check_names(&segments)?;
-        self.passing_of_visible(segments)
+        self.condition.check(&segments)?;
+        Ok(self.passing_of_visible(segments))
     }
 
-    /// [`passing`](Self::passing) where a name that no segment has is one that no record has.
-    ///
-    /// # Errors
-    /// [`Error::FilterValue`].
+    /// [`passing`](Self::passing) where a name that no segment has is one that no record has, and a value of another type than its
+    /// column's is no record's.
     pub(crate) fn passing_of_visible<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes>,
-    ) -> Result<Vec<Vec<bool>>, Error> {
+    ) -> Vec<Vec<bool>> {
         segments.map(|rows| self.condition.passing(rows)).collect()
     }
 }
@@ -130,18 +128,33 @@ impl std::fmt::Display for Filter {
 }
 
 impl Condition {
-    fn check_names<'a>(
+    /// Refuses names that no segment has, and values of other types than their columns'.
+    fn check<'a>(
         &self,
         segments: &(impl Iterator<Item = &'a Attributes> + Clone),
     ) -> Result<(), Error> {
-        let name = match self {
+        let (name, values) = match self {
             Self::All(all) | Self::Any(all) => {
-                return all.iter().try_for_each(|one| one.check_names(segments));
+                return all.iter().try_for_each(|one| one.check(segments));
             }
-            Self::Not(one) => return one.check_names(segments),
-            Self::Is(name, ..) | Self::In(name, _) | Self::Null(name) => name,
+            Self::Not(one) => return one.check(segments),
+            Self::Is(name, _, value) => (name, std::slice::from_ref(value)),
+            Self::In(name, values) => (name, &values[..]),
+            Self::Null(name) => (name, &[][..]),
         };
-        if segments.clone().any(|rows| rows.column(name).is_some()) {
+        let mut columns = segments.clone().filter_map(|rows| rows.column(name));
+        let mut wrong = columns.clone().flat_map(|column| {
+            let wrong = values.iter().filter(|value| !fits(column, value));
+            wrong.map(move |value| (column, value))
+        });
+        if let Some((column, value)) = wrong.next() {
+            return Err(Error::FilterValue {
+                name: name.to_string(),
+                found: value.kind().name(),
+                expected: column.kind().name(),
+            });
+        }
+        if columns.next().is_some() {
             return Ok(());
         }
         let known = segments.clone().flat_map(Attributes::columns);
@@ -159,37 +172,36 @@ impl Condition {
         })
     }
 
-    fn passing(&self, rows: &Attributes) -> Result<Vec<bool>, Error> {
+    fn passing(&self, rows: &Attributes) -> Vec<bool> {
         let joined = |all: &[Self], one: fn(bool, bool) -> bool| {
             let mut parts = all.iter().map(|part| part.passing(rows));
-            let first = parts.next().unwrap_or_else(|| Ok(Vec::new()))?;
-            parts.try_fold(first, |mut passing, part| {
-                let part = part?;
+            let first = parts.next().unwrap_or_default();
+            parts.fold(first, |mut passing, part| {
                 passing
                     .iter_mut()
                     .zip(part)
                     .for_each(|(a, b)| *a = one(*a, b));
-                Ok(passing)
+                passing
             })
         };
         match self {
             Self::All(all) => joined(all, |a, b| a && b),
             Self::Any(all) => joined(all, |a, b| a || b),
             Self::Not(one) => {
-                let mut passing = one.passing(rows)?;
+                let mut passing = one.passing(rows);
                 passing.iter_mut().for_each(|passes| *passes = !*passes);
-                Ok(passing)
+                passing
             }
             Self::Is(name, relation, value) => compared(rows, name, value, *relation),
             Self::In(name, values) => {
                 let mut passing = vec![false; rows.rows()];
                 for value in values {
-                    let equal = compared(rows, name, value, Relation::Equal)?;
+                    let equal = compared(rows, name, value, Relation::Equal);
                     passing.iter_mut().zip(equal).for_each(|(a, b)| *a |= b);
                 }
-                Ok(passing)
+                passing
             }
-            Self::Null(name) => Ok(rows.column(name).map_or_else(
+            Self::Null(name) => rows.column(name).map_or_else(
                 || vec![true; rows.rows()],
                 |column| match column {
                     Column::Int(values) => values.iter().map(Option::is_none).collect(),
@@ -199,22 +211,29 @@ impl Condition {
                     Column::Bytes(values) => values.iter().map(Option::is_none).collect(),
                     Column::Json(values) => values.iter().map(Option::is_none).collect(),
                 },
-            )),
+            ),
         }
     }
 }
 
-/// For each row whether its value of this column has this relation to `value`.
-fn compared(
-    rows: &Attributes,
-    name: &str,
-    value: &Value,
-    relation: Relation,
-) -> Result<Vec<bool>, Error> {
+/// True of a value that this column's can be compared with.
+fn fits(column: &Column, value: &Value) -> bool {
+    matches!(
+        (column, value),
+        (
+            Column::Int(_) | Column::Float(_),
+            Value::Int(_) | Value::Float(_)
+        ) | (Column::Bool(_), Value::Bool(_))
+            | (Column::Text(_), Value::Text(_))
+    )
+}
+
+/// For each row whether its value of this column has this relation to `value`; none has it to one that does not fit.
+fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<bool> {
     let Some(column) = rows.column(name) else {
-        return Ok(vec![false; rows.rows()]);
+        return vec![false; rows.rows()];
     };
-    Ok(match (column, value) {
+    match (column, value) {
         (Column::Int(values), Value::Int(value)) => each(values, |x| Some(x.cmp(value)), relation),
         (Column::Int(values), Value::Float(value)) => {
             each(values, |x| (*x as f64).partial_cmp(value), relation)
@@ -231,14 +250,8 @@ fn compared(
         (Column::Text(values), Value::Text(value)) => {
             each(values, |x| Some(x.cmp(value)), relation)
         }
-        (column, value) => {
-            return Err(Error::FilterValue {
-                name: name.to_owned(),
-                found: value.kind().name(),
-                expected: column.kind().name(),
-            });
-        }
-    })
+        _ => vec![false; rows.rows()],
+    }
 }
 
 fn each<T>(

@@ -145,7 +145,9 @@ impl Client {
                 let content = content.ok_or(Wrong)?;
                 Ok(slot.map(|_| content))
             });
-            let mut opened = opened.collect::<Checked<Vec<_>>>()?;
+            // Before the first wrong one counts.
+            let opened: Vec<Checked<_>> = opened.collect();
+            let mut opened = opened.into_iter().collect::<Checked<Vec<_>>>()?;
             opened.truncate(places.len());
             Ok(opened)
         }))

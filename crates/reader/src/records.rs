@@ -138,11 +138,11 @@ impl Records {
     }
 
     /// For each row of each segment whether its record passes. Where segments may be hidden an attribute that is nowhere to
-    /// be seen is one that no record has: to refuse the filter would show, by the search that is not made, what cannot be read.
+    /// be seen is one that no record has, and a value of another type is no record's: to refuse the filter would show, by the search that is not made, what cannot be read.
     pub(crate) fn passing(&self, filter: &Filter, hidden: bool) -> Result<Vec<Vec<bool>>, Error> {
         let segments = self.segments.iter().map(|segment| &segment.attributes);
         match hidden {
-            true => filter.passing_of_visible(segments),
+            true => Ok(filter.passing_of_visible(segments)),
             false => filter.passing(segments),
         }
     }

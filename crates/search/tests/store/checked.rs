@@ -1,8 +1,9 @@
 //! Indexes with each way to check scores, as they change: readers that follow find what the model has, the owner's check finds all in order,
 //! and messages are the same for all queries.
 
-use sordino_search::manifest::{Checking, Packing, PartKind};
-use sordino_search::{Client, Error, Form, InProcess, Spec, Store};
+use sordino_index::purpose::Purpose;
+use sordino_search::manifest::{Checking, Manifest, Mode, Packing, PartKind};
+use sordino_search::{Client, Error, Files, Folder, Form, InProcess, SignedManifest, Spec, Store};
 
 use crate::bed::bed;
 use crate::owner::{DIM, keys, rng, spec};
@@ -119,45 +120,43 @@ fn checks_that_a_mode_has_not_are_refused_by_name() {
     }
 }
 
-/// A part whose content is not that of the rows is found, though its digest is signed.
+/// Sums and combinations that are sealed and signed as they should be, and not of the rows, are found.
 #[test]
 fn the_owners_check_finds_sums_of_other_rows() {
     for way in &WAYS[..4] {
         let bed = bed(&with(*way), 1.0);
-        bed.store.verify().unwrap();
-        let kind = match way.1 {
-            Checking::Exact => PartKind::Combination,
-            _ => PartKind::Sums,
+        let verify = || Store::verify_dir(bed.dir.path(), &keys().reader());
+        verify().unwrap();
+        let folder = Folder::new(bed.dir.path(), Files);
+        let mut manifest = Manifest::clone(bed.store.manifest());
+        let (kind, at, purpose, id, version) = match manifest.combined() {
+            Some(all) => {
+                let purpose = Purpose::Combination;
+                (PartKind::Combination, None, purpose, all.id, all.version)
+            }
+            None => {
+                let segment = manifest.segments()[0];
+                let (id, version) = (segment.id, segment.version);
+                (PartKind::Sums, Some(0), Purpose::Sums, id, version)
+            }
         };
-        let parts = bed.store.manifest().parts().unwrap();
-        let part = parts.iter().find(|part| part.kind == kind).unwrap();
-        let name: String = part
-            .digest
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let path = walk(bed.dir.path())
-            .into_iter()
-            .find(|path| path.to_string_lossy().contains(&name));
-        let path = path.unwrap();
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes[40] ^= 1;
-        std::fs::write(&path, bytes).unwrap();
-        assert!(bed.store.verify().is_err(), "{way:?}");
-    }
-}
-
-/// All files below a folder.
-fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let files = entries.map(|path| {
-        if path.is_dir() {
-            walk(&path)
-        } else {
-            vec![path]
+        let part = folder.part(&manifest.part(kind, at).unwrap()).unwrap();
+        let seal = keys().shared().seal(purpose, &id, version);
+        let mut plain = seal.open(0, &[], &part).unwrap();
+        plain[40] ^= 1;
+        let digest = folder.put(&seal.seal(0, &[], &plain)).unwrap();
+        let (Mode::Masked(mode) | Mode::Open(mode)) = &mut manifest.mode else {
+            panic!("rows in columns");
+        };
+        match &mut mode.combined {
+            Some(combined) => combined.part = digest,
+            None => mode.segments[0].sums = Some(digest),
         }
-    });
-    files.collect::<Vec<_>>().concat()
+        let signed = SignedManifest::sign(manifest, &keys());
+        folder.put_manifest(&signed).unwrap();
+        folder.prepare(&signed).unwrap();
+        folder.switch().unwrap();
+        let error = verify().unwrap_err().to_string();
+        assert!(error.contains("not of the rows"), "{way:?}: {error}");
+    }
 }
