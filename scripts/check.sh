@@ -34,30 +34,36 @@ scripts/pointers.py
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings
 
-step "features: none, and each alone"
-features_alone() {
+step "features"
+# Default features are those of the lints before; here none of them, and each alone in the long check.
+with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
+alone() {
     crate=$1
     shift
-    for feature in "" "$@"; do
-        cargo clippy --quiet -p "$crate" --no-default-features --features "$feature" -- -D warnings
-    done
+    with_features "$crate" ""
+    if [ "$extent" = long ]; then
+        for feature in "$@"; do with_features "$crate" "$feature"; done
+    fi
 }
-features_alone sordino-fpe std legacy-ff3
-features_alone sordino-mldsa std rayon signature digest spki sign
-features_alone sordino-cpu std
-features_alone sordino-aes std
-features_alone sordino-hash std rayon mmap zeroize serde
-features_alone sordino-token sign
-features_alone sordino-lsh rayon
-features_alone sordino-lattice rayon mmap
-features_alone sordino-pir rayon mmap
-features_alone sordino-ckks rayon mmap
-features_alone sordino-lwe rayon mmap
-features_alone sordino-net client server tls client,tls server,tls
-features_alone sordino-vectors arrow
-features_alone sordino-index secret
-features_alone sordino-search arrow
-features_alone sordino-cli objects policies
+alone sordino-fpe std legacy-ff3
+alone sordino-mldsa std rayon signature digest spki sign
+alone sordino-cpu std
+alone sordino-aes std
+alone sordino-hash std rayon mmap zeroize serde
+alone sordino-token sign
+alone sordino-lsh rayon
+alone sordino-lattice rayon mmap
+alone sordino-pir rayon mmap
+alone sordino-ckks rayon mmap
+alone sordino-lwe rayon mmap
+alone sordino-net client server tls
+alone sordino-vectors arrow
+alone sordino-index secret
+alone sordino-search arrow
+alone sordino-cli objects policies
+with_features sordino-net client,tls
+with_features sordino-net server,tls
+with_features sordino-cli objects,policies
 # A server is built without keys, also one of the network; a reader without the server and for the browser.
 if cargo tree -p sordino-net --no-default-features --features server,tls -e normal,features -i sordino-index | grep secret; then
     echo "sordino-net with a server alone has sordino-index's feature secret" >&2 && exit 1
@@ -67,8 +73,8 @@ cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
 
 step "tests"
 cargo test --workspace
-# The tests before were of a command without policies, which refuses them.
-cargo test --workspace --features sordino-cli/policies --lib --test search --quiet -- tenants cedar
+# The tests before were of a command without policies and object stores, which refuses them.
+cargo test --workspace --features sordino-cli/policies,sordino-cli/objects --lib --test search --quiet -- tenants cedar buckets place
 
 step "Python"
 scripts/python.sh
