@@ -196,9 +196,6 @@ impl Directory {
 
     /// The entries of a ring: the keys that each reader gets. The shared key is in none.
     ///
-    /// # Errors
-    /// Those of [`ReaderPublicKey::from_bytes`].
-    ///
     /// # Panics
     /// If there are not as many public keys as readers.
     #[must_use]
@@ -224,10 +221,16 @@ impl Directory {
     /// The readers' public keys, in the order of their names.
     ///
     /// # Errors
-    /// Those of [`ReaderPublicKey::from_bytes`].
+    /// [`Error::Access`] names the first reader whose key [`ReaderPublicKey::from_bytes`] refuses: it may be on a list of
+    /// before such keys were refused. Revoked, it is in nobody's way.
     pub fn publics(&self) -> Result<Vec<ReaderPublicKey>, Error> {
-        let readers = self.readers.values();
-        let keys = readers.map(|reader| ReaderPublicKey::from_bytes(&reader.public));
+        let readers = self.readers.iter();
+        let keys = readers.map(|(name, reader)| {
+            ReaderPublicKey::from_bytes(&reader.public).map_err(|_| {
+                let why = "its public key protects nothing: revoke it, and grant it another one";
+                access("reader", name, why)
+            })
+        });
         keys.collect()
     }
 
@@ -450,5 +453,21 @@ mod tests {
             many.label_for(&format!("label {at}"), salt).unwrap();
         }
         assert!(matches!(many.to_bytes(), Err(Error::Access(_))));
+    }
+
+    /// Lists of before such keys were refused are read all the same, and name the reader whose key is one.
+    #[test]
+    fn a_key_of_low_order_on_a_list_is_named_and_revoked() {
+        let mut directory = directory();
+        let bob = directory.readers.get_mut("bob").unwrap();
+        bob.public[1184..].fill(0);
+        let mut directory = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
+        let refused = directory.publics().unwrap_err().to_string();
+        assert!(
+            refused.starts_with("reader bob: its public key protects nothing"),
+            "{refused}"
+        );
+        directory.change(Change::revoke("bob"), salt).unwrap();
+        assert_eq!(directory.publics().unwrap().len(), 1);
     }
 }
