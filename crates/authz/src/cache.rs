@@ -22,7 +22,7 @@ use crate::key::Key;
 
 /// Slots of a set.
 const WAYS: usize = 4;
-/// Bytes counted for an entry beside its key: what is around it, and its value.
+/// Bytes counted for an entry beside its key and what its value points at: what is around it, and the value.
 const ENTRY: usize = 256;
 /// Bytes of entries for each slot, as they are expected.
 const SLOT: usize = 384;
@@ -42,6 +42,8 @@ pub(crate) struct Cache<V, const N: usize> {
 /// A key and its value.
 #[derive(Debug)]
 pub(crate) struct Entry<V, const N: usize> {
+    /// Bytes of memory, as they are counted.
+    bytes: usize,
     lengths: [usize; N],
     /// All fields, one after the other.
     fields: Box<[u8]>,
@@ -50,7 +52,7 @@ pub(crate) struct Entry<V, const N: usize> {
 
 impl<V, const N: usize> Entry<V, N> {
     pub(crate) fn bytes(&self) -> usize {
-        ENTRY + self.fields.len()
+        self.bytes
     }
 
     /// True if it is of this key.
@@ -95,9 +97,11 @@ impl<V: Clone, const N: usize> Cache<V, N> {
             })
     }
 
-    /// Remembers a value, unless its key is longer than an eighth of the cache.
-    pub(crate) fn insert(&self, key: &Key<'_, N>, value: V) {
-        if ENTRY + key.fields().iter().map(|field| field.len()).sum::<usize>() > self.most / 8 {
+    /// Remembers a value that points at `beside` bytes, unless that and its key are longer than an eighth of the cache.
+    pub(crate) fn insert(&self, key: &Key<'_, N>, value: V, beside: usize) {
+        let fields = key.fields().iter().map(|field| field.len());
+        let bytes = ENTRY + beside + fields.sum::<usize>();
+        if bytes > self.most / 8 {
             return;
         }
         let (set, tag) = (key.set(self.tags.len()), key.tag());
@@ -106,6 +110,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
         let turn = || self.hand.fetch_add(1, Ordering::Relaxed) % WAYS;
         let way = of(tag).or_else(|| of(0)).unwrap_or_else(turn);
         let entry = Entry {
+            bytes,
             lengths: key.fields().map(<[u8]>::len),
             fields: key.fields().concat().into(),
             value,
@@ -156,7 +161,7 @@ mod tests {
         for tail in [&b""[..], &long] {
             let cache = Cache::new(1 << 20);
             let first = [&b"user"[..], b"1read", b"", tail];
-            cache.insert(&key(first), 1);
+            cache.insert(&key(first), 1, 0);
             assert_eq!(cache.get(&key(first)), Some(1));
             for other in [
                 [&b"user1"[..], b"read", b"", tail],
@@ -179,7 +184,7 @@ mod tests {
         for len in 0..40 {
             let field: Vec<u8> = (0..len).collect();
             let cache = Cache::new(1 << 20);
-            cache.insert(&one(&field), u32::from(len));
+            cache.insert(&one(&field), u32::from(len), 0);
             assert_eq!(cache.get(&one(&field)), Some(u32::from(len)));
             for at in 0..usize::from(len) {
                 let mut other = field.clone();
@@ -201,9 +206,10 @@ mod tests {
             let field = vec![b'k'; (i as usize * 37) % 9000];
             let head = i.to_le_bytes();
             let key = key([&head[..], &field]);
-            cache.insert(&key, i);
+            let beside = (i as usize * 53) % 5000;
+            cache.insert(&key, i, beside);
             assert!(cache.used.load(Ordering::Relaxed) <= cache.most);
-            let fits = ENTRY + field.len() <= cache.most / 8;
+            let fits = ENTRY + 4 + field.len() + beside <= cache.most / 8;
             assert!(fits || cache.get(&key).is_none());
         }
         let entries = cache.slots.iter().filter_map(|slot| slot.load_full());
@@ -225,7 +231,7 @@ mod tests {
                         let key = key([&bytes[..], b"field"]);
                         match cache.get(&key) {
                             Some(found) => assert_eq!(found, number),
-                            None => cache.insert(&key, number),
+                            None => cache.insert(&key, number, 0),
                         }
                     }
                 });

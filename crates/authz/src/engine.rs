@@ -176,7 +176,7 @@ impl Engine {
         let state = self.state.load();
         remembered(&state, key).unwrap_or_else(|| {
             let decision = state.decide(request);
-            state.cache.insert(key, decision.clone());
+            state.cache.insert(key, decision.clone(), decision.bytes());
             decision
         })
     }

@@ -115,7 +115,8 @@ mod tests {
     /// The entry of a cache that has this one alone.
     fn entry(key: &Key<'_, FIELDS>, which: u64) -> Remembered {
         let cache = Cache::new(1 << 20);
-        cache.insert(key, decision(which));
+        let decision = decision(which);
+        cache.insert(key, decision.clone(), decision.bytes());
         cache.entry(key).unwrap()
     }
 
@@ -159,6 +160,12 @@ mod tests {
         let long = vec![b'x'; LONGEST];
         let one = key(b"ann", &long);
         put(number, &one, entry(&one, 1));
+        assert_eq!(found(number, &one), None);
+        let (one, many) = (key(b"ann", b""), vec!["policy".into(); LONGEST / 16]);
+        let decision = Decision::new(true, many, Vec::new(), Epochs::default());
+        let cache = Cache::new(1 << 20);
+        cache.insert(&one, decision.clone(), decision.bytes());
+        put(number, &one, cache.entry(&one).unwrap());
         assert_eq!(found(number, &one), None);
         let kept: Vec<_> = (0..5000_u32)
             .map(|name| {

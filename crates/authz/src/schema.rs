@@ -67,7 +67,7 @@ impl Schema {
         let key = Key::new(fields, request.context.shape_hash());
         known.get(&key).unwrap_or_else(|| {
             let refusal = self.validate(request);
-            known.insert(&key, refusal);
+            known.insert(&key, refusal, 0);
             refusal
         })
     }
