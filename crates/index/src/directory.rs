@@ -17,7 +17,7 @@ use crate::{AccessFault, Error, numbers};
 mod change;
 mod report;
 
-pub use change::Change;
+pub use change::{Change, check_label};
 pub use report::{Label, Reading};
 
 /// The name of the label of records without one: every reader of the index may read them.
@@ -453,6 +453,26 @@ mod tests {
             many.label_for(&format!("label {at}"), salt).unwrap();
         }
         assert!(matches!(many.to_bytes(), Err(Error::Access(_))));
+    }
+
+    /// Records without a label are not under a label of an empty name, by which one could be taken away by accident.
+    #[test]
+    fn what_is_no_name_is_no_label() {
+        let mut directory = directory();
+        let before = directory.clone();
+        for name in ["", " finance", "a\nb", &"x".repeat(MAX_NAME + 1)] {
+            let labels = names(&[name]);
+            assert!(check_label(name).is_err() && directory.label_for(name, salt).is_err());
+            assert!(
+                directory
+                    .change(Change::group("board", &labels), salt)
+                    .is_err()
+            );
+            let grant = Change::grant("bob", None, &labels, &[]);
+            assert!(directory.change(grant, salt).is_err());
+        }
+        assert_eq!(directory, before);
+        assert!(check_label(&"x".repeat(MAX_NAME)).is_ok());
     }
 
     /// Lists of before such keys were refused are read all the same, and name the reader whose key is one.
