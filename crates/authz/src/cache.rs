@@ -2,10 +2,8 @@
 //!
 //! # Keys
 //!
-//! A key is the list of fields itself: the length of each, and all their bytes. Two keys are equal if all lengths and all bytes are,
-//! so no two different requests share a key, wherever a separator or the border of two fields stands. An
-//! entry is found by a hash and then compared with the whole key: hashes that collide cost a comparison, never a wrong
-//! value. So the hash need not be one that nobody can collide; its seed is drawn anew in each process, to make it hard to
+//! An entry is found by a hash and then compared with the whole [key](crate::key): hashes that collide cost a comparison, never a
+//! wrong value. So the hash need not be one that nobody can collide; its secrets are drawn anew in each process, to make it hard to
 //! fill one set on purpose, which would only make the cache miss.
 //!
 //! # Form
@@ -15,35 +13,25 @@
 //! before or after a change and never waits. Tags are written after their slot; a reader that comes between misses, or looks
 //! at an entry whose key then differs.
 
-use core::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwapOption;
-use foldhash::fast::RandomState;
+
+use crate::key::Key;
 
 /// Slots of a set.
 const WAYS: usize = 4;
-/// Bytes counted for an entry beside its key: what is around it, and its value.
+/// Bytes counted for an entry beside its key and what its value points at: what is around it, and the value.
 const ENTRY: usize = 256;
 /// Bytes of entries for each slot, as they are expected.
 const SLOT: usize = 384;
-
-static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
-
-/// The hash of a field that many keys have.
-pub(crate) fn hash(field: &[u8]) -> u64 {
-    let mut hasher = SEED.build_hasher();
-    hasher.write(field);
-    hasher.finish()
-}
 
 /// A table from keys of `N` fields to values.
 #[derive(Debug)]
 pub(crate) struct Cache<V, const N: usize> {
     slots: Box<[ArcSwapOption<Entry<V, N>>]>,
     tags: Box<[AtomicU64]>,
-    seed: RandomState,
     /// Bytes of all entries, and their bound.
     used: AtomicUsize,
     most: usize,
@@ -51,70 +39,26 @@ pub(crate) struct Cache<V, const N: usize> {
     hand: AtomicUsize,
 }
 
+/// A key and its value.
 #[derive(Debug)]
-struct Entry<V, const N: usize> {
+pub(crate) struct Entry<V, const N: usize> {
+    /// Bytes of memory, as they are counted.
+    bytes: usize,
     lengths: [usize; N],
     /// All fields, one after the other.
     fields: Box<[u8]>,
-    value: V,
+    pub(crate) value: V,
 }
 
 impl<V, const N: usize> Entry<V, N> {
-    fn bytes(&self) -> usize {
-        ENTRY + self.fields.len()
-    }
-}
-
-/// A key that is looked up: its fields, and their hash.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Key<'a, const N: usize> {
-    fields: [&'a [u8]; N],
-    hash: u64,
-}
-
-impl<const N: usize> Key<'_, N> {
-    #[inline]
-    fn lengths(&self) -> [usize; N] {
-        self.fields.map(<[u8]>::len)
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
-    #[inline]
-    fn is_of<V>(&self, entry: &Entry<V, N>) -> bool {
-        if self.lengths() != entry.lengths {
-            return false;
-        }
-        let mut rest = &*entry.fields;
-        self.fields.iter().all(|field| {
-            // The entry has as many bytes as its lengths say, and these are equal.
-            let (head, tail) = rest.split_at(field.len());
-            rest = tail;
-            same(head, field)
-        })
-    }
-
-    /// The place of the key's set among `sets`, a power of two, and the key's tag, which is not 0.
-    #[inline]
-    fn place(&self, sets: usize) -> (usize, u64) {
-        let set = usize::try_from(self.hash >> 32).unwrap_or(0) & (sets - 1);
-        (set, self.hash & 0xFFFF | 1)
-    }
-}
-
-/// Equality of two fields of one length. Names are short, and two words from both ends are compared faster than a call
-/// compares bytes.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    match a.len() {
-        8..=16 => {
-            a.first_chunk::<8>() == b.first_chunk::<8>()
-                && a.last_chunk::<8>() == b.last_chunk::<8>()
-        }
-        4..=7 => {
-            a.first_chunk::<4>() == b.first_chunk::<4>()
-                && a.last_chunk::<4>() == b.last_chunk::<4>()
-        }
-        0..=3 => a.iter().eq(b),
-        _ => a == b,
+    /// True if it is of this key.
+    #[inline(always)]
+    pub(crate) fn has(&self, key: &Key<'_, N>) -> bool {
+        key.is(&self.lengths, &self.fields)
     }
 }
 
@@ -125,54 +69,50 @@ impl<V: Clone, const N: usize> Cache<V, N> {
         Self {
             slots: (0..sets * WAYS).map(|_| ArcSwapOption::empty()).collect(),
             tags: (0..sets).map(|_| AtomicU64::new(0)).collect(),
-            seed: SEED.clone(),
             used: AtomicUsize::new(0),
             most,
             hand: AtomicUsize::new(0),
         }
     }
 
-    /// The key of these fields; `last` is the [`hash`] of the last of them, which is not hashed again.
-    #[inline]
-    pub(crate) fn key<'a>(&self, fields: [&'a [u8]; N], last: u64) -> Key<'a, N> {
-        let mut hasher = self.seed.build_hasher();
-        for field in &fields[..N - 1] {
-            hasher.write(field);
-        }
-        hasher.write_u64(last);
-        let hash = hasher.finish();
-        Key { fields, hash }
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &Key<'_, N>) -> Option<V> {
+        self.find(key, |entry| entry.value.clone())
     }
 
-    /// The value of a key.
+    /// The entry of a key.
+    pub(crate) fn entry(&self, key: &Key<'_, N>) -> Option<Arc<Entry<V, N>>> {
+        self.find(key, Arc::clone)
+    }
+
     #[inline]
-    pub(crate) fn get(&self, key: &Key<'_, N>) -> Option<V> {
-        let (set, tag) = key.place(self.tags.len());
+    fn find<T>(&self, key: &Key<'_, N>, of: impl Fn(&Arc<Entry<V, N>>) -> T) -> Option<T> {
+        let set = key.set(self.tags.len());
         let tags = self.tags[set].load(Ordering::Acquire);
         (0..WAYS)
-            .filter(|way| tags >> (16 * way) & 0xFFFF == tag)
+            .filter(|way| tags >> (16 * way) & 0xFFFF == key.tag())
             .find_map(|way| {
                 let entry = self.slots[WAYS * set + way].load();
-                let entry = entry.as_ref().filter(|entry| key.is_of(entry))?;
-                Some(entry.value.clone())
+                entry.as_ref().filter(|entry| entry.has(key)).map(&of)
             })
     }
 
-    /// Remembers a value, unless its key is longer than an eighth of the cache.
-    pub(crate) fn insert(&self, key: &Key<'_, N>, value: V) {
-        let lengths = key.lengths();
-        if ENTRY + lengths.iter().sum::<usize>() > self.most / 8 {
+    /// Remembers a value that points at `beside` bytes, unless that and its key are longer than an eighth of the cache.
+    pub(crate) fn insert(&self, key: &Key<'_, N>, value: V, beside: usize) {
+        let fields = key.fields().iter().map(|field| field.len());
+        let bytes = ENTRY + beside + fields.sum::<usize>();
+        if bytes > self.most / 8 {
             return;
         }
-        let (set, tag) = key.place(self.tags.len());
+        let (set, tag) = (key.set(self.tags.len()), key.tag());
         let tags = self.tags[set].load(Ordering::Acquire);
         let of = |wanted: u64| (0..WAYS).find(|way| tags >> (16 * way) & 0xFFFF == wanted);
         let turn = || self.hand.fetch_add(1, Ordering::Relaxed) % WAYS;
         let way = of(tag).or_else(|| of(0)).unwrap_or_else(turn);
-        let fields = key.fields.concat().into();
         let entry = Entry {
-            lengths,
-            fields,
+            bytes,
+            lengths: key.fields().map(<[u8]>::len),
+            fields: key.fields().concat().into(),
             value,
         };
         self.put(WAYS * set + way, Some(entry), tag);
@@ -204,16 +144,14 @@ impl<V: Clone, const N: usize> Cache<V, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::hash;
 
-    fn key<'a, const N: usize>(cache: &Cache<u32, N>, fields: [&'a [u8]; N]) -> Key<'a, N> {
-        cache.key(fields, hash(fields[N - 1]))
+    fn key<const N: usize>(fields: [&[u8]; N]) -> Key<'_, N> {
+        Key::new(fields, hash(fields[N - 1]))
     }
 
-    fn one<'a>(cache: &Cache<u32, 3>, field: &'a [u8]) -> Key<'a, 3> {
-        Key {
-            hash: 7,
-            ..key(cache, [b"a", field, b"b"])
-        }
+    fn one(field: &[u8]) -> Key<'_, 3> {
+        key([b"a", field, b"b"]).of_hash(7)
     }
 
     /// The reference hashed fields one after the other, so that these pairs had one key.
@@ -223,8 +161,8 @@ mod tests {
         for tail in [&b""[..], &long] {
             let cache = Cache::new(1 << 20);
             let first = [&b"user"[..], b"1read", b"", tail];
-            cache.insert(&key(&cache, first), 1);
-            assert_eq!(cache.get(&key(&cache, first)), Some(1));
+            cache.insert(&key(first), 1, 0);
+            assert_eq!(cache.get(&key(first)), Some(1));
             for other in [
                 [&b"user1"[..], b"read", b"", tail],
                 [b"user1read", b"", b"", tail],
@@ -233,11 +171,8 @@ mod tests {
                 [b"USER", b"1read", b"", tail],
             ] {
                 // Also if the hash of both is the same.
-                let collides = Key {
-                    hash: key(&cache, first).hash,
-                    ..key(&cache, other)
-                };
-                assert_eq!(cache.get(&key(&cache, other)), None);
+                let collides = key(other).of_hash(key(first).hash());
+                assert_eq!(cache.get(&key(other)), None);
                 assert_eq!(cache.get(&collides), None);
             }
         }
@@ -249,17 +184,17 @@ mod tests {
         for len in 0..40 {
             let field: Vec<u8> = (0..len).collect();
             let cache = Cache::new(1 << 20);
-            cache.insert(&one(&cache, &field), u32::from(len));
-            assert_eq!(cache.get(&one(&cache, &field)), Some(u32::from(len)));
+            cache.insert(&one(&field), u32::from(len), 0);
+            assert_eq!(cache.get(&one(&field)), Some(u32::from(len)));
             for at in 0..usize::from(len) {
                 let mut other = field.clone();
                 other[at] ^= 0x80;
                 assert_eq!(
-                    cache.get(&one(&cache, &other)),
+                    cache.get(&one(&other)),
                     None,
                     "{len} bytes, the one at {at}"
                 );
-                assert_eq!(cache.get(&one(&cache, &field[at + 1..])), None);
+                assert_eq!(cache.get(&one(&field[at + 1..])), None);
             }
         }
     }
@@ -270,10 +205,11 @@ mod tests {
         for i in 0..20_000_u32 {
             let field = vec![b'k'; (i as usize * 37) % 9000];
             let head = i.to_le_bytes();
-            let key = key(&cache, [&head[..], &field]);
-            cache.insert(&key, i);
+            let key = key([&head[..], &field]);
+            let beside = (i as usize * 53) % 5000;
+            cache.insert(&key, i, beside);
             assert!(cache.used.load(Ordering::Relaxed) <= cache.most);
-            let fits = ENTRY + 4 + field.len() <= cache.most / 8;
+            let fits = ENTRY + 4 + field.len() + beside <= cache.most / 8;
             assert!(fits || cache.get(&key).is_none());
         }
         let entries = cache.slots.iter().filter_map(|slot| slot.load_full());
@@ -292,10 +228,10 @@ mod tests {
                     for i in 0..20_000_u32 {
                         let number = (i * 7 + thread) % 500;
                         let bytes = number.to_le_bytes();
-                        let key = key(cache, [&bytes[..], b"field"]);
+                        let key = key([&bytes[..], b"field"]);
                         match cache.get(&key) {
                             Some(found) => assert_eq!(found, number),
-                            None => cache.insert(&key, number),
+                            None => cache.insert(&key, number, 0),
                         }
                     }
                 });

@@ -2,7 +2,7 @@
 
 use crate::error::at_most;
 use crate::value::{Record, Value};
-use crate::{Error, cache};
+use crate::{Error, key};
 
 /// Most bytes of a context in its canonical form.
 const MOST: usize = 1 << 20;
@@ -53,7 +53,7 @@ impl Context {
         let (mut canonical, mut shape) = (Vec::new(), Vec::new());
         write_record(&record, &mut canonical, Form::Canonical)?;
         write_record(&record, &mut shape, Form::Shape)?;
-        let hashes = [cache::hash(&canonical), cache::hash(&shape)];
+        let hashes = [key::hash(&canonical), key::hash(&shape)];
         let (canonical, shape) = (canonical.into(), shape.into());
         Ok(Self {
             record,

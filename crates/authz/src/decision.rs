@@ -112,6 +112,11 @@ impl Decision {
         }))
     }
 
+    /// Bytes of its lists.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.0.policies) + size_of_val(&*self.0.errors)
+    }
+
     /// True if the request is allowed.
     #[must_use]
     pub fn is_allowed(&self) -> bool {

@@ -1,13 +1,15 @@
 //! The engine: decisions by the policies and entities of the moment.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
 use crate::Error;
-use crate::cache::Key;
 use crate::decision::{Decision, Epochs};
+use crate::key::Key;
 use crate::policies::Policies;
+use crate::recent::{self, FIELDS};
 use crate::request::{Authorizer, Request};
 use crate::schema::Schema;
 use crate::state::State;
@@ -24,9 +26,14 @@ use crate::world::World;
 /// writes into the cache of the value that it loaded. So a check that begins after a replacement has returned loads
 /// the new value or a later one, and whatever it finds in that cache was decided by the same policies and entities: it cannot get an
 /// older decision. A check that overlaps a replacement may get either, never a mixture. [`Decision::epochs`] says which.
+///
+/// In front of that cache each thread has a small table of its own, whose entries are under the number of the value that they were
+/// decided by; the number of the newest is published before the value itself, and read once at the start of a check.
 #[derive(Debug)]
 pub struct Engine {
     state: ArcSwap<State>,
+    /// The number of the newest state. It is stored before that state is.
+    number: AtomicU64,
     /// The state before, kept until the next replacement, so that it is not a check that frees it. Locked by those who replace.
     before: Mutex<Option<Arc<State>>>,
 }
@@ -68,6 +75,7 @@ impl Engine {
         let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
         let state = State::new(schema, policies, Arc::new(world), Epochs::default());
         Ok(Self {
+            number: AtomicU64::new(state.number),
             state: ArcSwap::from_pointee(state),
             before: Mutex::new(None),
         })
@@ -113,6 +121,7 @@ impl Engine {
         let state = self.state.load_full();
         let next = next(&state, state.epochs);
         let epochs = next.epochs;
+        self.number.store(next.number, Ordering::Release);
         self.state.store(Arc::new(next));
         *before = Some(state);
         epochs
@@ -133,8 +142,8 @@ impl Engine {
     /// The decision, if it is remembered.
     #[must_use]
     pub fn cached(&self, request: &Request<'_>) -> Option<Decision> {
-        let state = self.state.load();
-        state.cache.get(&key(&state, request))
+        let (number, key) = (self.number.load(Ordering::Acquire), key(request));
+        recent::get(number, &key).or_else(|| remembered(&self.state.load(), &key))
     }
 
     /// Which policies and entities are in force.
@@ -156,19 +165,34 @@ impl Engine {
 
 impl Authorizer for Engine {
     fn check(&self, request: &Request<'_>) -> Decision {
+        let (number, key) = (self.number.load(Ordering::Acquire), key(request));
+        recent::get(number, &key).unwrap_or_else(|| self.shared(&key, request))
+    }
+}
+
+impl Engine {
+    /// The decision of the state of the moment, which is remembered then.
+    fn shared(&self, key: &Key<'_, FIELDS>, request: &Request<'_>) -> Decision {
         let state = self.state.load();
-        let key = key(&state, request);
-        state.cache.get(&key).unwrap_or_else(|| {
+        remembered(&state, key).unwrap_or_else(|| {
             let decision = state.decide(request);
-            state.cache.insert(&key, decision.clone());
+            state.cache.insert(key, decision.clone(), decision.bytes());
             decision
         })
     }
 }
 
+/// The decision that the cache of a state has, which this thread then has too.
+fn remembered(state: &State, key: &Key<'_, FIELDS>) -> Option<Decision> {
+    let entry = state.cache.entry(key)?;
+    let decision = entry.value.clone();
+    recent::put(state.number, key, entry);
+    Some(decision)
+}
+
 /// The whole request as a key.
 #[inline]
-fn key<'a>(state: &State, request: &Request<'a>) -> Key<'a, 7> {
+fn key<'a>(request: &Request<'a>) -> Key<'a, FIELDS> {
     let fields = [
         request.principal.type_name.as_bytes(),
         request.principal.id.as_bytes(),
@@ -178,5 +202,5 @@ fn key<'a>(state: &State, request: &Request<'a>) -> Key<'a, 7> {
         request.resource.id.as_bytes(),
         request.context.canonical(),
     ];
-    state.cache.key(fields, request.context.hash())
+    Key::new(fields, request.context.hash())
 }

@@ -10,6 +10,8 @@ mod value;
 // The engine: what it is made of, its state, its memory
 mod cache;
 mod engine;
+mod key;
+mod recent;
 mod state;
 
 // Its record

@@ -5,6 +5,7 @@ use cedar_policy::{RequestValidationError, SchemaFragment};
 use crate::cache::Cache;
 use crate::convert;
 use crate::decision::Refusal;
+use crate::key::Key;
 use crate::request::Request;
 use crate::{Error, bounds};
 
@@ -63,10 +64,10 @@ impl Schema {
         let Some(known) = &self.known else {
             return self.validate(request);
         };
-        let key = known.key(fields, request.context.shape_hash());
+        let key = Key::new(fields, request.context.shape_hash());
         known.get(&key).unwrap_or_else(|| {
             let refusal = self.validate(request);
-            known.insert(&key, refusal);
+            known.insert(&key, refusal, 0);
             refusal
         })
     }

@@ -10,6 +10,7 @@ use crate::convert;
 use crate::decision::{Decision, Epochs, Failure, PolicyError, Refusal};
 use crate::eval::{Asked, Stop};
 use crate::policies::{Code, Policies, Program};
+use crate::recent::{self, FIELDS};
 use crate::request::Request;
 use crate::schema::Schema;
 use crate::world::{Nodes, World};
@@ -24,7 +25,9 @@ pub(crate) struct State {
     pub(crate) policies: Arc<Policies>,
     pub(crate) world: Arc<World>,
     pub(crate) program: Program,
-    pub(crate) cache: Cache<Decision, 7>,
+    pub(crate) cache: Cache<Decision, FIELDS>,
+    /// No other state's, of any engine.
+    pub(crate) number: u64,
     pub(crate) epochs: Epochs,
     /// Decisions by one policy alone without errors, and by none.
     alone: Box<[Decision]>,
@@ -62,6 +65,7 @@ impl State {
             world,
             program,
             cache: Cache::new(REMEMBERED),
+            number: recent::number(),
             epochs,
         }
     }

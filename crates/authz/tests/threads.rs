@@ -101,3 +101,63 @@ fn replaced_entities_decide() {
         assert_eq!(engine.cached(&request), None);
     }
 }
+
+/// A thread remembers decisions of engines that are gone, perhaps from the same place in memory: they are never another's.
+#[test]
+fn engines_that_are_made_anew_decide_anew() {
+    let policy = |allowed: bool| match allowed {
+        true => "permit(principal, action, resource);",
+        false => "forbid(principal, action, resource);",
+    };
+    let [user, action, doc] =
+        [("User", "a"), ("Action", "a"), ("Doc", "b")].map(|(t, id)| Uid::new(t, id));
+    let request = Request::new(user, action, doc);
+    let lasting = Engine::without_schema(policy(false), "[]").unwrap();
+    for turn in 0..50 {
+        let allowed = turn % 2 == 0;
+        let engine = Engine::without_schema(policy(allowed), "[]").unwrap();
+        assert_eq!(engine.cached(&request), None);
+        for _ in 0..3 {
+            assert_eq!(engine.check(&request).is_allowed(), allowed);
+            assert!(!lasting.check(&request).is_allowed());
+        }
+        assert_eq!(
+            engine.cached(&request).map(|it| it.is_allowed()),
+            Some(allowed)
+        );
+        engine.replace_policies(policy(!allowed)).unwrap();
+        assert_eq!(engine.cached(&request), None);
+        assert_eq!(engine.check(&request).is_allowed(), !allowed);
+    }
+}
+
+/// Threads that hear of a decision ask after it, and get none that is older.
+#[test]
+fn nobody_goes_back_behind_a_decision_that_another_thread_got() {
+    let policies =
+        |epoch: u64| format!("@id(\"epoch {epoch}\") permit(principal, action, resource);");
+    let engine = Engine::without_schema(&policies(0), "[]").unwrap();
+    let (newest, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let [user, action, doc] =
+                    [("User", "a"), ("Action", "a"), ("Doc", "b")].map(|(t, id)| Uid::new(t, id));
+                let request = Request::new(user, action, doc);
+                let mut checks = 0;
+                while !done.load(Ordering::Acquire) || checks < 1_000 {
+                    let before = newest.load(Ordering::Acquire);
+                    let epoch = engine.check(&request).epochs().policies;
+                    assert!(epoch >= before, "epoch {epoch} after a thread got {before}");
+                    newest.fetch_max(epoch, Ordering::AcqRel);
+                    checks += 1;
+                }
+                assert_eq!(engine.check(&request).epochs().policies, REPLACEMENTS);
+            });
+        }
+        for epoch in 1..=REPLACEMENTS {
+            engine.replace_policies(&policies(epoch)).unwrap();
+        }
+        done.store(true, Ordering::Release);
+    });
+}

@@ -9,6 +9,7 @@ mod get;
 mod ids;
 mod info;
 mod input;
+mod labels;
 mod policy;
 mod push;
 mod values;

@@ -242,6 +242,7 @@ fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
         Net::File { path, source } => Error::File { path, source },
         Net::KeyFile { path, why } => Error::KeyFile { path, why },
         Net::KeyExists { path } => Error::KeyExists { path },
+        Net::ReaderKey(why) => Error::index(path)(*why),
         Net::KeyKind { found, expected } => Error::KeyKind {
             path: path.to_owned(),
             found,

@@ -29,6 +29,8 @@ impl OwnerKeys {
 #[derive(Clone, Debug)]
 pub struct ContentKeys {
     keys: BTreeMap<u32, ContentKey>,
+    /// A key of records without a label, where the keys themselves say which one.
+    unlabelled: Option<u32>,
 }
 
 impl ContentKeys {
@@ -37,6 +39,7 @@ impl ContentKeys {
     pub fn shared(content: ContentKey) -> Self {
         Self {
             keys: BTreeMap::from([(SHARED, content)]),
+            unlabelled: Some(SHARED),
         }
     }
 
@@ -49,11 +52,21 @@ impl ContentKeys {
         };
         Self {
             keys: readers.keys.iter().map(key).collect(),
+            unlabelled: None,
         }
     }
 
-    pub(crate) fn of_reader(keys: BTreeMap<u32, ContentKey>) -> Self {
-        Self { keys }
+    pub(crate) fn of_reader(keys: BTreeMap<u32, ContentKey>, unlabelled: Option<u32>) -> Self {
+        Self { keys, unlabelled }
+    }
+
+    /// True of a segment of records that have a label, false of others; none where only the owner's list tells, and for
+    /// keys that are not among these.
+    #[must_use]
+    pub fn is_labelled(&self, manifest: &Manifest, segment: &Segment) -> Option<bool> {
+        let unlabelled = manifest.newest(self.unlabelled?);
+        self.of(segment)?;
+        Some(manifest.newest(segment.key) != unlabelled)
     }
 
     /// The key of this number, if it is among them.

@@ -17,7 +17,7 @@ use crate::{AccessFault, Error, numbers};
 mod change;
 mod report;
 
-pub use change::Change;
+pub use change::{Change, check_label};
 pub use report::{Label, Reading};
 
 /// The name of the label of records without one: every reader of the index may read them.
@@ -196,9 +196,6 @@ impl Directory {
 
     /// The entries of a ring: the keys that each reader gets. The shared key is in none.
     ///
-    /// # Errors
-    /// Those of [`ReaderPublicKey::from_bytes`].
-    ///
     /// # Panics
     /// If there are not as many public keys as readers.
     #[must_use]
@@ -224,10 +221,16 @@ impl Directory {
     /// The readers' public keys, in the order of their names.
     ///
     /// # Errors
-    /// Those of [`ReaderPublicKey::from_bytes`].
+    /// [`Error::Access`] names the first reader whose key [`ReaderPublicKey::from_bytes`] refuses: it may be on a list of
+    /// before such keys were refused. Revoked, it is in nobody's way.
     pub fn publics(&self) -> Result<Vec<ReaderPublicKey>, Error> {
-        let readers = self.readers.values();
-        let keys = readers.map(|reader| ReaderPublicKey::from_bytes(&reader.public));
+        let readers = self.readers.iter();
+        let keys = readers.map(|(name, reader)| {
+            ReaderPublicKey::from_bytes(&reader.public).map_err(|_| {
+                let why = "its public key protects nothing: revoke it, and grant it another one";
+                access("reader", name, why)
+            })
+        });
         keys.collect()
     }
 
@@ -450,5 +453,41 @@ mod tests {
             many.label_for(&format!("label {at}"), salt).unwrap();
         }
         assert!(matches!(many.to_bytes(), Err(Error::Access(_))));
+    }
+
+    /// Records without a label are not under a label of an empty name, by which one could be taken away by accident.
+    #[test]
+    fn what_is_no_name_is_no_label() {
+        let mut directory = directory();
+        let before = directory.clone();
+        for name in ["", " finance", "a\nb", &"x".repeat(MAX_NAME + 1)] {
+            let labels = names(&[name]);
+            assert!(check_label(name).is_err() && directory.label_for(name, salt).is_err());
+            assert!(
+                directory
+                    .change(Change::group("board", &labels), salt)
+                    .is_err()
+            );
+            let grant = Change::grant("bob", None, &labels, &[]);
+            assert!(directory.change(grant, salt).is_err());
+        }
+        assert_eq!(directory, before);
+        assert!(check_label(&"x".repeat(MAX_NAME)).is_ok());
+    }
+
+    /// Lists of before such keys were refused are read all the same, and name the reader whose key is one.
+    #[test]
+    fn a_key_of_low_order_on_a_list_is_named_and_revoked() {
+        let mut directory = directory();
+        let bob = directory.readers.get_mut("bob").unwrap();
+        bob.public[1184..].fill(0);
+        let mut directory = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
+        let refused = directory.publics().unwrap_err().to_string();
+        assert!(
+            refused.starts_with("reader bob: its public key protects nothing"),
+            "{refused}"
+        );
+        directory.change(Change::revoke("bob"), salt).unwrap();
+        assert_eq!(directory.publics().unwrap().len(), 1);
     }
 }

@@ -78,6 +78,15 @@ impl ReaderKeys {
         }
     }
 
+    /// The root of all content keys, if these are the owner's.
+    #[must_use]
+    pub fn root(&self) -> Option<&ContentRoot> {
+        match &self.access {
+            Access::Owner(_, root) => Some(root),
+            Access::Shared(_) | Access::Own(_) => None,
+        }
+    }
+
     /// The owner's public key.
     #[must_use]
     pub fn owner(&self) -> &OwnerPublicKey {

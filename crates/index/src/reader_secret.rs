@@ -8,6 +8,7 @@ use x_wing::{
     DecapsulationKeyRejectNonContrib, Decapsulator, Encapsulate, EncapsulationKey, KeyExport,
     KeyInit, TryDecapsulate,
 };
+use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
@@ -15,6 +16,9 @@ use crate::manifest::CIPHERTEXT_LEN;
 
 /// Bytes of a reader's public key: of ML-KEM-768, then of X25519.
 pub const PUBLIC_KEY_LEN: usize = x_wing::ENCAPSULATION_KEY_SIZE;
+
+/// Bytes of its second half.
+const X25519_LEN: usize = 32;
 
 /// A reader's secret: the seed of its pair of keys.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -76,7 +80,9 @@ impl ReaderPublicKey {
     /// The key of these bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if they are none.
+    /// [`Error::Malformed`] if they are none, or none that protects anything: the half of X25519 is of low order, so that
+    /// the secret agreed on with it is zero whatever the other side does, or it is written in another way than the one in which
+    /// a pair of keys writes it, so that the pair could not open what is wrapped for it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "reader's public key",
@@ -86,6 +92,17 @@ impl ReaderPublicKey {
             .try_into()
             .map_err(|_| malformed(&format!("{} bytes, expected {PUBLIC_KEY_LEN}", bytes.len())))?;
         EncapsulationKey::try_from(&bytes[..]).map_err(|_| malformed("no key of X-Wing"))?;
+        let half = bytes.last_chunk().expect("it is longer");
+        if !is_reduced(half) {
+            return Err(malformed("its X25519 half is not below 2^255 - 19"));
+        }
+        // Scalars are multiples of the cofactor, so one of them tells for all.
+        let agreed = StaticSecret::from([1; X25519_LEN]).diffie_hellman(&PublicKey::from(*half));
+        if !agreed.was_contributory() {
+            return Err(malformed(
+                "its X25519 half is of low order: no secret could be agreed on with it",
+            ));
+        }
         Ok(Self(Box::new(bytes)))
     }
 
@@ -106,6 +123,13 @@ impl ReaderPublicKey {
         shared.0.zeroize();
         (ciphertext.0, kept)
     }
+}
+
+/// True of a number below 2^255 - 19, little endian.
+fn is_reduced(number: &[u8; X25519_LEN]) -> bool {
+    let [first, between @ .., last] = number;
+    let large = *last == 0x7f && between.iter().all(|byte| *byte == 0xff) && *first >= 0xed;
+    *last < 0x80 && !large
 }
 
 impl fmt::Debug for ReaderSecret {
@@ -198,5 +222,86 @@ mod tests {
         // Coefficients that are not below q.
         assert!(ReaderPublicKey::from_bytes(&[0xff; PUBLIC_KEY_LEN]).is_err());
         assert_eq!(format!("{secret:?}"), "ReaderSecret { .. }");
+    }
+
+    /// Whatever has order 8 or less on the curve or its twist: 0, 1, two points of order 8, and -1.
+    const LOW: [&str; 5] = [
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    ];
+    /// The other encodings of the list that Bernstein published (cr.yp.to/ecdh.html), for those who read 256 bits.
+    const ABOVE: [&str; 7] = [
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "cdeb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b880",
+        "4c9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f11d7",
+        "d9ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "daffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "dbffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    ];
+
+    /// A public key whose second half is this one.
+    fn with_half(half: &[u8]) -> Vec<u8> {
+        let mut bytes = ReaderSecret::from_bytes([5; 32])
+            .public()
+            .as_bytes()
+            .to_vec();
+        bytes[PUBLIC_KEY_LEN - X25519_LEN..].copy_from_slice(half);
+        bytes
+    }
+
+    fn refusal(half: &[u8]) -> Option<String> {
+        let refused = ReaderPublicKey::from_bytes(&with_half(half)).err()?;
+        Some(refused.to_string())
+    }
+
+    #[test]
+    fn halves_of_low_order_are_refused() {
+        let pair = ReaderSecret::from_bytes([5; 32]);
+        let (sent, _) = pair.public().encapsulate(&mut Bytes(vec![3; 64]));
+        for low in LOW.map(bytes) {
+            assert!(refusal(&low).unwrap().contains("low order"), "{low:x?}");
+            // The reader itself sees that nothing was agreed on, by its own scalar.
+            let mut forced = sent;
+            forced[CIPHERTEXT_LEN - X25519_LEN..].copy_from_slice(&low);
+            assert!(pair.decapsulator()(&forced).is_none());
+            // X25519 does not look at the highest bit, so this is the same point.
+            let mut high = low.clone();
+            high[31] |= 0x80;
+            assert!(refusal(&high).unwrap().contains("2^255 - 19"), "{high:x?}");
+        }
+        for above in ABOVE.map(bytes) {
+            assert!(
+                refusal(&above).unwrap().contains("2^255 - 19"),
+                "{above:x?}"
+            );
+        }
+    }
+
+    #[test]
+    fn halves_of_pairs_and_the_neighbours_of_low_ones_pass() {
+        for seed in 0..50 {
+            let public = ReaderSecret::from_bytes([seed; 32]).public();
+            assert_eq!(
+                ReaderPublicKey::from_bytes(public.as_bytes()).unwrap(),
+                public
+            );
+            // The same point by another name would be another reader on a list.
+            let mut high = public.as_bytes().to_vec();
+            high[PUBLIC_KEY_LEN - 1] |= 0x80;
+            assert!(ReaderPublicKey::from_bytes(&high).is_err());
+        }
+        // 2, 9, and -2.
+        for first in [2, 9] {
+            let mut half = [0; 32];
+            half[0] = first;
+            assert_eq!(refusal(&half), None);
+        }
+        let mut half = bytes(LOW[4]);
+        half[0] -= 1;
+        assert_eq!(refusal(&half), None);
     }
 }

@@ -7,6 +7,8 @@
 //! keys:   for each: number: 32 bits | content key: 32 bytes
 //! ```
 //!
+//! The keys of records without a label come first among an entry's.
+//!
 //! All entries have one length, with room for the keys of the reader who has most, and there are a power of two of them:
 //! those beyond the readers' are for nobody. They are in an order of no meaning, and nothing in one says whose it is: a
 //! reader tries all of them. So the ring shows how many readers there are up to a factor of two, and about how many keys
@@ -38,7 +40,7 @@ const KEY_LEN: usize = NUMBER_LEN + 32;
 pub struct Entry<'a> {
     /// The public key that they are wrapped for.
     pub reader: &'a ReaderPublicKey,
-    /// The keys.
+    /// The keys, those of records without a label first.
     pub keys: Vec<(u32, ContentKey)>,
 }
 
@@ -170,7 +172,7 @@ pub(crate) fn open(
         found = found.or(opened);
     }
     let plain = found.ok_or(Error::NoReader)?;
-    let mut keys = BTreeMap::new();
+    let (mut keys, mut first) = (BTreeMap::new(), None);
     for bytes in plain.chunks_exact(KEY_LEN) {
         let (number, key) = bytes.split_at(NUMBER_LEN);
         let number = number.try_into().map_or(SHARED, u32::from_le_bytes);
@@ -185,8 +187,9 @@ pub(crate) fn open(
             });
         }
         if let Ok(key) = key.try_into() {
+            first = first.or(Some(number));
             keys.insert(number, ContentKey::from_bytes(key));
         }
     }
-    Ok(ContentKeys::of_reader(keys))
+    Ok(ContentKeys::of_reader(keys, first))
 }

@@ -88,6 +88,9 @@ pub enum Error {
         /// Bytes of a key.
         expected: usize,
     },
+    /// A reader's public key that content keys cannot be wrapped for.
+    #[error("it cannot be granted anything: {0}")]
+    ReaderKey(#[source] Box<sordino_index::Error>),
     /// A service that asks for keys was to answer anyone from now on, or the other way round.
     #[error(
         "a server that asks for keys cannot begin to answer anyone, nor the other way round: start it anew"

@@ -196,6 +196,26 @@ impl Batch {
         }
         Ok(Self { attributes, ..self })
     }
+
+    /// These records, in this order.
+    ///
+    /// # Errors
+    /// [`Error::Vectors`] for none.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    pub fn select(&self, rows: &[usize]) -> Result<Self, Error> {
+        let vectors = rows.iter().flat_map(|&row| self.vectors.row(row));
+        let vectors = Vectors::new(self.vectors.dim(), vectors.copied().collect())?;
+        let ids = self.ids.as_ref();
+        let payloads = self.payloads.as_ref();
+        Ok(Self {
+            ids: ids.map(|ids| rows.iter().map(|&row| ids[row].clone()).collect()),
+            vectors,
+            payloads: payloads.map(|all| rows.iter().map(|&row| all[row].clone()).collect()),
+            attributes: self.attributes.select(rows),
+        })
+    }
 }
 
 impl Batch {

@@ -114,7 +114,7 @@ impl<D: Disk> Store<D> {
         let current = folder.current()?;
         let manifest = folder.manifest(&current, &keys.public())?;
         let records = Records::read(&folder, &manifest, &keys.keys_of(&manifest))?;
-        let access = access::directory_of(&folder, &manifest, keys)?;
+        let access = access::directory_of(&folder, &manifest, &keys.contents())?;
         let highest = folder.highest()?.max(manifest.version);
         folder.collect(&manifest.parts()?)?;
         Ok(Self {

@@ -22,6 +22,7 @@ pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;
+pub use sordino_index::directory::check_label;
 pub use sordino_index::folder::{Copied, Folder};
 pub use sordino_index::look::SecondLook;
 pub use sordino_index::manifest::Routing;

@@ -1,11 +1,13 @@
 //! `sordino index add`.
 
-use super::input::Input;
+use super::input::{Input, Layout};
+use super::labels::Labelled;
 use super::policy::Policy;
 use crate::place::Place;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
+use sordino_search::{Added, Disk, Store};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index add`.
@@ -34,7 +36,8 @@ Examples:
   sordino index add base.index books.parquet --key owner.key --id-column id --label finance
 
 Without ids, vectors get the numbers after the highest id of the index, so the same file added twice is
-there twice. The file is one change, however long it is: if it is interrupted, the index is as before.";
+there twice. The file is one change, however long it is: if it is interrupted, the index is as before. Of an exported file
+whose records have labels, each label is a change of its own, and is read from the file in a pass of its own.";
 
 #[derive(Serialize)]
 struct Report {
@@ -58,19 +61,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         .store(&keys)
         .map_err(Error::index(&args.index))?;
     store.compact_after(args.policy.compaction());
-    let records = args.input.open(Some(store.manifest().ids))?;
-    let mut rng = random()?;
+    let layout = args.input.layout(Some(store.manifest().ids))?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
-    let bar = output.progress(records.len_hint(), "adding");
-    let records = records.inspect(|batch| {
-        if let Ok(batch) = batch {
-            bar.inc(batch.len() as u64);
-        }
-    });
-    let label = args.label.as_deref();
-    let added = store.add_labelled(&mut rng, label, records, &mut |_| ());
-    bar.finish_and_clear();
-    let added = added.map_err(args.input.named(&args.index))?;
+    let added = match layout.labels().is_empty() {
+        true => args.add(&mut store, layout, output)?,
+        false => args.add_each(&mut store, &layout, output)?,
+    };
     let report = Report {
         index: args.index.clone(),
         version: added.version,
@@ -98,4 +94,50 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
         text
     })
+}
+
+impl Args {
+    /// Adds all records in one change.
+    fn add<D: Disk>(
+        &self,
+        store: &mut Store<D>,
+        layout: Layout,
+        output: Output,
+    ) -> Result<Added, Error> {
+        let records = self.input.records(layout, None)?;
+        let bar = output.progress(records.len_hint(), "adding");
+        let records = records.inspect(|batch| {
+            if let Ok(batch) = batch {
+                bar.inc(batch.len() as u64);
+            }
+        });
+        let label = self.label.as_deref();
+        let added = store.add_labelled(&mut random()?, label, records, &mut |_| ());
+        bar.finish_and_clear();
+        added.map_err(self.input.named(&self.index))
+    }
+
+    /// Adds records under the labels that the file has for them.
+    fn add_each<D: Disk>(
+        &self,
+        store: &mut Store<D>,
+        layout: &Layout,
+        output: Output,
+    ) -> Result<Added, Error> {
+        let labelled = Labelled {
+            input: &self.input,
+            layout,
+            index: &self.index,
+        };
+        if self.label.is_some() {
+            let file = self.input.file.display();
+            let why = "its records have labels of their own, so --label has no place";
+            return Err(Error::Arguments(format!("{file}: {why}")));
+        }
+        let mode = store.manifest().mode.kind().name();
+        let otherwise = "grant somebody first (`sordino keys grant`)";
+        labelled.check(mode, store.access().is_some(), otherwise)?;
+        labelled.announce(output);
+        labelled.add(store, &mut random()?, true)
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::ids::KindName;
 use super::input::{Input, Records};
+use super::labels::Labelled;
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -158,7 +159,18 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::owner(&args.key)?;
     let place = Place::of(&args.index)?;
-    let records = args.input.open(args.id_kind.map(Into::into))?;
+    let layout = args.input.layout(args.id_kind.map(Into::into))?;
+    let labelled = Labelled {
+        input: &args.input,
+        layout: &layout,
+        index: &args.index,
+    };
+    let has_labels = !layout.labels().is_empty();
+    if has_labels {
+        args.check_labels(&labelled)?;
+        labelled.announce(output);
+    }
+    let records = args.input.records(layout.clone(), None)?;
     let spec = args.spec(&records)?;
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
@@ -172,7 +184,10 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (disk, root) = (place.disk(), place.root());
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
-    let store = store.map_err(args.input.named(&args.index))?;
+    let mut store = store.map_err(args.input.named(&args.index))?;
+    if has_labels {
+        labelled.add(&mut store, &mut rng, false)?;
+    }
     let seconds = start.elapsed().as_secs_f64();
     let (manifest, measured) = (store.manifest(), store.measured());
     let report = Report {
@@ -248,6 +263,16 @@ fn advice(measured: &Measured) -> String {
 }
 
 impl Args {
+    fn check_labels(&self, labelled: &Labelled<'_>) -> Result<(), Error> {
+        let mode = self.mode.to_possible_value();
+        let mode = mode
+            .as_ref()
+            .map_or("", clap::builder::PossibleValue::get_name);
+        let otherwise = "build it with --own-readers";
+        labelled.check(mode, self.own_readers, otherwise)?;
+        labelled.check_first()
+    }
+
     fn spec(&self, records: &Records) -> Result<Spec, Error> {
         let metric = match self.metric {
             MetricName::Cosine => Metric::Cosine,

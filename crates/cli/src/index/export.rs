@@ -32,7 +32,7 @@ pub(super) struct Export {
 
 const NOTE: &str = "\
 A record is a line with a JSON object, or a row: id, payload with payload_form (json, text, or base64 for other bytes),
-attributes and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and
+attributes, label and vector. Labels are written with the owner's key: a reader's does not tell their names. Vectors come back as far as an index keeps them: of the cosine directions alone, and
 with the precision of the mode's codes. `index build --exported` and `index add --exported` read files of either kind
 that have vectors, with all that is in them. A file appears when it is whole. A server is not asked for all records:
 fetched without its learning which, each payload costs a query, and all of them far more than the index's folder, which
@@ -47,6 +47,14 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     };
     let named = Error::index(&args.index);
     let contents = Place::of(&args.index)?.contents(&keys).map_err(&named)?;
+    let unnamed = contents.unnamed();
+    if unnamed > 0 {
+        output.note(&format!(
+            "sordino: warning: {unnamed} of {} records have labels, which are not written: this key does not tell their names, the \
+             owner's does",
+            contents.len()
+        ));
+    }
     let bar = output.progress(Some(contents.len() as u64), "writing");
     if let (Some(path), Format::Parquet) = (&args.output, format) {
         let columns = columns(&contents, args.vectors).map_err(&named)?;
@@ -109,6 +117,7 @@ fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Colum
         attributes: attributes
             .map(|(name, column)| (name.to_owned(), column.kind()))
             .collect(),
+        labels: !contents.labels().is_empty(),
         // At most 8,192.
         dim: vectors.then(|| manifest.dim.cast_signed()),
     })

@@ -63,8 +63,8 @@ pub(super) struct Args {
 }
 
 const NOTE: &str = "\
-A record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes), attributes
-and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
+A record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes), attributes,
+label (with the owner's key) and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
 precision of the mode's codes.
 
 With --connect ids and attributes are downloaded once, as for a search, and kept in the cache; payloads are fetched
@@ -123,7 +123,7 @@ impl Args {
                 let records = ids.iter().zip(payloads).map(|(id, payload)| {
                     let known = client.attributes(id)?;
                     let attributes = attributes(&known, 0);
-                    Some(line(id, payload.as_deref(), attributes, None))
+                    Some(line(id, payload.as_deref(), attributes, (None, None)))
                 });
                 Ok(records.collect::<Vec<_>>())
             })

@@ -1,6 +1,10 @@
 //! Records from a file of vectors: their ids, payloads and attributes.
 
 pub(super) mod exported;
+mod layout;
+
+use layout::Labels;
+pub(super) use layout::Layout;
 
 use super::ids::{Ids, Place, twice};
 use super::values::{Attribute, Payloads};
@@ -46,14 +50,6 @@ pub(super) struct Input {
     exported: bool,
 }
 
-/// The places of all that is read of a file.
-#[derive(Clone)]
-struct Layout {
-    names: ColumnNames,
-    payloads: Payloads,
-    attributes: Vec<Attribute>,
-}
-
 /// Records of a file, some at a time.
 pub(super) struct Records {
     reader: Reader,
@@ -64,15 +60,17 @@ pub(super) struct Records {
     ids: Option<Ids>,
     payloads: Payloads,
     attributes: Vec<Attribute>,
+    /// The label of the records that are wanted, of a file with labels.
+    wanted: Option<Option<String>>,
     /// Records that have come.
     read: usize,
 }
 
 impl Input {
-    /// The records, with ids of this kind; if there is none, of the kind that the file has.
-    pub(super) fn open(&self, kind: Option<IdKind>) -> Result<Records, Error> {
+    /// The records of a layout: of a file with labels those of this one, or without one.
+    pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
         let named = Error::vectors(&self.file);
-        let layout = self.layout(kind)?;
+        let wanted = (!layout.labels().is_empty()).then(|| label.map(str::to_owned));
         let kind = layout.names.id_kind;
         let mut reader = self.reader(&layout)?;
         let mut first = None;
@@ -95,26 +93,31 @@ impl Input {
             ids,
             payloads: layout.payloads,
             attributes: layout.attributes,
+            wanted,
             read: 0,
         })
     }
 
-    fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
+    /// The places of all that is read, with ids of this kind; if there is none, of the kind that the file has.
+    pub(super) fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
         if self.exported {
             return exported::layout(&self.file, kind);
         }
         let attributes = self.attribute.iter().map(|it| it.name.clone());
         let values = self.payload_column.iter().cloned().chain(attributes);
-        Ok(Layout {
-            names: ColumnNames {
-                vectors: self.vector_column.clone(),
-                ids: self.id_column.clone(),
-                id_kind: kind,
-                values: values.collect(),
-            },
-            payloads: Payloads::Columns(self.payload_column.clone()),
-            attributes: self.attribute.clone(),
-        })
+        let names = ColumnNames {
+            vectors: self.vector_column.clone(),
+            ids: self.id_column.clone(),
+            id_kind: kind,
+            values: values.collect(),
+        };
+        let payloads = Payloads::Columns(self.payload_column.clone());
+        Ok(Layout::new(
+            names,
+            payloads,
+            self.attribute.clone(),
+            Labels::new(),
+        ))
     }
 
     fn reader(&self, layout: &Layout) -> Result<Reader, Error> {
@@ -219,7 +222,8 @@ impl Records {
         self.reader.len_hint()
     }
 
-    fn batch(&mut self, chunk: vectors::Chunk) -> Result<Batch, Search> {
+    /// The records of a chunk that are wanted, if there are any.
+    fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
         let next = self.read + chunk.vectors.len();
         let own = match &self.ids {
             None => chunk.ids,
@@ -233,15 +237,16 @@ impl Records {
         let mut values = chunk.values.into_iter();
         let count = self.payloads.columns().len();
         let payloads: Vec<Column> = values.by_ref().take(count).collect();
-        let attributes = self.attributes.iter().zip(values);
+        let attributes = self.attributes.iter().zip(values.by_ref());
         let attributes = attributes.map(|(it, column)| it.read(column, self.read));
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
+        let attributes = Attributes::new(rows, attributes)?;
         let mut batch = match own {
             Some(ids) => Batch::new(ids, chunk.vectors)?,
             None => chunk.vectors.into(),
         };
-        if !attributes.is_empty() {
-            batch = batch.with_attributes(Attributes::new(rows, attributes)?)?;
+        if !attributes.is_none() {
+            batch = batch.with_attributes(attributes)?;
         }
         if !payloads.is_empty() {
             let payloads = self.payloads.of(payloads, rows).map_err(|at| {
@@ -251,7 +256,17 @@ impl Records {
             batch = batch.with_payloads(payloads)?;
         }
         self.read = next;
-        Ok(batch)
+        let Some(wanted) = &self.wanted else {
+            return Ok(Some(batch));
+        };
+        let labels = values
+            .next()
+            .and_then(|column| exported::labels_of(&column));
+        let labels = labels.into_iter().flatten().zip(0..);
+        let kept: Vec<usize> = labels
+            .filter_map(|(label, at)| (label == *wanted).then_some(at))
+            .collect();
+        (!kept.is_empty()).then(|| batch.select(&kept)).transpose()
     }
 }
 
@@ -281,16 +296,19 @@ impl Iterator for Records {
     type Item = Result<Batch, Search>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let first = self.first.take().map(Ok);
-        let Some(chunk) = first.or_else(|| self.reader.next()) else {
-            let found = self.ids.as_ref()?.list.len();
-            let expected = self.read;
-            return (found != expected).then_some(Err(Search::Ids { found, expected }));
-        };
-        Some(
-            chunk
+        loop {
+            let first = self.first.take().map(Ok);
+            let Some(chunk) = first.or_else(|| self.reader.next()) else {
+                let found = self.ids.as_ref()?.list.len();
+                let expected = self.read;
+                return (found != expected).then_some(Err(Search::Ids { found, expected }));
+            };
+            let batch = chunk
                 .map_err(Search::from)
-                .and_then(|chunk| self.batch(chunk)),
-        )
+                .and_then(|chunk| self.batch(chunk));
+            if let Some(batch) = batch.transpose() {
+                return Some(batch);
+            }
+        }
     }
 }

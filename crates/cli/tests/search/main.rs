@@ -16,6 +16,7 @@ mod exported;
 mod index;
 mod keys;
 mod killed;
+mod labelled;
 mod mistakes;
 mod packaging;
 mod place;

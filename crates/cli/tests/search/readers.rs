@@ -5,7 +5,7 @@ use crate::place::{Place, npy, part};
 use std::fs;
 
 /// An index with readers of its own: bob, and alice who is in a group. What was added has ids from 2000 on.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     for name in ["alice", "bob"] {
         done(&place.line(&format!(
@@ -28,7 +28,7 @@ fn place() -> Place {
 }
 
 /// The id that is found first for the vectors that were added.
-fn first(place: &Place, key: &str) -> String {
+pub(crate) fn first(place: &Place, key: &str) -> String {
     let found = done(&place.line(&format!("query --index @i --key @{key} --file @turned.npy")));
     let line = found.lines().next().unwrap();
     line.split('\t').nth(2).unwrap().to_owned()

@@ -169,11 +169,11 @@ impl Directory {
     }
 
     fn need_label(&mut self, label: &str) -> Result<u32, Error> {
-        if let Some(number) = self.newest(label) {
-            return Ok(number);
+        check_label(label)?;
+        match self.newest(label) {
+            Some(number) => Ok(number),
+            None => self.renew(label),
         }
-        check_name("label", label)?;
-        self.renew(label)
     }
 
     fn make(&mut self, change: Change<'_>) -> Result<(), Error> {
@@ -323,6 +323,14 @@ impl Directory {
         }
         self.former.retain(|_, keys| !keys.is_empty());
     }
+}
+
+/// Refuses what cannot be the name of a label.
+///
+/// # Errors
+/// [`Error::Access`].
+pub fn check_label(label: &str) -> Result<(), Error> {
+    check_name("label", label)
 }
 
 /// Refuses a name that cannot be told from others on a screen, or is none.

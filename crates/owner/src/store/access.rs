@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
-use sordino_index::content_key::ContentKey;
+use sordino_index::content_key::{ContentKey, ContentRoot};
 use sordino_index::contents::ContentKeys;
 use sordino_index::digest::Coded;
 use sordino_index::directory::{Change, Directory, Label, Reading, UNLABELLED};
@@ -147,7 +147,7 @@ pub(super) fn contents_of<D: Disk>(
 pub(super) fn directory_of<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
-    keys: &OwnerKeys,
+    root: &ContentRoot,
 ) -> Result<Option<Directory>, Error> {
     let Some(readers) = &manifest.readers else {
         return Ok(None);
@@ -157,7 +157,7 @@ pub(super) fn directory_of<D: Disk>(
         why: why.to_owned(),
     };
     let ring = folder.part(&manifest.part(PartKind::Ring, None)?)?;
-    let key = keys.contents().directory(&readers.id);
+    let key = root.directory(&readers.id);
     let seal = key.seal(Purpose::Readers, &readers.id, readers.version);
     let code = seal.open(0, &[], ring::list(&ring)?);
     let directory = Directory::from_bytes(&code.ok_or(malformed("not sealed by this owner"))?)?;

@@ -1,16 +1,17 @@
 //! All that is stored of records, read back with a reader's key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use sordino_index::attributes::Attributes;
 use sordino_index::contents::ContentKeys;
+use sordino_index::directory::Directory;
 use sordino_index::folder::Folder;
 use sordino_index::{Disk, Error, Files, Id, ReaderKeys, SignedManifest};
 use sordino_vectors::Vectors;
 use sordino_vectors::rotation::Rotation;
 
-use super::access::contents_of;
+use super::access::{contents_of, directory_of, label_of};
 use super::known::Known;
 use super::payloads;
 use super::records::{self, Records};
@@ -21,6 +22,8 @@ pub struct Contents<D = Files> {
     keys: ContentKeys,
     manifest: SignedManifest,
     records: Records,
+    /// The owner's list, if the keys are the owner's and the index has readers of its own.
+    directory: Option<Directory>,
     /// By place, if the records have any.
     payloads: Option<HashMap<u64, Vec<u8>>>,
 }
@@ -35,6 +38,8 @@ pub struct Stored {
     pub payloads: Option<Vec<Vec<u8>>>,
     /// The attributes.
     pub attributes: Attributes,
+    /// The label of all of these records, if they have one and the key is the owner's: nobody else knows labels' names.
+    pub label: Option<String>,
     /// The vectors as far as they are kept: directions for the cosine, with the precision of the mode's codes.
     pub vectors: Vectors,
 }
@@ -56,19 +61,25 @@ impl<D: Disk> Contents<D> {
     /// Those of `open_dir`.
     pub fn open_on(disk: D, dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
-        let (manifest, keys, records, payloads) = folder.newest(keys.owner(), |manifest| {
-            let keys = contents_of(&folder, &manifest, keys)?;
-            let records = Records::read(&folder, &manifest, &keys)?;
-            let payloads = match manifest.has_payloads() {
-                true => payloads::read(&folder, &manifest, &keys)?,
-                false => None,
-            };
-            Ok((manifest, keys, records, payloads))
-        })?;
+        let (manifest, keys, directory, records, payloads) =
+            folder.newest(keys.owner(), |manifest| {
+                let directory = match keys.root() {
+                    Some(root) => directory_of(&folder, &manifest, root)?,
+                    None => None,
+                };
+                let keys = contents_of(&folder, &manifest, keys)?;
+                let records = Records::read(&folder, &manifest, &keys)?;
+                let payloads = match manifest.has_payloads() {
+                    true => payloads::read(&folder, &manifest, &keys)?,
+                    false => None,
+                };
+                Ok((manifest, keys, directory, records, payloads))
+            })?;
         Ok(Self {
             keys,
             manifest,
             records,
+            directory,
             payloads: payloads.map(|all| {
                 let all = all.into_iter().map(|(place, slot)| (place, slot.payload));
                 all.collect()
@@ -93,6 +104,24 @@ impl<D: Disk> Contents<D> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The number of records that have a label which [`Stored::label`] does not name: those that a reader of its own was granted.
+    #[must_use]
+    pub fn unnamed(&self) -> usize {
+        let segments = self.manifest.segments().into_iter().enumerate();
+        let labelled =
+            segments.filter(|(_, it)| self.keys.is_labelled(&self.manifest, it) == Some(true));
+        labelled.map(|(at, _)| self.records.rows(at).count()).sum()
+    }
+
+    /// The labels that records have, in the order of their names. None, where the key is not the owner's.
+    #[must_use]
+    pub fn labels(&self) -> BTreeSet<&str> {
+        let segments = self.manifest.segments().into_iter().enumerate();
+        let used = segments.filter(|(at, _)| self.records.rows(*at).next().is_some());
+        used.filter_map(|(_, segment)| label_of(self.directory.as_ref(), segment.key))
+            .collect()
     }
 
     /// The attributes that there are: columns without rows.
@@ -148,7 +177,9 @@ impl<D: Disk> Contents<D> {
             found.collect()
         };
         let coordinates = wanted.iter().flat_map(vector).collect();
+        let key = manifest.segments()[at].key;
         Ok(Stored {
+            label: label_of(self.directory.as_ref(), key).map(str::to_owned),
             ids: rows
                 .iter()
                 .map(|&row| self.records.sets[at].id(row))

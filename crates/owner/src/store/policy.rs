@@ -1,14 +1,19 @@
 //! Compaction without being asked for.
 
+use std::collections::BTreeMap;
+
 use rand_core::CryptoRng;
 use sordino_index::{Disk, Error};
 
 use super::Store;
+use super::access::label_of;
+use crate::plan::SEGMENT;
 
 /// The state of a store after which it compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compaction {
-    /// More segments than this, of those that [`Store::compact`] would write anew.
+    /// More segments than this, of those that [`Store::compact`] would write anew. Each label that it writes anew but one has a
+    /// segment that is not counted, since compaction leaves one for each.
     pub segments: Option<usize>,
     /// At least this share of the stored records, above 0 and at most 1, deleted or replaced.
     pub deleted: Option<f64>,
@@ -42,17 +47,42 @@ impl<D: Disk> Store<D> {
         let Compaction { segments, deleted } = self.policy;
         let dead = self.records.dead();
         let stored = self.records.len() + dead;
-        let small = self.records.sets.len() - self.settled();
         // One segment alone is as compact as it gets.
-        segments.is_some_and(|most| small > most.max(1))
+        segments.is_some_and(|most| self.mergeable() > most.max(1))
             || deleted.is_some_and(|share| dead > 0 && dead as f64 >= share * stored as f64)
     }
+
+    /// The number of segments that compaction writes anew, beyond those that it cannot but leave.
+    fn mergeable(&self) -> usize {
+        let (access, settled) = (self.access.as_ref(), self.settled());
+        let segments = self.manifest.segments().into_iter().enumerate();
+        counted(segments.map(|(at, segment)| {
+            let whole = self.records.sets[at].len() >= SEGMENT && self.records.dead[at].is_empty();
+            let newest = self.manifest.newest(segment.key) == segment.key;
+            // Where a compacted label ends, the settled segments end; those of the next labels are as whole as they.
+            let stays = at < settled || (access.is_some() && whole && newest);
+            (label_of(access, segment.key), stays)
+        }))
+    }
+}
+
+/// Segments behind those that stay at the front of their label, as many as if all were of one label.
+fn counted<'a>(segments: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> usize {
+    let mut behind: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (label, stays) in segments {
+        let count = behind.entry(label).or_default();
+        if *count > 0 || !stays {
+            *count += 1;
+        }
+    }
+    let more = behind.values().map(|count| count.saturating_sub(1));
+    more.sum::<usize>() + usize::from(behind.values().any(|count| *count > 0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Form, Spec};
+    use crate::spec::{Batch, Form, Spec};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_index::manifest::Packing;
@@ -108,5 +138,86 @@ mod tests {
             assert_eq!((store.len(), store.records.sets.len()), (340, 1));
             assert_eq!(store.verify().unwrap().deleted, 0);
         }
+    }
+
+    /// A compacted index has a segment for each label, which compacting it again would not change.
+    #[test]
+    fn labels_alone_do_not_make_it_time() {
+        let keys = OwnerKeys::from_master([4; 32]);
+        let (base, more) = synthetic::clustered(400, 10, 16, 3);
+        for form in [Form::Masked(Packing::T4), Form::Local] {
+            let rng = &mut StdRng::seed_from_u64(1);
+            let spec = Spec {
+                form,
+                own_readers: true,
+                ..Spec::default()
+            };
+            let batches = [Ok(base.clone().into())];
+            let none = &mut |_| ();
+            let made = Store::create_on(Memory::default(), "/", rng, &keys, &spec, batches, none);
+            let mut store = made.unwrap();
+            store.compact_after(Compaction {
+                segments: Some(3),
+                deleted: None,
+            });
+            let mut at = 0_u64;
+            let mut add = |store: &mut Store<Memory>, label: &str| {
+                at += 1;
+                let batch = Batch::new((0..10).map(|id| 1000 * at + id), more.clone()).unwrap();
+                let added = store.add_labelled(rng, Some(label), [Ok(batch)], &mut |_| ());
+                // An addition makes one version, a compaction after it another one.
+                (added.unwrap().version, store.records.sets.len())
+            };
+            let first = store.version();
+            let five = ["a", "b", "c", "d", "e"].map(|label| add(&mut store, label));
+            assert_eq!(
+                five,
+                [1, 2, 3, 4, 5].map(|n| (first + n, 1 + n as usize)),
+                "{form:?}"
+            );
+            let again = ["a", "b", "a"].map(|label| add(&mut store, label));
+            assert_eq!(
+                again,
+                [(first + 6, 7), (first + 7, 8), (first + 9, 6)],
+                "{form:?}"
+            );
+            let version = store.version();
+            let again = ["a", "a", "a"].map(|label| add(&mut store, label));
+            assert_eq!(
+                again,
+                [(version + 1, 7), (version + 2, 8), (version + 4, 6)],
+                "{form:?}"
+            );
+            assert_eq!(store.len(), 400 + 110);
+        }
+    }
+
+    #[test]
+    fn without_labels_all_behind_the_settled_ones_count() {
+        for settled in 0..4 {
+            for behind in 0..5 {
+                let segments = (0..settled + behind).map(|at| (None, at < settled));
+                assert_eq!(counted(segments), behind);
+            }
+        }
+    }
+
+    #[test]
+    fn whole_segments_of_every_label_are_as_compact_as_they_get() {
+        let (none, a, b) = (None, Some("a"), Some("b"));
+        let compacted = [
+            (none, true),
+            (none, false),
+            (a, true),
+            (a, true),
+            (a, false),
+            (b, true),
+        ];
+        assert_eq!(counted(compacted), 1);
+        let whole = [(none, true), (a, true), (b, true)];
+        assert_eq!(counted(whole), 0);
+        // Behind one that is to be written anew, a whole one is written anew too.
+        let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
+        assert_eq!(counted(more), 3);
     }
 }

@@ -20,7 +20,6 @@ use crate::step::Step;
 
 /// The records of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Added {
     /// The version that it made.
     pub version: u64,

@@ -18,6 +18,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Map::is_empty")]
     attributes: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     vector: Option<&'a [f32]>,
 }
 
@@ -58,15 +60,16 @@ pub(in crate::index) fn stored(some: &Stored, at: usize, vectors: bool) -> Strin
     let payload = some.payloads.as_ref().map(|payloads| &payloads[at][..]);
     let vector = vectors.then(|| some.vectors.row(at));
     let attributes = attributes(&some.attributes, at);
-    line(&some.ids[at], payload, attributes, vector)
+    let beside = (some.label.as_deref(), vector);
+    line(&some.ids[at], payload, attributes, beside)
 }
 
-/// A record, with its vector if there is one.
+/// A record, with its label and its vector if there are any.
 pub(in crate::index) fn line(
     id: &Id,
     payload: Option<&[u8]>,
     attributes: Map<String, Value>,
-    vector: Option<&[f32]>,
+    (label, vector): (Option<&str>, Option<&[f32]>),
 ) -> String {
     let (payload, payload_form) = payload.map(Payload::of).unzip();
     let line = Line {
@@ -77,6 +80,7 @@ pub(in crate::index) fn line(
         payload,
         payload_form,
         attributes,
+        label,
         vector,
     };
     serde_json::to_string(&line).expect("maps with texts as keys, and no writer that fails")
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_payload_is_in_its_line() {
-        let shown = |payload: &[u8]| line(&Id::Number(7), Some(payload), Map::new(), None);
+        let shown = |payload: &[u8]| line(&Id::Number(7), Some(payload), Map::new(), (None, None));
         for (payload, expected) in [
             (
                 &b"{\"b\": 1.0, \"a\":[]}"[..],
@@ -114,11 +118,11 @@ mod tests {
             &Id::Text("x".into()),
             None,
             [("y".to_owned(), Value::Null)].into_iter().collect(),
-            Some(&[0.1]),
+            (Some("a \"b\""), Some(&[0.1])),
         );
         assert_eq!(
             whole,
-            r#"{"id":"x","attributes":{"y":null},"vector":[0.1]}"#
+            r#"{"id":"x","attributes":{"y":null},"label":"a \"b\"","vector":[0.1]}"#
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Records as a Parquet file.
 
 use crate::Error;
-use crate::index::input::exported::column_of;
+use crate::index::input::exported::{LABEL, column_of};
 use crate::whole::{Whole, in_place};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,
@@ -17,7 +17,8 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file that grows by records: `id`, `payload` if there are any, a column for each attribute, `vector`.
+/// A file that grows by records: `id`, `payload` if there are any, a column for each attribute, `label` if there are any,
+/// `vector`.
 pub(super) struct Table {
     writer: ArrowWriter<BufWriter<Whole>>,
     columns: Columns,
@@ -29,6 +30,7 @@ pub(super) struct Columns {
     pub(super) ids: IdKind,
     pub(super) payloads: bool,
     pub(super) attributes: Vec<(String, ColumnKind)>,
+    pub(super) labels: bool,
     /// Coordinates of a vector, if vectors are written.
     pub(super) dim: Option<i32>,
 }
@@ -100,6 +102,9 @@ impl Columns {
             };
             fields.push(Field::new(column_of(name), kind, true));
         }
+        if self.labels {
+            fields.push(Field::new(LABEL, DataType::Utf8, true));
+        }
         if let Some(dim) = self.dim {
             let item = Arc::new(Field::new_list_field(DataType::Float32, false));
             let kind = DataType::FixedSizeList(item, dim);
@@ -118,6 +123,10 @@ impl Columns {
         for (name, kind) in &self.attributes {
             let none = Column::empty(*kind, some.ids.len());
             columns.push(values(some.attributes.column(name).unwrap_or(&none)));
+        }
+        if self.labels {
+            let labels = vec![some.label.as_deref(); some.ids.len()];
+            columns.push(Arc::new(StringArray::from(labels)));
         }
         if let Some(dim) = self.dim {
             let item = Arc::new(Field::new_list_field(DataType::Float32, false));

@@ -1,6 +1,7 @@
 //! Files that `sordino index export` wrote.
 
 use super::Layout;
+use super::layout::Labels;
 use crate::Error;
 use crate::index::values::{Attribute, Payloads};
 use sordino_search::vectors::{self, ColumnNames, Format, Reader};
@@ -11,14 +12,18 @@ use std::path::Path;
 /// The members and columns of an exported record.
 pub(in crate::index) const ID: &str = "id";
 pub(in crate::index) const PAYLOAD: &str = "payload";
+pub(in crate::index) const LABEL: &str = "label";
 pub(in crate::index) const VECTOR: &str = "vector";
 const PAYLOAD_FORM: &str = "payload_form";
 const ATTRIBUTES: &str = "attributes";
 
+/// Most different labels of a file, as an index has no more keys.
+const MAX_LABELS: usize = 512;
+
 /// The name of an attribute's column in a table: its own, but for those that could be taken for something else.
 pub(in crate::index) fn column_of(attribute: &str) -> String {
     match attribute {
-        ID | PAYLOAD | VECTOR => nested(attribute),
+        ID | PAYLOAD | LABEL | VECTOR => nested(attribute),
         other if stripped(other).is_some() => nested(attribute),
         other => other.to_owned(),
     }
@@ -53,9 +58,13 @@ fn table(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
         }
     }
     let has_payloads = columns.iter().any(|name| name == PAYLOAD);
+    let mut labels = Labels::new();
+    if columns.iter().any(|name| name == LABEL) {
+        labels = counted(path)?;
+    }
     let others = columns
         .into_iter()
-        .filter(|name| ![ID, PAYLOAD, VECTOR].contains(&&**name));
+        .filter(|name| ![ID, PAYLOAD, LABEL, VECTOR].contains(&&**name));
     let mut values: Vec<String> = others.collect();
     let attributes = values
         .iter()
@@ -66,11 +75,59 @@ fn table(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
         false => Payloads::Columns(Vec::new()),
     };
     values.splice(0..0, payloads.columns());
-    Ok(Layout {
-        names: names(kind, values),
+    Ok(Layout::new(
+        names(kind, values),
         payloads,
         attributes,
-    })
+        labels,
+    ))
+}
+
+/// The labels of a table, which is read once for them.
+fn counted(path: &Path) -> Result<Labels, Error> {
+    let wanted = ColumnNames {
+        vectors: Some(VECTOR.to_owned()),
+        values: vec![LABEL.to_owned()],
+        ..ColumnNames::default()
+    };
+    let mut labels = Labels::new();
+    for chunk in Reader::open_columns(path, &wanted).map_err(Error::vectors(path))? {
+        for column in chunk.map_err(Error::vectors(path))?.values {
+            count(path, &column, &mut labels)?;
+        }
+    }
+    Ok(labels)
+}
+
+/// Counts the labels of a column.
+fn count(path: &Path, column: &Column, labels: &mut Labels) -> Result<(), Error> {
+    let odd = |why: &str| Error::Columns {
+        path: path.to_owned(),
+        why: format!("column {LABEL}: {why}"),
+    };
+    for label in labels_of(column).ok_or_else(|| odd("expected texts"))? {
+        *labels.entry(label).or_default() += 1;
+        if labels.len() > MAX_LABELS {
+            return Err(odd("more than 512 different ones, which no index has"));
+        }
+    }
+    Ok(())
+}
+
+/// The labels of a column's rows; none if it has something else.
+pub(super) fn labels_of(column: &Column) -> Option<Vec<Option<String>>> {
+    let text = |text: &str| Some(text.to_owned());
+    let label = |json: &str| serde_json::from_str::<Option<String>>(json).ok();
+    match column {
+        Column::Text(texts) => Some(texts.iter().map(|it| text(it.as_deref()?)).collect()),
+        Column::Json(texts) => {
+            let labels = texts
+                .iter()
+                .map(|it| it.as_deref().map_or(Some(None), label));
+            labels.collect()
+        }
+        _ => None,
+    }
 }
 
 /// Lines of JSON say of what type their values are, so they are read once for that.
@@ -81,7 +138,7 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
             why: "it is not a file: an exported one is read twice".to_owned(),
         });
     }
-    let wanted = [ID, PAYLOAD_FORM, ATTRIBUTES].map(str::to_owned);
+    let wanted = [ID, PAYLOAD_FORM, ATTRIBUTES, LABEL].map(str::to_owned);
     let wrong = |error| match error {
         vectors::Error::Line { line, why } if why == format!("no member {VECTOR}") => {
             none(path, &format!("line {line}: {why}"))
@@ -93,13 +150,14 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
         values: wanted.to_vec(),
         ..ColumnNames::default()
     };
-    let (mut ids, mut has_payloads) = (Kinds::default(), false);
+    let (mut ids, mut has_payloads, mut labels) = (Kinds::default(), false, Labels::new());
     let mut found: BTreeMap<String, Kinds> = BTreeMap::new();
     for chunk in Reader::open_columns(path, &wanted).map_err(wrong)? {
         let chunk = chunk.map_err(wrong)?;
-        let [of_ids, forms, attributes] = &chunk.values[..] else {
+        let [of_ids, forms, attributes, of_label] = &chunk.values[..] else {
             continue;
         };
+        count(path, of_label, &mut labels)?;
         raw(of_ids).for_each(|id| ids.see(id));
         has_payloads |= raw(forms).next().is_some();
         for object in raw(attributes) {
@@ -128,11 +186,8 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
         false => Payloads::Columns(Vec::new()),
     };
     values.splice(0..0, payloads.columns());
-    Ok(Layout {
-        names: names(kind.or(Some(ids.ids())), values),
-        payloads,
-        attributes,
-    })
+    let names = names(kind.or(Some(ids.ids())), values);
+    Ok(Layout::new(names, payloads, attributes, labels))
 }
 
 fn names(id_kind: Option<IdKind>, values: Vec<String>) -> ColumnNames {
@@ -244,12 +299,13 @@ mod tests {
             "year",
             "id",
             "payload",
+            "label",
             "vector",
             "attributes.id",
             "attributes",
         ] {
             let column = column_of(name);
-            assert!(![ID, PAYLOAD, VECTOR].contains(&&*column));
+            assert!(![ID, PAYLOAD, LABEL, VECTOR].contains(&&*column));
             assert_eq!(stripped(&column).unwrap_or(&column), name);
         }
     }

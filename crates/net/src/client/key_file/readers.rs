@@ -49,17 +49,12 @@ impl KeyFile {
     /// A reader's public key: of its own or the pair's file.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is another kind of key, and [`Error::KeyLength`] if it is no key of X-Wing.
+    /// [`Error::KeyKind`] if it is another kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
     pub fn reader_public(&self) -> Result<ReaderPublicKey, Error> {
         match self.kind {
             KeyKind::ReaderPair => Ok(ReaderSecret::from_bytes(*self.secret()).public()),
-            KeyKind::ReaderPublic => {
-                ReaderPublicKey::from_bytes(&self.key).map_err(|_| Error::KeyLength {
-                    what: "reader's public key",
-                    found: self.key.len(),
-                    expected: KeyKind::ReaderPublic.len(),
-                })
-            }
+            KeyKind::ReaderPublic => ReaderPublicKey::from_bytes(&self.key)
+                .map_err(|why| Error::ReaderKey(Box::new(why))),
             _ => Err(self.wrong("a reader's public key, or its pair")),
         }
     }

@@ -1,0 +1,123 @@
+//! Records of an exported file that have labels: a change for each label.
+
+use super::input::{Input, Layout};
+use crate::{Error, Output};
+use rand::rngs::StdRng;
+use sordino_search::{Added, Disk, Error as Search, Store, check_label, vectors};
+use std::path::Path;
+
+/// A file whose records have labels, and the index that they are for.
+pub(super) struct Labelled<'a> {
+    pub(super) input: &'a Input,
+    pub(super) layout: &'a Layout,
+    pub(super) index: &'a Path,
+}
+
+impl Labelled<'_> {
+    /// Refuses them for an index of this mode, which has readers of its own or not; `otherwise` is what to do then.
+    pub(super) fn check(&self, mode: &str, own: bool, otherwise: &str) -> Result<(), Error> {
+        let named = Error::index(&self.input.file);
+        let mut labels = self.layout.labels().keys().flatten();
+        labels
+            .try_for_each(|label| check_label(label))
+            .map_err(named)?;
+        let refused = |why: String| {
+            let file = self.input.file.display();
+            let labels = self.names();
+            Err(Error::Arguments(format!(
+                "{file}: its records have labels ({labels}), {why}"
+            )))
+        };
+        let index = self.index.display();
+        if !own {
+            return refused(format!(
+                "and {index} no readers of its own, so that all readers could read them: {otherwise}"
+            ));
+        }
+        if !["masked", "local"].contains(&mode) {
+            return refused(format!(
+                "and {index} is of {mode} mode, which has none: masked and local mode have"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a file of which no index can be built, for all of its records have labels.
+    pub(super) fn check_first(&self) -> Result<(), Error> {
+        if self.layout.labels().contains_key(&None) {
+            return Ok(());
+        }
+        let file = self.input.file.display();
+        let why = "all of its records have labels, and an index begins with one that all its readers may read";
+        Err(Error::Arguments(format!("{file}: {why}")))
+    }
+
+    /// Says that there will be several changes, before the first.
+    pub(super) fn announce(&self, output: Output) {
+        output.note(&format!(
+            "{}: {} changes, one for the records of each label and one for those without; if one fails, those before it stay",
+            self.index.display(),
+            self.layout.labels().len()
+        ));
+    }
+
+    /// Adds records to a store: those without a label if `all` are wanted, then those of each label.
+    pub(super) fn add<D: Disk>(
+        &self,
+        store: &mut Store<D>,
+        rng: &mut StdRng,
+        all: bool,
+    ) -> Result<Added, Error> {
+        let mut sum = Added {
+            version: store.version(),
+            records: 0,
+            replaced: 0,
+            relabelled: 0,
+        };
+        // None comes first.
+        let labels = self.layout.labels().keys().map(Option::as_deref);
+        for label in labels.filter(|label| all || label.is_some()) {
+            let records = self.input.records(self.layout.clone(), label)?;
+            let added = store.add_labelled(rng, label, records, &mut |_| ());
+            let added = added.map_err(|error| self.named(label, error))?;
+            sum.version = added.version;
+            sum.records += added.records;
+            sum.replaced += added.replaced;
+            sum.relabelled += added.relabelled;
+        }
+        Ok(sum)
+    }
+
+    /// An error of the records of one label, which are counted from the first of them.
+    fn named(&self, label: Option<&str>, error: Search) -> Error {
+        use vectors::Error as Vectors;
+        match error {
+            // Rows of the file, for they are found while it is read.
+            Search::Vectors(Vectors::Value { .. }) => self.input.named(self.index)(error),
+            Search::Vectors(error) => {
+                let of =
+                    label.map_or_else(|| "no label".to_owned(), |label| format!("label {label}"));
+                let file = self.input.file.display();
+                Error::Arguments(format!("{file}: among its records of {of}: {error}"))
+            }
+            error => self.input.named(self.index)(error),
+        }
+    }
+
+    /// Some of the labels, for a message.
+    fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .layout
+            .labels()
+            .keys()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        match names.get(..3) {
+            Some(first) if names.len() > 3 => {
+                format!("{} and {} more", first.join(", "), names.len() - 3)
+            }
+            _ => names.join(", "),
+        }
+    }
+}
