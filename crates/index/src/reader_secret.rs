@@ -92,12 +92,13 @@ impl ReaderPublicKey {
             .try_into()
             .map_err(|_| malformed(&format!("{} bytes, expected {PUBLIC_KEY_LEN}", bytes.len())))?;
         EncapsulationKey::try_from(&bytes[..]).map_err(|_| malformed("no key of X-Wing"))?;
-        let half = bytes.last_chunk().expect("it is longer");
-        if !is_reduced(half) {
+        let mut half = [0; X25519_LEN];
+        half.copy_from_slice(&bytes[PUBLIC_KEY_LEN - X25519_LEN..]);
+        if !is_reduced(&half) {
             return Err(malformed("its X25519 half is not below 2^255 - 19"));
         }
         // Scalars are multiples of the cofactor, so one of them tells for all.
-        let agreed = StaticSecret::from([1; X25519_LEN]).diffie_hellman(&PublicKey::from(*half));
+        let agreed = StaticSecret::from([1; X25519_LEN]).diffie_hellman(&PublicKey::from(half));
         if !agreed.was_contributory() {
             return Err(malformed(
                 "its X25519 half is of low order: no secret could be agreed on with it",

@@ -172,7 +172,7 @@ mod tests {
             let five = ["a", "b", "c", "d", "e"].map(|label| add(&mut store, label));
             assert_eq!(
                 five,
-                [1, 2, 3, 4, 5].map(|n| (first + n, 1 + n as usize)),
+                [(1, 2), (2, 3), (3, 4), (4, 5), (5, 6)].map(|(n, segments)| (first + n, segments)),
                 "{form:?}"
             );
             let again = ["a", "b", "a"].map(|label| add(&mut store, label));
