@@ -31,6 +31,7 @@ pub(crate) struct Settings {
     routing: Option<String>,
     second_look: Option<u32>,
     checks: String,
+    own_readers: bool,
     /// Records and dimensions, where they are known beforehand.
     size: Option<(usize, usize)>,
 }
@@ -91,7 +92,7 @@ impl Settings {
             norm: self.norm,
             searches: self.queries,
             second_look: self.second_look,
-            own_readers: false,
+            own_readers: self.own_readers,
             checking: self.checking(py)?,
             form,
         })

@@ -96,6 +96,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
         Search::Stale { .. } => "StaleError",
         Search::Mode { .. } => "ModeError",
+        Search::Access(_) | Search::NoReader => "AccessError",
         Search::Transport(_) => "NetworkError",
         Search::Search => "SearchError",
         _ => "Error",
@@ -126,7 +127,7 @@ fn net_class(error: &Net) -> &'static str {
         Net::Roots | Net::Certificate(_) => "CertificateError",
         Net::File { source, .. } => file_class(source),
         Net::KeyFile { .. } | Net::KeyExists { .. } => "KeyFileError",
-        Net::KeyKind { .. } | Net::KeyLength { .. } => "KeyKindError",
+        Net::KeyKind { .. } | Net::KeyLength { .. } | Net::ReaderKey(_) => "KeyKindError",
         Net::Limits(_) | Net::Shards { .. } | Net::NoShard { .. } | Net::GathersNothing => {
             "InputError"
         }

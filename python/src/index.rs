@@ -8,13 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Error, OwnerKeys, ReaderKeys, Server, Store};
+use sordino_search::{Change, Error, OwnerKeys, ReaderKeys, Server, Store};
 
+use crate::access;
 use crate::build::Stop;
 use crate::compute::{computing, random};
 use crate::errors;
 use crate::ids::{self, Given};
-use crate::keys::{self, OwnerKey, PublicKey, ReaderKey};
+use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, ReaderPublicKey};
 use crate::vectors::{batch, check_directions, matrix, metric_name};
 
 /// An index in a directory, and the key that it is used with. Each call opens the directory anew, so it
@@ -79,13 +80,14 @@ impl Index {
     }
 
     /// Adds records, or replaces those whose ids are there; the new version.
-    #[pyo3(signature = (rows, ids=None, payloads=None))]
+    #[pyo3(signature = (rows, ids=None, payloads=None, label=None))]
     fn add(
         &self,
         py: Python<'_>,
         rows: PyReadonlyArray2<'_, f32>,
         ids: Option<Given<'_>>,
         payloads: Option<Vec<Vec<u8>>>,
+        label: Option<&str>,
     ) -> PyResult<u64> {
         let keys = self.owner(py)?;
         let vectors = matrix(py, &rows, 0)?;
@@ -103,7 +105,7 @@ impl Index {
             if numbered && store.next_number().is_some_and(|next| next > highest) {
                 return Err(Error::NoNextId { highest });
             }
-            store.add(&mut rng, [Ok(batch)], told)
+            store.add_labelled(&mut rng, label, [Ok(batch)], told)
         })?;
         Ok(added.version)
     }
@@ -128,6 +130,56 @@ impl Index {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             Store::open(&self.path, keys)?.compact(&mut rng, told)
         })
+    }
+
+    /// Gives a reader labels and groups, with its public key if it is new; the new version.
+    fn grant(
+        &self,
+        py: Python<'_>,
+        reader: &str,
+        public: Option<&Bound<'_, ReaderPublicKey>>,
+        labels: Vec<String>,
+        groups: Vec<String>,
+    ) -> PyResult<u64> {
+        let public = public.map(|public| &public.get().0);
+        self.change(py, Change::grant(reader, public, &labels, &groups))
+    }
+
+    /// Takes labels and groups from a reader; the new version.
+    fn withdraw(
+        &self,
+        py: Python<'_>,
+        reader: &str,
+        labels: Vec<String>,
+        groups: Vec<String>,
+    ) -> PyResult<u64> {
+        self.change(py, Change::withdraw(reader, &labels, &groups))
+    }
+
+    /// Takes a reader off the list; the new version.
+    fn revoke(&self, py: Python<'_>, reader: &str) -> PyResult<u64> {
+        self.change(py, Change::revoke(reader))
+    }
+
+    /// Says which labels a group may read; the new version.
+    fn group(&self, py: Python<'_>, group: &str, labels: Vec<String>) -> PyResult<u64> {
+        self.change(py, Change::group(group, &labels))
+    }
+
+    /// Takes a group from all readers; the new version.
+    fn ungroup(&self, py: Python<'_>, group: &str) -> PyResult<u64> {
+        self.change(py, Change::ungroup(group))
+    }
+
+    /// Who can read what; None where all readers share a key.
+    fn access<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let keys = self.owner(py)?;
+        let read = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok::<_, Error>(Store::open(&self.path, keys)?.access())
+        })?;
+        let read = read.map_err(|error| errors::search(py, &error))?;
+        read.map(|report| access::report(py, &report)).transpose()
     }
 
     /// All payloads, by record; None where the index has none.
@@ -209,6 +261,17 @@ impl Index {
         };
         let text = format!("{what} needs {expected}, and this index was opened with {found}");
         errors::raise(py, "KeyKindError", text)
+    }
+
+    /// Makes a change of readers; the new version.
+    fn change(&self, py: Python<'_>, change: Change<'_>) -> PyResult<u64> {
+        let keys = self.owner(py)?;
+        let mut rng = random()?;
+        let changed = computing(py, || {
+            let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            Store::open(&self.path, keys)?.change_access(&mut rng, change)
+        })?;
+        changed.map_err(|error| errors::search(py, &error))
     }
 
     fn owner(&self, py: Python<'_>) -> PyResult<&OwnerKeys> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use sordino_net::KeyFile;
-use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys};
+use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderSecret};
 
 use crate::compute::random;
 use crate::errors;
@@ -26,6 +26,16 @@ pub(crate) fn client_keygen() -> PyResult<ClientKey> {
     Ok(ClientKey(Arc::new(key)))
 }
 
+/// A new pair of keys of a reader of its own, for indexes of the owner of this public key.
+///
+/// The reader makes it, keeps it, and gives the owner the public half, `ReaderKey.reader_public()`.
+#[pyfunction]
+pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey> {
+    let secret = ReaderSecret::generate(&mut random()?);
+    let owner = owner.get().0.clone();
+    Ok(ReaderKey(ReaderKeys::from_secret(secret, owner)))
+}
+
 /// The key of an owner: it builds, changes, signs and reads indexes. 32 secret bytes.
 ///
 /// Made by `sordino.keygen()` or `OwnerKey.load(path)`. It is never printed.
@@ -34,13 +44,18 @@ pub(crate) struct OwnerKey(pub(crate) OwnerKeys);
 
 /// The key of a reader: it searches, and reads what the owner's indexes hold; it cannot sign.
 ///
-/// Made by `OwnerKey.reader()` or `ReaderKey.load(path)`. It is never printed.
+/// Made by `OwnerKey.reader()`, `sordino.reader_keygen(public_key)` for a reader of its own, or `ReaderKey.load(path)`. It is
+/// never printed.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderKey(pub(crate) ReaderKeys);
 
 /// The owner's public key, which a server has: it checks that an index is the owner's. No secret.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
+
+/// The public half of a reader's own pair, which the owner grants what the reader may read. No secret.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
 
 /// The key that a client signs its requests with, to servers that list its public key. 32 secret bytes.
 ///
@@ -130,6 +145,17 @@ impl ReaderKey {
         PublicKey(self.0.owner().clone())
     }
 
+    /// The public half of a reader's own pair, for the owner.
+    ///
+    /// Raises `KeyKindError` for a key that readers share, which has none.
+    fn reader_public(&self, py: Python<'_>) -> PyResult<ReaderPublicKey> {
+        let Some(secret) = self.0.secret() else {
+            let text = "a key that readers share; expected a reader's own pair: sordino.reader_keygen(public_key) makes one";
+            return Err(errors::raise(py, "KeyKindError", text));
+        };
+        Ok(ReaderPublicKey(secret.public()))
+    }
+
     fn __repr__(&self) -> String {
         format!("<ReaderKey {}>", short(&self.0.owner().to_bytes()))
     }
@@ -171,6 +197,45 @@ impl PublicKey {
 
     fn __repr__(&self) -> String {
         format!("<PublicKey {}>", short(&self.0.to_bytes()))
+    }
+}
+
+#[pymethods]
+impl ReaderPublicKey {
+    /// Writes the key to a new file.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_reader_public(&self.0), &path)
+    }
+
+    /// Reads a reader's public key, of its own or the pair's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, or one that protects nothing.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.reader_public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The BLAKE3 digest of the key, in hexadecimal, by which the owner checks whose it is.
+    fn digest(&self) -> String {
+        hex::encode(blake3::hash(self.0.as_bytes()).as_bytes())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        let digest = blake3::hash(self.0.as_bytes());
+        digest.as_bytes()[..8]
+            .iter()
+            .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ReaderPublicKey {}>", short(self.0.as_bytes()))
     }
 }
 

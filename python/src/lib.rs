@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod access; // readers of their own
 mod assembly; // an index whose segments several processes make
 mod build; // an index of an iterator of arrays, or of a file
 mod client; // searches, in this process or over a network
@@ -28,6 +29,7 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keys::OwnerKey>()?;
     module.add_class::<keys::ReaderKey>()?;
     module.add_class::<keys::PublicKey>()?;
+    module.add_class::<keys::ReaderPublicKey>()?;
     module.add_class::<keys::ClientKey>()?;
     module.add_class::<keys::ClientPublicKey>()?;
     module.add_class::<index::Index>()?;
@@ -36,6 +38,7 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(keys::client_keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(keys::reader_keygen, module)?)?;
     module.add_class::<assembly::Assembly>()?;
     module.add_function(wrap_pyfunction!(assembly::make_segment, module)?)?;
     module.add_function(wrap_pyfunction!(build::build, module)?)?;

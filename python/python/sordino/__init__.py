@@ -27,9 +27,11 @@ from ._sordino import (
     OwnerKey,
     PublicKey,
     ReaderKey,
+    ReaderPublicKey,
     __version__,
     client_keygen,
     keygen,
+    reader_keygen,
 )
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Plan",
     "PublicKey",
     "ReaderKey",
+    "ReaderPublicKey",
     "Result",
     "Server",
     "__version__",
@@ -55,6 +58,7 @@ __all__ = [
     "open",
     "pir",
     "plan",
+    "reader_keygen",
     "serve",
     *_errors.__all__,
 ]

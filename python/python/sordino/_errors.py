@@ -133,6 +133,10 @@ class ModeError(Error):
     """The index is of another mode than the call."""
 
 
+class AccessError(Error):
+    """Readers, groups or labels of an index do not allow this: a name that is not there, or a key that opens nothing."""
+
+
 # Trust
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from ._sordino import OwnerKey, PublicKey, ReaderKey
+    from ._sordino import OwnerKey, PublicKey, ReaderKey, ReaderPublicKey
 
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
     Payloads = Iterable[bytes | str]
@@ -44,21 +44,81 @@ class Index:
         """The directory."""
         return os.fspath(self._native.path)
 
-    def add(self, vectors: Vectors, ids: Ids | None = None, payloads: Payloads | None = None) -> int:
+    def add(
+        self, vectors: Vectors, ids: Ids | None = None, payloads: Payloads | None = None, *, label: str | None = None
+    ) -> int:
         """Adds records, or replaces those whose ids are there. Returns the new version.
 
         vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
         ids: n integers from 0 to 2**63 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
         the same vectors added twice are there twice.
         payloads: n times bytes or str, also to an index that had none: then the others' are empty.
+        label: of all these records, in masked and local mode, of an index that has readers of its own: only those who were
+            granted it can read them. A record that is replaced gets the label that it is added with now.
 
         Each call makes a segment, of which an index may have 1024: add many at a time, or `compact`.
 
         Raises `DimensionError`, `NotFiniteError`, `ZeroVectorError`, `NormError`, `IdsError`,
-        `PayloadError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`. Nothing is changed then.
+        `PayloadError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`; `AccessError` and `ModeError` for
+        labels. Nothing is changed then.
         """
         rows, own, carried = _records.whole(vectors, ids, payloads)
-        return self._native.add(rows, own, carried)
+        return self._native.add(rows, own, carried, None if label is None else _name(label, "label"))
+
+    def grant(
+        self,
+        reader: str,
+        public: ReaderPublicKey | None = None,
+        *,
+        labels: str | Iterable[str] = (),
+        groups: str | Iterable[str] = (),
+    ) -> int:
+        """Lets a reader of its own read the index, and labels and groups in it. Returns the new version.
+
+        reader: a name of your choosing, which neither the server nor other readers learn.
+        public: the reader's public key, `ReaderKey.reader_public()`, if it is new. Check its `digest()` with the reader.
+        labels: beside those that it has, made if need be. Records without a label it may read anyway.
+        groups: groups that there are.
+
+        The first grant gives the index readers of its own, once and for all: what is there stays under the key that all
+        readers shared, which nobody on the list has, until `compact`, and whoever has `OwnerKey.reader()`'s file cannot open the new version.
+
+        Raises `AccessError` with the reason, `ModeError` if scores are checked exactly, `LockedError`,
+        `KeyKindError`, `FileError`. Nothing is changed then.
+        """
+        if public is not None and not isinstance(public, _sordino.ReaderPublicKey):
+            raise KeyKindError(f"{type(public).__name__}; expected a ReaderPublicKey: ReaderKey.reader_public()")
+        return self._native.grant(_name(reader, "reader"), public, _names(labels, "labels"), _names(groups, "groups"))
+
+    def withdraw(
+        self, reader: str, *, labels: str | Iterable[str] = (), groups: str | Iterable[str] = ()
+    ) -> int:
+        """Takes labels and groups from a reader. Returns the new version.
+
+        What is written from now on it cannot read; what was written before it can, until `compact`. Raises as `grant`.
+        """
+        return self._native.withdraw(_name(reader, "reader"), _names(labels, "labels"), _names(groups, "groups"))
+
+    def revoke(self, reader: str) -> int:
+        """Takes a reader off the list; it can read what was written before until `compact`. Returns the new version. Raises as `grant`."""
+        return self._native.revoke(_name(reader, "reader"))
+
+    def group(self, group: str, labels: str | Iterable[str]) -> int:
+        """Says which labels a group may read, and no others; makes it if need be. Returns the new version. Raises as `grant`."""
+        return self._native.group(_name(group, "group"), _names(labels, "labels"))
+
+    def ungroup(self, group: str) -> int:
+        """Takes a group from all readers. Returns the new version. Raises as `grant`."""
+        return self._native.ungroup(_name(group, "group"))
+
+    def access(self) -> dict[str, Any] | None:
+        """Who can read what, with the owner's key; None where all readers share a key.
+
+        `readers`: each with `name`, `key` (the digest of its public key, None of who was revoked), `labels`, `groups`, `records`
+        that it may read, and `until_compacted`, those that it lost and can still read. `groups`, `labels` with
+        `records`, and `shared_key`: records that no reader on the list can read until `compact`.
+        """
+        return self._native.access()
 
     def delete(self, ids: Ids) -> int:
         """Deletes records by id, all of them or none. Returns the new version.
@@ -127,6 +187,7 @@ def build(
     routing: Literal["downloaded", "encrypted", "hashed"] | None = None,
     second_look: int | None = None,
     checks: Literal["sums", "exact", "none"] = "sums",
+    own_readers: bool = False,
 ) -> Index:
     """Makes an index in a directory, which is created and must not hold anything else.
 
@@ -158,6 +219,7 @@ def build(
     checks: the way clients check the server's scores. "sums" refuses changes of more than some hundredths of a cosine; "exact", in
         masked and open mode, any change, before anything is decrypted, for replies three times as long; "none", in open
         mode, leaves results to the server.
+    own_readers: nobody but the owner reads the index until `Index.grant` lets them, from the first version on.
 
     Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
     `NormError`, `IdsError`, `PayloadError`, `KError`, `RecallError`, `FormatError`, `FileError`,
@@ -188,6 +250,7 @@ def build(
         "id_kind": records.id_kind,
         "routing": routing,
         "checks": checks,
+        "own_readers": bool(own_readers),
         "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,
     }
@@ -220,6 +283,24 @@ def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey 
     elif not os.path.exists(os.path.join(path, "CURRENT")):
         raise NoIndexError(f"no index in {os.fspath(path)}")
     return index
+
+
+def _name(value: Any, what: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} = {value!r}: expected a text")
+    return value
+
+
+def _names(values: str | Iterable[str], what: str) -> list[str]:
+    """A text, or several."""
+    if isinstance(values, str):
+        return [values]
+    try:
+        names = list(values)
+    except TypeError:
+        raise InputError(f"{what} = {values!r}: expected texts") from None
+    return [_name(name, what) for name in names]
 
 
 def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:

@@ -112,6 +112,7 @@ def settings_of(
         "routing": None,
         "second_look": None,
         "checks": "sums",
+        "own_readers": False,
     }
 
 
