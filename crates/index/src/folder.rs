@@ -246,7 +246,8 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// [`Error::File`]; [`Error::Overtaken`] where there are no locks.
     pub fn switch(&self) -> Result<(), Error> {
-        self.put_in_place(&self.root, CURRENT)?;
+        let to = self.root.join(CURRENT);
+        self.put_in_place(&self.aside(&self.root, CURRENT), &to)?;
         self.sync_dir(&self.root)
     }
 
@@ -271,27 +272,31 @@ impl<D: Disk> Folder<D> {
     /// Puts a file in place, whole or not at all.
     fn replace(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_aside(dir, name, bytes)?;
-        self.put_in_place(dir, name)
+        self.put_in_place(&self.aside(dir, name), &dir.join(name))
+    }
+
+    /// The temporary name under which this folder writes a file.
+    fn aside(&self, dir: &Path, name: &str) -> PathBuf {
+        dir.join(names::temporary(name, self.mark))
     }
 
     /// Writes a file under a temporary name. An attempt that fails leaves nothing, least of all on a disk
     /// that is full.
     fn write_aside(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = dir.join(names::temporary(name, self.mark));
+        let path = self.aside(dir, name);
         let written = self.disk.write(&path, bytes);
         let synced = written.and_then(|()| self.disk.sync(&path));
         self.run(&path, synced.inspect_err(|_| drop(self.disk.remove(&path))))
     }
 
     /// Gives a file its name.
-    fn put_in_place(&self, dir: &Path, name: &str) -> Result<(), Error> {
-        let (from, to) = (dir.join(names::temporary(name, self.mark)), dir.join(name));
-        let renamed = self.disk.rename(&from, &to);
-        match renamed.inspect_err(|_| drop(self.disk.remove(&from))) {
+    fn put_in_place(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        let renamed = self.disk.rename(from, to);
+        match renamed.inspect_err(|_| drop(self.disk.remove(from))) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Overtaken {
                 path: self.root.clone(),
             }),
-            renamed => self.run(&to, renamed),
+            renamed => self.run(to, renamed),
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     store: SystemTime,
-    here: Instant,
+    here: Since,
 }
 
 impl Clock {
@@ -22,12 +22,19 @@ impl Clock {
     pub(crate) fn new(store: SystemTime) -> Self {
         Self {
             store,
-            here: Instant::now(),
+            here: Since::now(),
         }
     }
 
-    /// The age of an object that the store has from that time. One from the future has none.
+    /// The least age of an object that the store has from that time, as if this machine had not slept: what is removed is older. One from the
+    /// future has none.
     pub(crate) fn age(&self, of: SystemTime) -> Duration {
+        let now = self.store + self.here.awake();
+        now.duration_since(of).unwrap_or_default()
+    }
+
+    /// The most that its age can be, sleep included: what is named in a version is younger.
+    pub(crate) fn age_at_most(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.elapsed();
         now.duration_since(of).unwrap_or_default()
     }
@@ -47,6 +54,11 @@ impl Since {
             here: Instant::now(),
             clock: SystemTime::now(),
         }
+    }
+
+    /// The time since then, without sleep where the system does not count it.
+    fn awake(&self) -> Duration {
+        self.here.elapsed()
     }
 
     /// The time since then, sleep included. A clock that was set meanwhile makes it longer, never shorter.

@@ -203,7 +203,9 @@ impl Disk for Objects {
     }
 
     fn stays(&self, path: &Path) -> bool {
-        let stays = self.age(path).is_ok_and(|age| age <= self.grace / 2);
+        let stays = self
+            .age_at_most(path)
+            .is_ok_and(|age| age <= self.grace / 2);
         if stays {
             self.change().counts();
         }

@@ -176,7 +176,13 @@ impl Objects {
         })
     }
 
-    /// The age of a file, by the store's clock alone.
+    /// The most that the age of a file can be.
+    pub(crate) fn age_at_most(&self, path: &Path) -> io::Result<Duration> {
+        let clock = self.change().clock()?;
+        Ok(clock.age_at_most(SystemTime::from(self.meta(path)?.last_modified)))
+    }
+
+    /// The least age of a file, by the store's clock alone.
     pub(crate) fn age(&self, path: &Path) -> io::Result<Duration> {
         let clock = self.change().clock()?;
         Ok(clock.age(SystemTime::from(self.meta(path)?.last_modified)))

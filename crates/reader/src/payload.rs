@@ -145,7 +145,7 @@ impl Client {
                 let content = content.ok_or(Wrong)?;
                 Ok(slot.map(|_| content))
             });
-            // Before the first wrong one counts.
+            // All are opened before any error is looked at.
             let opened: Vec<Checked<_>> = opened.collect();
             let mut opened = opened.into_iter().collect::<Checked<Vec<_>>>()?;
             opened.truncate(places.len());

@@ -64,7 +64,7 @@ pub(super) struct Args {
 
 const NOTE: &str = "\
 A record is a line with a JSON object: id, payload with payload_form (json, text, or base64 for other bytes), attributes,
-label (with the owner's key) and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
+label (of a folder, with the owner's key) and vector. Vectors come back as far as an index keeps them: of the cosine directions alone, and with the
 precision of the mode's codes.
 
 With --connect ids and attributes are downloaded once, as for a search, and kept in the cache; payloads are fetched

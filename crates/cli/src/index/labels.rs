@@ -75,11 +75,19 @@ impl Labelled<'_> {
             relabelled: 0,
         };
         // None comes first.
-        let labels = self.layout.labels().keys().map(Option::as_deref);
-        for label in labels.filter(|label| all || label.is_some()) {
+        let labels = self.layout.labels().iter();
+        let labels = labels.map(|(label, count)| (label.as_deref(), *count));
+        for (label, count) in labels.filter(|(label, _)| all || label.is_some()) {
             let records = self.input.records(self.layout.clone(), label)?;
             let added = store.add_labelled(rng, label, records, &mut |_| ());
             let added = added.map_err(|error| self.named(label, error))?;
+            if added.records as u64 != count {
+                let (file, found) = (self.input.file.display(), added.records);
+                return Err(Error::Arguments(format!(
+                    "{file}: {found} records of label {}, where there were {count}: it changes while it is read",
+                    label.unwrap_or("none")
+                )));
+            }
             sum.version = added.version;
             sum.records += added.records;
             sum.replaced += added.replaced;

@@ -22,7 +22,7 @@ sordino_cpu::kernels! {
     }
 }
 
-/// Partial sums of each check row, which together are its sum. Where a kernel adds what is its own choice.
+/// Partial sums of each check row, which together are its sum. Each kernel chooses the words that it adds to.
 type Lanes<const K: usize> = [[i32; LANES]; K];
 
 const LANES: usize = 16;

@@ -8,14 +8,14 @@ use crate::Bytes;
 
 /// Any disk: what works on it is compiled once, whatever the disk is. A copy is a copy of that disk: where two of these are two
 /// owners, so are two of this.
-pub struct AnyDisk(Box<dyn Copied + Send + Sync>);
+pub struct AnyDisk(Box<dyn Copies + Send + Sync>);
 
 /// A disk of which there can be a copy, whatever its type.
-trait Copied: Disk {
+trait Copies: Disk {
     fn copied(&self) -> AnyDisk;
 }
 
-impl<D: Disk + Clone + Send + Sync + 'static> Copied for D {
+impl<D: Disk + Clone + Send + Sync + 'static> Copies for D {
     fn copied(&self) -> AnyDisk {
         AnyDisk::new(self.clone())
     }

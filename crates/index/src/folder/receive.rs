@@ -15,7 +15,7 @@ impl<D: Disk> Folder<D> {
     /// been received of it.
     ///
     /// # Errors
-    /// If the manifest has no such parts.
+    /// If the manifest has no such parts; [`Error::File`].
     pub fn missing(&self, manifest: &SignedManifest) -> Result<Vec<(Part, u64)>, Error> {
         let mut missing: Vec<(Part, u64)> = Vec::new();
         for part in manifest.parts()? {
@@ -24,7 +24,13 @@ impl<D: Disk> Folder<D> {
             if known || !part.holder.is_stored() || self.disk.exists(&self.parts().join(&name)) {
                 continue;
             }
-            let held = self.disk.len(&self.parts().join(names::received(&name)));
+            let received = self.parts().join(names::received(&name));
+            let mut held = self.disk.len(&received);
+            if held >= part.len {
+                // All of it, and nobody came to check it: it is sent again.
+                self.run(&received, self.disk.remove(&received))?;
+                held = 0;
+            }
             missing.push((part, held));
         }
         Ok(missing)
@@ -64,7 +70,7 @@ impl<D: Disk> Folder<D> {
             return Err(error);
         }
         self.run(&path, self.disk.sync(&path))?;
-        self.put_in_place(&self.parts(), &name)
+        self.put_in_place(&path, &self.parts().join(name))
     }
 
     /// Removes parts, whole or begun, that none of these is: those of a change that did not come to its end.

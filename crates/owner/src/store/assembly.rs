@@ -40,6 +40,10 @@ pub struct Assembly<D = Files> {
     pieces: BTreeMap<u64, (ColumnSegment, Ids)>,
     /// The manifest of these pieces, once it is signed.
     signed: Option<SignedManifest>,
+    /// True once that may be written.
+    ending: bool,
+    /// True if it is the newest version.
+    finished: bool,
     _lock: Lock,
 }
 
@@ -128,6 +132,8 @@ impl<D: Disk> Assembly<D> {
             k: spec.k,
             pieces: BTreeMap::new(),
             signed: None,
+            ending: false,
+            finished: false,
             _lock: lock,
         })
     }
@@ -159,6 +165,9 @@ impl<D: Disk> Assembly<D> {
         }
         if self.pieces.contains_key(&piece.task) {
             return Ok(false);
+        }
+        if self.ending {
+            return Err(malformed("of a task more than the index was finished with"));
         }
         let most = MAX_SEGMENTS;
         if self.pieces.len() >= most {
@@ -219,6 +228,9 @@ impl<D: Disk> Assembly<D> {
     /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; those of files. Nothing that was
     /// taken is lost: where a disk or a store failed, call it again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<u64, Error> {
+        if self.finished {
+            return Err(malformed("none is left to do: the index is finished"));
+        }
         let there = || self.pieces.keys().copied();
         if tasks == 0 || !there().eq(0..tasks) {
             let missing = (0..tasks).find(|task| !self.pieces.contains_key(task));
@@ -240,10 +252,12 @@ impl<D: Disk> Assembly<D> {
             let what = gone.kind.name();
             return Err(Error::Digest { what });
         }
+        self.ending = true;
         self.folder.put_manifest(manifest)?;
         self.folder.prepare(manifest)?;
         self.folder.keep();
         self.folder.switch()?;
+        self.finished = true;
         drop(self.folder.collect(&parts));
         Ok(manifest.version)
     }

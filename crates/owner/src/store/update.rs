@@ -28,7 +28,7 @@ pub struct Added {
     /// Those of them whose ids were there.
     pub replaced: usize,
     /// Those that had another label, or none and have one now. Readers of what they were can read that until the store is
-    /// [compacted](Store::compact).
+    /// [compacted](Store::compact), so there are none if it was at once.
     pub relabelled: usize,
 }
 
@@ -86,7 +86,11 @@ impl<D: Disk> Store<D> {
         self.check_sure()?;
         let made = self.added(rng, label, batches.into_iter(), progress);
         let mut added = self.settle(made)?;
-        added.version = self.tidied(rng, added.version)?;
+        let version = self.tidied(rng, added.version)?;
+        if version != added.version {
+            added.relabelled = 0;
+        }
+        added.version = version;
         Ok(added)
     }
 

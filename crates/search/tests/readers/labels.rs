@@ -83,6 +83,9 @@ fn filters_and_payloads_by_id_see_visible_records_alone() {
         "number >= 100",
         "number is null",
         "not number < 40",
+        // A value of another type: who sees the attribute makes the same search.
+        "number = \"x\"",
+        "number in (\"x\", true)",
     ] {
         let filter = Filter::parse(text).unwrap();
         let mut question = Question::new(all.row(0));

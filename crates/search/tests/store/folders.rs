@@ -95,6 +95,9 @@ fn files_of_other_names_in_an_index_are_never_removed() {
     let left = [
         format!("parts/{DIGEST}"),
         format!("parts/{DIGEST}.tmp"),
+        format!("parts/{DIGEST}.0123456789abcdef.tmp"),
+        "manifests/00000000000000000007.0123456789abcdef.tmp".to_owned(),
+        "CURRENT.fedcba9876543210.tmp".to_owned(),
         "manifests/00000000000000000007.tmp".to_owned(),
         "CURRENT.tmp".to_owned(),
     ];
