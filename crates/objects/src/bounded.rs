@@ -78,10 +78,6 @@ mod tests {
     #[test]
     fn replies_without_an_end_are_read_no_further_than_they_can_be() {
         drop(rustls::crypto::ring::default_provider().install_default());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
         for head in [
             "HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n",
             "HTTP/1.1 403 Forbidden\r\nContent-Length: 70368744177664\r\n\r\n",
@@ -103,6 +99,8 @@ mod tests {
                 .with_http_connector(Bounded)
                 .build()
                 .unwrap();
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().unwrap();
             let failed = runtime.block_on(async {
                 match head.contains("403") {
                     true => store.get(&Path::from("CURRENT")).await.is_err(),
@@ -110,7 +108,8 @@ mod tests {
                 }
             });
             assert!(failed, "{head}");
-            drop(store);
+            // With their sockets, for nobody reads on.
+            drop((store, runtime));
             // The rest waits in buffers.
             let taken = server.join().unwrap();
             assert!(taken < 64, "{head}: {taken} MiB");

@@ -16,7 +16,7 @@ use object_store::{
 };
 use sordino_index::{Disk, Error};
 use sordino_objects::Patience;
-use sordino_search::{Server, Shard, Store};
+use sordino_search::{Assembly, Server, Shard, Store};
 
 use crate::fixture::{
     batch, count, get_raw, names, objects, open, owner, patience, put_raw, rng, served, spec,
@@ -385,7 +385,11 @@ fn nothing_depends_on_lists() {
         [Ok(batch(0, 300))],
         &mut |_| (),
     );
-    assert!(matches!(again, Err(Error::Overtaken { .. })), "{again:?}");
+    assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
+    let sample = sordino_search::synthetic::uniform(4, 16, 1);
+    let (root, random) = (disk.root(), &mut rng(3));
+    let begun = Assembly::begin_on(disk.clone(), root, random, &owner(), &spec(), &sample);
+    assert!(matches!(begun, Err(Error::Exists { .. })));
     assert_eq!(served(&disk, &owner()), vec![2, 320]);
     let mut store = Store::open_on(disk.clone(), disk.root(), &owner()).unwrap();
     store
