@@ -52,7 +52,7 @@ impl Assembly {
     /// has one is chosen where the spec names none.
     ///
     /// # Errors
-    /// Those of [`Store::create`] about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
+    /// Those of [`Store::create`](crate::Store::create) about the directory and the spec; [`Error::Mode`] for another mode than masked and open, for a second look,
     /// for readers of its own and for exact checks.
     pub fn begin<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
@@ -152,7 +152,7 @@ impl<D: Disk> Assembly<D> {
 
     /// Takes the segment of a task. Of a task that was made twice the first is taken; false for the others.
     ///
-    /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`] reads everything.
+    /// Its parts are there and as long as they should be, and its ids are read; [`Store::verify`](crate::Store::verify) reads everything.
     ///
     /// # Errors
     /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
