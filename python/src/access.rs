@@ -50,6 +50,7 @@ fn label<'py>(py: Python<'py>, one: &Label) -> PyResult<Bound<'py, PyDict>> {
     label.set_item("label", &one.name)?;
     label.set_item("generations", one.generations)?;
     label.set_item("records", one.records)?;
+    label.set_item("stale", one.stale)?;
     label.set_item("older_keys", one.older)?;
     Ok(label)
 }

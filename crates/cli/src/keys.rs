@@ -2,6 +2,8 @@
 
 mod access;
 
+pub(crate) use access::labels_of;
+
 pub use sordino_net::{KeyFile, KeyKind};
 
 use crate::{Error, Output};

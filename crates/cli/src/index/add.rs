@@ -3,6 +3,7 @@
 use super::input::{Input, Layout};
 use super::labels::Labelled;
 use super::policy::Policy;
+use crate::keys::labels_of;
 use crate::place::Place;
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
@@ -61,6 +62,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         .store(&keys)
         .map_err(Error::index(&args.index))?;
     store.compact_after(args.policy.compaction());
+    let before = labels_of(&store);
     let layout = args.input.layout(Some(store.manifest().ids))?;
     let first_id = store.next_number().filter(|_| !args.input.has_ids());
     let added = match layout.labels().is_empty() {
@@ -88,9 +90,17 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             report.records,
             report.segments
         );
+        for label in labels_of(&store) {
+            if !before.contains(&label) && !label.is_empty() {
+                text += &format!("\nlabel {label} is new: nobody was granted it so far");
+            }
+        }
         if report.relabelled > 0 {
-            let old = "which its readers can read until the index is compacted";
-            text += &format!("\n{} had another label before, {old}", report.relabelled);
+            let old = "which readers of that can read until the index is compacted";
+            text += &format!(
+                "\n{} had another label before or none, {old}",
+                report.relabelled
+            );
         }
         text
     })

@@ -108,6 +108,8 @@ struct Label {
     label: String,
     generations: usize,
     records: u64,
+    /// Stored rows of records that were deleted, replaced or given another label.
+    stale: u64,
     older_keys: u64,
 }
 
@@ -141,6 +143,13 @@ pub(super) fn list(args: &List, output: Output) -> Result<(), Error> {
     args.at.report(&args.at.open()?, output)
 }
 
+/// The names of an index's labels.
+pub(crate) fn labels_of(store: &Store<AnyDisk>) -> Vec<String> {
+    let access = store.access();
+    let labels = access.into_iter().flat_map(|access| access.labels);
+    labels.map(|label| label.name).collect()
+}
+
 impl At {
     fn open(&self) -> Result<Store<AnyDisk>, Error> {
         let keys = super::owner(&self.key)?;
@@ -150,8 +159,14 @@ impl At {
 
     fn change(&self, change: Change<'_>, output: Output) -> Result<(), Error> {
         let mut store = self.open()?;
+        let before = labels_of(&store);
         let made = store.change_access(&mut random()?, change);
         made.map_err(Error::index(&self.index))?;
+        for label in labels_of(&store) {
+            if !before.contains(&label) && !label.is_empty() {
+                output.note(&format!("label {label} is new: no record has it so far"));
+            }
+        }
         self.report(&store, output)
     }
 
@@ -202,6 +217,7 @@ impl Report {
             label: label.name.clone(),
             generations: label.generations,
             records: label.records,
+            stale: label.stale,
             older_keys: label.older,
         });
         Self {
@@ -279,6 +295,7 @@ impl Label {
         let Self {
             label,
             records,
+            stale,
             older_keys,
             ..
         } = self;
@@ -286,10 +303,16 @@ impl Label {
             "" => "without a label".to_owned(),
             label => format!("label {label}"),
         };
-        match older_keys {
-            0 => format!("{name}: {records} records"),
-            _ => format!("{name}: {records} records, {older_keys} of them under older keys"),
+        let mut text = format!("{name}: {records} records");
+        if *stale > 0 {
+            text += &format!(
+                "; {stale} that were deleted, replaced or given another label can be read too, until `sordino index compact`"
+            );
         }
+        if *older_keys > 0 {
+            text += &format!("; {older_keys} of all that is stored are under older keys");
+        }
+        text
     }
 }
 

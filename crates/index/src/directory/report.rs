@@ -35,7 +35,10 @@ pub struct Label {
     pub generations: usize,
     /// Records.
     pub records: u64,
-    /// Those that are not under the newest key, deleted and replaced ones included.
+    /// Rows that are stored beside them, of records that were deleted, replaced or given another label: whoever has the label's keys can
+    /// read them until the index is compacted.
+    pub stale: u64,
+    /// Rows, those among them, that are not under the newest key.
     pub older: u64,
 }
 
@@ -91,11 +94,17 @@ impl Directory {
             let under = |records: &BTreeMap<u32, u64>, number: u32| {
                 records.get(&number).copied().unwrap_or(0)
             };
+            let all = |records| {
+                keys.iter()
+                    .map(|key| under(records, key.number))
+                    .sum::<u64>()
+            };
             let older = keys.split_last().map_or(&[][..], |(_, older)| older);
             Label {
                 name: name.clone(),
                 generations: keys.len(),
-                records: keys.iter().map(|key| under(live, key.number)).sum(),
+                records: all(live),
+                stale: all(stored).saturating_sub(all(live)),
                 older: older.iter().map(|key| under(stored, key.number)).sum(),
             }
         });

@@ -42,7 +42,7 @@ impl<D: Disk> Store<D> {
     /// until [`compact`](Self::compact) writes it anew. What they copied they keep.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    /// [`Error::Access`] with the reason, [`Error::Mode`] if scores are checked exactly, and for labels in another mode than masked and local, [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
     pub fn change_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -69,6 +69,10 @@ impl<D: Disk> Store<D> {
         let access = draft.access.get_or_insert_with(Directory::unsalted);
         access.change(change, self.salt(rng))?;
         let after = access.newest_keys();
+        // One is that of records without a label.
+        if after.len() > 1 {
+            check_mode(&self.manifest.mode)?;
+        }
         let writer = self.writer(&keys);
         let changes = Carried {
             // Whoever lost a key could forge what stays under it.

@@ -136,6 +136,9 @@ fn labels_are_where_records_are_searched_apart_and_are_not_lost_by_accident() {
         matches!(refused, Err(Error::Mode { found: "open", .. })),
         "{refused:?}"
     );
+    let finance = words(&["finance"]);
+    let refused = open.change(Change::group("board", &finance));
+    assert!(matches!(refused, Err(Error::Mode { found: "open", .. })));
     let mut shared = Bed::made(masked(), false);
     let refused = shared.try_add(100, Some("finance"));
     assert!(

@@ -119,7 +119,10 @@ fn compacting_gives_a_label_that_records_left_another_key() {
             bed.store.delete(rng, &ids).unwrap();
         }
         assert_eq!(bed.added(300, Some("finance")).relabelled, 0);
+        let stale = |bed: &Bed| bed.store.access().unwrap().labels[1].stale;
+        assert_eq!(stale(&bed), EACH);
         bed.compact();
+        assert_eq!(stale(&bed), 0);
         bed.grant("bob", &["finance"], &[]);
         let server = bed.server();
         let all = [0, 100, 200, 300];
