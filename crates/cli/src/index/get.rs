@@ -140,20 +140,23 @@ impl Args {
     }
 }
 
-/// Prints records in the order asked for, up to the first that is not there.
+/// Prints the records that are there, in the order asked for. The first that is not is the error.
 fn print(
     ids: &[Id],
     record: impl Fn(usize, &Id) -> Option<String>,
     named: impl Fn(Search) -> Error,
 ) -> Result<(), Error> {
     let mut out = io::stdout().lock();
+    let mut missing = None;
     for (at, id) in ids.iter().enumerate() {
-        let Some(record) = record(at, id) else {
-            let id = id.clone();
-            out.flush()?;
-            return Err(named(Search::UnknownId { id }));
-        };
-        writeln!(out, "{record}")?;
+        match record(at, id) {
+            Some(record) => writeln!(out, "{record}")?,
+            None => missing = missing.or(Some(id)),
+        }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    match missing {
+        None => Ok(()),
+        Some(id) => Err(named(Search::UnknownId { id: id.clone() })),
+    }
 }

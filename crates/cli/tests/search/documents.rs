@@ -1,6 +1,6 @@
 //! Documents: ids, payloads and attributes from tables in text, found, shown and written out.
 
-use crate::binary::{done, failed, json};
+use crate::binary::{done, failed, json, run};
 use crate::place::{DIM, Place};
 use crate::served::Served;
 use serde_json::{Value, json};
@@ -139,6 +139,9 @@ fn check_records(place: &Place, index: &str) {
     }
     let missing = failed(&place.line(&format!("{get} --id doc-1,no")), 1);
     assert!(missing.contains("there is no record no"), "{missing}");
+    // Those behind it come all the same.
+    let some = run(&place.line(&format!("{get} --id no,doc-1")));
+    assert!(String::from_utf8_lossy(&some.stdout).contains("\"doc-1\""));
     let missing = failed(
         &place.line(&format!("index get @{index} --id no --key @reader.key")),
         1,
