@@ -195,13 +195,14 @@ impl<D: Disk> Store<D> {
         if matches!(self.manifest.mode, Mode::Sealed(_) | Mode::Routed(_)) {
             return 0;
         }
-        let segments = self.records.sets.iter().zip(&self.records.dead);
-        segments
-            .enumerate()
-            .take_while(|(at, (ids, dead))| {
-                ids.len() >= SEGMENT && dead.is_empty() && !self.is_older(*at)
-            })
-            .count()
+        let segments = 0..self.records.sets.len();
+        segments.take_while(|&at| self.is_whole(at)).count()
+    }
+
+    /// True if a segment is full, has lost nothing, and is under its label's newest key.
+    pub(super) fn is_whole(&self, at: usize) -> bool {
+        let (ids, dead) = (&self.records.sets[at], &self.records.dead[at]);
+        ids.len() >= SEGMENT && dead.is_empty() && !self.is_older(at)
     }
 }
 

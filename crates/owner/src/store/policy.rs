@@ -7,7 +7,6 @@ use sordino_index::{Disk, Error};
 
 use super::Store;
 use super::access::label_of;
-use crate::plan::SEGMENT;
 
 /// The state of a store after which it compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,10 +56,8 @@ impl<D: Disk> Store<D> {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
         counted(segments.map(|(at, segment)| {
-            let whole = self.records.sets[at].len() >= SEGMENT && self.records.dead[at].is_empty();
-            let newest = self.manifest.newest(segment.key) == segment.key;
             // Where a compacted label ends, the settled segments end; those of the next labels are as whole as they.
-            let stays = at < settled || (access.is_some() && whole && newest);
+            let stays = at < settled || (access.is_some() && self.is_whole(at));
             (label_of(access, segment.key), stays)
         }))
     }
