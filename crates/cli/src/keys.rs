@@ -11,7 +11,9 @@ use clap::{Args as ClapArgs, Subcommand};
 use rand::{TryRng, rngs::SysRng};
 use serde::Serialize;
 use sordino_net::{ClientKey, ClientPublicKey};
-use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, ReaderSecret};
+use sordino_search::{
+    OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderPublicKey, ReaderSecret, digest,
+};
 use sordino_token::{PublicKey, SigningKey};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -142,6 +144,8 @@ struct Shown {
     secret: bool,
     /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
     public_key_digest: String,
+    /// Its first half, as `keys list` and the files that people compare have it.
+    key: String,
 }
 
 /// Runs `sordino keys`.
@@ -213,13 +217,15 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
         kind: file.kind().name(),
         secret: file.kind().is_secret(),
         public_key_digest: digest.to_hex().to_string(),
+        key: digest::short(digest.as_bytes()),
     };
     output.report(&shown, || {
         format!(
-            "{}: {}\npublic key digest {}",
+            "{}: {}\npublic key digest {}\nin lists {}",
             path.display(),
             file.kind().described(),
-            shown.public_key_digest
+            shown.public_key_digest,
+            shown.key
         )
     })
 }

@@ -330,7 +330,7 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
-    #[error("no reply: {0}")]
+    #[error("asking failed: {0}")]
     Transport(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]

@@ -128,6 +128,11 @@ pub enum Error {
         /// The server's words, printable and cut short.
         message: String,
     },
+    /// The server has begun with another change of the index, in the place of this one.
+    #[error(
+        "another change has begun at the server, in the place of this one: take the folder that has the newest version, and push again"
+    )]
+    Overtaken,
     /// The reply is not one that an honest server sends.
     #[error("a wrong reply: {0}")]
     Reply(String),

@@ -43,7 +43,8 @@ pub(super) fn net(error: &Net) -> u8 {
         | Net::Broken(_)
         | Net::Refused(_)
         | Net::Status { .. }
-        | Net::Deadline { .. } => SERVER,
+        | Net::Deadline { .. }
+        | Net::Overtaken => SERVER,
         Net::Reply(_) => INTEGRITY,
         Net::Shard { source, .. } => search(source),
         _ => FAILURE,

@@ -41,8 +41,8 @@ pub(super) struct Input {
     payload_column: Vec<String>,
     /// Columns of a table that searches can filter by, sealed from the server: whole numbers, numbers, truth
     /// values or texts. NAME:int, NAME:float, NAME:bool or NAME:text reads texts, of CSV for instance, and members
-    /// of JSON as values of that type.
-    /// Separated by commas.
+    /// of JSON as values of that type; numbers and truth values of JSON are not taken without one. Separated by
+    /// commas.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attribute: Vec<Attribute>,
     /// The file is one that `index export --vectors` wrote: ids, payloads, attributes and vectors are all taken from it.

@@ -48,6 +48,9 @@ impl Attribute {
     /// The column with values of the type asked for; its first row is row `first` of the table.
     pub(super) fn read(&self, column: Column, first: usize) -> Result<(String, Column), Search> {
         let name = self.name.clone();
+        if let (None, Column::Json(values)) = (self.kind, &column) {
+            self.told(values, first)?;
+        }
         // A member of JSON: what is in a text, and other values as they are written.
         let column = match column {
             Column::Json(values) => Column::Text(values.into_iter().map(unquoted).collect()),
@@ -88,6 +91,30 @@ impl Attribute {
             }
         };
         Ok((name, column))
+    }
+
+    /// Refuses members of JSON that would become texts although they are none: no question about numbers would
+    /// find them.
+    fn told(&self, values: &[Option<Box<str>>], first: usize) -> Result<(), Search> {
+        for (row, value) in (first as u64..).zip(values) {
+            let expected = match value.as_deref().map(serde_json::from_str) {
+                Some(Ok(Value::Number(_))) => {
+                    "a text: of numbers say int, float or text behind the name and a colon"
+                }
+                Some(Ok(Value::Bool(_))) => {
+                    "a text: of true and false say bool or text behind the name and a colon"
+                }
+                _ => continue,
+            };
+            let column = self.name.clone();
+            return Err(vectors::Error::Value {
+                row,
+                column,
+                expected,
+            }
+            .into());
+        }
+        Ok(())
     }
 
     /// Texts as values; an empty one is none.

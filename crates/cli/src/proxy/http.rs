@@ -162,6 +162,9 @@ impl Shared {
 
     fn health(&self) -> Result<Reply, Problem> {
         let searcher = self.searcher()?;
+        if let Some(problem) = searcher.trouble() {
+            return Err(problem);
+        }
         let shape = searcher.shape();
         let health = json!({
             "status": "ok",

@@ -68,25 +68,23 @@ impl Problem {
 
     /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
     pub(super) fn server(error: &crate::Error) -> Self {
-        if let crate::Error::Search(
-            Search::Vectors(_)
-            | Search::Dimension { .. }
-            | Search::Results { .. }
-            | Search::FilterColumn { .. }
-            | Search::FilterValue { .. },
-        )
-        | crate::Error::Query { .. } = error
-        {
-            // It was noticed before anything was sent.
+        if is_of_the_question(error) {
             return Self::request(error.to_string());
         }
         // Questions that were wrong are the affair of whoever asked them, and not for a log.
         tracing::warn!(%error, "a search failed");
-        let code = match error.exit_code() {
-            crate::INTEGRITY => "untrusted",
-            _ => "server",
-        };
-        Self::new(StatusCode::BAD_GATEWAY, code, error.to_string())
+        Self::new(StatusCode::BAD_GATEWAY, code(error), error.to_string())
+    }
+
+    /// Why no search can be answered, if an error of one is neither the question's nor one that passes.
+    pub(super) fn lasting(error: &crate::Error) -> Option<Self> {
+        // An index that changes under every attempt is still one that can be searched.
+        let moved = matches!(error, crate::Error::Search(Search::Stale { .. }));
+        if moved || is_of_the_question(error) || error.is_passing() {
+            return None;
+        }
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Some(Self::new(status, code(error), error.to_string()))
     }
 
     /// The proxy itself has failed.
@@ -101,5 +99,26 @@ impl Problem {
 
     pub(super) fn body(&self) -> Value {
         json!({"error": {"code": self.code, "message": self.message}})
+    }
+}
+
+/// True if it was noticed before anything was sent.
+fn is_of_the_question(error: &crate::Error) -> bool {
+    matches!(
+        error,
+        crate::Error::Search(
+            Search::Vectors(_)
+                | Search::Dimension { .. }
+                | Search::Results { .. }
+                | Search::FilterColumn { .. }
+                | Search::FilterValue { .. },
+        ) | crate::Error::Query { .. }
+    )
+}
+
+fn code(error: &crate::Error) -> &'static str {
+    match error.exit_code() {
+        crate::INTEGRITY => "untrusted",
+        _ => "server",
     }
 }

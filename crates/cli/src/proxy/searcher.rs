@@ -3,6 +3,7 @@
 //! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so
 //! that requests of many vectors are searched for by all threads and do not keep others waiting.
 
+use super::problem::Problem;
 use super::request::{Shape, Wanted};
 use super::results::{self, Hit};
 use crate::following::Following;
@@ -111,6 +112,8 @@ struct Shared {
     /// Held while a version is remembered, which may take a server's time.
     pin: Mutex<Option<PinFile>>,
     cache: Option<Cache>,
+    /// Why searches fail until a person does something: the last one's reason.
+    trouble: Mutex<Option<Problem>>,
 }
 
 /// The version that the proxy is at.
@@ -149,6 +152,7 @@ impl Searcher {
             seen: Mutex::new(seen),
             pin: Mutex::new(start.pin),
             cache: start.cache,
+            trouble: Mutex::default(),
         });
         shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
         let mut connection = Some(connection);
@@ -168,6 +172,11 @@ impl Searcher {
             })?;
         }
         Ok(Self { shared })
+    }
+
+    /// Why no search can be answered: of the last one, if waiting does not help against it.
+    pub(super) fn trouble(&self) -> Option<Problem> {
+        self.shared.trouble().clone()
     }
 
     /// The newest version that it has seen.
@@ -218,6 +227,20 @@ impl Shared {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Option<Problem>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes how a search ended. One that is the question's fault, or that may do better when it is asked again,
+    /// says nothing of the next.
+    fn ended(&self, found: &Result<Vec<Hit>, Error>) {
+        match found.as_ref().map_err(Problem::lasting) {
+            Ok(_) => *self.trouble() = None,
+            Err(Some(problem)) => *self.trouble() = Some(problem),
+            Err(None) => {}
+        }
     }
 
     /// Waits for the next vector to be searched for.
@@ -303,6 +326,7 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         });
         let version = followed.as_ref().map_or(0, |&version| version);
         let found = found.and_then(|found| followed.map(|_| found));
+        self.shared.ended(&found);
         asked.put(
             at,
             found.map_err(|error| asked.wanted.named(at, error)),

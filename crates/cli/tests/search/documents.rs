@@ -208,6 +208,19 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "--attribute t:int",
             "line 1: column t: expected a whole number",
         ),
+        // As a text, no question about numbers would find it.
+        (
+            "k.jsonl",
+            "{\"v\": [1, 0], \"t\": \"a\"}\n{\"v\": [1, 0], \"t\": 7}\n",
+            "--attribute t",
+            "line 2: column t: expected a text: of numbers say int",
+        ),
+        (
+            "l.jsonl",
+            "{\"v\": [1, 0], \"t\": true}\n",
+            "--attribute t",
+            "line 1: column t: expected a text: of true and false say bool",
+        ),
         (
             "e.jsonl",
             good,

@@ -93,9 +93,12 @@ impl Proxy {
 }
 
 fn start(place: &Place, url: &str, more: &str) -> Child {
-    let line = format!(
-        "proxy --json --connect {url} --key @reader.key --token-file @token --cache @cache {more}"
-    );
+    let key = match more.contains("--key ") {
+        true => "",
+        false => "--key @reader.key",
+    };
+    let line =
+        format!("proxy --json --connect {url} {key} --token-file @token --cache @cache {more}");
     let mut command = command(&place.line(&line));
     command.stdout(Stdio::piped()).spawn().unwrap()
 }

@@ -84,6 +84,30 @@ fn programs_search_through_it_and_it_follows_the_index() {
 }
 
 #[test]
+fn a_proxy_whose_reader_is_revoked_is_not_ready_until_it_is_granted_again() {
+    let place = crate::readers::place();
+    let served = Served::plain(&place, "i");
+    let proxy = Proxy::new(&place, &served.url(), "--key @bob.pair");
+    let one = json!({"vector": place.base.row(7)}).to_string();
+    assert_eq!(proxy.search(one.as_bytes()).0, 200);
+    assert_eq!(proxy.get("/readyz").0, 200);
+    done(&place.line("keys revoke @i bob --key @owner.key"));
+    assert_eq!(served.line()["event"], "following");
+    let (status, problem) = proxy.search(one.as_bytes());
+    assert_eq!(status, 502, "{problem}");
+    let (status, ready) = proxy.get("/readyz");
+    assert_eq!((status, &ready), (503, &problem));
+    // A question that is wrong says nothing of the next.
+    assert_eq!(proxy.search(b"{\"vector\": [1]}").0, 400);
+    assert_eq!(proxy.get("/health").0, 503);
+    done(&place.line("keys grant @i bob --public @bob.pub --key @owner.key"));
+    assert_eq!(served.line()["event"], "following");
+    let (status, found) = proxy.search(one.as_bytes());
+    assert_eq!(status, 200, "{found}");
+    assert_eq!(proxy.get("/readyz").0, 200);
+}
+
+#[test]
 fn conditions_are_decided_by_the_proxy() {
     let place = Place::new();
     fs::write(place.path("docs.jsonl"), documents::jsonl(&place)).unwrap();

@@ -139,8 +139,17 @@ fn a_push_that_is_killed_goes_on_and_two_at_once_leave_a_whole_version() {
     ));
     std::thread::scope(|scope| {
         let both = [&push, &other].map(|push| scope.spawn(|| crate::binary::run(push)));
-        let ended = both.map(|push| push.join().unwrap().status.code());
-        assert!(ended.contains(&Some(0)), "{ended:?}");
+        let ended = both.map(|push| push.join().unwrap());
+        let codes = ended.each_ref().map(|push| push.status.code());
+        assert!(codes.contains(&Some(0)), "{codes:?}");
+        // The other hears of the change that came between, by its version or because it has begun.
+        for lost in ended.iter().filter(|push| push.status.code() != Some(0)) {
+            let said = String::from_utf8_lossy(&lost.stderr);
+            let told = ["does not follow", "another change"]
+                .iter()
+                .any(|words| said.contains(words));
+            assert!(told, "{said}");
+        }
     });
     assert_eq!(place.verify("remote")["version"], 10);
     assert_eq!(place.query(&["--connect", &served.url()])["version"], 10);

@@ -46,7 +46,8 @@ fn readers_find_what_they_were_granted_and_the_owner_sees_who_can_read_what() {
     assert_eq!(list["labels"][1]["records"], 3);
     let shown = json(&place.line("keys show @bob.pub"));
     let digest = shown["public_key_digest"].as_str().unwrap();
-    let key = list["readers"][1]["key"].as_str().unwrap().replace('-', "");
+    assert_eq!(list["readers"][1]["key"], shown["key"]);
+    let key = shown["key"].as_str().unwrap().replace('-', "");
     assert!(digest.starts_with(&key), "{digest} {key}");
     let text = done(&place.line("keys list @i --key @owner.key"));
     assert!(

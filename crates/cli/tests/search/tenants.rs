@@ -197,7 +197,7 @@ fn owners_push_to_the_indexes_of_their_names() {
     let refused = refused.map(|(name, key)| {
         let said = failed(&push(name, key), 4);
         // The file is named before it.
-        said.split_once("no reply").unwrap().1.to_owned()
+        said.split_once("asking failed").unwrap().1.to_owned()
     });
     assert!(refused[0].contains("key is not known"), "{}", refused[0]);
     assert!(

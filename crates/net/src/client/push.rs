@@ -34,8 +34,8 @@ impl Connection {
     /// where one was interrupted.
     ///
     /// # Errors
-    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's; what is wrong
-    /// with the directory; and refusals of the server.
+    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
+    /// [`Error::Overtaken`] if another change has begun there; what is wrong with the directory; and refusals of the server.
     pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
         let folder = Folder::new(dir.as_ref(), Files);
         // The directory may be changed meanwhile, and files of it be gone.
@@ -58,7 +58,31 @@ impl Connection {
         if here.manifest[..] == newest.digest() {
             return Ok(pushed);
         }
-        for manifest in self.after(&here, folder, keys, newest)? {
+        let sent = self.send(&here, folder, keys, newest, &mut pushed);
+        if sent.as_ref().is_err_and(may_be_overtaken) {
+            let now = self.step(keys, Kind::State(Nothing {}))?;
+            if now.manifest[..] == newest.digest() {
+                pushed.version = now.version;
+                return Ok(pushed);
+            }
+            if now.manifest != here.manifest {
+                return Err(not_next(newest, &now).into());
+            }
+        }
+        sent?;
+        Ok(pushed)
+    }
+
+    /// Sends what the server lacks since the version that it had, and switches it.
+    fn send(
+        &mut self,
+        here: &StepReply,
+        folder: &Folder<Files>,
+        keys: &OwnerKeys,
+        newest: &SignedManifest,
+        pushed: &mut Pushed,
+    ) -> Result<(), Wrong> {
+        for manifest in Self::after(here, folder, keys, newest)? {
             let bytes = Bytes::copy_from_slice(manifest.to_bytes());
             self.step(keys, Kind::Manifest(bytes))?;
             pushed.versions += 1;
@@ -67,7 +91,8 @@ impl Connection {
         let parts = newest.parts()?;
         for held in missing {
             let part = parts.iter().find(|part| part.digest[..] == held.part[..]);
-            let part = part.ok_or_else(|| Error::Reply("a part that is none".to_owned()))?;
+            // It is of a version that came there after this one.
+            let part = part.ok_or(Error::Overtaken)?;
             let bytes = folder.part(part)?;
             let mut at = usize::try_from(held.len).unwrap_or(usize::MAX);
             if at >= bytes.len() {
@@ -88,22 +113,17 @@ impl Connection {
         }
         let digest = Bytes::copy_from_slice(&newest.digest());
         pushed.version = self.step(keys, Kind::Commit(digest))?.version;
-        Ok(pushed)
+        Ok(())
     }
 
     /// The manifests after the server's, oldest first.
     fn after(
-        &self,
         here: &StepReply,
         folder: &Folder<Files>,
         keys: &OwnerKeys,
         newest: &SignedManifest,
     ) -> Result<Vec<SignedManifest>, Wrong> {
-        let not_next = NotNext {
-            found: newest.version,
-            there: here.version,
-            holder: "the server",
-        };
+        let not_next = not_next(newest, here);
         if not_next.found < not_next.there {
             return Err(not_next.into());
         }
@@ -124,5 +144,25 @@ impl Connection {
     fn step(&mut self, keys: &OwnerKeys, kind: Kind) -> Result<StepReply, Error> {
         let step = Step { kind: Some(kind) };
         self.change(keys, step.encode_to_vec().into())
+    }
+}
+
+fn not_next(newest: &SignedManifest, here: &StepReply) -> NotNext {
+    NotNext {
+        found: newest.version,
+        there: here.version,
+        holder: "the server",
+    }
+}
+
+/// True of a step that does not fit what the server has by now: another push may have come between.
+fn may_be_overtaken(error: &Wrong) -> bool {
+    let Wrong::Transport(error) = error else {
+        return false;
+    };
+    match error.downcast_ref() {
+        Some(Error::Overtaken) => true,
+        Some(Error::Status { code, .. }) => code == "InvalidArgument",
+        _ => false,
     }
 }

@@ -211,12 +211,11 @@ impl Changes {
         let newest = match state.coming.last() {
             Some(newest) if newest.digest()[..] == *digest => newest.clone(),
             _ => {
-                let not_next = NotNext {
-                    found: state.newest().version,
-                    there: state.current.version,
-                    holder: "the server",
-                };
-                return Err(not_next.into());
+                return Err(Error::Malformed {
+                    what: "manifest",
+                    why: "not the version that is coming: another change has begun in its place"
+                        .to_owned(),
+                });
             }
         };
         if let Some((part, held)) = self.folder.missing(&newest)?.first() {
