@@ -3,6 +3,7 @@
 //! It holds the reader's key, what is downloaded once, and one connection. Programs need none of that: they
 //! post a vector and get ids and scores.
 
+mod asked;
 mod http;
 mod places;
 mod problem;

@@ -3,6 +3,8 @@
 //! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so
 //! that requests of many vectors are searched for by all threads and do not keep others waiting.
 
+use super::asked::Asked;
+pub(super) use super::asked::{Answer, Reply};
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
 use super::results::{self, Hit};
@@ -36,61 +38,6 @@ pub(super) struct Start<N> {
     pub(super) time: Duration,
     /// Names the files that an error of the connection is about.
     pub(super) named: N,
-}
-
-/// The results for each vector of a request, and the version that was searched last.
-pub(super) struct Answer {
-    pub(super) version: u64,
-    pub(super) found: Vec<Vec<Hit>>,
-}
-
-type Reply = Result<Answer, Error>;
-
-/// A request, some of whose vectors may be searched for already.
-struct Asked {
-    wanted: Wanted,
-    end: Instant,
-    state: Mutex<State>,
-}
-
-struct State {
-    /// The vector that is searched for next.
-    next: usize,
-    found: Vec<Option<Vec<Hit>>>,
-    /// None when it is answered.
-    reply: Option<oneshot::Sender<Reply>>,
-}
-
-impl Asked {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// True if nobody waits for it any more.
-    fn is_over(&self) -> bool {
-        let state = self.state();
-        state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
-    }
-
-    /// Keeps what was found for a vector, and answers if it was the last, or failed.
-    fn put(&self, at: usize, found: Result<Vec<Hit>, Error>, version: u64) {
-        let mut state = self.state();
-        let answer = match found {
-            Ok(hits) => {
-                state.found[at] = Some(hits);
-                if !state.found.iter().all(Option::is_some) {
-                    return;
-                }
-                let found = state.found.drain(..).flatten().collect();
-                Ok(Answer { version, found })
-            }
-            Err(error) => Err(error),
-        };
-        if let Some(reply) = state.reply.take() {
-            // Whoever waited may be gone.
-            drop(reply.send(answer));
-        }
-    }
 }
 
 /// The threads that search.
@@ -204,17 +151,8 @@ impl Searcher {
         if waiting.len() == WAITING {
             return Err(Refused::Busy);
         }
-        let (reply, answer) = oneshot::channel();
-        let state = State {
-            next: 0,
-            found: wanted.vectors.iter().map(|_| None).collect(),
-            reply: Some(reply),
-        };
-        waiting.push_back(Arc::new(Asked {
-            wanted,
-            end,
-            state: Mutex::new(state),
-        }));
+        let (asked, answer) = Asked::new(wanted, end);
+        waiting.push_back(Arc::new(asked));
         self.shared.more.notify_one();
         Ok(answer)
     }
@@ -255,11 +193,7 @@ impl Shared {
             if asked.is_over() {
                 continue;
             }
-            let at = {
-                let mut state = asked.state();
-                state.next += 1;
-                state.next - 1
-            };
+            let at = asked.next();
             if at + 1 < asked.wanted.vectors.len() {
                 waiting.push_back(Arc::clone(&asked));
                 self.more.notify_one();

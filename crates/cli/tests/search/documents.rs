@@ -208,7 +208,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "--attribute t:int",
             "line 1: column t: expected a whole number",
         ),
-        // As a text, no question about numbers would find it.
+        // No question about numbers would find it as a text.
         (
             "k.jsonl",
             "{\"v\": [1, 0], \"t\": \"a\"}\n{\"v\": [1, 0], \"t\": 7}\n",

@@ -1,0 +1,82 @@
+//! A request while it is searched for: its vectors one by one, and who waits for them.
+
+use super::request::Wanted;
+use super::results::Hit;
+use crate::Error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The results for each vector of a request, and the version that was searched last.
+pub(super) struct Answer {
+    pub(super) version: u64,
+    pub(super) found: Vec<Vec<Hit>>,
+}
+
+pub(super) type Reply = Result<Answer, Error>;
+
+/// A request, some of whose vectors may be searched for already.
+pub(super) struct Asked {
+    pub(super) wanted: Wanted,
+    pub(super) end: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The vector that is searched for next.
+    next: usize,
+    found: Vec<Option<Vec<Hit>>>,
+    /// None when it is answered.
+    reply: Option<oneshot::Sender<Reply>>,
+}
+
+impl Asked {
+    /// A request for which nothing was searched yet, and where its answer comes.
+    pub(super) fn new(wanted: Wanted, end: Instant) -> (Self, oneshot::Receiver<Reply>) {
+        let (reply, answer) = oneshot::channel();
+        let state = State {
+            next: 0,
+            found: wanted.vectors.iter().map(|_| None).collect(),
+            reply: Some(reply),
+        };
+        let state = Mutex::new(state);
+        (Self { wanted, end, state }, answer)
+    }
+
+    /// The place of the next vector to be searched for.
+    pub(super) fn next(&self) -> usize {
+        let mut state = self.state();
+        state.next += 1;
+        state.next - 1
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True if nobody waits for it any more.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.state();
+        state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    /// Keeps what was found for a vector, and answers if it was the last, or failed.
+    pub(super) fn put(&self, at: usize, found: Result<Vec<Hit>, Error>, version: u64) {
+        let mut state = self.state();
+        let answer = match found {
+            Ok(hits) => {
+                state.found[at] = Some(hits);
+                if !state.found.iter().all(Option::is_some) {
+                    return;
+                }
+                let found = state.found.drain(..).flatten().collect();
+                Ok(Answer { version, found })
+            }
+            Err(error) => Err(error),
+        };
+        if let Some(reply) = state.reply.take() {
+            // Whoever waited may be gone.
+            drop(reply.send(answer));
+        }
+    }
+}
