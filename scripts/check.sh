@@ -4,7 +4,7 @@
 #   scripts/check.sh quick     formatting, lints, tests
 #   scripts/check.sh           these and all others but the slowest
 #   scripts/check.sh long      these and what is slow and rarely fails: every crate's tests at every
-#                              level and under Arm emulation, each fuzz target for a minute
+#                              level and under Arm emulation, the packaged command, each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu,
 # aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run
@@ -197,6 +197,11 @@ rm "$no_cc"
 # To run them takes a build of all that they use with sanitizers, longer than all tests; that they compile, the
 # lints have shown.
 if [ "$extent" = long ]; then
+    step "the packaged command and its size"
+    package=$(mktemp -d)
+    packaging/package.sh "$package"
+    rm -r "$package"
+
     step "fuzz targets"
     scripts/fuzz.sh 60
 fi

@@ -140,6 +140,7 @@ fn net_class(error: &Net) -> &'static str {
         Net::Refused(_) => "RefusedError",
         Net::Stale { .. } => "StaleError",
         Net::Status { .. } => "StatusError",
+        Net::Overtaken => "OvertakenError",
         Net::Reply(_) => "ReplyError",
         Net::Deadline { .. } | Net::Drain { .. } => "DeadlineError",
         _ => "NetworkError",
