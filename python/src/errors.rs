@@ -37,7 +37,7 @@ fn words(payload: &(dyn Any + Send)) -> &str {
 /// An error of a search or an index as an exception.
 pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
     if let Search::Transport(inner) = error {
-        // The network's own kinds say more than that there was no reply.
+        // The network's own kinds say more than that asking failed.
         if let Some(inner) = inner.downcast_ref::<Net>() {
             return net(py, inner);
         }
@@ -140,7 +140,6 @@ fn net_class(error: &Net) -> &'static str {
         Net::Refused(_) => "RefusedError",
         Net::Stale { .. } => "StaleError",
         Net::Status { .. } => "StatusError",
-        Net::Overtaken => "OvertakenError",
         Net::Reply(_) => "ReplyError",
         Net::Deadline { .. } | Net::Drain { .. } => "DeadlineError",
         _ => "NetworkError",

@@ -144,8 +144,9 @@ struct Shown {
     secret: bool,
     /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
     public_key_digest: String,
-    /// Its first half, as `keys list` and the files that people compare have it.
-    key: String,
+    /// Its first half, as `keys list` has it: of a reader's own key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
 }
 
 /// Runs `sordino keys`.
@@ -217,15 +218,17 @@ fn show(path: &Path, file: &KeyFile, output: Output) -> Result<(), Error> {
         kind: file.kind().name(),
         secret: file.kind().is_secret(),
         public_key_digest: digest.to_hex().to_string(),
-        key: digest::short(digest.as_bytes()),
+        key: matches!(file.kind(), KeyKind::ReaderPair | KeyKind::ReaderPublic)
+            .then(|| digest::short(digest.as_bytes())),
     };
     output.report(&shown, || {
+        let listed = shown.key.iter().map(|key| format!("\nin keys list {key}"));
         format!(
-            "{}: {}\npublic key digest {}\nin lists {}",
+            "{}: {}\npublic key digest {}{}",
             path.display(),
             file.kind().described(),
             shown.public_key_digest,
-            shown.key
+            listed.collect::<String>()
         )
     })
 }

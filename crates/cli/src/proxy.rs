@@ -75,7 +75,7 @@ Examples:
 
 POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, and \"k\", at most the index's, \"min_score\" and
 \"where\", as `sordino query` has them. GET /health says which version it searches, or 503 while the index is not here
-yet, GET /openapi.json describes all of it. Requests that come at a time are searched for at a time, eight searches on
+yet and for a minute after a search that failed for good; GET /openapi.json describes all of it. Requests that come at a time are searched for at a time, eight searches on
 eight connections. Queries go
 to the server encrypted, as `sordino query` sends them; programs of this machine and whoever is on the way to
 a --listen address of a network see them.";

@@ -93,15 +93,17 @@ impl Attribute {
         Ok((name, column))
     }
 
-    /// Refuses members of JSON that would become texts although they are none: no question about numbers would
-    /// find them.
+    /// Refuses numbers and truth values of JSON, which would become texts: no question about numbers would find them.
     fn told(&self, values: &[Option<Box<str>>], first: usize) -> Result<(), Search> {
         for (row, value) in (first as u64..).zip(values) {
-            let expected = match value.as_deref().map(serde_json::from_str) {
-                Some(Ok(Value::Number(_))) => {
+            let begins = value
+                .as_deref()
+                .and_then(|value| value.trim_start().bytes().next());
+            let expected = match begins {
+                Some(b'-' | b'0'..=b'9') => {
                     "a text: of numbers say int, float or text behind the name and a colon"
                 }
-                Some(Ok(Value::Bool(_))) => {
+                Some(b't' | b'f') => {
                     "a text: of true and false say bool or text behind the name and a colon"
                 }
                 _ => continue,

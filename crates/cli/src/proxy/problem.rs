@@ -76,15 +76,20 @@ impl Problem {
         Self::new(StatusCode::BAD_GATEWAY, code(error), error.to_string())
     }
 
-    /// Why no search can be answered, if an error of one is neither the question's nor one that passes.
+    /// Why no search can be answered, if an error of one is of a kind that waiting does not mend. Whoever asks for it
+    /// needs no token, so it is said without what the server or the error says: the log has that.
     pub(super) fn lasting(error: &crate::Error) -> Option<Self> {
-        // An index that changes under every attempt is still one that can be searched.
-        let moved = matches!(error, crate::Error::Search(Search::Stale { .. }));
-        if moved || is_of_the_question(error) || error.is_passing() {
-            return None;
-        }
+        let message = match error {
+            crate::Error::Search(Search::NoReader) => {
+                "this key opens nothing of the index: its reader was revoked, or never one"
+            }
+            error if error.exit_code() == crate::INTEGRITY => {
+                "what the server sends is not the owner's: look at the proxy's log"
+            }
+            _ => return None,
+        };
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Some(Self::new(status, code(error), error.to_string()))
+        Some(Self::new(status, code(error), message))
     }
 
     /// The proxy itself has failed.

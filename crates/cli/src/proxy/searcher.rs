@@ -25,6 +25,10 @@ use tokio::sync::oneshot;
 /// Searches at a time, each on a connection of its own: the server answers them in one pass.
 const SEARCHES: usize = 8;
 
+/// The time for which the proxy is not ready after a search that failed for good. Whoever sends no more searches to
+/// what is not ready would not see it mended otherwise.
+const TROUBLE: Duration = Duration::from_secs(60);
+
 /// Requests that wait.
 const WAITING: usize = 64;
 
@@ -59,8 +63,8 @@ struct Shared {
     /// Held while a version is remembered, which may take a server's time.
     pin: Mutex<Option<PinFile>>,
     cache: Option<Cache>,
-    /// Why searches fail until a person does something: the last one's reason.
-    trouble: Mutex<Option<Problem>>,
+    /// Why searches fail until a person does something: the last one's reason, and when it failed.
+    trouble: Mutex<Option<(Instant, Problem)>>,
 }
 
 /// The version that the proxy is at.
@@ -121,9 +125,11 @@ impl Searcher {
         Ok(Self { shared })
     }
 
-    /// Why no search can be answered: of the last one, if waiting does not help against it.
+    /// Why no search can be answered: of the last one, if waiting does not help against it and it was not long ago.
     pub(super) fn trouble(&self) -> Option<Problem> {
-        self.shared.trouble().clone()
+        let trouble = self.shared.trouble();
+        let recent = trouble.as_ref().filter(|(at, _)| at.elapsed() < TROUBLE);
+        recent.map(|(_, problem)| problem.clone())
     }
 
     /// The newest version that it has seen.
@@ -167,7 +173,7 @@ impl Shared {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn trouble(&self) -> MutexGuard<'_, Option<Problem>> {
+    fn trouble(&self) -> MutexGuard<'_, Option<(Instant, Problem)>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -176,7 +182,7 @@ impl Shared {
     fn ended(&self, found: &Result<Vec<Hit>, Error>) {
         match found.as_ref().map_err(Problem::lasting) {
             Ok(_) => *self.trouble() = None,
-            Err(Some(problem)) => *self.trouble() = Some(problem),
+            Err(Some(problem)) => *self.trouble() = Some((Instant::now(), problem)),
             Err(None) => {}
         }
     }

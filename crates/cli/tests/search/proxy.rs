@@ -96,7 +96,9 @@ fn a_proxy_whose_reader_is_revoked_is_not_ready_until_it_is_granted_again() {
     let (status, problem) = proxy.search(one.as_bytes());
     assert_eq!(status, 502, "{problem}");
     let (status, ready) = proxy.get("/readyz");
-    assert_eq!((status, &ready), (503, &problem));
+    assert_eq!((status, &ready["error"]["code"]), (503, &json!("server")));
+    let why = ready["error"]["message"].as_str().unwrap();
+    assert!(why.contains("revoked"), "{why}");
     // A question that is wrong says nothing of the next.
     assert_eq!(proxy.search(b"{\"vector\": [1]}").0, 400);
     assert_eq!(proxy.get("/health").0, 503);

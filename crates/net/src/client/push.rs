@@ -15,6 +15,9 @@ use crate::schema::step::Kind;
 use crate::schema::{Nothing, Put, Step, StepReply};
 use crate::{Connection, Error};
 
+/// The most attempts at a push that others come between.
+const ATTEMPTS: usize = 3;
+
 /// The work of a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
@@ -35,7 +38,8 @@ impl Connection {
     ///
     /// # Errors
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
-    /// [`Error::Overtaken`] if another change has begun there; what is wrong with the directory; and refusals of the server.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there; what is wrong with the
+    /// directory; and other refusals of the server.
     pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
         let folder = Folder::new(dir.as_ref(), Files);
         // The directory may be changed meanwhile, and files of it be gone.
@@ -50,30 +54,33 @@ impl Connection {
         keys: &OwnerKeys,
         newest: &SignedManifest,
     ) -> Result<Pushed, Wrong> {
-        let here = self.step(keys, Kind::State(Nothing {}))?;
-        let mut pushed = Pushed {
-            version: here.version,
-            ..Pushed::default()
-        };
-        if here.manifest[..] == newest.digest() {
-            return Ok(pushed);
-        }
-        let sent = self.send(&here, folder, keys, newest, &mut pushed);
-        if sent.as_ref().is_err_and(may_be_overtaken) {
-            let now = self.step(keys, Kind::State(Nothing {}))?;
-            if now.manifest[..] == newest.digest() {
-                pushed.version = now.version;
+        let mut pushed = Pushed::default();
+        let mut attempt = 1;
+        loop {
+            let here = self.step(keys, Kind::State(Nothing {}))?;
+            pushed.version = here.version;
+            if here.manifest[..] == newest.digest() {
                 return Ok(pushed);
             }
-            if now.manifest != here.manifest {
-                return Err(not_next(newest, &now).into());
+            let Err(error) = self.send(&here, folder, keys, newest, &mut pushed) else {
+                break;
+            };
+            // Where another push came between, the server has another version now, from which this one may follow too.
+            let moved = may_be_overtaken(&error)
+                && self
+                    .step(keys, Kind::State(Nothing {}))
+                    .is_ok_and(|now| now.manifest != here.manifest);
+            if !moved || attempt == ATTEMPTS {
+                return Err(error);
             }
+            attempt += 1;
         }
-        sent?;
+        let digest = Bytes::copy_from_slice(&newest.digest());
+        pushed.version = self.step(keys, Kind::Commit(digest))?.version;
         Ok(pushed)
     }
 
-    /// Sends what the server lacks since the version that it had, and switches it.
+    /// Sends what the server lacks since the version that it had.
     fn send(
         &mut self,
         here: &StepReply,
@@ -98,7 +105,6 @@ impl Connection {
             if at >= bytes.len() {
                 return Err(Error::Reply(format!("{at} bytes of {}", bytes.len())).into());
             }
-            pushed.parts += 1;
             while at < bytes.len() {
                 let end = bytes.len().min(at + PIECE);
                 let put = Put {
@@ -110,9 +116,8 @@ impl Connection {
                 pushed.bytes += (end - at) as u64;
                 at = end;
             }
+            pushed.parts += 1;
         }
-        let digest = Bytes::copy_from_slice(&newest.digest());
-        pushed.version = self.step(keys, Kind::Commit(digest))?.version;
         Ok(())
     }
 
@@ -123,7 +128,11 @@ impl Connection {
         keys: &OwnerKeys,
         newest: &SignedManifest,
     ) -> Result<Vec<SignedManifest>, Wrong> {
-        let not_next = not_next(newest, here);
+        let not_next = NotNext {
+            found: newest.version,
+            there: here.version,
+            holder: "the server",
+        };
         if not_next.found < not_next.there {
             return Err(not_next.into());
         }
@@ -144,14 +153,6 @@ impl Connection {
     fn step(&mut self, keys: &OwnerKeys, kind: Kind) -> Result<StepReply, Error> {
         let step = Step { kind: Some(kind) };
         self.change(keys, step.encode_to_vec().into())
-    }
-}
-
-fn not_next(newest: &SignedManifest, here: &StepReply) -> NotNext {
-    NotNext {
-        found: newest.version,
-        there: here.version,
-        holder: "the server",
     }
 }
 

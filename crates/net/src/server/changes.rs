@@ -148,7 +148,12 @@ impl Changes {
     fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
-        if known(&state.current) || state.coming.iter().any(known) {
+        if known(&state.current) {
+            return Ok(());
+        }
+        if let Some(at) = state.coming.iter().position(known) {
+            // Offered oldest first: what came after it is of another push, or comes again.
+            state.coming.truncate(at + 1);
             return Ok(());
         }
         if manifest.index != state.current.index {
@@ -213,7 +218,7 @@ impl Changes {
             _ => {
                 return Err(Error::Malformed {
                     what: "manifest",
-                    why: "not the version that is coming: another change has begun in its place"
+                    why: "not the version that is coming: its manifest was not offered, or another change has begun in its place"
                         .to_owned(),
                 });
             }
