@@ -180,10 +180,17 @@ impl Shared {
     /// Notes how a search ended. One that is the question's fault, or that may do better when it is asked again,
     /// says nothing of the next.
     fn ended(&self, found: &Result<Vec<Hit>, Error>) {
-        match found.as_ref().map_err(Problem::lasting) {
-            Ok(_) => *self.trouble() = None,
-            Err(Some(problem)) => *self.trouble() = Some((Instant::now(), problem)),
-            Err(None) => {}
+        let error = match found {
+            Ok(_) => {
+                *self.trouble() = None;
+                return;
+            }
+            Err(error) => error,
+        };
+        if let Some(problem) = Problem::lasting(error) {
+            // Whoever asked may be gone, and the log is where the reason is then.
+            tracing::warn!(%error, "not ready");
+            *self.trouble() = Some((Instant::now(), problem));
         }
     }
 

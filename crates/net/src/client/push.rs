@@ -62,22 +62,30 @@ impl Connection {
             if here.manifest[..] == newest.digest() {
                 return Ok(pushed);
             }
-            let Err(error) = self.send(&here, folder, keys, newest, &mut pushed) else {
-                break;
+            let (error, own) = match self.send(&here, folder, keys, newest, &mut pushed) {
+                Ok(()) => {
+                    let digest = Bytes::copy_from_slice(&newest.digest());
+                    match self.step(keys, Kind::Commit(digest)) {
+                        Ok(there) => {
+                            pushed.version = there.version;
+                            return Ok(pushed);
+                        }
+                        // A switch may have failed after it took hold: the version there is no sign that it did not.
+                        Err(error) => (Wrong::from(error), Some(newest.digest())),
+                    }
+                }
+                Err(error) => (error, None),
             };
             // Where another push came between, the server has another version now, from which this one may follow too.
             let moved = may_be_overtaken(&error)
-                && self
-                    .step(keys, Kind::State(Nothing {}))
-                    .is_ok_and(|now| now.manifest != here.manifest);
+                && self.step(keys, Kind::State(Nothing {})).is_ok_and(|now| {
+                    now.manifest != here.manifest && own.is_none_or(|own| now.manifest[..] != own)
+                });
             if !moved || attempt == ATTEMPTS {
                 return Err(error);
             }
             attempt += 1;
         }
-        let digest = Bytes::copy_from_slice(&newest.digest());
-        pushed.version = self.step(keys, Kind::Commit(digest))?.version;
-        Ok(pushed)
     }
 
     /// Sends what the server lacks since the version that it had.
