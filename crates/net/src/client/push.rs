@@ -33,8 +33,8 @@ pub struct Pushed {
 
 impl Connection {
     /// Brings the server's index to the newest version of an owner's directory: the manifests after the server's
-    /// version, the parts that it lacks, and the switch. What has arrived stays there, so the same call goes on
-    /// where one was interrupted.
+    /// version, the parts that it lacks, and the switch. What has arrived stays there unless another
+    /// push begins meanwhile, so the same call goes on where one was interrupted.
     ///
     /// # Errors
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's;
