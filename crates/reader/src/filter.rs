@@ -149,7 +149,7 @@ impl Condition {
         });
         if let Some((column, value)) = wrong.next() {
             return Err(Error::FilterValue {
-                name: name.to_string(),
+                name: parse::shown(name),
                 found: value.kind().name(),
                 expected: column.kind().name(),
             });
@@ -164,7 +164,7 @@ impl Condition {
         known.sort_unstable();
         known.dedup();
         Err(Error::FilterColumn {
-            name: name.to_string(),
+            name: parse::shown(name),
             known: match known.is_empty() {
                 true => "none".to_owned(),
                 false => known.join(", "),
@@ -382,6 +382,10 @@ mod tests {
             ),
         ] {
             assert_eq!(passing(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let long = "é".repeat(5000);
+        for text in [format!("{long} ="), format!("{long} = 1"), long] {
+            assert!(passing(&text).unwrap_err().to_string().len() < 250);
         }
         let deep = "(".repeat(100_000);
         assert!(Filter::parse(&deep).is_err());

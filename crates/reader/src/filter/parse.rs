@@ -137,7 +137,8 @@ impl<'a> Reader<'a> {
         match relation {
             Some((_, relation)) if !not => Ok(Condition::Is(name, *relation, self.value()?)),
             _ => Err(self.fault(format!(
-                "expected =, !=, <, <=, >, >=, in or is after {name}"
+                "expected =, !=, <, <=, >, >=, in or is after {}",
+                shown(&name)
             ))),
         }
     }
@@ -213,6 +214,16 @@ impl<'a> Reader<'a> {
             rest = more;
         }
     }
+}
+
+/// A name as messages have it, which are short however long it is.
+pub(super) fn shown(name: &str) -> String {
+    const MOST: usize = 60;
+    let mut shown: String = name.chars().take(MOST).collect();
+    if shown.len() < name.len() {
+        shown += "...";
+    }
+    shown
 }
 
 fn joined(mut all: Vec<Condition>, join: fn(Vec<Condition>) -> Condition) -> Condition {
