@@ -63,8 +63,14 @@ struct Shared {
     /// Held while a version is remembered, which may take a server's time.
     pin: Mutex<Option<PinFile>>,
     cache: Option<Cache>,
-    /// Why searches fail until a person does something: the last one's reason, and when it failed.
-    trouble: Mutex<Option<(Instant, Problem)>>,
+    ended: Mutex<Ended>,
+}
+
+/// The end of the search that began last, of those that say something of the next.
+struct Ended {
+    begun: Instant,
+    /// Why searches fail until a person does something, and when it was seen.
+    trouble: Option<(Instant, Problem)>,
 }
 
 /// The version that the proxy is at.
@@ -103,7 +109,10 @@ impl Searcher {
             seen: Mutex::new(seen),
             pin: Mutex::new(start.pin),
             cache: start.cache,
-            trouble: Mutex::default(),
+            ended: Mutex::new(Ended {
+                begun: Instant::now(),
+                trouble: None,
+            }),
         });
         shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
         let mut connection = Some(connection);
@@ -127,8 +136,9 @@ impl Searcher {
 
     /// Why no search can be answered: of the last one, if waiting does not help against it and it was not long ago.
     pub(super) fn trouble(&self) -> Option<Problem> {
-        let trouble = self.shared.trouble();
-        let recent = trouble.as_ref().filter(|(at, _)| at.elapsed() < TROUBLE);
+        let ended = self.shared.last();
+        let recent = ended.trouble.as_ref();
+        let recent = recent.filter(|(at, _)| at.elapsed() < TROUBLE);
         recent.map(|(_, problem)| problem.clone())
     }
 
@@ -173,24 +183,27 @@ impl Shared {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn trouble(&self) -> MutexGuard<'_, Option<(Instant, Problem)>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Ended> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how a search ended. One that is the question's fault, or that may do better when it is asked again,
-    /// says nothing of the next.
-    fn ended(&self, found: &Result<Vec<Hit>, Error>) {
-        let error = match found {
-            Ok(_) => {
-                *self.trouble() = None;
-                return;
+    /// Notes how a search ended, unless one that began after it has. One that is the question's fault, or that may do
+    /// better when it is asked again, says nothing of the next.
+    fn ended(&self, begun: Instant, found: &Result<Vec<Hit>, Error>) {
+        let trouble = match found {
+            Ok(_) => None,
+            Err(error) => {
+                let Some(problem) = Problem::lasting(error) else {
+                    return;
+                };
+                // Whoever asked may be gone, and the log is where the reason is then.
+                tracing::warn!(%error, "not ready");
+                Some((Instant::now(), problem))
             }
-            Err(error) => error,
         };
-        if let Some(problem) = Problem::lasting(error) {
-            // Whoever asked may be gone, and the log is where the reason is then.
-            tracing::warn!(%error, "not ready");
-            *self.trouble() = Some((Instant::now(), problem));
+        let mut last = self.last();
+        if last.begun <= begun {
+            *last = Ended { begun, trouble };
         }
     }
 
@@ -265,7 +278,8 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     /// Searches for the next vector.
     fn next(&mut self) {
         let (asked, at) = Arc::clone(&self.shared).take();
-        let patience = Patience::new(asked.end.saturating_duration_since(Instant::now()));
+        let begun = Instant::now();
+        let patience = Patience::new(asked.end.saturating_duration_since(begun));
         let found = patience.with(|| self.search(&asked.wanted, at));
         let followed = self.shared.followed(|other| {
             let connection = connected(&mut self.connection, &self.open)?;
@@ -273,7 +287,7 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         });
         let version = followed.as_ref().map_or(0, |&version| version);
         let found = found.and_then(|found| followed.map(|_| found));
-        self.shared.ended(&found);
+        self.shared.ended(begun, &found);
         asked.put(
             at,
             found.map_err(|error| asked.wanted.named(at, error)),
