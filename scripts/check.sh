@@ -32,10 +32,12 @@ scripts/openings.py
 scripts/pointers.py
 
 step "lints"
-cargo clippy --workspace --all-targets -- -D warnings
+# With all that the command can have, which brings its other features with it; the tests are of the command without.
+full=(--features "sordino-cli/policies,sordino-cli/objects")
+cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 
 step "features"
-# Default features are those of the lints before; here none of them, and each alone in the long check.
+# Default features, and the command's, are those of the lints before; here none of them, and each alone in the long check.
 with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
 alone() {
     crate=$1
@@ -63,7 +65,6 @@ alone sordino-search arrow
 alone sordino-cli objects policies
 with_features sordino-net client,tls
 with_features sordino-net server,tls
-with_features sordino-cli objects,policies
 # A server is built without keys, also one of the network; a reader without the server and for the browser.
 if cargo tree -p sordino-net --no-default-features --features server,tls -e normal,features -i sordino-index | grep secret; then
     echo "sordino-net with a server alone has sordino-index's feature secret" >&2 && exit 1
@@ -74,7 +75,7 @@ cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
 step "tests"
 cargo test --workspace
 # The tests before were of a command without policies and object stores, which refuses them.
-cargo test --workspace --features sordino-cli/policies,sordino-cli/objects --lib --test search --quiet -- tenants cedar buckets place
+cargo test --workspace "${full[@]}" --lib --test search --quiet -- tenants cedar buckets place
 
 step "Python"
 scripts/python.sh
