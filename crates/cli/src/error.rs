@@ -267,7 +267,11 @@ impl Error {
         match self {
             Self::Changing { .. } => true,
             Self::Net(error) => error.is_passing(),
-            Self::Search(Search::Transport(error)) => error
+            Self::Search(Search::Transport(error))
+            | Self::Index {
+                source: Search::Transport(error),
+                ..
+            } => error
                 .downcast_ref()
                 .is_some_and(sordino_net::Error::is_passing),
             _ => false,

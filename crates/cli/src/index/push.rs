@@ -78,10 +78,24 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     let patience = Patience::new(Duration::from_secs(args.wait.into()));
     let bar = output.progress(None, "pushing");
-    let pushed = patience.with(|| {
-        let mut connection = Connection::open(endpoint.clone()).map_err(&certificate)?;
-        connection.push(place.root(), &keys).map_err(&named)
-    });
+    let mut sent = 0;
+    let pushed = loop {
+        let before = sent;
+        let pushed = patience.with(|| {
+            let mut connection = Connection::open(endpoint.clone()).map_err(&certificate)?;
+            let mut watch = |len| {
+                sent += len;
+                bar.inc(len);
+            };
+            let pushed = connection.push_watched(place.root(), &keys, &mut watch);
+            pushed.map_err(&named)
+        });
+        // Where something has arrived the waiting begins anew.
+        match pushed {
+            Err(error) if error.is_passing() && sent > before && args.wait > 0 => (),
+            pushed => break pushed,
+        }
+    };
     bar.finish_and_clear();
     let Pushed {
         version,

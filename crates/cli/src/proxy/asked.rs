@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The results for each vector of a request, and the version that was searched last.
+/// The results for each vector of a request, and the oldest version that any of them is of.
 pub(super) struct Answer {
     pub(super) version: u64,
     pub(super) found: Vec<Vec<Hit>>,
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 struct State {
     /// The vector that is searched for next.
     next: usize,
-    found: Vec<Option<Vec<Hit>>>,
+    found: Vec<Option<(Vec<Hit>, u64)>>,
     /// None when it is answered.
     reply: Option<oneshot::Sender<Reply>>,
 }
@@ -61,15 +61,17 @@ impl Asked {
     }
 
     /// Keeps what was found for a vector, and answers if it was the last, or failed.
-    pub(super) fn put(&self, at: usize, found: Result<Vec<Hit>, Error>, version: u64) {
+    pub(super) fn put(&self, at: usize, found: Result<(Vec<Hit>, u64), Error>) {
         let mut state = self.state();
         let answer = match found {
-            Ok(hits) => {
-                state.found[at] = Some(hits);
+            Ok(found) => {
+                state.found[at] = Some(found);
                 if !state.found.iter().all(Option::is_some) {
                     return;
                 }
-                let found = state.found.drain(..).flatten().collect();
+                let found = state.found.drain(..).flatten();
+                let (found, versions): (Vec<_>, Vec<_>) = found.unzip();
+                let version = versions.into_iter().min().unwrap_or_default();
                 Ok(Answer { version, found })
             }
             Err(error) => Err(error),

@@ -136,10 +136,19 @@ impl Searcher {
 
     /// Why no search can be answered: of the last one, if waiting does not help against it and it was not long ago.
     pub(super) fn trouble(&self) -> Option<Problem> {
+        if self.is_ended() {
+            return Some(Problem::ended());
+        }
         let ended = self.shared.last();
         let recent = ended.trouble.as_ref();
         let recent = recent.filter(|(at, _)| at.elapsed() < TROUBLE);
         recent.map(|(_, problem)| problem.clone())
+    }
+
+    /// True if no thread is left that searches.
+    fn is_ended(&self) -> bool {
+        // Each holds one, until it dies of a fault.
+        Arc::strong_count(&self.shared) == 1
     }
 
     /// The newest version that it has seen.
@@ -158,8 +167,7 @@ impl Searcher {
         wanted: Wanted,
         end: Instant,
     ) -> Result<oneshot::Receiver<Reply>, Refused> {
-        // Each thread holds one, until it dies of a fault.
-        if Arc::strong_count(&self.shared) == 1 {
+        if self.is_ended() {
             return Err(Refused::Ended);
         }
         let mut waiting = self.shared.waiting();
@@ -189,7 +197,7 @@ impl Shared {
 
     /// Notes how a search ended, unless one that began after it has. One that is the question's fault, or that may do
     /// better when it is asked again, says nothing of the next.
-    fn ended(&self, begun: Instant, found: &Result<Vec<Hit>, Error>) {
+    fn ended<T>(&self, begun: Instant, found: &Result<T, Error>) {
         let trouble = match found {
             Ok(_) => None,
             Err(error) => {
@@ -230,7 +238,7 @@ impl Shared {
 
     /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest. `check` refuses
     /// what another process has stored, if it is of another history: then nothing is answered until a person has looked.
-    fn followed(&self, check: impl FnMut(&Pin) -> Result<(), Error>) -> Result<u64, Error> {
+    fn followed(&self, check: impl FnMut(&Pin) -> Result<(), Error>) -> Result<(), Error> {
         let client = self.client.client();
         let (manifest, pin) = (client.manifest(), client.pin());
         let shape = Shape {
@@ -241,11 +249,11 @@ impl Shared {
         drop(client);
         let newer = || Some(self.seen().version).filter(|&seen| seen < pin.version);
         if newer().is_none() {
-            return Ok(self.version());
+            return Ok(());
         }
         let mut file = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(before) = newer() else {
-            return Ok(self.version());
+            return Ok(());
         };
         if let Some(file) = &mut *file {
             file.remember(pin, check)?;
@@ -259,7 +267,7 @@ impl Shared {
             // A folder that cannot be tidied up is no reason to stop.
             drop(cache.trim());
         }
-        Ok(version)
+        Ok(())
     }
 
     fn version(&self) -> u64 {
@@ -285,17 +293,13 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
             let connection = connected(&mut self.connection, &self.open)?;
             self.shared.client.check_pin(connection, other)
         });
-        let version = followed.as_ref().map_or(0, |&version| version);
-        let found = found.and_then(|found| followed.map(|_| found));
+        let found = found.and_then(|found| followed.map(|()| found));
         self.shared.ended(begun, &found);
-        asked.put(
-            at,
-            found.map_err(|error| asked.wanted.named(at, error)),
-            version,
-        );
+        asked.put(at, found.map_err(|error| asked.wanted.named(at, error)));
     }
 
-    fn search(&mut self, wanted: &Wanted, at: usize) -> Result<Vec<Hit>, Error> {
+    /// The results for a vector, and the version that they are of.
+    fn search(&mut self, wanted: &Wanted, at: usize) -> Result<(Vec<Hit>, u64), Error> {
         let connection = connected(&mut self.connection, &self.open)?;
         let mut question = Question::new(&wanted.vectors[at]);
         question.k = Some(wanted.k);
@@ -303,7 +307,7 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         question.filter = wanted.filter.as_ref();
         self.shared.client.ask(connection, |client, connection| {
             let found = client.ask(&mut self.rng, connection, &question)?;
-            Ok(results::hits(client, found))
+            Ok((results::hits(client, found), client.manifest().version))
         })
     }
 }

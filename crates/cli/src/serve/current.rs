@@ -58,14 +58,15 @@ impl Current {
         if now == self.seen || now.is_none() {
             return false;
         }
-        match self.place.follow(&service.server(), owner) {
+        let before = service.server();
+        match self.place.follow(&before, owner) {
             Ok(server) => {
-                // One that was pushed here is served already.
-                if server.manifest().digest() != service.server().manifest().digest() {
-                    service.replace(server);
+                // Another may have been pushed here while this one was opened: then the folder is looked at once more.
+                let replaced = service.replace_after(&before, server);
+                if replaced {
+                    self.seen = now;
                 }
-                self.seen = now;
-                return true;
+                return replaced;
             }
             // A damaged version is not served, the version before goes on. It is said once, and tried
             // again: a change that was made meanwhile may have removed what was being read.

@@ -24,8 +24,32 @@ pub(super) struct Written {
     groups: PathBuf,
 }
 
-/// The times and lengths of these files when they were read.
-pub(super) type Stamp = [Option<(SystemTime, u64)>; 2];
+/// Marks of these files when they were read.
+pub(super) type Stamp = [Option<Mark>; 2];
+
+/// What differs between a file and another in its place, also one that was given its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    modified: SystemTime,
+    len: u64,
+    /// Its number on the disk, and when that was changed.
+    #[cfg(unix)]
+    changed: (u64, i64, i64),
+}
+
+impl Mark {
+    fn of(path: &Path) -> Option<Self> {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        let found = path.metadata().ok()?;
+        Some(Self {
+            modified: found.modified().ok()?,
+            len: found.len(),
+            #[cfg(unix)]
+            changed: (found.ino(), found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
 
 impl Written {
     /// The policy beside an index's folder, and the groups that all policies of the root share.
@@ -37,14 +61,23 @@ impl Written {
     }
 
     pub(super) fn stamp(&self) -> Stamp {
-        [&self.policy, &self.groups].map(|path| {
-            let found = path.metadata().ok()?;
-            Some((found.modified().ok()?, found.len()))
-        })
+        [&self.policy, &self.groups].map(|path| Mark::of(path))
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.policy
+    /// Refuses files of which one is gone that was there: a policy without its groups may let in whom it shuts out with them.
+    pub(super) fn check_there(&self, before: &Stamp, now: &Stamp) -> Result<(), Error> {
+        let paths = [&self.policy, &self.groups].into_iter();
+        let mut gone = paths.zip(before.iter().zip(now));
+        match gone.find(|(_, (before, now))| before.is_some() && now.is_none()) {
+            Some((path, _)) => {
+                let why = "it was there and is gone, so what it said stays in force: to open an index to all, write a policy that says so";
+                Err(Error::at(path)(io::Error::new(
+                    io::ErrorKind::NotFound,
+                    why,
+                )))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The policy, if there is one.

@@ -10,12 +10,17 @@ use std::{
     collections::{BTreeSet, HashMap},
     ffi::OsString,
     fs, io,
+    panic::resume_unwind,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 /// The pause before it tries again to open an index that is damaged.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// The pause between looks at whether an index is opened, and at the policies while one is.
+const OPENING: Duration = Duration::from_millis(2);
+const MEANWHILE: Duration = Duration::from_millis(50);
 
 /// A folder of indexes, and those of them that are open.
 pub(super) struct Tenants {
@@ -28,6 +33,8 @@ pub(super) struct Tenants {
     changing: bool,
     indexes: Indexes,
     open: HashMap<IndexName, Tenant>,
+    /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
+    policies: HashMap<IndexName, Stamp>,
     /// The last fault of each folder, which is said once, and when it was.
     faults: HashMap<OsString, (String, Instant)>,
 }
@@ -36,7 +43,6 @@ pub(super) struct Tenants {
 struct Tenant {
     owner: OwnerPublicKey,
     current: Current,
-    policy: Stamp,
 }
 
 impl Tenants {
@@ -53,6 +59,7 @@ impl Tenants {
             changing,
             indexes,
             open: HashMap::new(),
+            policies: HashMap::new(),
             faults: HashMap::new(),
         }
     }
@@ -135,13 +142,16 @@ impl Tenants {
             return Ok(false);
         };
         let owner = self.owner_of(name)?;
-        let written = Written::of(&self.root, name);
-        // Before it is read, so that a change meanwhile is seen.
-        let stamp = written.stamp();
-        let policy = written.read(name)?;
-        let server = Server::open_within(&dir, &owner, None, self.most);
+        // Before much is read: an index whose policy is wrong is not opened, nor once it is gone.
+        let stamp = Written::of(&self.root, name).stamp();
+        self.policies.entry(name.clone()).or_insert(stamp);
+        self.policy(name)?;
+        let most = self.most;
+        let server = self.meanwhile(|| Server::open_within(&dir, &owner, None, most));
         let server = server.map_err(Error::index(&dir))?;
+        let (policy, stamp) = self.policy(name)?;
         self.indexes.open(name, server, policy)?;
+        self.policies.insert(name.clone(), stamp);
         if self.changing {
             let accepting = self.indexes.accept_changes(name, &dir, &owner, self.most);
             accepting.map_err(Error::index(&dir)).inspect_err(|_| {
@@ -149,13 +159,39 @@ impl Tenants {
             })?;
         }
         current.saw(now);
-        let tenant = Tenant {
-            owner,
-            current,
-            policy: stamp,
-        };
-        self.open.insert(name.clone(), tenant);
+        self.open.insert(name.clone(), Tenant { owner, current });
         Ok(true)
+    }
+
+    /// The policy of an index as it is written now, and its marks.
+    fn policy(&self, name: &IndexName) -> Result<(Option<Policy>, Stamp), Error> {
+        let written = Written::of(&self.root, name);
+        // Before it is read, so that a change meanwhile is seen.
+        let stamp = written.stamp();
+        let own = self.policies.get(name).and_then(|stamp| stamp[0]);
+        // All share the groups.
+        let groups = self.policies.values().find_map(|stamp| stamp[1]);
+        written.check_there(&[own, groups], &stamp)?;
+        Ok((written.read(name)?, stamp))
+    }
+
+    /// Does what may take long, and follows policies meanwhile.
+    fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let (work, mut last) = (scope.spawn(work), Instant::now());
+            while !work.is_finished() {
+                std::thread::sleep(OPENING);
+                if last.elapsed() >= MEANWHILE {
+                    last = Instant::now();
+                    let open: Vec<IndexName> = self.open.keys().cloned().collect();
+                    for name in open {
+                        // A fault is said when the index itself is looked at.
+                        drop(self.follow_policy(&name));
+                    }
+                }
+            }
+            work.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     /// The public key beside an index, or that of all others.
@@ -176,54 +212,45 @@ impl Tenants {
     }
 
     fn follow_policy(&mut self, name: &IndexName) -> Result<(), Error> {
-        let Some(tenant) = self.open.get_mut(name) else {
+        let now = Written::of(&self.root, name).stamp();
+        if self.policies.get(name) == Some(&now) {
             return Ok(());
-        };
-        let written = Written::of(&self.root, name);
-        let stamp = written.stamp();
-        if stamp != tenant.policy {
-            let read = written.read(name);
-            // A policy that cannot be read here may be for nobody who asks.
-            if let Err(Error::NoPolicies { .. }) = read {
-                self.indexes
-                    .set_policy(name, Some(Policy::new(|_, _| false)));
-                tenant.policy = stamp;
-            }
-            match read? {
-                Some(policy) => {
-                    self.indexes.set_policy(name, Some(policy));
-                    tracing::info!(%name, "policy replaced");
-                }
-                // A file is away for a moment while it is exchanged: that must let nobody in.
-                None if tenant.policy[0].is_some() => {
-                    let path = written.path().display();
-                    tracing::warn!(%name, "{path} is gone: the policy stays in force until the next start");
-                }
-                None => (),
-            }
-            tenant.policy = stamp;
         }
+        let read = self.policy(name);
+        // A policy that cannot be read here may be for nobody who asks.
+        if let Err(Error::NoPolicies { .. }) = read {
+            let nobody = Policy::new(|_, _| false);
+            self.indexes.set_policy(name, Some(nobody));
+            self.policies.insert(name.clone(), now);
+        }
+        let (policy, stamp) = read?;
+        if policy.is_some() {
+            self.indexes.set_policy(name, policy);
+            tracing::info!(%name, "policy replaced");
+        }
+        self.policies.insert(name.clone(), stamp);
         Ok(())
     }
 
     fn follow_version(&mut self, name: &IndexName) -> Result<bool, Error> {
-        let Some(tenant) = self.open.get_mut(name) else {
+        let Some(tenant) = self.open.get(name) else {
             return Ok(false);
         };
         let Some(now) = tenant.current.news() else {
             return Ok(false);
         };
         let dir = self.root.join(name.as_str());
-        let before = self.indexes.server(name);
-        let server = Server::open_within(&dir, &tenant.owner, before.as_deref(), self.most);
+        let Some(before) = self.indexes.server(name) else {
+            return Ok(false);
+        };
+        let (owner, most) = (tenant.owner.clone(), self.most);
+        let server = self.meanwhile(|| Server::open_within(&dir, &owner, Some(&before), most));
         let server = server.map_err(Error::index(&dir))?;
-        // One that was pushed here is served already.
-        let before = self.indexes.server(name);
-        let digest = server.manifest().digest();
-        if before.is_none_or(|before| before.manifest().digest() != digest) {
-            self.indexes.replace(name, server);
+        // Another may have been pushed here while this one was opened: then the folder is looked at once more.
+        let replaced = self.indexes.replace_after(name, &before, server);
+        if let (true, Some(tenant)) = (replaced, self.open.get_mut(name)) {
+            tenant.current.saw(now);
         }
-        tenant.current.saw(now);
-        Ok(true)
+        Ok(replaced)
     }
 }

@@ -164,6 +164,65 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     said("policy replaced");
     let found = place.query(&["--connect", &url, "--client-key", &key("bob")]);
     assert_found(&found, "local");
+    let alice_asks = place.line(&format!(
+        "query --key @reader.key --file @queries.npy --connect {url} --client-key @alice.key"
+    ));
+    // A policy that shuts a group out does so while the groups are exchanged.
+    let all = "permit(principal, action, resource);";
+    let shut = format!("{all} forbid(principal in Group::\"all\", action, resource);");
+    fs::write(place.path("root/mail.cedar"), &shut).unwrap();
+    until_refused(&bob);
+    done(&alice_asks);
+    moved(&place, "root/groups.json", "groups.json");
+    said("groups.json: it was there and is gone");
+    failed(&bob, 4);
+    moved(&place, "groups.json", "root/groups.json");
+    // A policy of the same length and time is seen as another.
+    let one = |digest: &str| {
+        format!("{all} forbid(principal == Client::\"{digest}\", action, resource);")
+    };
+    fs::write(place.path("root/mail.cedar"), one(&alice)).unwrap();
+    until_refused(&alice_asks);
+    done(&bob);
+    let written = fs::metadata(place.path("root/mail.cedar")).unwrap();
+    let next = place.path("next.cedar");
+    fs::write(&next, one(bobs["public_key_digest"].as_str().unwrap())).unwrap();
+    let file = fs::File::options().append(true).open(&next).unwrap();
+    file.set_modified(written.modified().unwrap()).unwrap();
+    drop(file);
+    fs::rename(&next, place.path("root/mail.cedar")).unwrap();
+    until_refused(&bob);
+    done(&alice_asks);
+    // Nor does it let anybody in that the folder goes and comes back without its policy.
+    fs::remove_file(place.path("root/mail.cedar")).unwrap();
+    moved(&place, "root/mail", "away");
+    until_refused(&alice_asks);
+    moved(&place, "away", "root/mail");
+    said("mail.cedar: it was there and is gone");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    failed(&bob, 4);
+    fs::write(place.path("root/mail.cedar"), all).unwrap();
+    until_done(&bob);
+}
+
+/// Asks until it is refused, or answered.
+#[cfg(feature = "policies")]
+fn until_refused(line: &[String]) {
+    asked_until(line, false);
+}
+
+#[cfg(feature = "policies")]
+fn until_done(line: &[String]) {
+    asked_until(line, true);
+}
+
+#[cfg(feature = "policies")]
+fn asked_until(line: &[String], answered: bool) {
+    let start = std::time::Instant::now();
+    while crate::binary::run(line).status.success() != answered {
+        assert!(start.elapsed().as_secs() < 60, "{line:?}: never so");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
 }
 
 #[test]

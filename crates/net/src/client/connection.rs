@@ -186,14 +186,19 @@ impl Connection {
         }
     }
 
-    /// Sends one step of a change that the owner signs.
-    pub(crate) fn change(&mut self, keys: &OwnerKeys, step: Bytes) -> Result<StepReply, Error> {
+    /// Sends one step of a change that the owner signs, for which the server reads so many bytes more.
+    pub(crate) fn change(
+        &mut self,
+        keys: &OwnerKeys,
+        step: Bytes,
+        read: usize,
+    ) -> Result<StepReply, Error> {
         let instance = self.instance()?;
         let signature = Some(sign_change(keys, &instance.name, &step, now()));
         let request = ChangeRequest { step, signature };
         self.traffic.up += request.encoded_len() as u64;
         let (mut calls, deadlines) = (self.calls.clone(), self.endpoint.deadlines);
-        let time = deadlines.whole(request.encoded_len());
+        let time = deadlines.whole(request.encoded_len().saturating_add(read));
         let request = to_index(request, self.index.as_ref());
         let change = async move {
             let reply = timeout(time, calls.change(request)).await;
@@ -203,6 +208,13 @@ impl Connection {
         };
         let reply = self.wait(change);
         self.forget_instance(reply.as_ref().err());
+        // One of several indexes says no more to what was signed for another run of the server.
+        if let Err(Error::Refused(Refusal::Key)) = reply {
+            self.instance = None;
+            if self.instance()?.name != instance.name {
+                return Err(Error::Refused(Refusal::Instance));
+            }
+        }
         reply
     }
 

@@ -12,11 +12,14 @@ use sordino_index::{Error as Wrong, Files, NotNext, OwnerKeys};
 
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
-use crate::schema::{Nothing, Put, Step, StepReply};
+use crate::schema::{Held, Nothing, Put, Step, StepReply};
 use crate::{Connection, Error};
 
 /// The most attempts at a push that others come between.
 const ATTEMPTS: usize = 3;
+
+/// Bytes that a server reads and prepares, at least, while one comes over the slowest line: 64 MiB a second.
+const READING: u64 = 1024;
 
 /// The work of a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +44,23 @@ impl Connection {
     /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there; what is wrong with the
     /// directory; and other refusals of the server.
     pub fn push(&mut self, dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Pushed, Wrong> {
+        self.push_watched(dir, keys, &mut |_| ())
+    }
+
+    /// [`push`](Self::push) that has `watch` called with the length of each piece that has arrived.
+    ///
+    /// # Errors
+    /// Those of `push`.
+    pub fn push_watched(
+        &mut self,
+        dir: impl AsRef<Path>,
+        keys: &OwnerKeys,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Pushed, Wrong> {
         let folder = Folder::new(dir.as_ref(), Files);
         // The directory may be changed meanwhile, and files of it be gone.
         folder.newest(&keys.public(), |newest| {
-            self.push_version(&folder, keys, &newest)
+            self.push_version(&folder, keys, &newest, watch)
         })
     }
 
@@ -53,6 +69,7 @@ impl Connection {
         folder: &Folder<Files>,
         keys: &OwnerKeys,
         newest: &SignedManifest,
+        watch: &mut dyn FnMut(u64),
     ) -> Result<Pushed, Wrong> {
         let mut pushed = Pushed::default();
         let mut attempt = 1;
@@ -62,10 +79,11 @@ impl Connection {
             if here.manifest[..] == newest.digest() {
                 return Ok(pushed);
             }
-            let (error, own) = match self.send(&here, folder, keys, newest, &mut pushed) {
+            let (error, own) = match self.send(&here, folder, keys, newest, (&mut pushed, watch)) {
                 Ok(()) => {
                     let digest = Bytes::copy_from_slice(&newest.digest());
-                    match self.step(keys, Kind::Commit(digest)) {
+                    // The server reads and prepares what is new before it answers.
+                    match self.step_of(keys, Kind::Commit(digest), reading(newest)?) {
                         Ok(there) => {
                             pushed.version = there.version;
                             return Ok(pushed);
@@ -95,36 +113,60 @@ impl Connection {
         folder: &Folder<Files>,
         keys: &OwnerKeys,
         newest: &SignedManifest,
-        pushed: &mut Pushed,
+        (pushed, watch): (&mut Pushed, &mut dyn FnMut(u64)),
     ) -> Result<(), Wrong> {
         for manifest in Self::after(here, folder, keys, newest)? {
             let bytes = Bytes::copy_from_slice(manifest.to_bytes());
             self.step(keys, Kind::Manifest(bytes))?;
             pushed.versions += 1;
         }
-        let missing = self.step(keys, Kind::Missing(Nothing {}))?.missing;
         let parts = newest.parts()?;
-        for held in missing {
-            let part = parts.iter().find(|part| part.digest[..] == held.part[..]);
-            // It is of a version that came there after this one.
-            let part = part.ok_or(Error::Overtaken)?;
-            let bytes = folder.part(part)?;
-            let mut at = usize::try_from(held.len).unwrap_or(usize::MAX);
-            if at >= bytes.len() {
-                return Err(Error::Reply(format!("{at} bytes of {}", bytes.len())).into());
+        let mut left = parts.len();
+        // The server names some at a time.
+        loop {
+            let missing = self.step(keys, Kind::Missing(Nothing {}))?.missing;
+            if missing.is_empty() {
+                return Ok(());
             }
-            while at < bytes.len() {
-                let end = bytes.len().min(at + PIECE);
-                let put = Put {
-                    part: held.part.clone(),
-                    offset: at as u64,
-                    bytes: Bytes::copy_from_slice(&bytes[at..end]),
-                };
-                self.step(keys, Kind::Put(put))?;
-                pushed.bytes += (end - at) as u64;
-                at = end;
+            for held in missing {
+                let part = parts.iter().find(|part| part.digest[..] == held.part[..]);
+                // It is of a version that came there after this one.
+                let part = part.ok_or(Error::Overtaken)?;
+                let more = || Error::Reply("a part that is missing, and was sent".to_owned());
+                left = left.checked_sub(1).ok_or_else(more)?;
+                let bytes = folder.part(part)?;
+                self.send_part(held, &bytes, keys, &mut |len| {
+                    pushed.bytes += len;
+                    watch(len);
+                })?;
+                pushed.parts += 1;
             }
-            pushed.parts += 1;
+        }
+    }
+
+    /// Sends the rest of a part of which the server holds some bytes.
+    fn send_part(
+        &mut self,
+        held: Held,
+        bytes: &[u8],
+        keys: &OwnerKeys,
+        sent: &mut dyn FnMut(u64),
+    ) -> Result<(), Error> {
+        let Held { part, len } = held;
+        let mut at = usize::try_from(len).unwrap_or(usize::MAX);
+        if at >= bytes.len() {
+            return Err(Error::Reply(format!("{at} bytes of {}", bytes.len())));
+        }
+        while at < bytes.len() {
+            let end = bytes.len().min(at + PIECE);
+            let put = Put {
+                part: part.clone(),
+                offset: at as u64,
+                bytes: Bytes::copy_from_slice(&bytes[at..end]),
+            };
+            self.step(keys, Kind::Put(put))?;
+            sent((end - at) as u64);
+            at = end;
         }
         Ok(())
     }
@@ -159,9 +201,20 @@ impl Connection {
 
     /// One signed step, and its reply.
     fn step(&mut self, keys: &OwnerKeys, kind: Kind) -> Result<StepReply, Error> {
-        let step = Step { kind: Some(kind) };
-        self.change(keys, step.encode_to_vec().into())
+        self.step_of(keys, kind, 0)
     }
+
+    /// One signed step for which the server reads so many bytes more than are sent, and its reply.
+    fn step_of(&mut self, keys: &OwnerKeys, kind: Kind, read: usize) -> Result<StepReply, Error> {
+        let step = Step { kind: Some(kind) };
+        self.change(keys, step.encode_to_vec().into(), read)
+    }
+}
+
+/// The bytes that would come over the slowest line in the time in which a server reads a version and prepares it, at most.
+fn reading(version: &SignedManifest) -> Result<usize, Wrong> {
+    let len: u64 = version.parts()?.iter().map(|part| part.len).sum();
+    Ok(usize::try_from(len / READING).unwrap_or(usize::MAX))
 }
 
 /// True of a step that does not fit what the server has by now: another push may have come between.

@@ -6,7 +6,8 @@
 //! step that is recorded, repeated or reordered does no more than the owner once meant.
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prost::Message;
 use sordino_index::digest::Digest;
@@ -17,6 +18,7 @@ use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
 use sordino_server::Server;
 
+use super::refused::Refused;
 use super::replay::Replay;
 use super::signed::Signed;
 use crate::protocol::PIECE;
@@ -31,6 +33,9 @@ pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
 /// More than a step that carries nothing, with its signature.
 pub(crate) const SHORTEST_CHANGE: usize = 8192;
 
+/// The most parts of which a reply says that they are missing: such a reply fits what a client reads in one piece.
+pub(crate) const TOLD: usize = 1000;
+
 /// The owner's number among the keys that have signed something.
 pub(crate) const OWNER: u32 = u32::MAX;
 
@@ -43,13 +48,16 @@ pub(crate) struct Changes {
     key: [u8; 32],
     /// Bytes of an index, at most.
     most: u64,
+    /// Apart from the state, for everybody's requests are looked up here, while a switch may take long.
+    replay: Mutex<Replay>,
+    /// True while the server switches to another version.
+    switching: AtomicBool,
     state: Mutex<State>,
     _lock: Lock,
 }
 
 #[derive(Debug)]
 struct State {
-    replay: Replay,
     current: SignedManifest,
     /// The versions after it that are being received, oldest first.
     coming: Vec<SignedManifest>,
@@ -73,8 +81,9 @@ impl Changes {
             owner: owner.clone(),
             folder,
             most,
+            replay: Mutex::new(Replay::new(skew, limits.nonces())),
+            switching: AtomicBool::new(false),
             state: Mutex::new(State {
-                replay: Replay::new(skew, limits.nonces()),
                 current,
                 coming: Vec::new(),
             }),
@@ -87,21 +96,36 @@ impl Changes {
         if signed.key != self.key {
             return Err(Refusal::Key);
         }
-        let (seen, time) = ((OWNER, signed.nonce), now());
-        self.state().replay.look(&seen, signed.time, time)?;
+        // Times and repetitions are told to the owner alone, so the signature comes first.
         let good = self
             .owner
             .verify_change(&signed.statement, &signed.signature);
         good.map_err(|_| Refusal::Signature)?;
-        self.state().replay.accept(seen, signed.time, time)
+        self.replay()
+            .accept((OWNER, signed.nonce), signed.time, now())
     }
 
-    /// Takes a step. With the last one there is a server of the new version.
+    /// Takes a step. With the last one there is a server of the new version, which `place` puts in place of the one before.
+    /// While that is made, which may take long, other steps are refused, and may be taken again later.
     pub(crate) fn take(
         &self,
         step: &[u8],
-        server: &Server,
-    ) -> Result<(StepReply, Option<Server>), Error> {
+        server: impl FnOnce() -> Arc<Server>,
+        place: impl FnOnce(Server),
+    ) -> Result<StepReply, Refused> {
+        if self.switching.load(Ordering::Acquire) {
+            return Err(Refusal::Busy.into());
+        }
+        let taken = self.take_now(step, server, place);
+        taken.map_err(Refused::Message)
+    }
+
+    fn take_now(
+        &self,
+        step: &[u8],
+        server: impl FnOnce() -> Arc<Server>,
+        place: impl FnOnce(Server),
+    ) -> Result<StepReply, Error> {
         let wrong = |why: &str| Error::Malformed {
             what: "step of a change",
             why: why.to_owned(),
@@ -109,52 +133,58 @@ impl Changes {
         let step = Step::decode(step).map_err(|error| wrong(&error.to_string()))?;
         let kind = step.kind.ok_or_else(|| wrong("none that is known here"))?;
         let mut state = self.state();
+        // Only now does no other step put another in place.
+        let server = &*server();
         match kind {
-            Kind::State(_) => Ok((state.reply(), None)),
+            Kind::State(_) => (),
             Kind::Manifest(bytes) => {
                 let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
-                self.offer(&mut state, manifest)?;
-                Ok((state.reply(), None))
+                if self.offer(&mut state, manifest)? {
+                    self.keep(&state, server)?;
+                }
             }
             Kind::Missing(_) => {
-                let mut keep = state.current.parts()?;
-                keep.extend(server.manifest().parts()?);
-                keep.extend(state.newest().parts()?);
-                self.folder.keep_only(&keep)?;
+                self.keep(&state, server)?;
                 let missing = self.folder.missing(state.newest())?;
                 let held = |(part, held): &(Part, u64)| Held {
                     part: part.digest.to_vec().into(),
                     len: *held,
                 };
-                let missing = missing.iter().map(held).collect();
-                let reply = StepReply {
+                let missing = missing.iter().take(TOLD).map(held).collect();
+                return Ok(StepReply {
                     missing,
                     ..state.reply()
-                };
-                Ok((reply, None))
+                });
             }
-            Kind::Put(put) => {
-                self.put(&state, &put)?;
-                Ok((state.reply(), None))
-            }
+            Kind::Put(put) => self.put(&state, &put)?,
             Kind::Commit(digest) => {
-                let new = self.commit(&mut state, &digest, server)?;
-                Ok((state.reply(), new))
+                let _switching = Switching::begin(&self.switching);
+                self.commit(&mut state, &digest, server, place)?;
             }
         }
+        Ok(state.reply())
     }
 
-    /// Adds a version to those that are coming, or begins with it.
-    fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
+    /// Removes what is of no version that is there, served or coming.
+    fn keep(&self, state: &State, server: &Server) -> Result<(), Error> {
+        let mut keep = state.current.parts()?;
+        keep.extend(server.manifest().parts()?);
+        keep.extend(state.newest().parts()?);
+        self.folder.keep_only(&keep)
+    }
+
+    /// Adds a version to those that are coming, or begins with it: true if that takes the place of others.
+    fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<bool, Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
         if known(&state.current) {
-            return Ok(());
+            return Ok(false);
         }
         if let Some(at) = state.coming.iter().position(known) {
             // Offered oldest first: what came after it is of another push, or comes again.
+            let fewer = state.coming.len() > at + 1;
             state.coming.truncate(at + 1);
-            return Ok(());
+            return Ok(fewer);
         }
         if manifest.index != state.current.index {
             return Err(Error::OtherIndex {
@@ -177,13 +207,14 @@ impl Changes {
         };
         if state.coming.len() < KEPT && follows(state.newest()) {
             state.coming.push(manifest);
+            Ok(false)
         } else if follows(&state.current) {
             // Another change, in the place of one that did not come to its end.
             state.coming = vec![manifest];
+            Ok(true)
         } else {
-            return Err(not_next.into());
+            Err(not_next.into())
         }
-        Ok(())
     }
 
     fn put(&self, state: &State, put: &Put) -> Result<(), Error> {
@@ -209,9 +240,10 @@ impl Changes {
         state: &mut State,
         digest: &[u8],
         server: &Server,
-    ) -> Result<Option<Server>, Error> {
+        place: impl FnOnce(Server),
+    ) -> Result<(), Error> {
         if state.current.digest()[..] == *digest {
-            return Ok(None);
+            return Ok(());
         }
         let newest = match state.coming.last() {
             Some(newest) if newest.digest()[..] == *digest => newest.clone(),
@@ -236,17 +268,40 @@ impl Changes {
         let switched = self.folder.switch();
         // An error may have come before or after it took hold.
         state.current = self.folder.manifest(&self.folder.current()?, &self.owner)?;
+        if state.current.digest() == newest.digest() {
+            place(new);
+        }
         switched?;
         let mut keep = server.manifest().parts()?;
         keep.extend(newest.parts()?);
         state.coming.clear();
         // Files that cannot be removed now go with the next change.
         drop(self.folder.collect(&keep));
-        Ok(Some(new))
+        Ok(())
+    }
+
+    fn replay(&self) -> MutexGuard<'_, Replay> {
+        self.replay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time of a switch, also of one that panics.
+struct Switching<'a>(&'a AtomicBool);
+
+impl<'a> Switching<'a> {
+    fn begin(switching: &'a AtomicBool) -> Self {
+        switching.store(true, Ordering::Release);
+        Self(switching)
+    }
+}
+
+impl Drop for Switching<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -263,5 +318,25 @@ impl State {
             manifest: manifest.to_vec().into(),
             missing: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::CHUNK;
+
+    #[test]
+    fn what_is_missing_is_told_in_one_piece() {
+        let held = Held {
+            part: vec![0xff; 32].into(),
+            len: u64::MAX,
+        };
+        let reply = StepReply {
+            version: u64::MAX,
+            manifest: vec![0xff; 32].into(),
+            missing: vec![held; TOLD],
+        };
+        assert!(reply.encoded_len() <= CHUNK);
     }
 }

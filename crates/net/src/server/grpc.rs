@@ -12,7 +12,7 @@ use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
-use super::changes::{LONGEST_CHANGE, OWNER, SHORTEST_CHANGE};
+use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE};
 use super::door::Call;
 use super::entry::blocking;
 use super::hosted::{Hosted, Scan};
@@ -22,6 +22,7 @@ use super::refused::Refused;
 use super::reply::{Content, Reply};
 use super::shared::Shared;
 use super::signed::{LONGEST_LOGIN, Signed};
+use super::terms::Terms;
 use crate::schema::search_server::{Search, SearchServer};
 use crate::schema::{
     CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest, StepReply,
@@ -220,21 +221,23 @@ impl Calls {
             return Ok((hosted, None));
         };
         // The index is looked up after the client is known, so that strangers learn no names.
-        let (client, asker, grant) = match (tag, signature) {
+        let (login, key);
+        let (clients, asker, grant) = match (tag, signature) {
             (Some(tag), None) => {
-                let login = keys.logins.check(&self.instance, &tag, &message)?;
+                login = keys.logins.check(&self.instance, &tag, &message)?;
                 let entrant = &login.entrant;
-                (login.client, entrant.client, entrant.grant.clone())
+                (login.clients(), entrant.client, entrant.grant.as_deref())
             }
             (None, signature) => {
                 let signed = Signed::read(&self.instance, &message, signature)?;
-                let client = signed.key;
-                (client, keys.number(signed).await?, None)
+                key = signed.key;
+                let number = keys.number(signed).await?;
+                (std::slice::from_ref(&key), number, None)
             }
             (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
         };
         let hosted = self.shared.hosted(self.name.as_ref())?;
-        hosted.admit(Some(&client), grant.as_deref(), &message)?;
+        hosted.admit(Some(clients), grant, &message)?;
         call.peer.prove();
         Ok((hosted, Some(asker)))
     }
@@ -273,19 +276,27 @@ impl Calls {
             let changes = changed.changes.get().ok_or(Refusal::Key)?;
             changes.check(&signed)
         };
-        blocking(check).await??;
+        // Where there are several, whoever has not signed rightly learns no names: it is told what it would be of one that is not there.
+        let named = self.name.is_some();
+        let unknown = |refusal| match refusal {
+            Refusal::Signature if named => Refusal::Key,
+            refusal => refusal,
+        };
+        blocking(check).await?.map_err(unknown)?;
         call.peer.prove();
-        call.begin(Asker::Key(OWNER))?;
+        let owner = Asker::Owner(hosted.terms.as_ref().map_or(0, Terms::number));
+        hosted.begin(call, owner)?;
         let shared = Arc::clone(&self.shared);
         let take = move || {
             let changes = hosted.changes.get().ok_or(Refusal::Key)?;
-            let taken = changes.take(&step, &hosted.index());
-            let (reply, new) = taken.map_err(Refused::Message)?;
-            if let Some(new) = new {
-                hosted.replace(new);
-                shared.measure();
-            }
-            Ok(reply)
+            changes.take(
+                &step,
+                || hosted.index(),
+                |new| {
+                    hosted.replace(new);
+                    shared.measure();
+                },
+            )
         };
         blocking(take).await?
     }

@@ -103,10 +103,27 @@ impl Hosted {
 
     /// Puts another version in place.
     pub(crate) fn replace(&self, server: Server) {
-        let version = server.manifest().version;
-        self.tell(server.manifest());
+        self.replace_if(server, |_| true);
+    }
+
+    /// Puts another version in place of `before`; false if that is not the one in place any more.
+    pub(crate) fn replace_after(&self, before: &Server, server: Server) -> bool {
+        let before = before.manifest().digest();
+        self.replace_if(server, |now| now.manifest().digest() == before)
+    }
+
+    /// Puts another version in place of one of which `may` is true. The version that is there stays as it is if it is the same.
+    fn replace_if(&self, server: Server, may: impl FnOnce(&Server) -> bool) -> bool {
+        let (version, digest) = (server.manifest().version, server.manifest().digest());
         let versions = self.versions.write();
         let mut versions = versions.unwrap_or_else(PoisonError::into_inner);
+        if versions.now.manifest().digest() == digest {
+            return true;
+        }
+        if !may(&versions.now) {
+            return false;
+        }
+        self.tell(server.manifest());
         let before = std::mem::replace(&mut versions.now, Arc::new(server));
         let before = before.shard().is_some().then_some(before);
         let older = std::mem::replace(&mut versions.before, before);
@@ -118,6 +135,7 @@ impl Hosted {
             None => tracing::info!(version, "index replaced"),
             Some(terms) => tracing::info!(version, name = %terms.name, "index replaced"),
         }
+        true
     }
 
     /// Takes changes by the owner from now on. Where they are taken already, they stay so.
@@ -133,17 +151,18 @@ impl Hosted {
         Ok(())
     }
 
-    /// Refuses a message that whoever asks may not send. `client` is the digest of its key, if it showed one.
+    /// Refuses a message that whoever asks may not send. `clients` is the digest of its key, if it showed one, and with a token those
+    /// of all its holders.
     pub(crate) fn admit(
         &self,
-        client: Option<&[u8; 32]>,
+        clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
         message: &[u8],
     ) -> Result<(), Refusal> {
         let index = self.index();
         let index = &index.manifest().index;
         if let Some(terms) = &self.terms {
-            terms.admit(index, client, grant, message)?;
+            terms.admit(index, clients, grant, message)?;
         }
         grant.map_or(Ok(()), |grant| permit(grant, index, message))
     }

@@ -82,6 +82,18 @@ impl Indexes {
         hosted.is_some()
     }
 
+    /// Puts another version of an index in place of `before`, as
+    /// [`Service::replace_after`](crate::Service::replace_after) does; false also if there is none of this name.
+    #[must_use]
+    pub fn replace_after(&self, name: &IndexName, before: &Server, server: Server) -> bool {
+        let hosted = self.several.get(name);
+        let replaced = hosted.is_some_and(|hosted| hosted.replace_after(before, server));
+        if replaced {
+            self.several.measure();
+        }
+        replaced
+    }
+
     /// Accepts changes of an index by its owner, over the network, until it is closed, as
     /// [`Service::accept_changes`](crate::Service::accept_changes) does; false if there is none of this name. Who is not the
     /// owner of an index is refused there as at one that does not exist.

@@ -70,6 +70,16 @@ impl Entrant {
     }
 }
 
+impl Login {
+    /// The digests of the keys that it is of: those of its token's holders, or the listed one.
+    pub(crate) fn clients(&self) -> &[[u8; 32]] {
+        match &self.entrant.path[..] {
+            [] => std::slice::from_ref(&self.client),
+            path => path,
+        }
+    }
+}
+
 impl Entrant {
     /// Counts a request against all rates, or against none if one of them has no more: who may ask seldom uses up nothing
     /// of whom its token came from.

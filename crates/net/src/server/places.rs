@@ -15,6 +15,8 @@ pub(crate) enum Asker {
     Address(IpAddr),
     /// Whoever asks the index of this number, where there are several.
     Index(u64),
+    /// The owner of that index, or of the only one.
+    Owner(u64),
 }
 
 impl Asker {
@@ -28,6 +30,7 @@ impl Asker {
                 IpAddr::V6(network) => (2, network.to_bits() >> KIND),
             },
             Self::Index(index) => (3, index.into()),
+            Self::Owner(index) => (4, index.into()),
         };
         kind << KIND | number
     }

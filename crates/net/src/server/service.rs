@@ -113,6 +113,13 @@ impl Service {
         self.hosted.replace(server);
     }
 
+    /// Puts another version in place of `before`, from which it was followed to; false, with nothing done, if another is in
+    /// place by now. If it is this very one already, nothing is to be done, and that is true.
+    #[must_use]
+    pub fn replace_after(&self, before: &Server, server: Server) -> bool {
+        self.hosted.replace_after(before, server)
+    }
+
     /// Accepts changes of the index by its owner, over the network: the directory that the served version was
     /// read from is from now on changed by this service alone. The owner signs each step; an index may have
     /// `most` bytes.

@@ -26,7 +26,7 @@ pub struct Policy(Arc<Decide>);
 
 impl Policy {
     /// A policy that allows what `decide` says. It gets the digest of the client's public key, none where anyone may ask, and
-    /// the action: [`Search`](Action::Search), [`Payload`](Action::Payload) or [`Download`](Action::Download).
+    /// the action; where a client shows a token that was handed on, it is asked about each holder's key, and has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or [`Download`](Action::Download).
     #[must_use]
     pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
@@ -77,6 +77,11 @@ impl Terms {
         }
     }
 
+    /// Another one for each opening.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Changes the requests a second.
     pub(crate) fn set_rate(&self, per_second: f64) {
         let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +97,7 @@ impl Terms {
     pub(crate) fn admit(
         &self,
         index: &[u8; 16],
-        client: Option<&[u8; 32]>,
+        clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
         message: &[u8],
     ) -> Result<(), Refusal> {
@@ -105,10 +110,15 @@ impl Terms {
             return Ok(());
         };
         drop(policy);
+        // A token that was handed on is worth no more than to any of those through whose hands it came.
+        let decide = |action| match clients {
+            None => decide(None, action),
+            Some(clients) => clients.iter().all(|client| decide(Some(client), action)),
+        };
         let allowed = match action(message) {
-            Ok(Some(action)) => decide(client, action),
+            Ok(Some(action)) => decide(action),
             // The manifest is for whoever may do anything; what is no message is refused elsewhere, to the same.
-            Ok(None) | Err(_) => ASKED.into_iter().any(|action| decide(client, action)),
+            Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)
     }

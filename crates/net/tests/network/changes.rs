@@ -85,11 +85,16 @@ impl Attempt {
 
     /// A step that these keys sign, as the schema says it.
     fn signed(&self, keys: &OwnerKeys, step: Vec<u8>) -> ChangeRequest {
+        self.signed_before(keys, step, 0)
+    }
+
+    /// The same, so many milliseconds ago.
+    fn signed_before(&self, keys: &OwnerKeys, step: Vec<u8>, ago: u64) -> ChangeRequest {
         let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
         let since = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap();
-        let time = u64::try_from(since.as_millis()).unwrap();
+        let time = u64::try_from(since.as_millis()).unwrap() - ago;
         let mut nonce = [0; 16];
         rand::rng().fill_bytes(&mut nonce);
         let digest = blake3::hash(&step);
@@ -189,8 +194,10 @@ fn only_the_owner_takes_steps_and_each_once() {
     for forged in [claimed, moved, other] {
         assert!(code(attempt.ask(forged)).1.contains("signature is wrong"));
     }
-    let mut late = attempt.signed(&owner(), state());
-    late.signature.as_mut().unwrap().time -= 3_600_000;
+    let mut moved = attempt.signed(&owner(), state());
+    moved.signature.as_mut().unwrap().time -= 3_600_000;
+    assert!(code(attempt.ask(moved)).1.contains("signature is wrong"));
+    let late = attempt.signed_before(&owner(), state(), 3_600_000);
     assert!(code(attempt.ask(late)).1.contains("time"));
     let mut short = attempt.signed(&owner(), state());
     let signature = short.signature.as_mut().unwrap();
@@ -310,6 +317,54 @@ fn steps_that_do_not_fit_change_nothing() {
     assert_eq!(attempt.version(), 3);
     let verified = Store::verify_dir(attempt.remote(), &owner().reader()).unwrap();
     assert_eq!((verified.version, verified.versions), (3, 3));
+}
+
+#[test]
+fn parts_of_a_change_go_when_another_begins() {
+    let mut attempt = Attempt::new(1 << 30);
+    let other = attempt.folder.path().join("other");
+    Index::backup(
+        attempt.folder.path().join("local"),
+        &other,
+        &owner().public(),
+    )
+    .unwrap();
+    let parts = || {
+        std::fs::read_dir(attempt.remote().join("parts"))
+            .unwrap()
+            .count()
+    };
+    let before = parts();
+    let (second, part, bytes) = attempt.changed();
+    attempt.step(Kind::Manifest(second)).unwrap();
+    attempt.step(put(&part, 0, &bytes)).unwrap();
+    let parts = || {
+        std::fs::read_dir(attempt.remote().join("parts"))
+            .unwrap()
+            .count()
+    };
+    assert_eq!(parts(), before + 1);
+    // Another second version, of which nobody asks for what is missing
+    for id in 5u32..8 {
+        let again = attempt.folder.path().join(format!("other{id}"));
+        Index::backup(&other, &again, &owner().public()).unwrap();
+        let mut store = Store::open(&again, &owner()).unwrap();
+        store.delete(&mut rng(3), &[id]).unwrap();
+        let manifest = store.manifest();
+        let part = manifest.part(PartKind::Deleted, None).unwrap();
+        let name: String = part
+            .digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let bytes = std::fs::read(again.join("parts").join(name)).unwrap();
+        let manifest = Bytes::copy_from_slice(manifest.to_bytes());
+        attempt.step(Kind::Manifest(manifest)).unwrap();
+        assert_eq!(parts(), before);
+        let part = Bytes::copy_from_slice(&part.digest);
+        attempt.step(put(&part, 0, &bytes)).unwrap();
+        assert_eq!(parts(), before + 1);
+    }
 }
 
 #[test]

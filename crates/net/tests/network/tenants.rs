@@ -1,7 +1,7 @@
 //! Several indexes behind one address, by name.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sordino_net::{
     Access, ClientKey, Connection, Endpoint, Error, IndexName, Indexes, Limits, Listen, Policy,
@@ -218,6 +218,122 @@ fn a_token_is_for_the_indexes_that_it_names() {
     for name in ["a", "b", "none"] {
         assert_eq!(refusal(asked(name, &forged, GET_MANIFEST)), Refusal::Token);
     }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_policy_is_asked_about_each_holder_of_a_token() {
+    let access = Access::Tokens {
+        keys: Vec::new(),
+        audience: "here".to_owned(),
+        issuers: vec![issuer().public().clone()],
+    };
+    let keys = [41, 42].map(|seed| ClientKey::from_seed(&[seed; 32]));
+    let ids = [0, 1].map(|at| keys[at].public().id());
+    let forbidden = Arc::new(AtomicUsize::new(2));
+    let now = Arc::clone(&forbidden);
+    let policy = Policy::new(move |client, _| {
+        let forbidden = ids.get(now.load(Ordering::Relaxed));
+        client.is_some() && client != forbidden
+    });
+    let (running, _) = serve(&access, Limits::default(), Some(policy));
+    let index = running.service().server(&name("b")).unwrap();
+    let token = Token::issue(&claims(index.manifest().index, &keys[0]), &issuer()).unwrap();
+    let handed = sordino_token::Claims {
+        holder: keys[1].public().for_tokens(),
+        ..token.claims()[0].clone()
+    };
+    let alices = SigningKey::from_seed(sordino_token::Algorithm::MlDsa65, &keys[0].seed());
+    let handed = token.attenuate(&handed, &alices).unwrap();
+    let asked = |at_: usize, token: &Token| {
+        let key = ClientKey::from_seed(&keys[at_].seed());
+        let endpoint = at(&running, "b").key(key).token(token.as_bytes());
+        ask(endpoint, GET_MANIFEST)
+    };
+    // With nobody forbidden, then the first holder, then the one who asks
+    for (who, allowed) in [(2, [true, true]), (0, [false, false]), (1, [true, false])] {
+        forbidden.store(who, Ordering::Relaxed);
+        for (at_, token) in [&token, &handed].into_iter().enumerate() {
+            let found = asked(at_, token);
+            match allowed[at_] {
+                true => drop(found.unwrap()),
+                false => assert_eq!(refusal(found), Refusal::Index),
+            }
+        }
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
+    use sordino_net::schema::{ChangeRequest, RequestSignature, search_client::SearchClient};
+    let folder = tempfile::tempdir().unwrap();
+    let set = set();
+    let spec = sordino_search::Spec {
+        form: sordino_search::Form::Local,
+        ..sordino_search::Spec::default()
+    };
+    let batch = [Ok(set.base.clone().into())];
+    let dir = folder.path().join("a");
+    let made =
+        sordino_search::Store::create(&dir, &mut rng(1), &owner(), &spec, batch, &mut |_| ());
+    drop(made.unwrap());
+    let indexes = Indexes::new(&Access::Anyone, Limits::default()).unwrap();
+    let public = owner().public();
+    let served = Server::open_dir(&dir, &public).unwrap();
+    indexes.open(&name("a"), served, None).unwrap();
+    assert!(
+        indexes
+            .accept_changes(&name("a"), &dir, &public, 1 << 30)
+            .unwrap()
+    );
+    let running = indexes.listen(&Listen::on(loopback())).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let told = |index: &str, time: u64| {
+        let key = *blake3::hash(&public.to_bytes()).as_bytes();
+        let signature = RequestSignature {
+            key: key.to_vec().into(),
+            time,
+            nonce: vec![1; 16].into(),
+            signature: vec![7; <sordino_mldsa::MlDsa87 as sordino_mldsa::Params>::SIGNATURE_LEN]
+                .into(),
+        };
+        let mut request = tonic::Request::new(ChangeRequest {
+            step: vec![0x0a, 0].into(),
+            signature: Some(signature),
+        });
+        let index = index.parse().unwrap();
+        request.metadata_mut().insert("sordino-index", index);
+        let url = format!("http://{}", running.address());
+        let status = runtime.block_on(async {
+            let endpoint = tonic::transport::Endpoint::from_shared(url).unwrap();
+            let mut client = SearchClient::new(endpoint.connect().await.unwrap());
+            client.change(request).await.unwrap_err()
+        });
+        format!(
+            "{:?} {} {:?}",
+            status.code(),
+            status.message(),
+            status.details()
+        )
+    };
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = u64::try_from(since.unwrap().as_millis()).unwrap();
+    for time in [now, now - 3_600_000] {
+        assert!(told("a", time).contains("not known"), "{}", told("a", time));
+        assert_eq!(told("a", time), told("none", time));
+    }
+    // The owner itself is understood, also after a change of its own.
+    let mut store = sordino_search::Store::open(&dir, &owner());
+    assert!(
+        store
+            .as_mut()
+            .is_err_and(|error| { matches!(error, sordino_search::Error::Locked { .. }) })
+    );
+    let pushed = Connection::open(at(&running, "a"))
+        .unwrap()
+        .push(&dir, &owner());
+    assert_eq!(pushed.unwrap().version, 1);
     running.stop().unwrap();
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rand_core::CryptoRng;
+use sordino_index::attributes::Attributes;
 use sordino_index::disk::Lock;
 use sordino_index::folder::Folder;
 use sordino_index::ids::Ids;
@@ -38,6 +39,8 @@ pub struct Assembly<D = Files> {
     blueprint: Blueprint,
     k: usize,
     pieces: BTreeMap<u64, (ColumnSegment, Ids)>,
+    /// The columns of attributes of all of them, without rows.
+    columns: Attributes,
     /// The manifest of these pieces, once it is signed.
     signed: Option<SignedManifest>,
     /// True once that may be written.
@@ -131,6 +134,7 @@ impl<D: Disk> Assembly<D> {
             blueprint,
             k: spec.k,
             pieces: BTreeMap::new(),
+            columns: Attributes::default(),
             signed: None,
             ending: false,
             finished: false,
@@ -156,7 +160,8 @@ impl<D: Disk> Assembly<D> {
     ///
     /// # Errors
     /// [`Error::Malformed`] for one of another build; [`Error::RepeatedId`] if a record is in another task's too; [`Error::Segments`];
-    /// [`Error::Digest`] and [`Error::File`] for parts that are not there. The index is as before, and the task may be made again.
+    /// [`Error::Attribute`] if a column is of another type there, or there are too many; [`Error::Digest`] and [`Error::File`] for parts that
+    /// are not there. The index is as before, and the task may be made again.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version
@@ -175,13 +180,15 @@ impl<D: Disk> Assembly<D> {
             return Err(Error::Segments { found, most });
         }
         let frame = self.frame(vec![piece.column.clone()]);
-        let mut ids = None;
+        let (mut ids, mut attributes) = (None, None);
         for part in frame.parts()? {
             if part.segment != Some(0) || !part.holder.is_stored() {
                 continue;
             }
-            if part.kind == PartKind::Ids {
-                ids = Some(self.folder.part(&part)?);
+            match part.kind {
+                PartKind::Ids => ids = Some(self.folder.part(&part)?),
+                PartKind::Attributes => attributes = Some(self.folder.part(&part)?),
+                _ => (),
             }
             if !self.folder.holds(&part) {
                 let what = part.kind.name();
@@ -198,6 +205,10 @@ impl<D: Disk> Assembly<D> {
             if let Some(&row) = other.common(&ids).first() {
                 return Err(Error::RepeatedId { id: other.id(row) });
             }
+        }
+        if let Some(attributes) = attributes {
+            let read = self.keys.shared().open_attributes(segment, &attributes)?;
+            self.columns.append(read.select(&[]))?;
         }
         self.pieces.insert(piece.task, (piece.column, ids));
         self.signed = None;
