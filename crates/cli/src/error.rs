@@ -98,6 +98,12 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
+    /// A file of an index that is gone.
+    #[error("{path}: it is gone, and the index is not whole without it: restore it from a copy", path = path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// The columns of a table that do not hold what they are asked for.
     #[error("{path}: {why}", path = path.display())]
     Columns {
@@ -299,6 +305,7 @@ impl Error {
         match self {
             Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
+            Self::Gone { .. } => INTEGRITY,
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } => code::search(error),
             Self::Net(error) => code::net(error),

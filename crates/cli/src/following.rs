@@ -71,6 +71,20 @@ impl Following {
         Ok(while_it_changes(|| client.check_pin(transport, other))?)
     }
 
+    /// Asks the server for its version, and follows to it. Clients that hold all of an index ask it nothing else, so
+    /// nobody else tells them.
+    pub(crate) fn look<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
+        let client = self.client();
+        let version = client.manifest().version;
+        // Searches go on while the server is asked.
+        let outdated = client.is_outdated(transport)?;
+        drop(client);
+        if outdated {
+            self.follow(transport, version)?;
+        }
+        Ok(())
+    }
+
     /// Follows the index to its version now. True if that is another than `version`.
     fn follow<T: Transport>(&self, transport: &mut T, version: u64) -> Result<bool, Error> {
         let client = self.client.write();

@@ -137,6 +137,15 @@ impl Client {
         Ok(client)
     }
 
+    /// True if the server has another version now. That it follows from this one, [`refresh`](Self::refresh) checks.
+    ///
+    /// # Errors
+    /// [`Error::Signature`] and others of a manifest that is not the owner's; those of the transport.
+    pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
+        let (manifest, _) = history::offered(transport, &self.keys)?;
+        Ok(manifest.digest() != self.manifest.digest())
+    }
+
     /// Follows the index to the version that the server has now, and downloads only what this client
     /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
     /// deletions. True if there was a newer version.

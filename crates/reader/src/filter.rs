@@ -236,10 +236,11 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
     match (column, value) {
         (Column::Int(values), Value::Int(value)) => each(values, |x| Some(x.cmp(value)), relation),
         (Column::Int(values), Value::Float(value)) => {
-            each(values, |x| (*x as f64).partial_cmp(value), relation)
+            each(values, |x| whole_and_float(*x, *value), relation)
         }
         (Column::Float(values), Value::Int(value)) => {
-            each(values, |x| x.partial_cmp(&(*value as f64)), relation)
+            let order = |x: &f64| whole_and_float(*value, *x).map(Ordering::reverse);
+            each(values, order, relation)
         }
         (Column::Float(values), Value::Float(value)) => {
             each(values, |x| x.partial_cmp(value), relation)
@@ -252,6 +253,23 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
         }
         _ => vec![false; rows.rows()],
     }
+}
+
+/// The order of two numbers as they are, also where a double has not all bits of the whole one; none of one that is no number.
+fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
+    const ABOVE: f64 = 9_223_372_036_854_775_808.0;
+    Some(match y {
+        y if y.is_nan() => return None,
+        y if y >= ABOVE => Ordering::Less,
+        y if y < -ABOVE => Ordering::Greater,
+        y => {
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and in range")]
+            let whole = y.trunc() as i64;
+            // Behind the point, 0 against what y has there.
+            let rest = 0f64.partial_cmp(&y.fract());
+            x.cmp(&whole).then(rest.unwrap_or(Ordering::Equal))
+        }
+    })
 }
 
 fn each<T>(
@@ -328,6 +346,30 @@ mod tests {
         ] {
             assert_eq!(passing(text).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_and_others_are_compared_as_they_are() {
+        let beyond = 1i64 << 53;
+        for (x, y, order) in [
+            (beyond + 1, 9_007_199_254_740_992.0, Ordering::Greater),
+            (beyond, 9_007_199_254_740_992.0, Ordering::Equal),
+            (-beyond - 1, -9_007_199_254_740_992.0, Ordering::Less),
+            (i64::MAX, 9_223_372_036_854_775_808.0, Ordering::Less),
+            (i64::MIN, -9_223_372_036_854_775_808.0, Ordering::Equal),
+            (i64::MIN, -1e19, Ordering::Greater),
+            (i64::MAX, f64::INFINITY, Ordering::Less),
+            (2, 2.5, Ordering::Less),
+            (3, 2.5, Ordering::Greater),
+            (-2, -2.5, Ordering::Greater),
+            (-3, -2.5, Ordering::Less),
+            (0, -0.0, Ordering::Equal),
+            (0, 0.5, Ordering::Less),
+            (0, -0.5, Ordering::Greater),
+        ] {
+            assert_eq!(whole_and_float(x, y), Some(order), "{x} {y}");
+        }
+        assert_eq!(whole_and_float(0, f64::NAN), None);
     }
 
     #[test]

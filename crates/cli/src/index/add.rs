@@ -115,6 +115,7 @@ impl Args {
         output: Output,
     ) -> Result<Added, Error> {
         let records = self.input.records(layout, None)?;
+        let unseen = records.unseen();
         let bar = output.progress(records.len_hint(), "adding");
         let records = records.inspect(|batch| {
             if let Ok(batch) = batch {
@@ -124,7 +125,9 @@ impl Args {
         let label = self.label.as_deref();
         let added = store.add_labelled(&mut random()?, label, records, &mut |_| ());
         bar.finish_and_clear();
-        added.map_err(self.input.named(&self.index))
+        let added = added.map_err(self.input.named(&self.index))?;
+        unseen.say(&self.input.file, output);
+        Ok(added)
     }
 
     /// Adds records under the labels that the file has for them.

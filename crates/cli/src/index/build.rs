@@ -171,7 +171,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         labelled.announce(output);
     }
     let records = args.input.records(layout.clone(), None)?;
-    let spec = args.spec(&records)?;
+    let (spec, unseen) = (args.spec(&records)?, records.unseen());
     let mut rng = random()?;
     let bar = output.progress(records.len_hint(), "reading");
     let start = Instant::now();
@@ -185,6 +185,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let store = Store::create_on(disk, root, &mut rng, &keys, &spec, records, &mut progress);
     bar.finish_and_clear();
     let mut store = store.map_err(args.input.named(&args.index))?;
+    unseen.say(&args.input.file, output);
     if has_labels {
         let replaced = labelled.add(&mut store, &mut rng, false)?.replaced;
         if replaced > 0 {

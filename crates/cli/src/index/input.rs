@@ -8,11 +8,13 @@ pub(super) use layout::Layout;
 
 use super::ids::{Ids, Place, twice};
 use super::values::{Attribute, Payloads};
-use crate::Error;
+use crate::{Error, Output};
 use clap::Args;
 use sordino_search::vectors::{self, ColumnNames, Reader};
 use sordino_search::{Attributes, Batch, Class, Column, Error as Search, Id, IdKind};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
@@ -64,6 +66,32 @@ pub(super) struct Records {
     wanted: Option<Option<String>>,
     /// Records that have come.
     read: usize,
+    unseen: Unseen,
+}
+
+/// The members of JSON lines that were asked for, and that no record had so far.
+#[derive(Clone, Default)]
+pub(super) struct Unseen(Rc<RefCell<Vec<String>>>);
+
+impl Unseen {
+    /// Strikes out a member of which there is a value.
+    fn saw(&self, name: &str, column: &Column) {
+        let is_there = match column {
+            Column::Json(values) => values.iter().any(Option::is_some),
+            _ => true,
+        };
+        if is_there {
+            self.0.borrow_mut().retain(|unseen| unseen != name);
+        }
+    }
+
+    /// Says of the rest that they are nowhere: each may be a mistake in a name.
+    pub(super) fn say(&self, file: &Path, output: Output) {
+        for name in self.0.borrow().iter() {
+            let file = file.display();
+            output.note(&format!("warning: {file}: no record has a member {name}"));
+        }
+    }
 }
 
 impl Input {
@@ -78,6 +106,11 @@ impl Input {
             // The first record says what the column holds. A file may be a pipe, so it is read once.
             first = reader.next().transpose().map_err(&named)?;
         }
+        let asked = match self.exported {
+            true => Vec::new(),
+            false => layout.names.values.clone(),
+        };
+        let unseen = Unseen(Rc::new(RefCell::new(asked)));
         let found = first.as_ref().and_then(|chunk| chunk.ids.as_ref());
         let found = found.and_then(|ids| ids.first()).map(Id::kind);
         let kind = kind.or(found).unwrap_or_default();
@@ -95,6 +128,7 @@ impl Input {
             attributes: layout.attributes,
             wanted,
             read: 0,
+            unseen,
         })
     }
 
@@ -222,6 +256,11 @@ impl Records {
         self.reader.len_hint()
     }
 
+    /// What no record has, known when all have been read.
+    pub(super) fn unseen(&self) -> Unseen {
+        self.unseen.clone()
+    }
+
     /// The records of a chunk that are wanted, if there are any.
     fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
         let next = self.read + chunk.vectors.len();
@@ -234,6 +273,11 @@ impl Records {
             }
         };
         let rows = chunk.vectors.len();
+        let names = self.payloads.columns();
+        let names = names.chain(self.attributes.iter().map(|it| it.name.clone()));
+        for (name, column) in names.zip(&chunk.values) {
+            self.unseen.saw(&name, column);
+        }
         let mut values = chunk.values.into_iter();
         let count = self.payloads.columns().len();
         let payloads: Vec<Column> = values.by_ref().take(count).collect();

@@ -83,6 +83,16 @@ impl Problem {
             crate::Error::Search(Search::NoReader) => {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }
+            crate::Error::Search(Search::Gap { .. }) => {
+                "the index was changed too often since the version that is known here, so that nothing shows that the server's \
+                 follows from it: if it is the owner's, start the proxy anew"
+            }
+            crate::Error::Search(Search::Rollback { .. }) => {
+                "the server has an older version than was seen before: look at the proxy's log"
+            }
+            crate::Error::Search(Search::OtherIndex { .. }) => {
+                "the server has another index than was seen before: look at the proxy's log"
+            }
             error if error.exit_code() == crate::INTEGRITY => {
                 "what the server sends is not the owner's: look at the proxy's log"
             }

@@ -14,10 +14,12 @@ use crate::pin::PinFile;
 use crate::{Error, random};
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
+use sordino_search::manifest::ModeKind;
 use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::atomic::{AtomicBool, Ordering},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
@@ -28,6 +30,10 @@ const SEARCHES: usize = 8;
 /// The time for which the proxy is not ready after a search that failed for good. Whoever sends no more searches to
 /// what is not ready would not see it mended otherwise.
 const TROUBLE: Duration = Duration::from_secs(60);
+
+/// The pause between looks for a new version of an index that is here as a whole: its searches ask the server nothing. It does
+/// not depend on them, so that the server learns nothing of when they are.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Requests that wait.
 const WAITING: usize = 64;
@@ -64,6 +70,8 @@ struct Shared {
     pin: Mutex<Option<PinFile>>,
     cache: Option<Cache>,
     ended: Mutex<Ended>,
+    /// True if a look for a new version has found what only a person mends: searches look first, and fail for it.
+    lapsed: AtomicBool,
 }
 
 /// The end of the search that began last, of those that say something of the next.
@@ -109,6 +117,7 @@ impl Searcher {
             seen: Mutex::new(seen),
             pin: Mutex::new(start.pin),
             cache: start.cache,
+            lapsed: AtomicBool::new(false),
             ended: Mutex::new(Ended {
                 begun: Instant::now(),
                 trouble: None,
@@ -116,6 +125,15 @@ impl Searcher {
         });
         shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
         let mut connection = Some(connection);
+        if shared.is_local() {
+            let looking = Looking {
+                shared: Arc::downgrade(&shared),
+                connection: None,
+                open: open.clone(),
+            };
+            let thread = std::thread::Builder::new().name("sordino-look".to_owned());
+            thread.spawn(move || looking.all())?;
+        }
         for _ in 0..SEARCHES {
             let mut worker = Worker {
                 shared: Arc::clone(&shared),
@@ -183,6 +201,11 @@ impl Searcher {
 }
 
 impl Shared {
+    /// True if all of the index is here.
+    fn is_local(&self) -> bool {
+        self.client.client().manifest().mode.kind() == ModeKind::Local
+    }
+
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Asked>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -301,6 +324,10 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     /// The results for a vector, and the version that they are of.
     fn search(&mut self, wanted: &Wanted, at: usize) -> Result<(Vec<Hit>, u64), Error> {
         let connection = connected(&mut self.connection, &self.open)?;
+        if self.shared.lapsed.load(Ordering::Relaxed) {
+            self.shared.client.look(connection)?;
+            self.shared.lapsed.store(false, Ordering::Relaxed);
+        }
         let mut question = Question::new(&wanted.vectors[at]);
         question.k = Some(wanted.k);
         question.threshold = wanted.min_score;
@@ -308,6 +335,42 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
         self.shared.client.ask(connection, |client, connection| {
             let found = client.ask(&mut self.rng, connection, &question)?;
             Ok((results::hits(client, found), client.manifest().version))
+        })
+    }
+}
+
+/// The looks for new versions of an index that is here as a whole.
+struct Looking<O> {
+    shared: Weak<Shared>,
+    connection: Option<Connection>,
+    open: O,
+}
+
+impl<O: Fn() -> Result<Connection, Error>> Looking<O> {
+    /// Looks until the searches have ended.
+    fn all(mut self) {
+        loop {
+            std::thread::sleep(LOOK);
+            let Some(shared) = self.shared.upgrade() else {
+                return;
+            };
+            let begun = Instant::now();
+            let looked = self.look(&shared);
+            if let Err(error) = &looked
+                && Problem::lasting(error).is_some()
+            {
+                shared.lapsed.store(true, Ordering::Relaxed);
+                shared.ended(begun, &looked);
+            }
+        }
+    }
+
+    fn look(&mut self, shared: &Shared) -> Result<(), Error> {
+        let connection = connected(&mut self.connection, &self.open)?;
+        shared.client.look(connection)?;
+        shared.followed(|other| {
+            let connection = connected(&mut self.connection, &self.open)?;
+            shared.client.check_pin(connection, other)
         })
     }
 }

@@ -110,6 +110,42 @@ fn a_proxy_whose_reader_is_revoked_is_not_ready_until_it_is_granted_again() {
 }
 
 #[test]
+fn an_index_that_is_here_as_a_whole_is_followed_too() {
+    let place = Place::new();
+    place.build_mode("local");
+    let served = Served::plain(&place, "local");
+    let proxy = Proxy::new(&place, &served.url(), "");
+    let one = json!({"vector": place.base.row(7), "k": 1}).to_string();
+    let asked = || {
+        let (status, found) = proxy.search(one.as_bytes());
+        assert_eq!(status, 200, "{found}");
+        (
+            found["version"].clone(),
+            found["results"][0]["hits"][0]["id"].clone(),
+        )
+    };
+    assert_eq!(asked(), (json!(1), json!(7)));
+    done(&place.line("index delete @local --ids 7 --key @owner.key"));
+    assert_eq!(served.line()["event"], "following");
+    let start = std::time::Instant::now();
+    while asked().0 != json!(2) {
+        assert!(start.elapsed().as_secs() < 60, "it is not followed");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_ne!(asked().1, json!(7));
+    // Its reader is none any more.
+    done(&place.line("keys new reader-pair @al.pair --from @owner.pub"));
+    done(&place.line("keys new reader-public @al.pub --from @al.pair"));
+    done(&place.line("keys grant @local al --public @al.pub --key @owner.key"));
+    let start = std::time::Instant::now();
+    while proxy.get("/readyz").0 != 503 {
+        assert!(start.elapsed().as_secs() < 60, "it is ready for ever");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(proxy.search(one.as_bytes()).0, 502);
+}
+
+#[test]
 fn conditions_are_decided_by_the_proxy() {
     let place = Place::new();
     fs::write(place.path("docs.jsonl"), documents::jsonl(&place)).unwrap();

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use prost::Message;
 use sordino_index::digest::Digest;
 use sordino_index::folder::Folder;
-use sordino_index::history::KEPT;
 use sordino_index::manifest::SignedManifest;
 use sordino_index::{Error as Wrong, Files, NotNext, OwnerKeys};
 
@@ -14,6 +13,9 @@ use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Held, Nothing, Put, Step, StepReply};
 use crate::{Connection, Error};
+
+/// Versions that a server may be behind.
+const BEHIND: usize = 4096;
 
 /// The most attempts at a push that others come between.
 const ATTEMPTS: usize = 3;
@@ -189,7 +191,7 @@ impl Connection {
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
         // Those that the server has need not be here any more.
-        drop(folder.history(newest, KEPT, &keys.public(), &mut before));
+        drop(folder.history(newest, BEHIND, &keys.public(), &mut before));
         versions.append(&mut before);
         let known = |digest: &Digest| digest[..] == here.manifest[..];
         let since = versions.iter().position(|version| known(&version.previous));

@@ -205,7 +205,11 @@ impl Changes {
         let follows = |version: &SignedManifest| {
             manifest.previous == version.digest() && found > version.version
         };
-        if state.coming.len() < KEPT && follows(state.newest()) {
+        if follows(state.newest()) {
+            // Each follows from the one before, so no more of them are needed than clients are shown.
+            if state.coming.len() == KEPT {
+                state.coming.remove(0);
+            }
             state.coming.push(manifest);
             Ok(false)
         } else if follows(&state.current) {

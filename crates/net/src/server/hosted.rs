@@ -123,6 +123,20 @@ impl Hosted {
         if !may(&versions.now) {
             return false;
         }
+        let before = versions.now.manifest();
+        let (was, is) = (before.index, server.manifest().index);
+        if was != is {
+            tracing::warn!(
+                "another index is put in the place of the one that was served: whoever has seen that refuses it"
+            );
+        } else if version < before.version {
+            let before = before.version;
+            tracing::warn!(
+                before,
+                version,
+                "an older version is put in place: whoever has seen the newer one refuses it"
+            );
+        }
         self.tell(server.manifest());
         let before = std::mem::replace(&mut versions.now, Arc::new(server));
         let before = before.shard().is_some().then_some(before);
