@@ -5,6 +5,7 @@
 
 mod asked;
 mod http;
+mod looking;
 mod places;
 mod problem;
 mod request;

@@ -187,14 +187,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let mut store = store.map_err(args.input.named(&args.index))?;
     unseen.say(&args.input.file, output);
     if has_labels {
-        let replaced = labelled.add(&mut store, &mut rng, false)?.replaced;
-        if replaced > 0 {
-            let file = args.input.file.display();
-            return Err(Error::Arguments(format!(
-                "{file}: the ids of {replaced} of its records are there twice, with several labels or with one and without: of \
-                 each the index holds the record that was added last, and those before it can be read until it is compacted"
-            )));
-        }
+        labelled.add_rest(&mut store, &mut rng)?;
     }
     let seconds = start.elapsed().as_secs_f64();
     let (manifest, measured) = (store.manifest(), store.measured());

@@ -2,19 +2,19 @@
 
 pub(super) mod exported;
 mod layout;
+mod unseen;
 
 use layout::Labels;
 pub(super) use layout::Layout;
+use unseen::Unseen;
 
 use super::ids::{Ids, Place, twice};
 use super::values::{Attribute, Payloads};
-use crate::{Error, Output};
+use crate::Error;
 use clap::Args;
 use sordino_search::vectors::{self, ColumnNames, Reader};
 use sordino_search::{Attributes, Batch, Class, Column, Error as Search, Id, IdKind};
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// A file of vectors and what goes with it.
 #[derive(Args, Debug)]
@@ -69,31 +69,6 @@ pub(super) struct Records {
     unseen: Unseen,
 }
 
-/// The members of JSON lines that were asked for, and that no record had so far.
-#[derive(Clone, Default)]
-pub(super) struct Unseen(Rc<RefCell<Vec<String>>>);
-
-impl Unseen {
-    /// Strikes out a member of which there is a value.
-    fn saw(&self, name: &str, column: &Column) {
-        let is_there = match column {
-            Column::Json(values) => values.iter().any(Option::is_some),
-            _ => true,
-        };
-        if is_there {
-            self.0.borrow_mut().retain(|unseen| unseen != name);
-        }
-    }
-
-    /// Says of the rest that they are nowhere: each may be a mistake in a name.
-    pub(super) fn say(&self, file: &Path, output: Output) {
-        for name in self.0.borrow().iter() {
-            let file = file.display();
-            output.note(&format!("warning: {file}: no record has a member {name}"));
-        }
-    }
-}
-
 impl Input {
     /// The records of a layout: of a file with labels those of this one, or without one.
     pub(super) fn records(&self, layout: Layout, label: Option<&str>) -> Result<Records, Error> {
@@ -110,7 +85,7 @@ impl Input {
             true => Vec::new(),
             false => layout.names.values.clone(),
         };
-        let unseen = Unseen(Rc::new(RefCell::new(asked)));
+        let unseen = Unseen::of(asked);
         let found = first.as_ref().and_then(|chunk| chunk.ids.as_ref());
         let found = found.and_then(|ids| ids.first()).map(Id::kind);
         let kind = kind.or(found).unwrap_or_default();
@@ -256,7 +231,7 @@ impl Records {
         self.reader.len_hint()
     }
 
-    /// What no record has, known when all have been read.
+    /// The members that no record has, when all have been read.
     pub(super) fn unseen(&self) -> Unseen {
         self.unseen.clone()
     }

@@ -61,6 +61,23 @@ impl Labelled<'_> {
         ));
     }
 
+    /// Adds the records that have labels to a store of the others.
+    pub(super) fn add_rest<D: Disk>(
+        &self,
+        store: &mut Store<D>,
+        rng: &mut StdRng,
+    ) -> Result<(), Error> {
+        let replaced = self.add(store, rng, false)?.replaced;
+        if replaced == 0 {
+            return Ok(());
+        }
+        let file = self.input.file.display();
+        Err(Error::Arguments(format!(
+            "{file}: the ids of {replaced} of its records are there twice, with several labels or with one and without: of each \
+             the index holds the record that was added last, and those before it can be read until it is compacted"
+        )))
+    }
+
     /// Adds records to a store: those without a label if `all` are wanted, then those of each label.
     pub(super) fn add<D: Disk>(
         &self,

@@ -44,7 +44,7 @@ struct Report {
 pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let file = keys::read(&args.key)?;
     let named = |error| match error {
-        // That of no index at all is another error.
+        // An index that is not there at all is another error.
         Search::File { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
             Error::Gone { path }
         }

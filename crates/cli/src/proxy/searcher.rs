@@ -5,6 +5,7 @@
 
 use super::asked::Asked;
 pub(super) use super::asked::{Answer, Reply};
+use super::looking::Looking;
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
 use super::results::{self, Hit};
@@ -19,7 +20,7 @@ use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
@@ -30,10 +31,6 @@ const SEARCHES: usize = 8;
 /// The time for which the proxy is not ready after a search that failed for good. Whoever sends no more searches to
 /// what is not ready would not see it mended otherwise.
 const TROUBLE: Duration = Duration::from_secs(60);
-
-/// The pause between looks for a new version of an index that is here as a whole: its searches ask the server nothing. It does
-/// not depend on them, so that the server learns nothing of when they are.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// Requests that wait.
 const WAITING: usize = 64;
@@ -61,8 +58,8 @@ pub(super) enum Refused {
     Ended,
 }
 
-struct Shared {
-    client: Following,
+pub(super) struct Shared {
+    pub(super) client: Following,
     waiting: Mutex<VecDeque<Arc<Asked>>>,
     more: Condvar,
     seen: Mutex<Seen>,
@@ -71,7 +68,7 @@ struct Shared {
     cache: Option<Cache>,
     ended: Mutex<Ended>,
     /// True if a look for a new version has found what only a person mends: searches look first, and fail for it.
-    lapsed: AtomicBool,
+    pub(super) lapsed: AtomicBool,
 }
 
 /// The end of the search that began last, of those that say something of the next.
@@ -126,11 +123,7 @@ impl Searcher {
         shared.followed(|other| shared.client.check_pin(&mut connection, other))?;
         let mut connection = Some(connection);
         if shared.is_local() {
-            let looking = Looking {
-                shared: Arc::downgrade(&shared),
-                connection: None,
-                open: open.clone(),
-            };
+            let looking = Looking::new(&shared, open.clone());
             let thread = std::thread::Builder::new().name("sordino-look".to_owned());
             thread.spawn(move || looking.all())?;
         }
@@ -220,7 +213,7 @@ impl Shared {
 
     /// Notes how a search ended, unless one that began after it has. One that is the question's fault, or that may do
     /// better when it is asked again, says nothing of the next.
-    fn ended<T>(&self, begun: Instant, found: &Result<T, Error>) {
+    pub(super) fn ended<T>(&self, begun: Instant, found: &Result<T, Error>) {
         let trouble = match found {
             Ok(_) => None,
             Err(error) => {
@@ -261,7 +254,10 @@ impl Shared {
 
     /// Remembers the version that the client is at, if it is newer than what was seen before. It is the newest. `check` refuses
     /// what another process has stored, if it is of another history: then nothing is answered until a person has looked.
-    fn followed(&self, check: impl FnMut(&Pin) -> Result<(), Error>) -> Result<(), Error> {
+    pub(super) fn followed(
+        &self,
+        check: impl FnMut(&Pin) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let client = self.client.client();
         let (manifest, pin) = (client.manifest(), client.pin());
         let shape = Shape {
@@ -339,44 +335,8 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     }
 }
 
-/// The looks for new versions of an index that is here as a whole.
-struct Looking<O> {
-    shared: Weak<Shared>,
-    connection: Option<Connection>,
-    open: O,
-}
-
-impl<O: Fn() -> Result<Connection, Error>> Looking<O> {
-    /// Looks until the searches have ended.
-    fn all(mut self) {
-        loop {
-            std::thread::sleep(LOOK);
-            let Some(shared) = self.shared.upgrade() else {
-                return;
-            };
-            let begun = Instant::now();
-            let looked = self.look(&shared);
-            if let Err(error) = &looked
-                && Problem::lasting(error).is_some()
-            {
-                shared.lapsed.store(true, Ordering::Relaxed);
-                shared.ended(begun, &looked);
-            }
-        }
-    }
-
-    fn look(&mut self, shared: &Shared) -> Result<(), Error> {
-        let connection = connected(&mut self.connection, &self.open)?;
-        shared.client.look(connection)?;
-        shared.followed(|other| {
-            let connection = connected(&mut self.connection, &self.open)?;
-            shared.client.check_pin(connection, other)
-        })
-    }
-}
-
 /// A thread's connection, which is opened when it is needed.
-fn connected(
+pub(super) fn connected(
     connection: &mut Option<Connection>,
     open: impl Fn() -> Result<Connection, Error>,
 ) -> Result<&mut Connection, Error> {

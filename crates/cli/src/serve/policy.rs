@@ -27,7 +27,7 @@ pub(super) struct Written {
 /// Marks of these files when they were read.
 pub(super) type Stamp = [Option<Mark>; 2];
 
-/// What differs between a file and another in its place, also one that was given its time.
+/// Marks by which a file is told from another in its place, also from one that was given its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     modified: SystemTime,
