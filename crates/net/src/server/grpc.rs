@@ -136,7 +136,6 @@ impl Shared {
         self.metrics.refused(reason);
         peer.heed(reason);
         let (address, name) = (peer.address, reason.name());
-        // A disk that is full, for instance, is the operator's affair.
         if let Refused::Message(error @ sordino_index::Error::File { .. }) = refused {
             tracing::error!(%error, "a file of an index could not be read or written");
         }
