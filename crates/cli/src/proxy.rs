@@ -27,7 +27,7 @@ use searcher::{Searcher, Start};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
 /// Arguments of `sordino proxy`.
 #[derive(ClapArgs, Debug)]
@@ -106,14 +106,30 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let pin = args.pin.as_deref().map(PinFile::read).transpose()?;
     let server = Server::listen(args.listen.first(), token, time)?;
     let roots = args.endpoint.roots();
-    let searcher = Searcher::start(Start {
+    let start = Start {
         keys,
         endpoint,
         pin,
         cache: args.cache.open(),
         time,
         named: Error::certificate(roots.as_slice()),
-    })?;
+    };
+    // It may take long, and may be told to stop meanwhile.
+    let (done, started) = mpsc::channel();
+    std::thread::spawn(move || done.send(Searcher::start(start)));
+    let searcher = loop {
+        match started.recv_timeout(TICK) {
+            Ok(searcher) => break searcher?,
+            Err(mpsc::RecvTimeoutError::Timeout) => (),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(std::io::Error::other("the start has failed").into());
+            }
+        }
+        if signals.pending().next().is_some() {
+            tracing::info!("stopping");
+            return Ok(());
+        }
+    };
     let version = searcher.version();
     server.search_with(searcher);
     let address = server.address();

@@ -74,7 +74,7 @@ def build(
     """Makes an index of what `run` returns for all tasks, in any order."""
     columns = {"vectors": vectors, "ids": ids, "payloads": None}
     least = SEGMENT if segment is None else whole_number(segment, "segment")
-    groups = list(sizes(files))
+    groups = [group for group in sizes(files) if group[2] > 0]
     if not groups:
         raise MissingFileError("no row groups: expected at least one record")
     records = sum(rows for _, _, rows in groups)
