@@ -47,6 +47,23 @@ impl Proxy {
         }
     }
 
+    /// Tells it to stop, and waits until it has: its exit code.
+    pub(crate) fn stopped(&mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let told = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .status();
+        assert!(told.unwrap().success());
+        let start = std::time::Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(start.elapsed().as_secs() < 20, "it does not stop");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The status and body of the reply to these bytes.
     pub(crate) fn send(&self, request: &[u8]) -> (u16, String) {
         let mut tcp = TcpStream::connect(&self.address).unwrap();

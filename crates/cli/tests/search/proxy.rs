@@ -238,7 +238,7 @@ fn until_the_index_is_there_it_says_so() {
         listener.local_addr().unwrap().to_string()
     };
     let nobody = format!("http://{}", free());
-    let proxy = Proxy::starting(&place, &nobody, &free());
+    let mut proxy = Proxy::starting(&place, &nobody, &free());
     for path in ["/health", "/readyz"] {
         let (status, problem) = proxy.get(path);
         assert_eq!(
@@ -252,6 +252,8 @@ fn until_the_index_is_there_it_says_so() {
         (503, &json!("starting"))
     );
     assert_eq!(proxy.get("/openapi.json").0, 200);
+    // It would go on trying for half a minute.
+    assert_eq!(proxy.stopped(), Some(0));
 }
 
 #[test]
