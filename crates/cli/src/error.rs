@@ -98,6 +98,14 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
+    /// The fault for which nothing is searched any more, seen before.
+    #[error("{message}")]
+    Lapsed {
+        /// Its message.
+        message: String,
+        /// Its exit code.
+        code: u8,
+    },
     /// A file of an index that is gone.
     #[error("{path}: it is gone, and the index is not whole without it: restore it from a copy", path = path.display())]
     Gone {
@@ -306,6 +314,7 @@ impl Error {
             Self::Usage(_) | Self::Config { .. } => USAGE,
             Self::Interrupted => INTERRUPTED,
             Self::Gone { .. } => INTEGRITY,
+            Self::Lapsed { code, .. } => *code,
             Self::Changing { .. } => SERVER,
             Self::Search(error) | Self::Index { source: error, .. } => code::search(error),
             Self::Net(error) => code::net(error),

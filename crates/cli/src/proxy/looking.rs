@@ -4,8 +4,7 @@ use super::problem::Problem;
 use super::searcher::{Shared, connected};
 use crate::Error;
 use sordino_net::Connection;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// The pause between looks for a new version of an index that is here as a whole: its searches ask the server nothing. It does
@@ -37,12 +36,13 @@ impl<O: Fn() -> Result<Connection, Error>> Looking<O> {
             };
             let begun = Instant::now();
             let looked = self.look(&shared);
-            if let Err(error) = &looked
-                && Problem::lasting(error).is_some()
-            {
-                shared.lapsed.store(true, Ordering::Relaxed);
-                shared.ended(begun, &looked);
-            }
+            let lapsed = match &looked {
+                Err(error) if Problem::lasting(error).is_none() => continue,
+                Err(error) => Some((error.to_string(), error.exit_code())),
+                Ok(()) => None,
+            };
+            *shared.lapsed.lock().unwrap_or_else(PoisonError::into_inner) = lapsed;
+            shared.ended(begun, &looked);
         }
     }
 

@@ -80,6 +80,8 @@ impl Problem {
     /// needs no token, so it is said without what the server or the error says: the log has that.
     pub(super) fn lasting(error: &crate::Error) -> Option<Self> {
         let message = match error {
+            // Noted when it was seen.
+            crate::Error::Lapsed { .. } => return None,
             crate::Error::Search(Search::NoReader) => {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }

@@ -1,7 +1,7 @@
 //! The searches: threads with a connection each, which take turns at the vectors of all requests.
 //!
-//! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so
-//! that requests of many vectors are searched for by all threads and do not keep others waiting.
+//! A request that waits has a place in a queue. Whoever takes its next vector puts it back at the end, so that requests of many
+//! vectors are searched for by all threads and do not keep others waiting.
 
 use super::asked::Asked;
 pub(super) use super::asked::{Answer, Reply};
@@ -19,7 +19,6 @@ use sordino_search::manifest::ModeKind;
 use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicBool, Ordering},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -67,8 +66,8 @@ pub(super) struct Shared {
     pin: Mutex<Option<PinFile>>,
     cache: Option<Cache>,
     ended: Mutex<Ended>,
-    /// True if a look for a new version has found what only a person mends: searches look first, and fail for it.
-    pub(super) lapsed: AtomicBool,
+    /// Message and exit code of what only a person mends, while looks for a new version find it: searches fail with them.
+    pub(super) lapsed: Mutex<Option<(String, u8)>>,
 }
 
 /// The end of the search that began last, of those that say something of the next.
@@ -114,7 +113,7 @@ impl Searcher {
             seen: Mutex::new(seen),
             pin: Mutex::new(start.pin),
             cache: start.cache,
-            lapsed: AtomicBool::new(false),
+            lapsed: Mutex::default(),
             ended: Mutex::new(Ended {
                 begun: Instant::now(),
                 trouble: None,
@@ -156,9 +155,8 @@ impl Searcher {
         recent.map(|(_, problem)| problem.clone())
     }
 
-    /// True if no thread is left that searches.
+    /// True if no thread is left that searches: each holds the shared state, until it dies of a fault.
     fn is_ended(&self) -> bool {
-        // Each holds one, until it dies of a fault.
         Arc::strong_count(&self.shared) == 1
     }
 
@@ -220,13 +218,18 @@ impl Shared {
                 let Some(problem) = Problem::lasting(error) else {
                     return;
                 };
-                // Whoever asked may be gone, and the log is where the reason is then.
-                tracing::warn!(%error, "not ready");
                 Some((Instant::now(), problem))
             }
         };
         let mut last = self.last();
         if last.begun <= begun {
+            let was = last.trouble.as_ref().map(|(_, problem)| problem);
+            if let (Err(error), Some((_, problem))) = (found, &trouble)
+                && was != Some(problem)
+            {
+                // Whoever asked may be gone, and the log is where the reason is then.
+                tracing::warn!(%error, "not ready");
+            }
             *last = Ended { begun, trouble };
         }
     }
@@ -320,9 +323,9 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
     /// The results for a vector, and the version that they are of.
     fn search(&mut self, wanted: &Wanted, at: usize) -> Result<(Vec<Hit>, u64), Error> {
         let connection = connected(&mut self.connection, &self.open)?;
-        if self.shared.lapsed.load(Ordering::Relaxed) {
-            self.shared.client.look(connection)?;
-            self.shared.lapsed.store(false, Ordering::Relaxed);
+        let lapsed = self.shared.lapsed.lock();
+        if let Some((message, code)) = lapsed.unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(Error::Lapsed { message, code });
         }
         let mut question = Question::new(&wanted.vectors[at]);
         question.k = Some(wanted.k);

@@ -80,6 +80,15 @@ impl Written {
         }
     }
 
+    /// Refuses files that were exchanged while they were read: what was read may be of neither.
+    pub(super) fn check_still(&self, before: &Stamp) -> Result<(), Error> {
+        if self.stamp() == *before {
+            return Ok(());
+        }
+        let why = io::Error::other("it, or the groups, is being exchanged: it is read again");
+        Err(Error::at(&self.policy)(why))
+    }
+
     /// The policy, if there is one.
     #[cfg(feature = "policies")]
     pub(super) fn read(&self, name: &IndexName) -> Result<Option<Policy>, Error> {

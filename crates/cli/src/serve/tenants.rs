@@ -79,6 +79,10 @@ impl Tenants {
             self.indexes.close(&name);
         }
         for name in names {
+            // A policy does not wait for what is wrong otherwise, which is said below.
+            if self.open.contains_key(&name) {
+                drop(self.follow_policy(&name));
+            }
             let folder = OsString::from(name.as_str());
             let waits = |(_, at): &(String, Instant)| at.elapsed() < RETRY;
             if self.faults.get(&folder).is_some_and(waits) {
@@ -169,10 +173,13 @@ impl Tenants {
         // Before it is read, so that a change meanwhile is seen.
         let stamp = written.stamp();
         let own = self.policies.get(name).and_then(|stamp| stamp[0]);
-        // All share the groups.
+        // All that have a policy share the groups.
+        let governed = own.or(stamp[0]).is_some();
         let groups = self.policies.values().find_map(|stamp| stamp[1]);
-        written.check_there(&[own, groups], &stamp)?;
-        Ok((written.read(name)?, stamp))
+        written.check_there(&[own, groups.filter(|_| governed)], &stamp)?;
+        let policy = written.read(name)?;
+        written.check_still(&stamp)?;
+        Ok((policy, stamp))
     }
 
     /// Does what may take long, and follows policies meanwhile.

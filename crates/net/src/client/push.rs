@@ -191,7 +191,9 @@ impl Connection {
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
         // Those that the server has need not be here any more.
-        drop(folder.history(newest, BEHIND, &keys.public(), &mut before));
+        let between = not_next.found - not_next.there;
+        let most = usize::try_from(between).map_or(BEHIND, |between| between.min(BEHIND));
+        drop(folder.history(newest, most, &keys.public(), &mut before));
         versions.append(&mut before);
         let known = |digest: &Digest| digest[..] == here.manifest[..];
         let since = versions.iter().position(|version| known(&version.previous));

@@ -139,12 +139,13 @@ impl Changes {
             Kind::State(_) => (),
             Kind::Manifest(bytes) => {
                 let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
-                if self.offer(&mut state, manifest)? {
-                    self.keep(&state, server)?;
+                if let Some(before) = self.offer(&mut state, manifest)? {
+                    // A push that goes on after an interruption may begin so, and needs what it had sent.
+                    self.keep(&state, server, before.parts()?)?;
                 }
             }
             Kind::Missing(_) => {
-                self.keep(&state, server)?;
+                self.keep(&state, server, Vec::new())?;
                 let missing = self.folder.missing(state.newest())?;
                 let held = |(part, held): &(Part, u64)| Held {
                     part: part.digest.to_vec().into(),
@@ -165,26 +166,29 @@ impl Changes {
         Ok(state.reply())
     }
 
-    /// Removes what is of no version that is there, served or coming.
-    fn keep(&self, state: &State, server: &Server) -> Result<(), Error> {
-        let mut keep = state.current.parts()?;
+    /// Removes what is of no version that is there, served or coming, and not among these.
+    fn keep(&self, state: &State, server: &Server, mut keep: Vec<Part>) -> Result<(), Error> {
+        keep.extend(state.current.parts()?);
         keep.extend(server.manifest().parts()?);
         keep.extend(state.newest().parts()?);
         self.folder.keep_only(&keep)
     }
 
-    /// Adds a version to those that are coming, or begins with it: true if that takes the place of others.
-    fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<bool, Error> {
+    /// Adds a version to those that are coming, or begins with it: the newest of those in whose place it comes.
+    fn offer(
+        &self,
+        state: &mut State,
+        manifest: SignedManifest,
+    ) -> Result<Option<SignedManifest>, Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
         if known(&state.current) {
-            return Ok(false);
+            return Ok(None);
         }
         if let Some(at) = state.coming.iter().position(known) {
             // Offered oldest first: what came after it is of another push, or comes again.
-            let fewer = state.coming.len() > at + 1;
             state.coming.truncate(at + 1);
-            return Ok(fewer);
+            return Ok(None);
         }
         if manifest.index != state.current.index {
             return Err(Error::OtherIndex {
@@ -211,11 +215,11 @@ impl Changes {
                 state.coming.remove(0);
             }
             state.coming.push(manifest);
-            Ok(false)
+            Ok(None)
         } else if follows(&state.current) {
             // Another change, in the place of one that did not come to its end.
-            state.coming = vec![manifest];
-            Ok(true)
+            let before = std::mem::replace(&mut state.coming, vec![manifest]);
+            Ok(before.into_iter().last())
         } else {
             Err(not_next.into())
         }

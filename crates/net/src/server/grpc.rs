@@ -288,7 +288,7 @@ impl Calls {
         blocking(check).await?.map_err(unknown)?;
         call.peer.prove();
         let owner = Asker::Owner(hosted.terms.as_ref().map_or(0, Terms::number));
-        hosted.begin(call, owner)?;
+        hosted.begin_step(call, owner)?;
         let shared = Arc::clone(&self.shared);
         let take = move || {
             let changes = hosted.changes.get().ok_or(Refusal::Key)?;

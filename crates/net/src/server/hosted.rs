@@ -189,6 +189,14 @@ impl Hosted {
         call.begin(asker)
     }
 
+    /// Takes the places of a step of a change, which counts against no rate of the index: a push makes as many as it has to.
+    pub(crate) fn begin_step(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
+        if let Some(terms) = &self.terms {
+            call.hold(terms.place()?);
+        }
+        call.begin(asker)
+    }
+
     /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
         // The tag and the length of the message.

@@ -130,6 +130,11 @@ impl Terms {
             return Err(Refusal::Rate);
         }
         drop(rate);
+        self.place()
+    }
+
+    /// A place for a request, if the index's share of places allows one.
+    pub(crate) fn place(&self) -> Result<Hold, Refusal> {
         let place = self.places.take(Asker::Index(self.number));
         Ok(Hold {
             _place: place.ok_or(Refusal::Busy)?,

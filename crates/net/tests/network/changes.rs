@@ -360,11 +360,35 @@ fn parts_of_a_change_go_when_another_begins() {
         let bytes = std::fs::read(again.join("parts").join(name)).unwrap();
         let manifest = Bytes::copy_from_slice(manifest.to_bytes());
         attempt.step(Kind::Manifest(manifest)).unwrap();
-        assert_eq!(parts(), before);
+        // Those of the change before stay for a moment, in case it goes on.
+        assert_eq!(parts(), before + 1);
         let part = Bytes::copy_from_slice(&part.digest);
         attempt.step(put(&part, 0, &bytes)).unwrap();
-        assert_eq!(parts(), before + 1);
+        assert_eq!(parts(), before + 2);
     }
+    attempt.step(Kind::Missing(Nothing {})).unwrap();
+    assert_eq!(parts(), before + 1);
+}
+
+#[test]
+fn a_push_over_several_versions_goes_on_where_it_stopped() {
+    let mut attempt = Attempt::new(1 << 30);
+    let (second, ..) = attempt.changed();
+    let (third, part, bytes) = attempt.changed();
+    let offer = || {
+        attempt.step(Kind::Manifest(second.clone())).unwrap();
+        attempt.step(Kind::Manifest(third.clone())).unwrap();
+        attempt.step(Kind::Missing(Nothing {})).unwrap().missing
+    };
+    assert_eq!(offer()[0].len, 0);
+    let half = &bytes[..bytes.len() / 2];
+    attempt.step(put(&part, 0, half)).unwrap();
+    // The line breaks, and the push begins anew with the manifests, oldest first.
+    let missing = offer();
+    assert_eq!(
+        (&missing[0].part, missing[0].len),
+        (&part, half.len() as u64)
+    );
 }
 
 #[test]
