@@ -149,10 +149,10 @@ impl Searcher {
         if self.is_ended() {
             return Some(Problem::ended());
         }
-        let ended = self.shared.last();
-        let recent = ended.trouble.as_ref();
-        let recent = recent.filter(|(at, _)| at.elapsed() < TROUBLE);
-        recent.map(|(_, problem)| problem.clone())
+        let (at, problem) = self.shared.last().trouble.clone()?;
+        let lapsed = self.shared.lapsed.lock();
+        let lasts = lapsed.unwrap_or_else(PoisonError::into_inner).is_some();
+        (lasts || at.elapsed() < TROUBLE).then_some(problem)
     }
 
     /// True if no thread is left that searches: each holds the shared state, until it dies of a fault.

@@ -35,6 +35,8 @@ pub(super) struct Tenants {
     open: HashMap<IndexName, Tenant>,
     /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
     policies: HashMap<IndexName, Stamp>,
+    /// The files of a policy that were tried last, and when.
+    tried: HashMap<IndexName, (Stamp, Instant)>,
     /// The last fault of each folder, which is said once, and when it was.
     faults: HashMap<OsString, (String, Instant)>,
 }
@@ -60,6 +62,7 @@ impl Tenants {
             indexes,
             open: HashMap::new(),
             policies: HashMap::new(),
+            tried: HashMap::new(),
             faults: HashMap::new(),
         }
     }
@@ -79,13 +82,11 @@ impl Tenants {
             self.indexes.close(&name);
         }
         for name in names {
-            // A policy does not wait for what is wrong otherwise, which is said below.
-            if self.open.contains_key(&name) {
-                drop(self.follow_policy(&name));
-            }
             let folder = OsString::from(name.as_str());
             let waits = |(_, at): &(String, Instant)| at.elapsed() < RETRY;
             if self.faults.get(&folder).is_some_and(waits) {
+                // A policy does not wait for what is wrong otherwise. A fault of it is said when the wait is over.
+                drop(self.follow_policy(&name));
                 continue;
             }
             match self.look_at(&name) {
@@ -220,12 +221,18 @@ impl Tenants {
 
     fn follow_policy(&mut self, name: &IndexName) -> Result<(), Error> {
         let now = Written::of(&self.root, name).stamp();
-        if self.policies.get(name) == Some(&now) {
+        if !self.open.contains_key(name) || self.policies.get(name) == Some(&now) {
             return Ok(());
         }
+        let tried = self.tried.get(name);
+        if tried.is_some_and(|(stamp, at)| *stamp == now && at.elapsed() < RETRY) {
+            return Ok(());
+        }
+        self.tried.insert(name.clone(), (now, Instant::now()));
         let read = self.policy(name);
         // A policy that cannot be read here may be for nobody who asks.
-        if let Err(Error::NoPolicies { .. }) = read {
+        if let Err(error @ Error::NoPolicies { .. }) = &read {
+            tracing::error!(%name, %error, "for nobody");
             let nobody = Policy::new(|_, _| false);
             self.indexes.set_policy(name, Some(nobody));
             self.policies.insert(name.clone(), now);

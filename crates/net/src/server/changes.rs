@@ -61,6 +61,8 @@ struct State {
     current: SignedManifest,
     /// The versions after it that are being received, oldest first.
     coming: Vec<SignedManifest>,
+    /// True if parts may be there of others that were coming.
+    begun: bool,
 }
 
 impl Changes {
@@ -86,6 +88,7 @@ impl Changes {
             state: Mutex::new(State {
                 current,
                 coming: Vec::new(),
+                begun: true,
             }),
             _lock: lock,
         })
@@ -139,13 +142,10 @@ impl Changes {
             Kind::State(_) => (),
             Kind::Manifest(bytes) => {
                 let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
-                if let Some(before) = self.offer(&mut state, manifest)? {
-                    // A push that goes on after an interruption may begin so, and needs what it had sent.
-                    self.keep(&state, server, before.parts()?)?;
-                }
+                self.offer(&mut state, manifest)?;
             }
             Kind::Missing(_) => {
-                self.keep(&state, server, Vec::new())?;
+                self.keep(&mut state, server)?;
                 let missing = self.folder.missing(state.newest())?;
                 let held = |(part, held): &(Part, u64)| Held {
                     part: part.digest.to_vec().into(),
@@ -157,7 +157,13 @@ impl Changes {
                     ..state.reply()
                 });
             }
-            Kind::Put(put) => self.put(&state, &put)?,
+            Kind::Put(put) => {
+                // Whoever asks for what is missing first, as it should, has had this done.
+                if state.begun {
+                    self.keep(&mut state, server)?;
+                }
+                self.put(&state, &put)?;
+            }
             Kind::Commit(digest) => {
                 let _switching = Switching::begin(&self.switching);
                 self.commit(&mut state, &digest, server, place)?;
@@ -166,29 +172,29 @@ impl Changes {
         Ok(state.reply())
     }
 
-    /// Removes what is of no version that is there, served or coming, and not among these.
-    fn keep(&self, state: &State, server: &Server, mut keep: Vec<Part>) -> Result<(), Error> {
-        keep.extend(state.current.parts()?);
+    /// Removes what is of no version that is there or served, nor of the newest that is coming.
+    fn keep(&self, state: &mut State, server: &Server) -> Result<(), Error> {
+        let mut keep = state.current.parts()?;
         keep.extend(server.manifest().parts()?);
         keep.extend(state.newest().parts()?);
-        self.folder.keep_only(&keep)
+        self.folder.keep_only(&keep)?;
+        state.begun = false;
+        Ok(())
     }
 
-    /// Adds a version to those that are coming, or begins with it: the newest of those in whose place it comes.
-    fn offer(
-        &self,
-        state: &mut State,
-        manifest: SignedManifest,
-    ) -> Result<Option<SignedManifest>, Error> {
+    /// Adds a version to those that are coming, or begins with it. What was sent for others stays until it is known which is the
+    /// newest: a push that goes on after an interruption begins with the oldest.
+    fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
         if known(&state.current) {
-            return Ok(None);
+            return Ok(());
         }
         if let Some(at) = state.coming.iter().position(known) {
             // Offered oldest first: what came after it is of another push, or comes again.
             state.coming.truncate(at + 1);
-            return Ok(None);
+            state.begun = true;
+            return Ok(());
         }
         if manifest.index != state.current.index {
             return Err(Error::OtherIndex {
@@ -215,14 +221,14 @@ impl Changes {
                 state.coming.remove(0);
             }
             state.coming.push(manifest);
-            Ok(None)
         } else if follows(&state.current) {
             // Another change, in the place of one that did not come to its end.
-            let before = std::mem::replace(&mut state.coming, vec![manifest]);
-            Ok(before.into_iter().last())
+            state.coming = vec![manifest];
         } else {
-            Err(not_next.into())
+            return Err(not_next.into());
         }
+        state.begun = true;
+        Ok(())
     }
 
     fn put(&self, state: &State, put: &Put) -> Result<(), Error> {
