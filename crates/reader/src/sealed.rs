@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
+use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
 use sordino_index::digest::Digest;
@@ -40,6 +41,8 @@ pub(crate) struct Fetcher {
     seal: Seal,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
+    /// The content of a full bucket that is of no index.
+    stand_in: Vec<u8>,
     route: Route,
     retrieval: Retrieval,
     /// The rows of deleted records of the buckets.
@@ -99,6 +102,7 @@ impl Fetcher {
             width,
             seal: key.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
+            stand_in: stand_in(&mode.layout),
             route,
             retrieval,
             dead: Numbers::default(),
@@ -137,10 +141,11 @@ impl Fetcher {
         let fetched = time(&mut stages.fetch, || {
             self.retrieval.fetch(round, Message::Fetch, &buckets)
         })?;
-        let opened = scores
-            .and(fetched)
-            .and_then(|fetched| time(&mut stages.open, || self.open(&buckets, &fetched)));
-        Ok(opened.map(|opened| time(&mut stages.rank, || self.rank(opened, query, wanted))))
+        let sealed = fetched.as_deref().unwrap_or_default();
+        let (opened, good) = time(&mut stages.open, || self.open(&buckets, sealed));
+        let found = time(&mut stages.rank, || self.rank(opened, query, wanted));
+        let good = good && scores.is_ok() && fetched.is_ok();
+        Ok(good.then_some(found).ok_or(Wrong))
     }
 
     /// The scores of centroids or vertices that are here.
@@ -150,18 +155,25 @@ impl Fetcher {
         Zeroizing::new(time(&mut stages.scores, scores))
     }
 
-    /// The vectors of these buckets. All of them are opened, wrong ones too.
-    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> Checked<Opened> {
+    /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, and is ranked as they
+    /// are, or the next message would leave the sooner the more of them were wrong.
+    fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (Opened, bool) {
         let mut opened = Opened::default();
         let digests = sordino_hash::hash_each(fetched);
-        let mut good = true;
-        for ((&bucket, sealed), digest) in buckets.iter().zip(fetched).zip(&digests) {
-            good &= *digest == self.digests[bucket];
-            let layout = &self.mode.layout;
-            let open = layout.open(&self.seal, u32_of(bucket), sealed, &mut opened);
-            good &= open.is_ok();
+        let (layout, mut good) = (&self.mode.layout, true);
+        for (at, &bucket) in buckets.iter().enumerate() {
+            let digest = digests.get(at);
+            good &= digest.is_some_and(|digest| *digest == self.digests[bucket]);
+            let open = fetched.get(at).is_some_and(|sealed| {
+                let open = layout.open(&self.seal, u32_of(bucket), sealed, &mut opened);
+                open.is_ok()
+            });
+            if !open {
+                layout.read(&self.stand_in, &mut opened);
+            }
+            good &= open;
         }
-        good.then_some(opened).ok_or(Wrong)
+        (opened, good)
     }
 
     /// The best of the fetched buckets and of what was added since.
@@ -225,5 +237,43 @@ impl Fetcher {
         // Without scores none was chosen, and the first ones are as many.
         buckets.extend(buckets.len()..probes);
         buckets
+    }
+}
+
+/// The content of a full bucket of made-up vectors, which differ.
+fn stand_in(layout: &Layout) -> Vec<u8> {
+    let (dim, slots) = (layout.dim as usize, layout.slots as usize);
+    let vector = |slot: usize| {
+        let mut vector: Vec<f32> = (0..dim)
+            .map(|at| ((slot * 31 + at * 17) % 7) as f32 - 2.5)
+            .collect();
+        let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        vector.iter_mut().for_each(|x| *x /= norm);
+        vector
+    };
+    let vectors: Vec<Vec<f32>> = (0..slots).map(vector).collect();
+    let entries = (0..).zip(vectors.iter().map(|vector| &vector[..]));
+    let entries: Vec<(u32, &[f32])> = entries.collect();
+    layout.write(&vector(0), &entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_for_a_wrong_bucket_is_a_full_one() {
+        for codec in [Codec::Int8, Codec::Residual6, Codec::Residual4] {
+            for dim in [2, 32, 130] {
+                let slots = 7;
+                let layout = Layout { dim, slots, codec };
+                let (content, mut opened) = (stand_in(&layout), Opened::default());
+                assert!(layout.read(&content, &mut opened));
+                let query = vec![(dim as f32).sqrt().recip(); dim as usize];
+                let found = opened.nearest(&query, 100);
+                assert_eq!(found.len(), slots as usize, "{codec:?} {dim}");
+                assert!(found.iter().all(|hit| hit.score.is_finite()));
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use sordino_pir::hintless::{Digest, Keys, Session};
 ///
 /// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
 /// secret from each reaction, of 2,048: 64 of them leave the other queries of the session as safe as they were but for
-/// 3 bits; for some 7 where it also measures when the next message leaves, which tells how many buckets were wrong. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
+/// 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was refused.
 pub(crate) const REQUESTS: usize = 64;
 
 /// Bytes that a request without a hint is longer where it brings the keys of a session: the first of 64, and the next one
