@@ -136,17 +136,22 @@ impl Attempt {
         self.store
             .delete(&mut rng(2), &[u32::try_from(self.store.version()).unwrap()])
             .unwrap();
-        let manifest = self.store.manifest();
-        let part = manifest.part(PartKind::Deleted, None).unwrap();
-        let name: String = part
-            .digest
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let bytes = std::fs::read(self.folder.path().join("local/parts").join(name)).unwrap();
-        let manifest = Bytes::copy_from_slice(manifest.to_bytes());
-        (manifest, Bytes::copy_from_slice(&part.digest), bytes.into())
+        newest(&self.store, &self.folder.path().join("local"))
     }
+}
+
+/// A store's manifest and its list of deletions, with that part's digest.
+fn newest(store: &Store, dir: &Path) -> (Bytes, Bytes, Bytes) {
+    let manifest = store.manifest();
+    let part = manifest.part(PartKind::Deleted, None).unwrap();
+    let name: String = part
+        .digest
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let bytes = std::fs::read(dir.join("parts").join(name)).unwrap();
+    let manifest = Bytes::copy_from_slice(manifest.to_bytes());
+    (manifest, Bytes::copy_from_slice(&part.digest), bytes.into())
 }
 
 fn code(result: Result<StepReply, Status>) -> (Code, String) {
@@ -350,19 +355,10 @@ fn parts_of_a_change_go_when_another_begins() {
         Index::backup(&other, &again, &owner().public()).unwrap();
         let mut store = Store::open(&again, &owner()).unwrap();
         store.delete(&mut rng(3), &[id]).unwrap();
-        let manifest = store.manifest();
-        let part = manifest.part(PartKind::Deleted, None).unwrap();
-        let name: String = part
-            .digest
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let bytes = std::fs::read(again.join("parts").join(name)).unwrap();
-        let manifest = Bytes::copy_from_slice(manifest.to_bytes());
+        let (manifest, part, bytes) = newest(&store, &again);
         attempt.step(Kind::Manifest(manifest)).unwrap();
         // Those of the change before stay until it is known that it does not go on.
         assert_eq!(parts(), before + 1);
-        let part = Bytes::copy_from_slice(&part.digest);
         attempt.step(put(&part, 0, &bytes)).unwrap();
         assert_eq!(parts(), before + 1);
     }
