@@ -323,7 +323,7 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
         assert!(told("a", time).contains("not known"), "{}", told("a", time));
         assert_eq!(told("a", time), told("none", time));
     }
-    // The owner itself is understood, also after a change of its own.
+    // The owner itself is understood. Its folder is the server's now, and it has the version that is there.
     let mut store = sordino_search::Store::open(&dir, &owner());
     assert!(
         store
