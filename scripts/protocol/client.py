@@ -296,7 +296,7 @@ class Client:
         except ValueError as error:
             # The buckets are fetched all the same, any of them.
             wrong, scores = error, np.zeros(m.clusters, np.float32)
-        buckets = [int(x) for x in np.lexsort((np.arange(m.clusters), -scores))[: m.probes]]
+        buckets = sorted(int(x) for x in np.lexsort((np.arange(m.clusters), -scores))[: m.probes])
         try:
             fetched = self._fetch(self.pir, FETCH, buckets)
             good = wrong is None and all(digest(x) == self.digests[b] for b, x in zip(buckets, fetched))

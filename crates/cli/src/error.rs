@@ -281,13 +281,22 @@ impl Error {
         match self {
             Self::Changing { .. } => true,
             Self::Net(error) => error.is_passing(),
-            Self::Search(Search::Transport(error))
-            | Self::Index {
-                source: Search::Transport(error),
-                ..
-            } => error
-                .downcast_ref()
-                .is_some_and(sordino_net::Error::is_passing),
+            Self::Search(error) | Self::Index { source: error, .. } => match error.seen() {
+                Some(Search::Transport(error)) => error
+                    .downcast_ref()
+                    .is_some_and(sordino_net::Error::is_passing),
+                // Without a wrong reply before it this is `Changing`.
+                Some(Search::Stale { .. }) => true,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The server knows nothing of it: a reply of its was wrong. Other searches go on, or it would see which one it was.
+    pub(crate) fn is_unseen(&self) -> bool {
+        match self {
+            Self::Search(error) | Self::Index { source: error, .. } => error.seen().is_none(),
             _ => false,
         }
     }

@@ -33,7 +33,8 @@ impl Following {
     /// Does what asks the server, and does it anew, with fresh secrets, if the index has changed meanwhile.
     ///
     /// # Security
-    /// It is done anew for the index's version alone, never for the query.
+    /// It is done anew for the index's version alone, never for the query, nor for a reply that was wrong before the server said that
+    /// the version is another.
     pub(crate) fn ask<T: Transport, D>(
         &self,
         transport: &mut T,
@@ -48,10 +49,14 @@ impl Following {
                 Err(error) => error,
             };
             drop(client);
+            if matches!(error, Search::Wrong { .. }) {
+                tracing::warn!(%error, "a search failed");
+            }
             // A server on a network says that the version is another as it says that a message is
             // wrong, so it is asked for its manifest.
-            let stale = matches!(error, Search::Stale { .. });
-            let moved = stale || matches!(error, Search::Transport(_));
+            let seen = error.seen();
+            let stale = matches!(seen, Some(Search::Stale { .. }));
+            let moved = stale || matches!(seen, Some(Search::Transport(_)));
             let error = Error::from(error);
             let away = error.is_passing() && !stale;
             if !moved || away || attempt == ATTEMPTS || !self.follow(transport, version)? {
@@ -94,5 +99,105 @@ impl Following {
             return Ok(true);
         }
         Ok(while_it_changes(|| client.refresh(transport))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patience::Patience;
+    use rand::{SeedableRng, rngs::StdRng};
+    use sordino_net::{Error as Net, Refusal};
+    use sordino_search::{Form, InProcess, OwnerKeys, Server, Spec, build, synthetic};
+    use std::time::Duration;
+
+    /// The requests of scores and of a second look, as on the wire.
+    const SCORE: u16 = 105;
+    const FETCH_PAYLOADS: u16 = 109;
+
+    /// A server whose scores are wrong, or not, and that refuses the second message of the first searches.
+    struct Refusing<'a> {
+        inner: InProcess<'a>,
+        wrong: bool,
+        refusal: fn() -> Search,
+        refused: usize,
+        sent: Vec<u16>,
+    }
+
+    impl Transport for Refusing<'_> {
+        fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Search> {
+            let kind = u16::from_le_bytes([request[6], request[7]]);
+            self.sent.push(kind);
+            if kind == FETCH_PAYLOADS && self.refused > 0 {
+                self.refused -= 1;
+                return Err((self.refusal)());
+            }
+            let mut reply = self.inner.call(request, limit)?;
+            if self.wrong && kind == SCORE && self.refused > 0 {
+                let last = reply.len() - 9;
+                reply[last] ^= 0x55;
+                reply[last - 40] ^= 0x55;
+            }
+            Ok(reply)
+        }
+    }
+
+    #[test]
+    fn what_is_sent_after_a_refusal_does_not_tell_of_a_wrong_reply_before_it() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let keys = OwnerKeys::from_master([8; 32]);
+        let (vectors, _) = synthetic::clustered(30_000, 1, 16, 4);
+        let spec = Spec {
+            k: 5,
+            form: Form::Masked(sordino_search::manifest::Packing::T4),
+            second_look: Some(8),
+            ..Spec::default()
+        };
+        let index = build::in_memory(
+            &mut rng,
+            &keys,
+            &spec,
+            [Ok(vectors.clone().into())],
+            &mut |_| (),
+        );
+        let server = Server::new(index.unwrap()).unwrap();
+        let refusals: [fn() -> Search; 4] = [
+            || Search::Transport(Box::new(Net::Refused(Refusal::Busy))),
+            || Search::Transport(Box::new(Net::Broken("cut".into()))),
+            || Search::Transport("of no kind".into()),
+            || Search::Stale {
+                found: 1,
+                serving: 2,
+            },
+        ];
+        for refusal in refusals {
+            let searched = |wrong| {
+                let client =
+                    Client::connect(&mut InProcess::new(&server), &keys.reader(), None).unwrap();
+                let following = Following::new(client);
+                let mut transport = Refusing {
+                    inner: InProcess::new(&server),
+                    wrong,
+                    refusal,
+                    refused: 2,
+                    sent: Vec::new(),
+                };
+                let found = Patience::new(Duration::from_secs(60)).with(|| {
+                    following.ask(&mut transport, |client, transport| {
+                        let mut rng = StdRng::seed_from_u64(2);
+                        client.search(&mut rng, transport, vectors.row(0))
+                    })
+                });
+                (found.map(|found| found.hits), transport.sent)
+            };
+            let ((right, sent), (wrong, as_well)) = (searched(false), searched(true));
+            assert!(sent.contains(&FETCH_PAYLOADS), "{}: {sent:?}", refusal());
+            assert_eq!(sent, as_well, "{}", refusal());
+            assert_eq!(right.is_ok(), wrong.is_ok(), "{}", refusal());
+            if let Err(error) = wrong {
+                let error = error.to_string();
+                assert!(error.contains("do not belong to this index"), "{error}");
+            }
+        }
     }
 }

@@ -335,6 +335,14 @@ pub enum Error {
     /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
     #[error("the search failed: the server's answers do not belong to this index")]
     Search,
+    /// A reply did not belong to this index, and a message after it failed. [`seen`](Self::seen) has the failure.
+    #[error(
+        "the server's answers do not belong to this index, and the one after them failed: {then}"
+    )]
+    Wrong {
+        /// The failure.
+        then: Box<Self>,
+    },
     /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
     #[error("the server does not hold the keys that the query names: send them with it")]
     Session,
@@ -347,4 +355,17 @@ pub enum Error {
     /// Encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
+}
+
+impl Error {
+    /// The part of it that a server knows of: nothing of a reply that was wrong, and of a failure after one the failure.
+    /// Whoever tries again, or does not, decides by this alone.
+    #[must_use]
+    pub fn seen(&self) -> Option<&Self> {
+        match self {
+            Self::Search => None,
+            Self::Wrong { then } => Some(then),
+            error => Some(error),
+        }
+    }
 }

@@ -241,7 +241,8 @@ impl Client {
     /// the manifest's `k`, or the filter does not fit the attributes: before any
     /// message. [`Error::Stale`] if the server has another version by now;
     /// [`refresh`](Self::refresh) and search anew. [`Error::Search`] if what the server sent does not belong to this index: after
-    /// all messages, which are the same in number, order and size as those of any other search, or after one of them that failed.
+    /// all messages, which are the same in number, order and size as those of any other search; [`Error::Wrong`] if one of them
+    /// failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -274,6 +275,7 @@ impl Client {
         let mut stages = Stages::default();
         let round = &mut self.round(rng, transport);
         let found = round.step(|round| self.kind.search(round, &query, wanted, &mut stages))?;
+        round.wrong |= !found.right;
         let ranking = Ranking {
             records: &self.records,
             question,
@@ -283,10 +285,13 @@ impl Client {
         };
         let slots = self.payloads.as_ref();
         let results =
-            round.step(|round| ranking.results(round, slots, &query, found, &mut stages))?;
-        let Ok((hits, payloads)) = results else {
+            round.step(|round| ranking.results(round, slots, &query, found.hits, &mut stages))?;
+        let Ok((hits, payloads)) = round.noted(results) else {
             return Err(Error::Search);
         };
+        if round.wrong {
+            return Err(Error::Search);
+        }
         let named = hits.iter().map(|hit| Hit {
             id: self.records.id(hit.id),
             score: hit.score,

@@ -5,10 +5,10 @@ use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::{Checking, ColumnSegment, Columns, Segment};
 use sordino_index::wire::Message;
 use sordino_index::{Error, residue};
-use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::recall::TopK;
 use sordino_vectors::u32_of;
 
-use crate::checked::{Checked, Wrong};
+use crate::checked::{Checked, Ranked, Wrong};
 use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
@@ -143,7 +143,7 @@ impl ScoredSegments {
         Wanted { k, chosen }: Wanted<'_>,
         score: impl Fn(usize) -> f32,
         row: impl Fn(usize, u32) -> u32,
-    ) -> Checked<Vec<Scored>> {
+    ) -> Ranked {
         let mut best = TopK::with_equal(k);
         let mut possible = true;
         let segments = self.segments.iter().enumerate();
@@ -159,10 +159,10 @@ impl ScoredSegments {
                 }
             }
         }
-        if !possible && self.scheme.checking == Checking::None {
-            return Err(Wrong);
+        Ranked {
+            hits: best.into_ranked(),
+            right: possible || self.scheme.checking != Checking::None,
         }
-        Ok(best.into_ranked())
     }
 
     /// The reply, if no exact check refutes it.
@@ -350,12 +350,13 @@ mod tests {
         let deleted = vec![false, true, false, false, false];
         let best = |segments: &ScoredSegments, wanted, scores: [f32; 5]| {
             let best = segments.best(wanted, |at| scores[at], row);
-            best.map(|best| best.iter().map(|hit| hit.id).collect::<Vec<_>>())
+            let found = best.hits.iter().map(|hit| hit.id);
+            best.right.then(|| found.collect::<Vec<_>>())
         };
-        assert_eq!(best(&scored(Vec::new()), all, scores), Ok(vec![11, 13]));
+        assert_eq!(best(&scored(Vec::new()), all, scores), Some(vec![11, 13]));
         assert_eq!(
             best(&scored(deleted.clone()), all, scores),
-            Ok(vec![13, 14])
+            Some(vec![13, 14])
         );
         let chosen = [vec![true, true, true, false, false]];
         let some = Wanted {
@@ -364,7 +365,7 @@ mod tests {
         };
         assert_eq!(
             best(&scored(deleted.clone()), some, scores),
-            Ok(vec![10, 12])
+            Some(vec![10, 12])
         );
         // Also that of a record that is deleted, or that was not asked for.
         for at in 0..5 {
@@ -373,7 +374,7 @@ mod tests {
                 scores[at] = impossible;
                 assert_eq!(
                     best(&scored(deleted.clone()), some, scores),
-                    Err(Wrong),
+                    None,
                     "{impossible} at {at}"
                 );
             }

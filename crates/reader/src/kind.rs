@@ -6,9 +6,8 @@ use rand_core::CryptoRng;
 use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::Mode;
 use sordino_index::{Error, SignedManifest};
-use sordino_vectors::recall::Scored;
 
-use crate::checked::Checked;
+use crate::checked::Ranked;
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::{Passing, Wanted};
@@ -86,10 +85,13 @@ impl Kind {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Checked<Vec<Scored>>, Error> {
+    ) -> Result<Ranked, Error> {
         match self {
             Self::Sealed(fetcher) => fetcher.search(round, query, wanted, stages),
-            Self::Local(chunks) => Ok(Ok(time(&mut stages.rank, || chunks.nearest(query, wanted)))),
+            Self::Local(chunks) => Ok(Ranked {
+                hits: time(&mut stages.rank, || chunks.nearest(query, wanted)),
+                right: true,
+            }),
             Self::Open(scorer) => scorer.search(round, query, wanted, stages),
             Self::Masked(scorer) => scorer.search(round, query, wanted, stages),
             Self::Routed(scorer) => scorer.search(round, query, wanted, stages),

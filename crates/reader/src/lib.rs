@@ -16,6 +16,7 @@ mod open;
 mod routed;
 mod sealed;
 
+mod choice;
 mod chunks;
 mod column;
 mod download;
@@ -26,6 +27,7 @@ mod payload;
 mod records;
 mod retrieval;
 mod session;
+mod stand_in;
 mod sums;
 mod update;
 

@@ -11,10 +11,9 @@ use sordino_index::manifest::{Checking, Columns, Segment};
 use sordino_index::order::RowOrder;
 use sordino_index::pad::Pad;
 use sordino_index::{Error, residue};
-use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
-use crate::checked::{Checked, Wrong};
+use crate::checked::{Ranked, Wrong};
 use crate::column::{ScoredSegments, score};
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
@@ -99,10 +98,13 @@ impl Scorer {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Checked<Vec<Scored>>, Error> {
+    ) -> Result<Ranked, Error> {
         let (sent, query) = self.encrypted(round.rng, query, stages)?;
-        let reply = score(round, &self.rows, &query, stages)?;
-        Ok(reply.and_then(|reply| self.best(sent, &reply, wanted, stages)))
+        let scored = score(round, &self.rows, &query, stages)?;
+        Ok(scored.map_or_else(
+            |Wrong| Ranked::nothing(),
+            |reply| self.best(sent, &reply, wanted, stages),
+        ))
     }
 
     /// True if there are no segments.
@@ -144,11 +146,13 @@ impl Scorer {
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Checked<Vec<Scored>> {
+    ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
             self.rows.column.decrypt_modular(secret, reply)
         });
-        let products = Zeroizing::new(products.map_err(|_| Wrong)?);
+        let Ok(products) = products.map(Zeroizing::new) else {
+            return Ranked::nothing();
+        };
         let mut bare = Zeroizing::new(vec![0; products.len()]);
         let held = time(&mut stages.open, || {
             let mut off = 0;
@@ -166,8 +170,9 @@ impl Scorer {
         });
         let score = |position: usize| residue::score(bare[position]);
         let row = |segment: usize, position| self.masks[segment].order.row(position);
-        let best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
-        best.and_then(|best| held.then_some(best).ok_or(Wrong))
+        let mut best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
+        best.right &= held;
+        best
     }
 
     /// The most that an honest reply's check row is off.

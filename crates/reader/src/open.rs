@@ -6,10 +6,9 @@ use sordino_ckks::column::{Reply, SecretKey};
 use sordino_index::Error;
 use sordino_index::columns::Rows;
 use sordino_index::manifest::Columns;
-use sordino_vectors::recall::Scored;
 use zeroize::Zeroizing;
 
-use crate::checked::{Checked, Wrong};
+use crate::checked::{Ranked, Wrong};
 use crate::column::{ScoredSegments, score};
 use crate::question::Wanted;
 use crate::round::Round;
@@ -56,11 +55,14 @@ impl Scorer {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Checked<Vec<Scored>>, Error> {
+    ) -> Result<Ranked, Error> {
         let column = &self.rows.column;
         let (secret, sent) = time(&mut stages.encrypt, || column.encrypt(round.rng, query))?;
-        let reply = score(round, &self.rows, &sent, stages)?;
-        Ok(reply.and_then(|reply| self.best((query, secret), &reply, wanted, stages)))
+        let scored = score(round, &self.rows, &sent, stages)?;
+        Ok(scored.map_or_else(
+            |Wrong| Ranked::nothing(),
+            |reply| self.best((query, secret), &reply, wanted, stages),
+        ))
     }
 
     /// The best of these scores.
@@ -70,17 +72,19 @@ impl Scorer {
         reply: &Reply,
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Checked<Vec<Scored>> {
+    ) -> Ranked {
         let column = &self.rows.column;
         let steps = time(&mut stages.decrypt, || {
             column.decrypt_real_steps(secret, reply)
         });
-        let steps = Zeroizing::new(steps.map_err(|_| Wrong)?);
+        let Ok(steps) = steps.map(Zeroizing::new) else {
+            return Ranked::nothing();
+        };
         let held = time(&mut stages.open, || self.held(query, &steps));
-        let held = held.map_err(|_| Wrong)?;
         let score = |position: usize| column.params().score(steps[position].into());
-        let best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
-        best.and_then(|best| held.then_some(best).ok_or(Wrong))
+        let mut best = time(&mut stages.rank, || self.rows.best(wanted, score, row));
+        best.right &= held.unwrap_or(false);
+        best
     }
 
     /// True if the sums of the scores are what they should be, or nobody holds sums.

@@ -29,8 +29,7 @@ pub(crate) struct Ranking<'a> {
 type Results = (Vec<Scored>, Vec<Vec<u8>>);
 
 impl Ranking<'_> {
-    /// The best of what was found and what they carry, after a second look at the candidates if there is one. Where an
-    /// answer was wrong nothing was found, and slots are asked for all the same.
+    /// The best hits and what they carry, after a second look at the candidates if there is one.
     ///
     /// # Errors
     /// The transport's.
@@ -39,17 +38,16 @@ impl Ranking<'_> {
         round: &mut Round<'_, R, impl Transport>,
         slots: Option<&payload::Client>,
         query: &[f32],
-        found: Checked<Vec<Scored>>,
+        hits: Vec<Scored>,
         stages: &mut Stages,
     ) -> Result<Checked<Results>, Error> {
-        let hits = found.as_ref().cloned().unwrap_or_default();
         let Some(slots) = slots else {
-            return Ok(found.map(|_| (self.best(hits), Vec::new())));
+            return Ok(Ok((self.best(hits), Vec::new())));
         };
         if let Some(most) = slots.candidates() {
             let hits = self.ordered(hits, most);
             let looked = time(&mut stages.payloads, || slots.look(round, query, &hits))?;
-            return Ok(found.and(looked).map(|looked| {
+            return Ok(looked.map(|looked| {
                 let hits = looked.iter().map(|(hit, _)| *hit);
                 let hits = self.best(hits.collect());
                 if !slots.has_payloads() {
@@ -64,7 +62,7 @@ impl Ranking<'_> {
         }
         let hits = self.best(hits);
         let fetched = time(&mut stages.payloads, || slots.fetch(round, &hits))?;
-        Ok(found.and(fetched).map(|slots| {
+        Ok(fetched.map(|slots| {
             let payloads = slots.into_iter().map(|slot| slot.payload);
             (hits, payloads.collect())
         }))

@@ -33,22 +33,24 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         Ok(self.noted(answer.map_err(|_| Wrong)))
     }
 
-    /// Remembers that something is wrong, to be told if what follows fails for another reason.
+    /// Remembers that something is wrong: such a search has no results, however it ends.
     pub(crate) fn noted<A>(&mut self, answer: Checked<A>) -> Checked<A> {
         self.wrong |= answer.is_err();
         answer
     }
 
-    /// The outcome of a step. A wrong reply before an error is what the user is told in its place: a server that sends one
-    /// and then fails is not to be searched again as if it were busy.
+    /// The outcome of a step. An error after a wrong reply tells of both: whoever searched learns of the reply, and tries
+    /// again or not by the error alone, which is all that the server knows of. If it saw that a refusal is taken another way after
+    /// a wrong reply, it would see that it was wrong.
     pub(crate) fn step<A>(
         &mut self,
-        step: impl FnOnce(&mut Self) -> Result<Checked<A>, Error>,
-    ) -> Result<Checked<A>, Error> {
-        match step(self) {
-            Ok(answer) => Ok(self.noted(answer)),
-            Err(_) if self.wrong => Err(Error::Search),
-            error => error,
-        }
+        step: impl FnOnce(&mut Self) -> Result<A, Error>,
+    ) -> Result<A, Error> {
+        step(self).map_err(|error| match self.wrong {
+            true => Error::Wrong {
+                then: Box::new(error),
+            },
+            false => error,
+        })
     }
 }

@@ -18,7 +18,7 @@ use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
-use crate::checked::{Checked, Wrong};
+use crate::checked::{Ranked, Wrong};
 use crate::download::Download;
 use crate::masked;
 use crate::question::{Passing, Wanted};
@@ -114,7 +114,7 @@ impl Scorer {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Checked<Vec<Scored>>, Error> {
+    ) -> Result<Ranked, Error> {
         let (sent, body) = self.encrypted(round.rng, query, stages)?;
         let own = self.mode.grid.reply_len()?;
         let len = own + self.tail.reply_len()?;
@@ -125,7 +125,10 @@ impl Scorer {
                 Ok((Reply::from_bytes(own)?, tail.transpose()?))
             })
         })?;
-        Ok(replies.and_then(|replies| self.best(sent, &replies, wanted, stages)))
+        Ok(replies.map_or_else(
+            |Wrong| Ranked::nothing(),
+            |replies| self.best(sent, &replies, wanted, stages),
+        ))
     }
 
     /// The encrypted query, and what reads the reply.
@@ -196,29 +199,36 @@ impl Scorer {
         (own, tail): &Replies,
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Checked<Vec<Scored>> {
+    ) -> Ranked {
         let products = time(&mut stages.decrypt, || {
             self.hint.decrypt_modular(sent.secret, own)
         });
-        let products = Zeroizing::new(products.map_err(|_| Wrong)?);
+        let Ok(products) = products.map(Zeroizing::new) else {
+            return Ranked::nothing();
+        };
         let (bare, held) = time(&mut stages.open, || self.bare(&sent.split, &products));
         let (chosen, added) = wanted.split_base();
         let found = time(&mut stages.rank, || {
             self.scored(&sent.split, &bare, (wanted.k, chosen))
         });
-        let found = found.and_then(|found| held.then_some(found).ok_or(Wrong));
         // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
         let tail = match (sent.tail, tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, added, stages),
-            _ => Ok(Vec::new()),
+            _ => Ranked {
+                hits: Vec::new(),
+                right: true,
+            },
         };
         let mut best = TopK::with_equal(wanted.k);
-        found?.into_iter().for_each(|hit| best.offer(hit));
-        for Scored { id, score } in tail? {
+        found.hits.into_iter().for_each(|hit| best.offer(hit));
+        for Scored { id, score } in tail.hits {
             let id = self.mode.base.n + id;
             best.offer(Scored { id, score });
         }
-        Ok(best.into_ranked())
+        Ranked {
+            hits: best.into_ranked(),
+            right: found.right && held && tail.right,
+        }
     }
 
     /// The products of all rows of the chosen clusters without their pads, and true if all check rows hold.
@@ -248,7 +258,7 @@ impl Scorer {
         split: &[(usize, SplitQuery)],
         products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
-    ) -> Checked<Vec<Scored>> {
+    ) -> Ranked {
         let slots = self.mode.grid.slots as usize;
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());
@@ -268,10 +278,10 @@ impl Scorer {
                 }
             }
         }
-        if !possible {
-            return Err(Wrong);
+        Ranked {
+            hits: distinct(&found, k),
+            right: possible,
         }
-        Ok(distinct(&found, k))
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_ckks::dot;
-use sordino_index::bucket::Layout;
 use sordino_index::code::Codec;
 use sordino_index::content_key::ContentKey;
 use sordino_index::digest::Digest;
@@ -23,7 +22,8 @@ use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
-use crate::checked::{Checked, Wrong};
+use crate::checked::{Checked, Ranked, Wrong};
+use crate::choice;
 use crate::chunks::Chunks;
 use crate::download::Download;
 use crate::question::Wanted;
@@ -31,6 +31,7 @@ use crate::retrieval::Retrieval;
 use crate::round::Round;
 use crate::session::Sessions;
 use crate::stages::{Stages, time};
+use crate::stand_in::StandIns;
 use crate::transport::Transport;
 use crate::update::Update;
 
@@ -41,8 +42,7 @@ pub(crate) struct Fetcher {
     seal: Seal,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
-    /// The content of a full bucket that is of no index.
-    stand_in: Vec<u8>,
+    stand_ins: StandIns,
     route: Route,
     retrieval: Retrieval,
     /// The rows of deleted records of the buckets.
@@ -102,7 +102,7 @@ impl Fetcher {
             width,
             seal: key.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
-            stand_in: stand_in(&mode.layout),
+            stand_ins: StandIns::new(&mode.layout, mode.probes as usize, mode.base.n),
             route,
             retrieval,
             dead: Numbers::default(),
@@ -126,26 +126,31 @@ impl Fetcher {
         query: &[f32],
         wanted: Wanted<'_>,
         stages: &mut Stages,
-    ) -> Result<Checked<Vec<Scored>>, Error> {
+    ) -> Result<Ranked, Error> {
         let scores = match &self.route {
             Route::Centroids(centroids) => Ok(self.own_scores(centroids, query, stages)),
             Route::Vertices(mean, vertices) => {
-                Ok(self.own_scores(vertices.as_slice(), &mean.centred(query), stages))
+                let centred = Zeroizing::new(mean.centred(query));
+                Ok(self.own_scores(vertices.as_slice(), &centred, stages))
             }
             Route::Server => {
                 let scores = self.encrypted_scores(round, query, stages)?;
                 round.noted(scores)
             }
         };
-        let buckets = self.route(scores.as_ref().map_or(&[], |scores| &scores[..]));
+        // Where a wrong reply left no scores any buckets are as good.
+        let none = vec![0.0; self.mode.clusters as usize];
+        let known = scores.as_ref().map_or(&none[..], |scores| &scores[..]);
+        let buckets = choice::best(known, self.mode.probes as usize);
         let fetched = time(&mut stages.fetch, || {
             self.retrieval.fetch(round, Message::Fetch, &buckets)
         })?;
         let sealed = fetched.as_deref().unwrap_or_default();
         let (opened, good) = time(&mut stages.open, || self.open(&buckets, sealed));
-        let found = time(&mut stages.rank, || self.rank(opened, query, wanted));
-        let good = good && scores.is_ok() && fetched.is_ok();
-        Ok(good.then_some(found).ok_or(Wrong))
+        Ok(Ranked {
+            hits: time(&mut stages.rank, || self.rank(opened, query, wanted)),
+            right: good && scores.is_ok() && fetched.is_ok(),
+        })
     }
 
     /// The scores of centroids or vertices that are here.
@@ -155,21 +160,23 @@ impl Fetcher {
         Zeroizing::new(time(&mut stages.scores, scores))
     }
 
-    /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, and is ranked as they
-    /// are, or the next message would leave the sooner the more of them were wrong.
+    /// The vectors of these buckets; false if one of them is not the owner's. Another stands in for that, is opened in its
+    /// place and ranked, or the next message would leave the sooner the more of them were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (Opened, bool) {
         let mut opened = Opened::default();
         let digests = sordino_hash::hash_each(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
+            // By its digest, before it is opened: the cipher does less for what it refuses.
             let digest = digests.get(at);
-            good &= digest.is_some_and(|digest| *digest == self.digests[bucket]);
-            let open = fetched.get(at).is_some_and(|sealed| {
-                let open = layout.open(&self.seal, u32_of(bucket), sealed, &mut opened);
+            let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
+            let open = right && {
+                let (number, sealed) = (u32_of(bucket), &fetched[at]);
+                let open = layout.open(&self.seal, number, sealed, &mut opened);
                 open.is_ok()
-            });
+            };
             if !open {
-                layout.read(&self.stand_in, &mut opened);
+                self.stand_ins.open(at, &mut opened);
             }
             good &= open;
         }
@@ -216,64 +223,5 @@ impl Fetcher {
             let scores = time(&mut stages.decrypt, || secret.decrypt(clusters, &reply));
             scores.map(Zeroizing::new).map_err(|_| Wrong)
         }))
-    }
-
-    /// The manifest's number of buckets: those of the best centroids, or, where a wrong reply
-    /// left no scores, any.
-    fn route(&self, scores: &[f32]) -> Vec<usize> {
-        let probes = self.mode.probes as usize;
-        let mut best = TopK::new(probes);
-        for (bucket, &score) in scores.iter().enumerate() {
-            best.offer(Scored {
-                id: u32_of(bucket),
-                score,
-            });
-        }
-        let mut buckets: Vec<usize> = best
-            .into_ranked()
-            .iter()
-            .map(|hit| hit.id as usize)
-            .collect();
-        // Without scores none was chosen, and the first ones are as many.
-        buckets.extend(buckets.len()..probes);
-        buckets
-    }
-}
-
-/// The content of a full bucket of made-up vectors, which differ.
-fn stand_in(layout: &Layout) -> Vec<u8> {
-    let (dim, slots) = (layout.dim as usize, layout.slots as usize);
-    let vector = |slot: usize| {
-        let mut vector: Vec<f32> = (0..dim)
-            .map(|at| ((slot * 31 + at * 17) % 7) as f32 - 2.5)
-            .collect();
-        let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-        vector.iter_mut().for_each(|x| *x /= norm);
-        vector
-    };
-    let vectors: Vec<Vec<f32>> = (0..slots).map(vector).collect();
-    let entries = (0..).zip(vectors.iter().map(|vector| &vector[..]));
-    let entries: Vec<(u32, &[f32])> = entries.collect();
-    layout.write(&vector(0), &entries)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stands_in_for_a_wrong_bucket_is_a_full_one() {
-        for codec in [Codec::Int8, Codec::Residual6, Codec::Residual4] {
-            for dim in [2, 32, 130] {
-                let slots = 7;
-                let layout = Layout { dim, slots, codec };
-                let (content, mut opened) = (stand_in(&layout), Opened::default());
-                assert!(layout.read(&content, &mut opened));
-                let query = vec![(dim as f32).sqrt().recip(); dim as usize];
-                let found = opened.nearest(&query, 100);
-                assert_eq!(found.len(), slots as usize, "{codec:?} {dim}");
-                assert!(found.iter().all(|hit| hit.score.is_finite()));
-            }
-        }
     }
 }

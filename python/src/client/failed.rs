@@ -33,6 +33,14 @@ impl From<sordino_net::Error> for Failed {
 }
 
 impl Failed {
+    /// False if a reply was wrong, which the server does not know.
+    pub(super) fn is_seen(&self) -> bool {
+        match self {
+            Self::Search(error) => error.seen().is_some(),
+            Self::Net(_) => true,
+        }
+    }
+
     pub(super) fn raise(&self, py: Python<'_>) -> PyErr {
         match self {
             Self::Search(error) => errors::search(py, error),

@@ -8,7 +8,8 @@ use sordino_search::Error;
 use super::failed::Failed;
 
 /// Calls `work` for each number below `count`, by one thread for each of `rooms`; the results in order, or the
-/// first error. After an error, and when `stop` is set, each thread ends after the work that it is at.
+/// first error. After an error that the server knows of, and when `stop` is set, each thread ends after the work that it is at:
+/// that a reply was wrong ends nothing, or the server would see which.
 pub(super) fn shared<S: Send, T: Send>(
     rooms: Vec<S>,
     count: usize,
@@ -24,7 +25,7 @@ pub(super) fn shared<S: Send, T: Send>(
                 break;
             }
             let result = work(&mut room, at);
-            if result.is_err() {
+            if result.as_ref().is_err_and(Failed::is_seen) {
                 next.store(count, Ordering::Relaxed);
             }
             done.push((at, result));

@@ -97,7 +97,9 @@ impl Remote {
             };
             match found {
                 Ok(found) => break Ok((found, counted.moved)),
-                Err(Error::Stale { .. }) if attempt < ATTEMPTS => {
+                Err(error)
+                    if matches!(error.seen(), Some(Error::Stale { .. })) && attempt < ATTEMPTS =>
+                {
                     attempt += 1;
                     if let Err(error) = follow(client, &mut connection, version) {
                         break Err(error.into());

@@ -18,7 +18,8 @@ pub(super) fn search(error: &Search) -> u8 {
         | Search::Fork { .. }
         | Search::OtherIndex { .. }
         | Search::Gap { .. }
-        | Search::Search => INTEGRITY,
+        | Search::Search
+        | Search::Wrong { .. } => INTEGRITY,
         Search::Transport(error) => match error.downcast_ref() {
             Some(error) => net(error),
             None => SERVER,

@@ -22,10 +22,13 @@ pub(super) struct Asked {
     state: Mutex<State>,
 }
 
+/// The results for a vector, and the version that they are of; or that what the server sent was wrong.
+type Found = Result<(Vec<Hit>, u64), Error>;
+
 struct State {
     /// The vector that is searched for next.
     next: usize,
-    found: Vec<Option<(Vec<Hit>, u64)>>,
+    found: Vec<Option<Found>>,
     /// None when it is answered.
     reply: Option<oneshot::Sender<Reply>>,
 }
@@ -60,21 +63,24 @@ impl Asked {
         state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Keeps what was found for a vector, and answers if it was the last, or failed.
-    pub(super) fn put(&self, at: usize, found: Result<(Vec<Hit>, u64), Error>) {
+    /// Keeps what was found for a vector, and answers if it was the last, or failed. Where the server does not know that it
+    /// failed the other vectors are searched for all the same, or it would see which one it was.
+    pub(super) fn put(&self, at: usize, found: Found) {
         let mut state = self.state();
         let answer = match found {
-            Ok(found) => {
+            Err(error) if !error.is_unseen() => Err(error),
+            found => {
                 state.found[at] = Some(found);
                 if !state.found.iter().all(Option::is_some) {
                     return;
                 }
                 let found = state.found.drain(..).flatten();
-                let (found, versions): (Vec<_>, Vec<_>) = found.unzip();
-                let version = versions.into_iter().min().unwrap_or_default();
-                Ok(Answer { version, found })
+                found.collect::<Result<Vec<_>, _>>().map(|found| {
+                    let (found, versions): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+                    let version = versions.into_iter().min().unwrap_or_default();
+                    Answer { version, found }
+                })
             }
-            Err(error) => Err(error),
         };
         if let Some(reply) = state.reply.take() {
             // Whoever waited may be gone.

@@ -45,7 +45,6 @@ impl Work<'_> {
         &self,
         open: impl Fn() -> Result<T, Error>,
     ) -> Result<(), Error> {
-        let stop = interrupted()?;
         let mut pin = self.pin.map(PinFile::read).transpose()?;
         let start = Instant::now();
         let seen = pin.as_ref().and_then(PinFile::seen);
@@ -70,6 +69,8 @@ impl Work<'_> {
             transports.push(self.patience.with(&open)?);
         }
 
+        // Until here there is nothing to print, and Ctrl-C ends the process at once.
+        let stop = interrupted()?;
         let searches = Searches {
             work: self,
             client: Following::new(client),
@@ -142,11 +143,15 @@ impl Searches<'_> {
 
     fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
         let mut rng = random()?;
+        let mut wrong = Ok(());
         while let Some(query) = self.next()? {
-            self.answer(transport, &mut rng, &query)?;
+            match self.answer(transport, &mut rng, &query) {
+                Err(error) if error.is_unseen() => wrong = wrong.and(Err(error)),
+                done => done?,
+            }
             self.bar.inc(1);
         }
-        Ok(())
+        wrong
     }
 
     /// The next query, unless there is none, or a reason to stop.

@@ -17,7 +17,8 @@ impl Client {
     /// payloads it sees nothing.
     ///
     /// # Errors
-    /// [`Error::Stale`], and [`Error::Search`] if what the server sent does not belong to this index.
+    /// [`Error::Stale`]; [`Error::Search`] if what the server sent does not belong to this index, [`Error::Wrong`] if a message
+    /// failed after that.
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -32,7 +33,10 @@ impl Client {
         let places: Vec<Option<u32>> = ids.iter().map(|id| self.records.place(id)).collect();
         // After a wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
         let chunks = places.chunks(client.fetched);
-        let read = chunks.map(|places| round.step(|round| client.read(round, places)));
+        let read = chunks.map(|places| {
+            let read = round.step(|round| client.read(round, places))?;
+            Ok(round.noted(read))
+        });
         let read: Vec<Checked<_>> = read.collect::<Result<_, Error>>()?;
         let read: Checked<Vec<Vec<_>>> = read.into_iter().collect();
         let payloads = read.map_err(|Wrong| Error::Search)?;

@@ -49,7 +49,12 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
         let (busy, asked) = search(false);
         assert!(matches!(busy, Error::Transport(_)), "{busy}");
         let (wrong, as_many) = search(true);
-        assert!(matches!(wrong, Error::Search), "{wrong}");
+        // Both are told, and trying again goes by what the server knows of.
+        assert!(
+            matches!(&wrong, Error::Wrong { then } if matches!(**then, Error::Transport(_))),
+            "{wrong}"
+        );
+        assert!(matches!(wrong.seen(), Some(Error::Transport(_))));
         // The server is sent the same in both cases.
         assert_eq!(asked, as_many);
     }

@@ -1,0 +1,79 @@
+//! The choice of the best by scores that a server sent.
+
+use zeroize::Zeroizing;
+
+/// The numbers of the `count` best scores, in ascending order; of equal ones those that come first. All there are, if they are
+/// fewer.
+///
+/// # Security
+/// Which instructions run and which memory is read depends on the lengths alone, not on the scores: a server that chose what
+/// it scores would else see by the time of the next message how scores are ordered.
+pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
+    let count = count.min(scores.len());
+    let keys = scores.iter().map(|score| key(*score));
+    let keys = Zeroizing::new(keys.collect::<Vec<u32>>());
+    let from = |least: u32| {
+        keys.iter()
+            .map(|&key| usize::from(key >= least))
+            .sum::<usize>()
+    };
+    // The largest number that `count` keys reach, bit by bit: the least key that is chosen.
+    let mut least = 0;
+    for bit in (0..u32::BITS).rev() {
+        let more = least | 1 << bit;
+        let reached = u32::from(from(more) >= count);
+        least |= reached << bit;
+    }
+    let above: usize = keys.iter().map(|&key| usize::from(key > least)).sum();
+    let mut equal = count - above.min(count);
+    // One place more, for what is written and not kept.
+    let mut chosen = Zeroizing::new(vec![0; count + 1]);
+    let mut held = 0;
+    for (number, &key) in keys.iter().enumerate() {
+        let is_equal = usize::from(key == least) & usize::from(equal > 0);
+        chosen[held] = number;
+        held += usize::from(key > least) | is_equal;
+        equal -= is_equal;
+    }
+    chosen.truncate(count);
+    chosen
+}
+
+/// A number that is larger for a larger score, in the order of [`f32::total_cmp`].
+fn key(score: f32) -> u32 {
+    let bits = score.to_bits();
+    // All ones for a negative score.
+    let negative = (bits.cast_signed() >> 31).cast_unsigned();
+    bits ^ (negative | 1 << 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sordino_vectors::recall::{Scored, TopK};
+
+    #[test]
+    fn equal_scores_and_fewer_than_wanted() {
+        assert_eq!(*best(&[1.0; 5], 3), [0, 1, 2]);
+        assert_eq!(*best(&[0.0, -0.0, f32::MIN, f32::MAX], 2), [0, 3]);
+        assert_eq!(*best(&[2.0, 1.0], 7), [0, 1]);
+        assert!(best(&[], 3).is_empty());
+        assert!(best(&[1.0], 0).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn they_are_the_best(scores in prop::collection::vec(-3i8..4, 0..80), count in 0usize..20) {
+            let scores: Vec<f32> = scores.into_iter().map(|x| f32::from(x) / 7.0).collect();
+            let mut ranked = TopK::new(count.max(1));
+            for (id, &score) in (0..).zip(&scores) {
+                ranked.offer(Scored { id, score });
+            }
+            let mut expected: Vec<usize> = ranked.into_ranked().iter().map(|hit| hit.id as usize).collect();
+            expected.truncate(count);
+            expected.sort_unstable();
+            prop_assert_eq!(&**best(&scores, count), &expected[..]);
+        }
+    }
+}
