@@ -49,15 +49,32 @@ pub(crate) struct Liar<'a> {
     pub(crate) before: &'a Words,
     pub(crate) other: &'a Words,
     /// The answers of an older version, if the server has one.
-    older: Option<(&'a Segments, &'a [u8])>,
+    older: Option<(&'a Older, &'a [u8])>,
+}
+
+/// An older version of an index.
+enum Older {
+    /// Its rows, under this version's seed.
+    Rows(Segments),
+    /// A server of it, and its edition.
+    Server(Server, Vec<u8>),
 }
 
 impl Liar<'_> {
     /// The answers that an older version of the rows has to this query.
     pub(crate) fn older(&self) -> Option<Words> {
         let (older, request) = self.older?;
-        let query = Query::from_bytes(&request[HEAD + EDITION..]).unwrap();
-        let reply = older.score_batch(&[query]).unwrap().remove(0).to_bytes();
+        let reply = match older {
+            Older::Rows(segments) => {
+                let query = Query::from_bytes(&request[HEAD + EDITION..]).unwrap();
+                segments.score_batch(&[query]).unwrap().remove(0).to_bytes()
+            }
+            Older::Server(server, edition) => {
+                let mut request = request.to_vec();
+                request[HEAD..][..EDITION].copy_from_slice(edition);
+                InProcess::new(server).call(&request, usize::MAX).unwrap()
+            }
+        };
         Some(Words::read(
             &reply,
             self.words.modulus,
@@ -81,8 +98,7 @@ pub(crate) struct Bed {
     vectors: Vectors,
     rng: StdRng,
     layout: Layout,
-    /// The rows of an older version, under this version's seed.
-    older: Option<Segments>,
+    older: Option<Older>,
     /// The position of each record, if it is known where it is.
     positions: Vec<usize>,
     /// Rows of a group of clusters, and how many of them are places.
@@ -181,7 +197,7 @@ impl Bed {
         let (database, _) = scheme.encode(&segments, bytes).unwrap();
         segments.push(database.into()).unwrap();
         let mut bed = Self::new(index, vectors, layout);
-        (bed.older, bed.positions) = (Some(segments), positions);
+        (bed.older, bed.positions) = (Some(Older::Rows(segments)), positions);
         bed
     }
 
@@ -192,12 +208,24 @@ impl Bed {
             queries: 10,
             ..Wish::default()
         };
-        let built = build::routed(&mut rng(1), &keys(), &vectors, wish, &mut |_| ());
-        let index = built.unwrap().index;
-        let Mode::Routed(mode) = &index.manifest().mode else {
-            panic!("a routed index");
+        let build = |vectors: &Vectors| {
+            let built = build::routed(&mut rng(1), &keys(), vectors, wish, &mut |_| ());
+            let index = built.unwrap().index;
+            let Mode::Routed(mode) = &index.manifest().mode else {
+                panic!("a routed index");
+            };
+            let grid = mode.grid;
+            (index, grid)
         };
-        let grid = mode.grid;
+        let (index, grid) = build(&vectors);
+        // The same vectors under other ids and pads: as many clusters, in other places.
+        let rows: Vec<&[f32]> = vectors.rows().collect();
+        let backwards = rows.into_iter().rev().flatten().copied().collect();
+        let (older, alike) = build(&Vectors::new(DIM, backwards).unwrap());
+        assert_eq!(alike, grid);
+        let older = Server::new(older).unwrap();
+        let reader = Client::connect(&mut InProcess::new(&older), &keys().reader(), None);
+        let edition = reader.unwrap().pin().edition().to_bytes().to_vec();
         // Steps of 2^-16 of P, of 2^10 256ths of a step of P; half of the root.
         let seen = whole((grid.tolerance(DIM) as f64).sqrt() / 2.0 / 1024.0) + 2;
         let layout = Layout {
@@ -207,6 +235,7 @@ impl Bed {
             small: seen / 3,
         };
         let mut bed = Self::new(index, vectors, layout);
+        bed.older = Some(Older::Server(older, edition));
         bed.group = Some((grid.stored(), grid.slots as usize));
         bed
     }
