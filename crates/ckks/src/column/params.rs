@@ -149,20 +149,42 @@ impl Params {
         })
     }
 
-    /// Refuses `vectors` that cannot be stored under, or queries that cannot be made for, a modular set. Not
-    /// inlined, so that the constant-time check can name it.
-    #[inline(never)]
+    /// Refuses `vectors` that cannot be stored under, or queries that cannot be made for, a modular set.
     pub(super) fn check_modular(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
-        let Encoding::Modular { log_p } = self.encoding else {
+        self.check_modular_rows(vectors, dim)?;
+        self.check_codes(vectors, 0)
+    }
+
+    /// Checks all but the values.
+    pub(super) fn check_modular_rows(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
+        let Encoding::Modular { .. } = self.encoding else {
             return Err(Error::Encoding { modular: false });
         };
         self.check_dim(dim)?;
-        wire::check_rows(vectors.len(), dim)?;
-        let half = 1 << (log_p - 1);
-        match vectors.iter().position(|x| !(-half..half).contains(x)) {
-            Some(index) => Err(Error::Range { index, log_p }),
-            None => Ok(()),
+        wire::check_rows(vectors.len(), dim)
+    }
+
+    /// Refuses codes outside of a modular set's range; those of a real-valued set were rounded from numbers that were
+    /// checked. Reads every code, in order. `before` is the index of the first one. Not inlined, so that the
+    /// constant-time check can name it.
+    #[inline(never)]
+    pub(super) fn check_codes(&self, codes: &[i32], before: usize) -> Result<(), Error> {
+        let log_p = match self.encoding {
+            Encoding::Modular { log_p } => log_p,
+            Encoding::Real { .. } => i32::BITS,
+        };
+        // Of numbers in [-2^b, 2^b), and of no others, this has no bit from b on.
+        let bits = |x: i32| x ^ (x >> 31);
+        let outside = |x: &i32| bits(*x) >> (log_p - 1) != 0;
+        let all = codes.iter().fold(0, |all, &x| all | bits(x));
+        if !outside(&all) {
+            return Ok(());
         }
+        let at = codes.iter().position(outside).unwrap_or_default();
+        Err(Error::Range {
+            index: before + at,
+            log_p,
+        })
     }
 
     /// `N / t`, the vectors of a block.

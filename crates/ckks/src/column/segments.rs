@@ -70,7 +70,7 @@ impl Segments {
     /// # Errors
     /// Those of [`Database::encode_modular`].
     pub fn encode_modular(&self, vectors: &[i32]) -> Result<(Database, Hint), Error> {
-        self.params.check_modular(vectors, self.shape.dim)?;
+        self.params.check_modular_rows(vectors, self.shape.dim)?;
         self.encoded(vectors)
     }
 

@@ -47,7 +47,7 @@ impl Database {
         vectors: &[i32],
         dim: usize,
     ) -> Result<(Self, Hint), Error> {
-        params.check_modular(vectors, dim)?;
+        params.check_modular_rows(vectors, dim)?;
         Self::from_codes(params, seed.into(), vectors, dim)
     }
 
@@ -62,6 +62,9 @@ impl Database {
     }
 
     /// Encodes codes whose public polynomials are there already.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
     pub(in crate::column) fn with_public(
         params: &Params,
         Seed(seed): Seed,
@@ -79,7 +82,7 @@ impl Database {
             blocks: Store::zeroed(0),
         };
         database.reserve(shape.blocks);
-        let hint = database.fill_with_hint(codes);
+        let hint = database.fill_with_hint(codes)?;
         Ok((database, hint))
     }
 
@@ -144,25 +147,30 @@ impl Database {
 
     /// Encodes all blocks of codes, and their hint: each polynomial is multiplied while it is at hand, so that
     /// the encoded vectors are not read again.
-    fn fill_with_hint(&mut self, codes: &[i32]) -> Hint {
+    fn fill_with_hint(&mut self, codes: &[i32]) -> Result<Hint, Error> {
         let mut hint = Hint::zero(self.params, self.shape, self.state());
         let (params, shape, len) = (self.params, self.shape, self.block_len());
         let a = Arc::clone(&self.a);
         let blocks = self.blocks.bytes_mut().chunks_exact_mut(len);
         let blocks = blocks.zip(codes.chunks(shape.per * shape.dim));
-        threads::for_each(
+        let checked = threads::map(
             blocks.zip(hint.blocks_mut()).collect(),
             || Aligned::new(2 * N),
-            |room, _, ((block, codes), hint)| {
+            |room, j, ((block, codes), hint)| {
+                // Reads them in order, which brings them into the cache: polynomials take a few coordinates of each
+                // vector, and memory is slow at steps of a vector.
+                params.check_codes(codes, j * shape.per * shape.dim)?;
                 let (sum, poly) = room.split_at_mut(N);
                 sum.fill(0);
                 encode_block(&params, shape, codes, poly, block, |l, poly| {
                     add_product(&params, sum, poly, &a[l * N..][..N]);
                 });
                 write_block(&params, sum, hint);
+                Ok(())
             },
         );
-        hint
+        checked.into_iter().collect::<Result<(), Error>>()?;
+        Ok(hint)
     }
 }
 
@@ -197,8 +205,11 @@ pub(super) fn place(
     vector: &[i32],
 ) {
     let modulus = params.plan().modulus();
-    let last = v * shape.t + shape.t - 1;
-    for (u, &code) in vector[l * shape.t..].iter().take(shape.t).enumerate() {
-        poly[last - u] = modulus.from_signed(i64::from(code));
+    let (_, from) = vector.split_at(l * shape.t);
+    let from = &from[..from.len().min(shape.t)];
+    let end = (v + 1) * shape.t;
+    let to = &mut poly[end - from.len()..end];
+    for (residue, &code) in to.iter_mut().rev().zip(from) {
+        *residue = modulus.from_signed(i64::from(code));
     }
 }
