@@ -127,6 +127,7 @@ fn payloads<'py>(
     payloads.set_item("bytes_once", planned.cost.once)?;
     payloads.set_item("bytes_up", planned.cost.up)?;
     payloads.set_item("bytes_down", planned.cost.down)?;
+    payloads.set_item("server_bytes", planned.way.memory())?;
     payloads.set_item("server_ms", ms(server))?;
     payloads.set_item("client_ms", ms(client))?;
     Ok(Some(payloads))

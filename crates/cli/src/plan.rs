@@ -94,6 +94,8 @@ struct Payloads {
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
+    /// Memory of the server.
+    server_bytes: u64,
     server_ms: f64,
     client_ms: f64,
 }
@@ -245,6 +247,7 @@ fn payloads(planned: &Retrieval, speed: &Speed) -> Payloads {
         bytes_once: planned.cost.once,
         bytes_up: planned.cost.up,
         bytes_down: planned.cost.down,
+        server_bytes: planned.way.memory(),
         server_ms: ms(server),
         client_ms: ms(client),
     }

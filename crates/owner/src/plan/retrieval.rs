@@ -13,8 +13,18 @@ use sordino_vectors::u32_of;
 
 use super::{Cost, Speed, Table, Wish, check};
 
-/// The most memory of a server for slots that are fetched without a hint, in bytes.
+/// The most memory of a server for slots that are fetched without a hint and for an answer from them, in bytes.
 const MOST_MEMORY: usize = 16 << 30;
+
+/// The layout without a hint for requests of `k` of so many records, if there is one that a server has memory for.
+fn without_hint(records: usize, len: usize, k: usize) -> Option<hintless::Params> {
+    let params = hintless::Params::new(records, len, k).ok()?;
+    (memory_of(&params) <= MOST_MEMORY).then_some(params)
+}
+
+fn memory_of(params: &hintless::Params) -> usize {
+    params.server_bytes().saturating_add(params.room_bytes())
+}
 
 /// A way to fetch payloads, or buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,9 +60,7 @@ impl Way {
             Candidate::Simple(params) => Some((cost.total, Self::Simple(params))),
             _ => None,
         });
-        let hintless = hintless::Params::new(slots, len, k).ok();
-        let hintless = hintless.filter(|params| params.server_bytes() <= MOST_MEMORY);
-        let hintless = hintless.map(|params| {
+        let hintless = without_hint(slots, len, k).map(|params| {
             // A client that comes seldom has a new session each time.
             let request = hintless::Keys::LEN + params.query_len() + params.answer_len();
             let total = searches.saturating_mul(request as u64);
@@ -71,11 +79,10 @@ impl Way {
         searches: u64,
     ) -> Option<Self> {
         let simple = Self::Simple(Params::for_columns(buckets, len).ok()?);
-        let few = (searches <= FEW).then(|| hintless::Params::new(buckets, len, probes).ok());
-        let hintless = few
-            .flatten()
-            .filter(|params| params.server_bytes() <= MOST_MEMORY);
-        let ways = [simple].into_iter().chain(hintless.map(Self::Hintless));
+        let few = (searches <= FEW).then(|| without_hint(buckets, len, probes));
+        let ways = [simple]
+            .into_iter()
+            .chain(few.flatten().map(Self::Hintless));
         ways.min_by_key(|way| way.cost(probes).total(searches))
     }
 
@@ -97,6 +104,17 @@ impl Way {
                 up: request_len(params.query_len()) as u64,
                 down: message_len(params.answer_len()) as u64,
             },
+        }
+    }
+
+    /// Bytes of a server's memory for what is fetched so: the records as they are scanned and, without a hint, the room of
+    /// one answer, which is kept from the first one on. Nothing for a file that is sent as it is.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        match self {
+            Self::Download => 0,
+            Self::Simple(params) => params.rows() as u64 * params.columns() as u64,
+            Self::Hintless(params) => memory_of(params) as u64,
         }
     }
 

@@ -37,6 +37,11 @@ impl Bits {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.expanded.len() + self.pairs.len()
+    }
+
     /// Takes the bits in the ciphertexts of a query, expanded to this depth.
     pub(crate) fn fill(&mut self, keys: &Evaluation, depth: u32, ciphertexts: &[Aligned<u64>]) {
         let words = self.expanded.words_mut();

@@ -5,7 +5,7 @@ pub(crate) mod failure;
 
 use sordino_lattice::switch::Switch;
 
-use super::ring::{DROPPED, LOG_Q, N, OF_C1, modulus};
+use super::ring::{DROPPED, LOG_Q, N, OF_C0, OF_C1, modulus};
 use crate::Error;
 use crate::wire::HEADER_LEN;
 
@@ -158,6 +158,18 @@ impl Params {
     pub fn server_bytes(&self) -> usize {
         let polys = (self.units() + 1).saturating_mul(self.unit_polys());
         polys.saturating_mul(N * size_of::<u64>())
+    }
+
+    /// Bytes of memory that an answer takes beside the database, and which a server keeps from one to the next: the
+    /// selectors, the encrypted bits, and the sums of all rows. A thread has `F` ciphertexts more for as long as it folds.
+    #[must_use]
+    pub fn room_bytes(&self) -> usize {
+        let bits = self.slots() * self.fold as usize;
+        let of_bits = bits.saturating_mul(OF_C0.digits() + 2 * OF_C1.digits());
+        let sums = (self.slots() * self.unit_polys()).saturating_mul(self.rows());
+        let ciphertexts = self.selectors().saturating_add(of_bits);
+        let ciphertexts = ciphertexts.saturating_add(sums);
+        ciphertexts.saturating_mul(2 * N * size_of::<u64>())
     }
 
     /// Bytes of a polynomial's plaintext.

@@ -37,6 +37,11 @@ impl Selectors {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.pages.len()
+    }
+
     /// Takes the selectors in the ciphertexts of a query, expanded to this depth.
     pub(crate) fn fill(&mut self, keys: &Evaluation, depth: u32, ciphertexts: &[Aligned<u64>]) {
         let pieces = self.pages.words_mut().chunks_mut((2 * N) << self.log_held);

@@ -226,3 +226,25 @@ impl Server {
         parts.concat()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_of_an_answer_is_the_one_that_is_planned() {
+        for (records, record_len, batch) in [
+            (1, 1, 1),
+            (700, 400, 64),
+            (400, 32_768, 1),
+            (1000, 13_000, 24),
+            (20_000, 272, 32),
+            (50_000, 1000, 10),
+        ] {
+            let params = Params::new(records, record_len, batch).unwrap();
+            let room = Room::new(&params);
+            let held = room.selectors.held_bytes() + room.bits.held_bytes() + room.sums.len();
+            assert_eq!(held, params.room_bytes(), "{params:?}");
+        }
+    }
+}
