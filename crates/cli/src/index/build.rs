@@ -227,15 +227,15 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 "\nrecall@{} of held-out vectors: {:.3}{}",
                 report.k,
                 measured.expected_recall,
-                advice(&measured)
+                advice(&measured, args.norm)
             );
         }
         text
     })
 }
 
-/// The sense of what a build measured, and what to do.
-fn advice(measured: &Measured) -> String {
+/// The sense of what a build measured, and what to do. `norm` is the one that was given.
+fn advice(measured: &Measured, norm: Option<f32>) -> String {
     let Measured {
         reached,
         cost,
@@ -249,6 +249,11 @@ fn advice(measured: &Measured) -> String {
                   little structure to be searched in parts"
             .to_owned(),
     };
+    if let (false, Some(norm)) = (reached, norm) {
+        text += &format!(
+            ", or --norm {norm} is far above their lengths, which leaves few bits for what they differ by"
+        );
+    }
     match instead {
         Some(Instead { mode, cost: other }) => {
             text += &format!(

@@ -48,10 +48,17 @@ pub(super) struct Group {
     /// The group's name.
     group: String,
     /// A label that the group may read; may be given several times. It may read no others.
-    #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
+    #[arg(
+        long,
+        value_name = "LABEL",
+        required_unless_present_any = ["none", "remove"]
+    )]
     label: Vec<String>,
+    /// It may read no label: its readers keep what they were granted themselves.
+    #[arg(long, conflicts_with_all = ["label", "remove"])]
+    none: bool,
     /// Remove the group.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "label")]
     remove: bool,
 }
 

@@ -23,7 +23,7 @@ impl std::fmt::Display for NotNext {
             write!(
                 out,
                 "{holder} has version {there}, and this is version {found}: an index does not go back. Take the folder that \
-                 has version {there}"
+                 has version {there}; another index needs a place of its own"
             )
         } else {
             write!(
