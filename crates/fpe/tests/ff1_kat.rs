@@ -9,6 +9,7 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
 use sordino_fpe::{AesKey, AesSize, Error, Ff1, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher};
+use std::io::Write as _;
 use std::{fs, path::PathBuf};
 
 #[path = "given/key.rs"]
@@ -86,7 +87,10 @@ fn message(value: &Value, alphabet: Option<&str>) -> Vec<u32> {
 #[test]
 fn wycheproof() {
     let Some(folder) = std::env::var_os("SORDINO_VECTORS") else {
-        println!("skipped: fpe/wycheproof (SORDINO_VECTORS is not set)");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: Wycheproof's FF1, SORDINO_VECTORS is not set"
+        );
         return;
     };
     let folder = PathBuf::from(folder).join("fpe/wycheproof");
