@@ -265,6 +265,26 @@ fn every_value_of_a_million_has_one_image() {
     }
 }
 
+/// FF1 of SP 800-38G is for keys of 128, 192 and 256 bits.
+#[test]
+fn keys_of_a_known_length_are_those_of_a_slice() {
+    let bytes: [u8; 32] = std::array::from_fn(|i| u8::try_from(i).unwrap());
+    for (key, len) in [
+        (AesKey::new_128(bytes[..16].try_into().unwrap()), 16),
+        (AesKey::new_192(bytes[..24].try_into().unwrap()), 24),
+        (AesKey::new_256(&bytes), 32),
+    ] {
+        assert_eq!(key.size().bytes(), len);
+        let encrypted = |key: &AesKey| {
+            let mut x = [3, 1, 4, 1, 5, 9, 2, 6];
+            let ff1 = Ff1::new(key, 10).unwrap();
+            ff1.encrypt_numerals(b"tweak", &mut x).unwrap();
+            x
+        };
+        assert_eq!(encrypted(&key), encrypted(&aes(&bytes[..len])));
+    }
+}
+
 #[test]
 fn refusals_name_the_place_and_not_the_value() {
     for size in [AesSize::Aes128, AesSize::Aes192, AesSize::Aes256] {
