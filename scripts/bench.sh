@@ -54,12 +54,12 @@ done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
 export SORDINO_BENCH_N="${SORDINO_BENCH_N-100000}"
 try one cargo bench --bench search
-# What uses all threads: a server under load, and the rows that say so once more.
+# All threads: a server under load, and the rows that say so once more.
 try cargo bench --bench net
 for bench in lsh mldsa hash; do
     try cargo bench --bench "$bench" -- rayon
 done
-# What picks its kernels itself, once more at lower levels. The benches of the others name each level.
+# Code that picks its kernels itself, once more at lower levels. The benches of the others name each level.
 for level in portable avx2; do
     try one env CRITERION_HOME="$PWD/$run/$level" SORDINO_CPU="$level" cargo bench --bench ckks -- \
         '^(ckks/score/row/64x128|ckks/column/.*score.*|ntt/forward/sordino/2048)$'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs fuzz targets from their seed corpora.
 #
-#   scripts/fuzz.sh smoke                  every target, the same 3,000 inputs each time (CI)
+#   scripts/fuzz.sh smoke                  every target, the same 3,000 inputs each time
 #   scripts/fuzz.sh 60 [target ...]        every target, or these, for 60 seconds each
 #
 # Needs a nightly toolchain and cargo-fuzz; both are installed if they are missing.

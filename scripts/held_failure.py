@@ -46,7 +46,7 @@ def own_sums(rows):
     density = lambda c: math.exp((rows / 2 - 1) * math.log(c) - c / 2 - rows / 2 * math.log(2) - math.lgamma(rows / 2))
     for at in range(600):
         middle = low + (at + 0.5) * step
-        # Of one row most is near nothing, where the density has no bound and refuses nothing.
+        # One row's values are mostly near nothing, where the density has no bound and refuses nothing.
         yield low + (at + 1) * step, min(1.0, density(middle) * step * 1.05)
 
 

@@ -5,7 +5,9 @@
 
 One module imports another where its code outside tests names it by a path from `crate`, `super` or
 `self`, also through a name that lib.rs exports again. What lib.rs itself imports does not count.
-Prints each circle with the lines that make it, and exits with 1 if there is one.
+Imports that hide which module a name is from are refused: of everything in `crate` or `super` outside tests, and in
+lib.rs or main.rs of everything in one of its modules, or of something of these under another name.
+Prints each circle with the lines that make it, and each such import, and exits with 1 if there is one.
 """
 import argparse
 import re
@@ -16,6 +18,9 @@ from rust_source import ROOT, closing, code, crates, sources
 
 PATH = re.compile(r"(?<![\w:])(?:\$?crate|super|self)\s*::")
 WORD = re.compile(r"\w+")
+# An import up to its semicolon, and its first word
+USE = re.compile(r"\buse\s+(?:::\s*)?\{?\s*(\w+)[^;]*;")
+RENAMED = re.compile(r"\bas\s+(?!_\b)\w+")
 
 
 def paths(text, start):
@@ -93,6 +98,24 @@ def exports(crate):
     return found
 
 
+def hidden(crate):
+    """The lines whose imports do not tell from which module a name is."""
+    files = sources(crate)
+    tops = {module(crate, file)[0] for file in files if module(crate, file)}
+    for file in files:
+        text, lines = code(file), file.read_text().splitlines()
+        for match in USE.finditer(text):
+            first, all_of, renamed = match.group(1), "*" in match.group(), RENAMED.search(match.group())
+            own = first in tops or first in ("crate", "self", "super")
+            if not module(crate, file):
+                found = own and (all_of or renamed)
+            else:
+                found = all_of and first in ("crate", "super")
+            if found:
+                line = text.count("\n", 0, match.start())
+                yield f"{file.relative_to(ROOT)}:{line + 1}: {lines[line].strip()}"
+
+
 def graph(crate):
     """For each top module, those that it imports, each with the lines that do so."""
     files = sources(crate)
@@ -137,6 +160,9 @@ def main():
     found = 0
     for crate in crates(parser.parse_args().skip):
         edges = graph(crate)
+        for spot in hidden(crate):
+            found += 1
+            print(f"{spot}  hides which module a name is from")
         for circle in circles(edges):
             found += 1
             print(f"{crate.name}: {len(circle)} of {len(edges)} modules in a circle: {', '.join(circle)}")

@@ -20,7 +20,7 @@ packages=$work/packages
 fresh=$work/fresh
 
 mkdir -p "$work"
-# What is imported is compiled then: that is a small part of what is installed.
+# Modules are compiled when they are imported: they are a small part of what is installed.
 pip() { "$tools/bin/python" -m pip --python "$1/bin/python" install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
 if ! [ -x "$tools/bin/maturin" ]; then
     python3 -m venv "$tools"

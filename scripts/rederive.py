@@ -83,7 +83,11 @@ def estimates():
         "module-LWE, rank 3 over degree 512, `q / sigma = 2^36` | clusters in routed mode": module,
         "LWE, `n = 1024`, `q = 2^32`, deviation 32 | retrieval with a hint, more than some 500 to 700 columns": wide,
         "the same, deviation 16 | the same, more columns still": narrow,
+        "ring-LWE as in the first line, with keys that encrypt images of the secret under images of it (circular) | retrieval without a hint": rlwe,
     }
+    # Retrieval without a hint is of the first line's degree and modulus.
+    assert list(param_check.HINTLESS.values()) == [rlwe[:2]]
+    constant("pir/src/hintless/params.rs", r"N2048Q50 => (\([\d.]+, [\d.]+\))", rlwe[5:])
     for row, estimate in rows.items():
         states("README.md", f"| {row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
     for name, of, log2 in (("one", "1", 0), ("a client's", "2^10", 10), ("an index's", "2^30", 30)):

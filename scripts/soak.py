@@ -72,7 +72,7 @@ class Soak:
         log = open(self.path("server.log"), "w")
         self.server = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True)
         self.url = "http://" + json.loads(self.server.stdout.readline())["address"]
-        # What it says of each version is read, so that it does not wait for a reader.
+        # Its lines about each version are read, so that it does not wait for a reader.
         threading.Thread(target=lambda: [None for _ in self.server.stdout], daemon=True).start()
 
     def going(self):

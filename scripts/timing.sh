@@ -11,4 +11,4 @@ core=$(($(nproc) - 1))
 alone="taskset -c $core"
 if chrt -f 1 true 2>/dev/null; then alone="chrt -f 1 $alone"; fi
 # shellcheck disable=SC2086 # the words of a command
-$alone target/debug/examples/timing "${1:-1000000}" ${2:+"$2"}
+$alone "${CARGO_TARGET_DIR:-target}/debug/examples/timing" "${1:-1000000}" ${2:+"$2"}

@@ -417,7 +417,7 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
                 assert client.search(vectors[9], k=1).ids[0, 0] == 9
         # The second asks for the manifest alone.
         assert once[1] < 20_000 < once[0] / 2 and wire[1] < 20_000
-        # What is damaged is downloaded again.
+        # Damaged parts are downloaded again.
         for part in Path(cache).iterdir():
             part.write_bytes(b"damaged")
         with sordino.Client(server.url, key=key.reader(), cache=str(cache)) as client:

@@ -160,7 +160,7 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
         sordino.parquet.build(tmp_path / "index", files, **choices)
     with pytest.raises(sordino.NoIndexError):
         sordino.open(tmp_path / "index")
-    # What is left over is no hindrance.
+    # Files that are left over are no hindrance.
     assert len(sordino.parquet.build(tmp_path / "index", folder, **choices)) == N
 
 

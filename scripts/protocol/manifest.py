@@ -11,7 +11,7 @@ from column import SETS
 from keys import digest
 
 FORMAT = 4
-# Of manifests of indexes with readers of their own (sections 3.6 and 4.1), which this client cannot read.
+# The format of manifests of indexes with readers of their own (sections 3.6 and 4.1), which this client cannot read.
 WITH_READERS = 5
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)

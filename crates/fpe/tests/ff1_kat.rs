@@ -9,6 +9,7 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
 use sordino_fpe::{AesKey, AesSize, Error, Ff1, LEGACY_MIN_DOMAIN, MIN_DOMAIN, NumeralCipher};
+use std::io::Write as _;
 use std::{fs, path::PathBuf};
 
 #[path = "given/key.rs"]
@@ -86,7 +87,10 @@ fn message(value: &Value, alphabet: Option<&str>) -> Vec<u32> {
 #[test]
 fn wycheproof() {
     let Some(folder) = std::env::var_os("SORDINO_VECTORS") else {
-        println!("skipped: fpe/wycheproof (SORDINO_VECTORS is not set)");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: Wycheproof's FF1, SORDINO_VECTORS is not set"
+        );
         return;
     };
     let folder = PathBuf::from(folder).join("fpe/wycheproof");
@@ -258,6 +262,26 @@ fn every_value_of_a_million_has_one_image() {
         assert!(!std::mem::replace(&mut seen[image], true));
         plan.decrypt_numerals(b"t", &mut x).unwrap();
         assert_eq!(x, before);
+    }
+}
+
+/// FF1 of SP 800-38G is for keys of 128, 192 and 256 bits.
+#[test]
+fn keys_of_a_known_length_are_those_of_a_slice() {
+    let bytes: [u8; 32] = std::array::from_fn(|i| u8::try_from(i).unwrap());
+    for (key, len) in [
+        (AesKey::new_128(bytes[..16].try_into().unwrap()), 16),
+        (AesKey::new_192(bytes[..24].try_into().unwrap()), 24),
+        (AesKey::new_256(&bytes), 32),
+    ] {
+        assert_eq!(key.size().bytes(), len);
+        let encrypted = |key: &AesKey| {
+            let mut x = [3, 1, 4, 1, 5, 9, 2, 6];
+            let ff1 = Ff1::new(key, 10).unwrap();
+            ff1.encrypt_numerals(b"tweak", &mut x).unwrap();
+            x
+        };
+        assert_eq!(encrypted(&key), encrypted(&aes(&bytes[..len])));
     }
 }
 

@@ -15,13 +15,13 @@ use sordino_vectors::column::{Column, ColumnKind};
 use crate::Error;
 
 /// The most columns.
-pub const MAX_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// Bytes of the longest name.
-pub const MAX_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// Bytes of the longest text.
-pub const MAX_VALUE: usize = 4096;
+const MAX_VALUE: usize = 4096;
 
 /// The attributes of some records, row by row: a value or none in each column.
 #[derive(Clone, Debug, Default, PartialEq)]

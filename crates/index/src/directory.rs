@@ -24,7 +24,7 @@ pub use report::{Label, Reading};
 pub const UNLABELLED: &str = "";
 
 /// Bytes of the longest name.
-pub const MAX_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// The readers, labels and groups of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

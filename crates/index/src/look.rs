@@ -31,7 +31,7 @@ impl SecondLook {
 
     /// Bytes of a vector.
     #[must_use]
-    pub fn vector_len(self) -> usize {
+    pub(crate) fn vector_len(self) -> usize {
         2 * self.width as usize
     }
 }

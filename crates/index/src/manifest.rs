@@ -36,8 +36,10 @@ pub use columns::{Checking, ColumnSegment, Columns, Combined, Packing, Rows, Sch
 pub use kind::ModeKind;
 pub use part::{Holder, Part, PartKind};
 #[cfg(feature = "secret")]
-pub(crate) use readers::{CIPHERTEXT_LEN, NUMBER_LEN, RING_HEAD_LEN, entry_len};
-pub use readers::{KeyUse, MAX_DIRECTORY, MAX_KEYS, MAX_READERS, Readers};
+pub(crate) use readers::{
+    CIPHERTEXT_LEN, MAX_DIRECTORY, MAX_READERS, NUMBER_LEN, RING_HEAD_LEN, entry_len,
+};
+pub use readers::{KeyUse, MAX_KEYS, Readers};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
 #[cfg(feature = "secret")]
 pub(crate) use routed::{PARTS_LEN, row_bits};
@@ -45,7 +47,6 @@ pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
 pub(crate) use size::{COORDINATE_LEN, rows_len};
 pub use size::{hintless_params, pir_params, route_len};
-
 /// The largest dimension of a vector.
 pub use sordino_vectors::MAX_DIM;
 

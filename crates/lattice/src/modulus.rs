@@ -141,8 +141,7 @@ impl Modulus {
     }
 
     /// `a^e`. Not constant-time.
-    #[must_use]
-    pub const fn pow_vartime(self, a: u64, e: u64) -> u64 {
+    pub(crate) const fn pow_vartime(self, a: u64, e: u64) -> u64 {
         pow_mod(a, e, self.q)
     }
 

@@ -3,7 +3,7 @@
 //! | symbol | meaning |
 //! |---|---|
 //! | `n` | length, a power of two |
-//! | `psi` | primitive `2n`-th root of unity mod `q`, see [`Plan::psi`] |
+//! | `psi` | primitive `2n`-th root of unity mod `q`: `x^((q-1)/2n)` for the least `x` that makes its order `2n` |
 //! | `brv(i)` | the `log2 n` bits of `i` in reverse |
 //! | `A[i]` | value `i` of the transform of `a`: `a(psi^(2 brv(i) + 1))` |
 //!
@@ -74,7 +74,6 @@ sordino_cpu::kernels! {
 pub struct Plan {
     modulus: Modulus,
     n: usize,
-    psi: u64,
     /// `psi^brv(i)`: the factor of group `i - m` in the forward stage with `m` groups.
     forward: Factors,
     /// `psi^-brv(i)`; the entries that the last inverse stage uses are in `last`.
@@ -125,7 +124,6 @@ impl Plan {
         Ok(Self {
             modulus,
             n,
-            psi,
             #[cfg(target_arch = "x86_64")]
             tables: avx512::Tables::new(&forward, &inverse, per_n, modulus),
             forward: Factors::new(forward, modulus),
@@ -146,12 +144,6 @@ impl Plan {
     #[must_use]
     pub fn modulus(&self) -> Modulus {
         self.modulus
-    }
-
-    /// The root `psi = x^((q-1)/2n)` for the least `x` that makes its order `2n`.
-    #[must_use]
-    pub fn psi(&self) -> u64 {
-        self.psi
     }
 
     /// Replaces coefficients by values: `a` in natural order becomes `A` in the order above.

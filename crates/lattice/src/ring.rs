@@ -64,19 +64,6 @@ impl Poly<Coefficient> {
 }
 
 impl Poly<Ntt> {
-    /// The same polynomial as coefficients.
-    ///
-    /// # Panics
-    /// If the lengths of the polynomial and of the plan differ.
-    #[must_use]
-    pub fn into_coefficients(mut self, plan: &Plan) -> Poly<Coefficient> {
-        plan.inverse(&mut self.residues);
-        Poly {
-            residues: self.residues,
-            form: PhantomData,
-        }
-    }
-
     /// `self * other`, in constant time.
     ///
     /// # Panics

@@ -7,11 +7,10 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::Backend;
-use crate::cache::{Cache, Found};
+use crate::cache::Cache;
 use crate::error::{BatchError, Error};
 use crate::item::Item;
 use crate::kernels::Kernels;
-use crate::key::{check_length, expand};
 use crate::params::Params;
 use crate::verify::{Slot, TILE, Work, verify_tile};
 
@@ -116,27 +115,6 @@ impl<P: Params> BatchVerifier<P> {
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.backend
-    }
-
-    /// Expands keys ahead of their first use by the sequential methods.
-    ///
-    /// # Errors
-    /// [`Error::PublicKeyLength`]; the keys before the wrong one have been expanded.
-    pub fn prepare_keys(&mut self, public_keys: &[&[u8]]) -> Result<(), Error> {
-        let Worker { cache, work, .. } = &mut self.workers[0];
-        for encoded in public_keys {
-            check_length::<P>(encoded)?;
-            if let Found::Vacant(key) = cache.place(&P::SET, encoded) {
-                expand(
-                    Kernels::of(self.backend),
-                    &P::SET,
-                    &mut work.lanes,
-                    &[(encoded, key)],
-                    &mut cache.keys,
-                );
-            }
-        }
-        Ok(())
     }
 
     /// Verifies every item: verdict `i` is that on `items[i]`, with the reason if it is invalid.

@@ -1,4 +1,4 @@
-//! The server's end. It has no key but its certificate's.
+//! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and those of logins.
 
 // A service on its ports
 mod exporter;

@@ -1,7 +1,7 @@
 //! Addresses of indexes in object stores.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use object_store::path::Path as Key;
@@ -19,12 +19,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// True if a path is meant to be an address, and not a folder's.
-    #[must_use]
-    pub fn is_meant(path: &Path) -> bool {
-        path.to_str().is_some_and(|path| path.starts_with(S3))
-    }
-
     /// The bucket.
     #[must_use]
     pub fn bucket(&self) -> &str {
@@ -90,7 +84,6 @@ mod tests {
         }
         let slash: Address = "s3://b/p/".parse().unwrap();
         assert_eq!(slash.to_string(), "s3://b/p");
-        assert!(Address::is_meant(Path::new("s3://b")) && !Address::is_meant(Path::new("s3/b")));
         for wrong in [
             "",
             "b/p",

@@ -1,5 +1,6 @@
 //! Messages that no honest party sends: typed errors, and no panic.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use chacha20::ChaCha20Rng;
@@ -187,7 +188,10 @@ fn answers_and_queries_of_noise_are_used_without_a_panic() {
 fn the_fuzz_target_starts_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/pir_hintless");
     if !corpus.is_dir() {
-        println!("skipped: no fuzz corpus beside this package");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: a fuzz target's seeds, they are not beside this package"
+        );
         return;
     }
     let (session, keys) = Session::new(&mut rng(1));

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::Write as _;
 use std::path::Path;
 
 use chacha20::ChaCha20Rng;
@@ -92,7 +93,10 @@ fn truncated_and_extended_messages_are_refused() {
 fn the_fuzz_targets_start_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     if !corpus.is_dir() {
-        println!("skipped: no fuzz corpus beside this package");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: the fuzz targets' seeds, they are not beside this package"
+        );
         return;
     }
     let seed = |target: &str, name: &str, bytes: &[u8]| {

@@ -122,12 +122,17 @@ fn files_of_several_chunks_are_read_in_order() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_read_too_and_a_cut_one_is_noticed() {
+    use std::io::Write as _;
+
     let folder = tempfile::tempdir().unwrap();
     for (cut, wanted) in [(0, true), (1, false)] {
         let path = folder.path().join(format!("{cut}.npy"));
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         if !made.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: no mkfifo here");
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: vectors from a pipe, there is no mkfifo"
+            );
             return;
         }
         let (bytes, expected) = file(Format::Npy, 50, 4);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -53,7 +54,10 @@ fn token(module: &Path) -> (Pkcs11, Slot) {
 #[test]
 fn secrets_come_back_from_a_token_and_nothing_else_does() {
     let Some(module) = module() else {
-        println!("skipped: SoftHSM is not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: keys in a token, SoftHSM is not installed"
+        );
         return;
     };
     // A process of its own, with a token of its own.

@@ -255,7 +255,7 @@ class Documents:
 
 def _places(id: str) -> list[int]:
     """The numbers that a document of this id may have."""
-    # Of an id that is no Unicode text there is no document.
+    # An id that is no Unicode text has no document.
     (digest,) = hash_each([id.encode(errors="replace")], context="sordino 2026 document ids")
     places = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
     return [place if place != _NONE else 1 for place in places]

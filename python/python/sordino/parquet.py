@@ -204,7 +204,7 @@ def _column(table: pa.Table, name: str) -> pa.Array:
     if name not in table.column_names:
         raise FormatError(f"no column {name!r}: found {', '.join(table.column_names) or 'none'}")
     column = table.column(name).combine_chunks()
-    # Of some types that is one array, of others still in chunks.
+    # For some types that is one array, for others still chunks.
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 

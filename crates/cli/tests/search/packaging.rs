@@ -2,6 +2,7 @@
 
 use crate::binary::done;
 use crate::place::Place;
+use std::io::Write as _;
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 fn packaging(name: &str) -> String {
@@ -125,7 +126,12 @@ fn the_unit_and_the_container_start_the_command_as_it_is() {
         .arg(&path)
         .output()
     {
-        Err(_) => eprintln!("skipped: there is no systemd-analyze"),
+        Err(_) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: systemd's opinion, there is no systemd-analyze"
+            );
+        }
         Ok(checked) => {
             let said = String::from_utf8_lossy(&checked.stderr);
             let ours: Vec<&str> = said

@@ -15,10 +15,10 @@ use crate::{SHARED, TAG_LEN};
 pub const MAX_KEYS: usize = 512;
 
 /// The most readers of an index.
-pub const MAX_READERS: usize = 1024;
+pub(crate) const MAX_READERS: usize = 1024;
 
 /// The longest list that the owner keeps of its readers, labels and groups.
-pub const MAX_DIRECTORY: usize = 1 << 24;
+pub(crate) const MAX_DIRECTORY: usize = 1 << 24;
 
 /// Bytes of a content key wrapped for a reader beside the key: its number.
 pub(crate) const NUMBER_LEN: usize = 4;
