@@ -1,0 +1,346 @@
+"""The failure bound of retrieval without a hint by moments: Chernoff's bound of the noise as a sum of products, without
+the Gaussian of the mean variance and the 9/8 of hintless_failure.py, which has the scheme's constants and calls this.
+Standard library only.
+
+The least 2 exp(-x R) E exp(x noise) over x bounds a coefficient. The noise is linear in each kind of numbers, given the others, and
+the expectation is bounded one kind after the other, mostly by E exp(x D) <= exp(x^2 w / 2), w the mean square of D:
+
+    plaintexts, digits of external products   given selectors' noise n: leaves exp(k |n|^2), k = x^2 w / 2
+    expansion's digits, rounded-away parts    given errors and secret: exp(k |n|^2) = E exp(sqrt(2k) g n), g Gaussian,
+                                              first over them, then over g: det(1 - 2M)^(-1/2)
+    errors of keys                            the exponent is linear in their squares: E exp(a e^2), by the distribution
+    secret                                    by how many coefficients are not 0, summed over the binomial distribution
+    roundings of A_1, times the secret        sinh(y) / y to that number, y half a step times x
+    rounding of A_0                           given all else, uniform over steps of A_1's that are half of one off at most
+
+`Tree` has the determinant. Step i adds its noise to both halves; the map from there to a leaf is a shift and the product
+of all 1 + tau_j, j > i, since tau_i(X^(2^j)) is -X^(2^j) for j = i and X^(2^j) for j > i. In a block of all leaves
+below one node M is one number a level. Above a block the tau_j commute, and their eigenvalues on the X^m with m = 2^k odd
+are those of the primitive characters mod 2N / 2^k. Some leaves of a block count for no more than their part of it: adding to
+all leaves' numbers is an isometry, and -log det of the parts of a matrix is supermodular. A slot lies in two blocks, and
+on the steps above them M is at most twice that of each.
+
+A switch's noise is not white. Where its power at no root of unity is above `peak` times the mean, the logarithm is at most
+the integral over 0 < u < 1 of the trace of M / (1 - 2uM'), M' for white noise of the peak. All tau but 1 have trace 0 there, so
+that it knows errors by their squares alone. Above a block a leaf has sums over windows of roots of unity: the peak of a window's average
+serves there as well, times the largest gain. A power above its peak counts as a failure.
+
+crates/pir/docs/hintless.md, under Noise, says which steps are proved and which assumptions are left.
+"""
+import cmath, functools, math, os
+
+import hintless_failure as scheme
+
+N, LN2 = scheme.N, math.log(2)
+LOG_N = N.bit_length() - 1
+COINS = 42
+SQUARES = {k * k: sum(math.comb(COINS, COINS // 2 + j) for j in {k, -k}) / 2**COINS for k in range(COINS // 2 + 1)}
+ERROR = sum(x * p for x, p in SQUARES.items())          # mean square of an error
+# log2 of the probability that powers of errors or secret, or its coefficients that are not 0, exceed the assumed ones
+BEYOND = (-90.0, -60.0, -48.0)
+# A step's gain on all its noise is taken for the largest one where the peaks of windows are lower by this factor.
+FLAT = 1.5
+# The layouts with the largest bounds by peaks of 700 drawn ones: records, bytes, records at once.
+DRAWN = [(397316, 391, 16), (375156, 311, 24), (1134453, 154, 16)]
+# nodes and weights of an integral over 0..1
+GAUSS = [(.5 - math.sqrt(.15), 5 / 18), (.5, 8 / 18), (.5 + math.sqrt(.15), 5 / 18)]
+
+
+@functools.cache
+def mean_square(bits):
+    """of a uniform number of -2^(bits-1)..2^(bits-1)-1; of what rounding away so many bits adds, ties to even, the same"""
+    half = 1 << (bits - 1)
+    return sum(x * x for x in range(-half, half)) / (2 * half)
+
+
+@functools.cache
+def gains(steps, log_n):
+    """[(|1 + tau_j|^2 for all j < steps, how many eigenvectors)]"""
+    def log5(x, n):
+        power, y = 0, 1
+        while y != x % 2**n: power, y = power + 1, y * 5 % 2**n
+        return power
+    found = {}
+    def count(values):
+        key = tuple(round(abs(1 + v)**2, 9) for v in values)
+        found[key] = found.get(key, 0) + 1
+    units = [1 + 2**(log_n - j) for j in range(steps)]
+    for k in range(log_n + 1):
+        n = log_n + 1 - k                               # X^m, m = 2^k v: characters of v mod 2^n
+        if n < 3: count([1 if x % 2**n == 1 else -1 for x in units])
+        else:
+            logs = [(1, log5(x, n)) if x % 4 == 1 else (-1, log5(-x, n)) for x in units]
+            for r in range(1, 2**(n - 2), 2):
+                turn = lambda log: cmath.exp(2j * math.pi * r * log / 2**(n - 2))
+                for sign in (1, -1): count([(sign if of < 0 else 1) * turn(log) for of, log in logs])
+    assert sum(found.values()) == 2**log_n
+    return list(found.items())
+
+
+class Tree:
+    """A block of 2^held leaves at a depth. Powers c: of each step's noise, of the query's, of what leaves add themselves."""
+
+    def __init__(self, depth, held, log_n=LOG_N):
+        self.depth, self.top, self.n, self.leaves = depth, depth - held, 2**log_n, 2**held
+        self.gains = gains(self.top, log_n)
+
+    def log_mgf(self, c, flat=()):
+        """-log det(1 - 2M) / 2; with powers of steps above the block, in order, whose gain is the largest one everywhere"""
+        parts, s = [(self.n * self.leaves, 2 * c[-1])], 1 / max(1 - 2 * c[-1], 1e-9)
+        for i in reversed(range(self.top, self.depth)):
+            x = 4 * c[i] * s
+            if x >= 1: return math.inf
+            parts.append((self.n * 2**(i - self.top), x))
+            s = 2 * s + 2 * s / (1 - x)                 # variance of what a node has from below it, under the tilt
+        most = sum(x * 4**(self.top - 1 - i) for i, x in enumerate(flat))
+        for gain, count in self.gains:
+            power, by = most, 1.0
+            for i in reversed(range(self.top)):
+                power += c[i] * by
+                by *= gain[i]
+            parts.append((count, 2 * s * (power + c[-2] * by)))
+        if max(x for _, x in parts) >= 1: return math.inf
+        return -math.fsum(count * math.log1p(-x) for count, x in parts) / 2
+
+    def slopes(self, c, most, flat=()):
+        """for each power the integral over u of the derivative at u `most`, a little above since log_mgf is convex; or None"""
+        if self.log_mgf([x + .001 * y for x, y in zip(most, c)], flat) == math.inf: return None
+        found = [0.0] * len(c)
+        for u, weight in GAUSS:
+            at, even = [u * x for x in most], [u * x for x in flat]
+            base = self.log_mgf(at, even)
+            for i, x in enumerate(c):
+                by = 1e-3 * u * x
+                if x: found[i] += weight * (self.log_mgf(at[:i] + [at[i] + by] + at[i + 1:], even) - base) / by
+        return found
+
+
+@functools.cache
+def peak(weights, beyond, window=1):
+    """factor above the mean of a sum of powers of polynomials, of these mean powers, at any root of unity or on average over
+    any window of them: Chernoff's bound"""
+    # Real and imaginary part have one variance and no covariance: E exp(y power) <= 1 / (1 - y) for a mean of 1. 24 sums, N windows.
+    nats, total = (math.log(N * 24) - (beyond - 1) * LN2) / window, sum(weights)
+    def reached(y): return (nats - math.fsum(math.log1p(-y * w) for w in weights)) / y / total
+    low, high = 0.0, 1 / max(weights)
+    for _ in range(60):
+        a, b = low + (high - low) * .382, low + (high - low) * .618
+        if reached(a) <= reached(b): high = b
+        else: low = a
+    return reached(low)
+
+
+@functools.cache
+def nonzeros(beyond):
+    """{most coefficients of a secret in a range that are not 0: probability of the range}, and the most but with 2^beyond"""
+    of = [math.exp(math.lgamma(N + 1) - math.lgamma(k + 1) - math.lgamma(N - k + 1) + k * LN2 - N * math.log(3)) for k in range(N + 1)]
+    most = N
+    while math.fsum(of[most:]) < 2**(beyond - 1): most -= 1
+    return {k: p for k in range(most, -1, -4) if (p := math.fsum(of[max(k - 3, 0):k + 1])) > 0}, most
+
+
+class Part:
+    """Selectors' noise times numbers of one mean square: `leaves` of `span` in a row; `by_secret` where the noise is times s"""
+
+    def __init__(self, depth, span, leaves, square, aligned, by_secret=False):
+        held = min(depth, (span - 1).bit_length())
+        self.tree, self.used, self.square = Tree(depth, held), leaves / 2**held, square
+        self.depth, self.by_secret, self.aligned = depth, by_secret, aligned
+
+    def powers(self, errors, nonzero):
+        """of all steps, the query and the leaves: with errors of this mean square, and from what is rounded away"""
+        times, square = (nonzero, 2) if self.by_secret else (1, 1)
+        digits = [times * l * N * mean_square(w) * errors for l, w, _ in scheme.GADGETS[:self.depth]]
+        lost = [square * times * nonzero * mean_square(b) for _, _, b in scheme.GADGETS[:self.depth]]
+        l, w, b = scheme.SQUARE
+        leaf = (l * N * mean_square(w) * errors, 2 * nonzero**2 * mean_square(b)) if self.by_secret else (0.0, 0.0)
+        return digits + [0.0, leaf[0]], lost + [times * (ERROR + mean_square(scheme.KEPT)), leaf[1]]
+
+    def energy(self):
+        powers = [x + y for x, y in zip(*self.powers(ERROR, 2 * N / 3))]
+        times = [2**(self.depth - 1 - i) for i in range(self.depth)] + [2**self.depth, 1]
+        return self.square * self.used * self.tree.leaves * N * sum(x * y for x, y in zip(times, powers))
+
+    def slopes(self, x, beyond, spread):
+        """of log E exp(x noise) by each power; None if it may be infinite; `spread` times the peaks where s is a factor, 0: no peaks"""
+        k, top = x * x * self.square / 2, self.tree.top
+        c, most, flat = [], [], [0.0] * top
+        for i, (digits, lost) in enumerate(zip(*self.powers(ERROR, nonzeros(beyond)[1]))):
+            l = (scheme.GADGETS[:self.depth] + [(0, 0, 0), scheme.SQUARE])[i][0]
+            weights = (*[digits / l] * l, lost) if digits and spread else ()
+            high = peak(weights, beyond) if weights else 1
+            c.append(k * (digits + lost))
+            times = (spread or 1 if self.by_secret else 1) * (1 if self.aligned or top <= i != self.depth else 2)
+            wide = peak(weights, beyond, 2**(top - 1 - i)) if weights and i < top else high
+            if FLAT * wide < high: flat[i] = c[i] * times * wide
+            most.append(0.0 if i < top and flat[i] else c[i] * times * high)
+        found = self.tree.slopes(c, most, flat)
+        return found and [k * self.used * y for y in found]
+
+
+class Layout:
+    def __init__(self, row):
+        records, record_len, _, groups, group, p, fold, depth, fold_depth, k0, k1 = map(int, row[:11])
+        columns = -(-scheme.shape(records, record_len, p, group)[2] // 2**fold)
+        aligned = groups * group == 1
+        self.parts = [(1.0, Part(depth, columns, columns, mean_square(p), aligned))]
+        if fold:
+            (l0, w0, b0), (l1, w1, b1) = scheme.OF_C0, scheme.OF_C1
+            span = l1 * fold
+            both = [Part(fold_depth, span, l0 * fold, mean_square(w0), aligned), Part(fold_depth, span, span, mean_square(w1), aligned, True)]
+            # Of the same leaves: E exp(A + B) <= (E exp(A / z))^z (E exp(B / (1 - z)))^(1 - z) for every z of 0..1.
+            energies = [part.energy() for part in both]
+            self.parts += [(energy / sum(energies), part) for energy, part in zip(energies, both)]
+        self.variance = float(scheme.of_sum(columns, fold, p, depth, fold_depth))
+        self.unit, self.steps = scheme.Q / 2**k1, 2**(k1 - k0)
+        # Of external products' roundings the worst; of the switches to k0 and k1 bits more than their distance from uniform ones.
+        lost = fold * (2**(scheme.OF_C0[2] - 1) + N * 2**(scheme.OF_C1[2] - 1))
+        self.radius = float(scheme.radius(p)) - lost - self.unit / 1000
+        self.count = scheme.coefficients(record_len, p)
+
+    def given_secrets(self, x, beyond, spread):
+        """log E exp(x noise) at most, given how many coefficients of a secret are not 0; None if it may be infinite"""
+        slopes = [part.slopes(x / math.sqrt(share), beyond, spread) for share, part in self.parts]
+        if None in slopes: return None
+        y = x * self.unit / 2
+        flat = math.log(math.sinh(y) / y)
+        first = y + math.log(math.sinh(self.steps * y) / (self.steps * math.sinh(y)))
+        def given(nonzero):
+            of_keys, total = [0.0] * (len(scheme.GADGETS) + 1), first + nonzero * flat
+            for (share, part), slope in zip(self.parts, slopes):
+                digits, rest = part.powers(1.0, nonzero)
+                total += share * sum(map(float.__mul__, slope, rest))
+                for i in (*range(part.depth), -1): of_keys[i] += share * slope[i] * digits[i]
+            for a, (l, _, _) in zip(of_keys, scheme.GADGETS + [scheme.SQUARE]):
+                if a: total += l * N * math.log(math.fsum(p * math.exp(a / (l * N) * e) for e, p in SQUARES.items()))
+            return total
+        return given
+
+    def with_peaks(self, beyond, spread):
+        """log2 of the failure of a coefficient, and of a record, with peaks that are exceeded with probability 2^beyond"""
+        def value(x):
+            given = self.given_secrets(x, beyond, spread)
+            return given(2 * N / 3) - x * self.radius if given else math.inf
+        low, high = 0.0, 300 / self.radius
+        for _ in range(12):
+            a, b = low + (high - low) * .382, low + (high - low) * .618
+            if value(a) <= value(b): high = b
+            else: low = a
+        given = self.given_secrets(low, beyond, spread)
+        logs = [given(k) + math.log(p) - low * self.radius for k, p in nonzeros(beyond)[0].items()]
+        one = 1 + (max(logs) + math.log(math.fsum(math.exp(y - max(logs)) for y in logs))) / LN2
+        return math.log2(self.count * 2**one + 2**beyond), one
+
+    def bound(self):
+        """the least of all peaks, for a record and a coefficient"""
+        best = (0.0, 0.0)
+        for beyond in BEYOND:
+            if best[0] > beyond: best = min(best, self.with_peaks(beyond, 1))
+        return best
+
+
+def check_terms():
+    """errors, secrets, digits and roundings have no larger moments than Gaussians of their mean squares"""
+    for x in (1e-3, .01, .1, .3, 1.0, 3.0):
+        error = math.fsum(p * math.cosh(x * math.sqrt(e)) for e, p in SQUARES.items())
+        assert math.log(error) <= x * x * ERROR / 2 + 1e-12 and math.log((1 + 2 * math.cosh(x)) / 3) <= x * x / 3
+        for bits in (5, 7, 8):
+            half = 2**(bits - 1)
+            centred = math.fsum(math.exp(x * (k + .5)) for k in range(-half, half)) / (2 * half)
+            assert math.log(centred * math.cosh(x / 2)) <= x * x * mean_square(bits) / 2 + 1e-12
+
+
+def check_units():
+    """digits of a uniform c_1 all vanish at a root mod q so rarely that nodes on a path have independent ones"""
+    # At a root r the values at places 0 and 1 that add up to one number have one pair of digits at most; at r^g places 0 and 1 / g.
+    q = scheme.Q
+    root = next(r for x in range(2, 99) if pow(r := pow(x, (q - 1) // (2 * N), q), N, q) == q - 1)
+    for _, w, b in scheme.GADGETS:
+        assert all(2**w < x * root % q < q - 2**w for x in range(1, 2**w + 1))
+        # Both places, all roots, all nodes above a record's selectors.
+        assert 2 * (b - math.log2(q)) + math.log2(N * scheme.MOST_SELECTORS) < -46
+
+
+def check_tree():
+    """determinants of a small ring's M, noise pushed through all steps: of blocks exact; of leaves in two, not white, below"""
+    n, log_n, depth = 8, 3, 3
+    def image(v, g, by=0):
+        out = [0.0] * n
+        for j, x in enumerate(v):
+            to = (j * g + by) % (2 * n)
+            out[to % n] += x if to < n else -x
+        return out
+    def descend(v, i, out, name):
+        if i == depth: return out.update({name: v})
+        t = image(v, n // 2**i + 1)
+        descend([a + b for a, b in zip(v, t)], i + 1, out, 2 * name)
+        descend(image([a - b for a, b in zip(v, t)], 1, 2 * n - 2**i), i + 1, out, 2 * name + 1)
+    def log_mgf(leaves, c, errors):
+        rows = [[float(a == b) * (1 - 2 * c[-1]) for b in range(n * len(leaves))] for a in range(n * len(leaves))]
+        def add(out, power):
+            v = [x for leaf in leaves for x in out.get(leaf, [0.0] * n)]
+            for a, x in enumerate(v):
+                if x: rows[a] = [y - 2 * power * x * z for y, z in zip(rows[a], v)]
+        for m in range(n):
+            out = {}
+            descend([float(k == m) for k in range(n)], 0, out, 0)
+            add(out, c[-2])
+            for i in range(depth):
+                noise = image(image(errors[i], 1, m), n // 2**i + 1)
+                for node in range(2**i):
+                    out = {}
+                    descend(noise, i + 1, out, 2 * node)
+                    descend(image([-x for x in noise], 1, 2 * n - 2**i), i + 1, out, 2 * node + 1)
+                    add(out, c[i])
+        total = 0.0
+        for i, row in enumerate(rows):
+            total += math.log(row[i])
+            for k in range(i + 1, len(rows)):
+                by = rows[k][i] / row[i]
+                if by: rows[k] = [a - by * b for a, b in zip(rows[k], row)]
+        return -total / 2
+    white, c = [[1.0] + [0.0] * (n - 1)] * depth, [.002, .005, .02, .0005, .01]
+    for held in range(depth + 1):
+        found = log_mgf(range(2**held, 2**(held + 1)) if held < depth else range(8), c, white)
+        assert abs(Tree(depth, held, log_n).log_mgf(c) - found) < 1e-9, held
+    errors = [[1, 0, -2, 0, 1, 1, 0, 0], [0, 3, 1, 0, 0, -1, 0, 0], [2, 0, 0, -1, 0, 0, 0, 1]]
+    power = lambda e: [abs(sum(x * cmath.exp(1j * math.pi * (2 * r + 1) * m / n) for m, x in enumerate(e)))**2 for r in range(n)]
+    means = [sum(x * x for x in e) for e in errors] + [1, 1]
+    peaks = [max(power(e)) for e in errors] + [1, 1]
+    for leaves in ([3, 4], [2, 3, 4], [1, 2, 3, 4, 5, 6], [6, 7]):
+        tree = Tree(depth, (len(leaves) - 1).bit_length(), log_n)
+        small = [x / 10 for x in c]
+        most = [x * y * (2 if i < tree.top or i == depth else 1) for i, (x, y) in enumerate(zip(small, peaks))]
+        bound = sum(x * y * z for x, y, z in zip(tree.slopes(small, most), small, means)) * len(leaves) / tree.leaves
+        found = log_mgf(leaves, small, errors)
+        assert 0 < found <= bound <= 1.2 * found, (leaves, found, bound)
+    # The first step above a block of two leaves, with its largest gain everywhere: windows are a root and its image by tau_1.
+    at = power(errors[0])
+    wide = max(at[r] + at[((2 * r + 1) * (n // 2 + 1) % (2 * n) - 1) // 2] for r in range(n)) / 2
+    assert wide < peaks[0]
+    most = [0.0] + [x * y for x, y in zip(small[1:], peaks[1:])]
+    slopes = Tree(depth, 1, log_n).slopes(small, most, [small[0] * wide, 0.0])
+    assert log_mgf([6, 7], small, errors) <= sum(x * y * z for x, y, z in zip(slopes, small, means)) < math.inf
+
+
+def check(rows):
+    """every named layout; returns the fewest bits below the stated bound, of white noise and of peaks, and the largest of DRAWN"""
+    check_terms()
+    check_units()
+    check_tree()
+    white, peaks, largest = math.inf, math.inf, -math.inf
+    drawn = [[str(x) for x in case + found[:-1]] + ["%.4f" % found[-1]] for case in DRAWN for found in [scheme.choose(*case)]]
+    for row in rows + drawn:
+        layout, stated = Layout(row), float(row[-1])
+        assert abs(sum(part.energy() for _, part in layout.parts) / layout.variance - 1) < 1e-6 or not layout.variance, row
+        (even, _), (record, one) = layout.with_peaks(BEYOND[0], 0), layout.bound()
+        if os.environ.get("VERBOSE"):
+            print(",".join(row), "by moments %.2f of white noise, %.2f with peaks, %.2f of a coefficient" % (even, record, one))
+        assert even <= stated <= scheme.BOUND, (row, even)
+        white = min(white, stated - even)
+        if row in drawn: largest = max(largest, record)
+        else:
+            twice, _ = layout.with_peaks(BEYOND[-1], 2)
+            assert record <= stated and twice <= scheme.BOUND, (row, record, twice)
+            peaks = min(peaks, stated - record)
+    return white, peaks, largest
