@@ -188,12 +188,12 @@ class Layout:
             (l0, w0, b0), (l1, w1, b1) = scheme.OF_C0, scheme.OF_C1
             span = l1 * fold
             both = [Part(fold_depth, span, l0 * fold, mean_square(w0), aligned), Part(fold_depth, span, span, mean_square(w1), aligned, True)]
-            # Of the same leaves: E exp(A + B) <= (E exp(A / z))^z (E exp(B / (1 - z)))^(1 - z) for every z of 0..1.
+            # For the same leaves E exp(A + B) <= (E exp(A / z))^z (E exp(B / (1 - z)))^(1 - z) for every z of 0..1.
             energies = [part.energy() for part in both]
             self.parts += [(energy / sum(energies), part) for energy, part in zip(energies, both)]
         self.variance = float(scheme.of_sum(columns, fold, p, depth, fold_depth))
         self.unit, self.steps = scheme.Q / 2**k1, 2**(k1 - k0)
-        # Of external products' roundings the worst; of the switches to k0 and k1 bits more than their distance from uniform ones.
+        # The worst of external products' roundings; of the switches to k0 and k1 bits more than their distance from uniform ones.
         lost = fold * (2**(scheme.OF_C0[2] - 1) + N * 2**(scheme.OF_C1[2] - 1))
         self.radius = float(scheme.radius(p)) - lost - self.unit / 1000
         self.count = scheme.coefficients(record_len, p)

@@ -98,7 +98,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Mode { .. } => "ModeError",
         Search::Access(_) | Search::NoReader => "AccessError",
         Search::Transport(_) => "NetworkError",
-        Search::Search | Search::Wrong { .. } => "SearchError",
+        Search::Search | Search::Wrong(_) => "SearchError",
         _ => "Error",
     }
 }

@@ -49,7 +49,7 @@ impl Following {
                 Err(error) => error,
             };
             drop(client);
-            if matches!(error, Search::Wrong { .. }) {
+            if matches!(error, Search::Wrong(_)) {
                 tracing::warn!(%error, "a search failed");
             }
             // A server on a network says that the version is another as it says that a message is

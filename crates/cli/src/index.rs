@@ -1,6 +1,7 @@
 //! `sordino index`: indexes on disk.
 
 mod add;
+mod advice;
 mod backup;
 mod build;
 mod change;

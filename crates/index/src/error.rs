@@ -3,14 +3,13 @@
 mod access;
 mod log;
 mod not_next;
+mod seen;
 mod words;
 
-pub use access::AccessFault;
-pub use log::LogFault;
-pub use not_next::NotNext;
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
 use words::{NO_READER, form, gap, hex, most_results, occupied};
+pub use {access::AccessFault, log::LogFault, not_next::NotNext};
 
 /// An input, a file or a message that is not as it should be, with the numbers found and expected.
 #[derive(Debug, thiserror::Error)]
@@ -248,9 +247,7 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] LogFault),
     /// The manifest's signature is not the owner's.
-    #[error(
-        "the manifest is not signed by this owner's key: it was changed, or is another owner's"
-    )]
+    #[error("the manifest is not signed by this owner's key: changed, or another owner's")]
     Signature,
     /// The server offers an older version of the index than the client has seen.
     #[error("version {found} of the index: this client has already seen version {pinned}")]
@@ -336,13 +333,8 @@ pub enum Error {
     #[error("the search failed: the server's answers do not belong to this index")]
     Search,
     /// A reply did not belong to this index, and a message after it failed. [`seen`](Self::seen) has the failure.
-    #[error(
-        "the server's answers do not belong to this index, and the one after them failed: {then}"
-    )]
-    Wrong {
-        /// The failure.
-        then: Box<Self>,
-    },
+    #[error("the server's answers do not belong to this index, and the next failed: {0}")]
+    Wrong(Box<Self>),
     /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
     #[error("the server does not hold the keys that the query names: send them with it")]
     Session,
@@ -355,17 +347,4 @@ pub enum Error {
     /// Encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
-}
-
-impl Error {
-    /// The part of it that a server knows of: nothing of a reply that was wrong, and of a failure after one the failure.
-    /// Whoever tries again, or does not, decides by this alone.
-    #[must_use]
-    pub fn seen(&self) -> Option<&Self> {
-        match self {
-            Self::Search => None,
-            Self::Wrong { then } => Some(then),
-            error => Some(error),
-        }
-    }
 }

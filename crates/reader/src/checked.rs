@@ -22,7 +22,7 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// Of a reply of another form, which the server knows to be wrong: there is nothing to rank.
+    /// The outcome of a reply of another form, which the server knows to be wrong: there is nothing to rank.
     pub(crate) fn nothing() -> Self {
         Self {
             hits: Vec::new(),

@@ -47,9 +47,7 @@ impl<R: ?Sized, T: Transport> Round<'_, R, T> {
         step: impl FnOnce(&mut Self) -> Result<A, Error>,
     ) -> Result<A, Error> {
         step(self).map_err(|error| match self.wrong {
-            true => Error::Wrong {
-                then: Box::new(error),
-            },
+            true => Error::Wrong(Box::new(error)),
             false => error,
         })
     }

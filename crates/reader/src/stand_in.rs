@@ -15,7 +15,7 @@ pub(crate) struct StandIns {
 }
 
 impl StandIns {
-    /// As many as a search fetches, with rows from all over an index of `n`.
+    /// Makes as many as a search fetches, with rows from all over an index of `n`.
     pub(crate) fn new(layout: &Layout, count: usize, n: u32) -> Self {
         let seal = Seal::new(&[0; 32], Purpose::Bucket, [0; 16], 0);
         let mut state = 0;

@@ -173,7 +173,7 @@ impl Params {
             Encoding::Modular { log_p } => log_p,
             Encoding::Real { .. } => i32::BITS,
         };
-        // Of numbers in [-2^b, 2^b), and of no others, this has no bit from b on.
+        // This has no bit from b on for numbers in [-2^b, 2^b), and for no others.
         let bits = |x: i32| x ^ (x >> 31);
         let outside = |x: &i32| bits(*x) >> (log_p - 1) != 0;
         let all = codes.iter().fold(0, |all, &x| all | bits(x));

@@ -19,7 +19,7 @@ pub(super) fn search(error: &Search) -> u8 {
         | Search::OtherIndex { .. }
         | Search::Gap { .. }
         | Search::Search
-        | Search::Wrong { .. } => INTEGRITY,
+        | Search::Wrong(_) => INTEGRITY,
         Search::Transport(error) => match error.downcast_ref() {
             Some(error) => net(error),
             None => SERVER,

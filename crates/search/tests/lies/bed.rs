@@ -208,8 +208,8 @@ impl Bed {
             queries: 10,
             ..Wish::default()
         };
-        let build = |vectors: &Vectors| {
-            let built = build::routed(&mut rng(1), &keys(), vectors, wish, &mut |_| ());
+        let build = |seed| {
+            let built = build::routed(&mut rng(seed), &keys(), &vectors, wish, &mut |_| ());
             let index = built.unwrap().index;
             let Mode::Routed(mode) = &index.manifest().mode else {
                 panic!("a routed index");
@@ -217,12 +217,10 @@ impl Bed {
             let grid = mode.grid;
             (index, grid)
         };
-        let (index, grid) = build(&vectors);
-        // The same vectors under other ids and pads: as many clusters, in other places.
-        let rows: Vec<&[f32]> = vectors.rows().collect();
-        let backwards = rows.into_iter().rev().flatten().copied().collect();
-        let (older, alike) = build(&Vectors::new(DIM, backwards).unwrap());
-        assert_eq!(alike, grid);
+        let (index, grid) = build(1);
+        // The same vectors in other places and under other pads, as before a compaction.
+        let others = (2..30).map(build).find(|(_, other)| *other == grid);
+        let (older, _) = others.expect("a grid depends little on randomness");
         let older = Server::new(older).unwrap();
         let reader = Client::connect(&mut InProcess::new(&older), &keys().reader(), None);
         let edition = reader.unwrap().pin().edition().to_bytes().to_vec();
