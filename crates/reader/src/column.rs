@@ -8,7 +8,7 @@ use sordino_index::{Error, residue};
 use sordino_vectors::recall::TopK;
 use sordino_vectors::u32_of;
 
-use crate::checked::{Checked, Ranked, Wrong};
+use crate::checked::{Checked, Ranked};
 use crate::exact::ExactCheck;
 use crate::question::{Passing, Wanted};
 use crate::round::Round;
@@ -204,6 +204,7 @@ pub(crate) fn score<R: ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checked::Wrong;
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use sordino_ckks::column::Segments;

@@ -88,3 +88,40 @@ impl Asked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::request::Shape;
+    use sordino_search::Error as Search;
+
+    fn asked() -> (Asked, oneshot::Receiver<Reply>) {
+        let body = br#"{"vectors": [[1.0], [2.0], [3.0]]}"#;
+        let wanted = Wanted::read(body, Shape { dim: 1, k: 1 });
+        Asked::new(wanted.unwrap(), Instant::now())
+    }
+
+    #[test]
+    fn a_wrong_reply_ends_a_request_when_all_its_vectors_were_searched_for() {
+        let (asked, mut answer) = asked();
+        asked.put(1, Err(Error::Search(Search::Search)));
+        assert!(!asked.is_over());
+        asked.put(0, Ok((Vec::new(), 3)));
+        assert!(!asked.is_over() && answer.try_recv().is_err());
+        asked.put(2, Ok((Vec::new(), 3)));
+        assert!(asked.is_over());
+        let error = answer.try_recv().unwrap().err();
+        assert!(matches!(error, Some(Error::Search(Search::Search))));
+    }
+
+    #[test]
+    fn a_refusal_ends_it_at_once() {
+        let refused = || Search::Transport("busy".into());
+        for error in [refused(), Search::Wrong(Box::new(refused()))] {
+            let (asked, mut answer) = asked();
+            asked.put(1, Err(Error::Search(error)));
+            assert!(asked.is_over());
+            assert!(answer.try_recv().unwrap().is_err());
+        }
+    }
+}

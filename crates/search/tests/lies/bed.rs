@@ -57,7 +57,7 @@ enum Older {
     /// Its rows, under this version's seed.
     Rows(Segments),
     /// A server of it, and its edition.
-    Server(Server, Vec<u8>),
+    Server(Box<Server>, Vec<u8>),
 }
 
 impl Liar<'_> {
@@ -233,7 +233,7 @@ impl Bed {
             small: seen / 3,
         };
         let mut bed = Self::new(index, vectors, layout);
-        bed.older = Some(Older::Server(older, edition));
+        bed.older = Some(Older::Server(Box::new(older), edition));
         bed.group = Some((grid.stored(), grid.slots as usize));
         bed
     }
