@@ -281,12 +281,12 @@ impl Error {
         match self {
             Self::Changing { .. } => true,
             Self::Net(error) => error.is_passing(),
+            // Without a wrong reply before it this is `Changing`.
+            Self::Search(Search::Wrong(then)) if matches!(**then, Search::Stale { .. }) => true,
             Self::Search(error) | Self::Index { source: error, .. } => match error.seen() {
                 Some(Search::Transport(error)) => error
                     .downcast_ref()
                     .is_some_and(sordino_net::Error::is_passing),
-                // Without a wrong reply before it this is `Changing`.
-                Some(Search::Stale { .. }) => true,
                 _ => false,
             },
             _ => false,

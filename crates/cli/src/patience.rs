@@ -29,14 +29,18 @@ impl Patience {
         Self { wait }
     }
 
-    /// Does the work until it succeeds, cannot succeed, or has taken too long.
+    /// Does the work until it succeeds, cannot succeed, or has taken too long. Where a reply was wrong before a refusal it is
+    /// done again all the same, and has then failed, however it ends.
     pub(crate) fn with<T>(self, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         let (start, mut pause) = (Instant::now(), FIRST);
+        let mut wrong = false;
         loop {
             let error = match work() {
+                Ok(_) if wrong => return Err(Error::Search(Search::Search)),
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
+            wrong |= matches!(error, Error::Search(Search::Wrong(_)));
             let left = self.wait.saturating_sub(start.elapsed());
             if !error.is_passing() || left.is_zero() {
                 return Err(error);

@@ -51,7 +51,6 @@ fn key(score: f32) -> u32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sordino_vectors::recall::{Scored, TopK};
 
     #[test]
     fn equal_scores_and_fewer_than_wanted() {
@@ -64,13 +63,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_the_best(scores in prop::collection::vec(-3i8..4, 0..80), count in 0usize..20) {
-            let scores: Vec<f32> = scores.into_iter().map(|x| f32::from(x) / 7.0).collect();
-            let mut ranked = TopK::new(count.max(1));
-            for (id, &score) in (0..).zip(&scores) {
-                ranked.offer(Scored { id, score });
-            }
-            let mut expected: Vec<usize> = ranked.into_ranked().iter().map(|hit| hit.id as usize).collect();
+        fn they_are_the_best(few in prop::collection::vec(-3i8..4, 0..80), bits in prop::collection::vec(any::<u32>(), 0..40), count in 0usize..20) {
+            let few = few.into_iter().map(|x| f32::from(x) / 7.0);
+            // Infinite ones and none too, in the order of `total_cmp`.
+            let scores: Vec<f32> = few.chain(bits.into_iter().map(f32::from_bits)).collect();
+            let mut expected: Vec<usize> = (0..scores.len()).collect();
+            expected.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
             expected.truncate(count);
             expected.sort_unstable();
             prop_assert_eq!(&**best(&scores, count), &expected[..]);

@@ -31,7 +31,7 @@ use crate::retrieval::Retrieval;
 use crate::round::Round;
 use crate::session::Sessions;
 use crate::stages::{Stages, time};
-use crate::stand_in::StandIns;
+use crate::stand_in::StandIn;
 use crate::transport::Transport;
 use crate::update::Update;
 
@@ -42,7 +42,7 @@ pub(crate) struct Fetcher {
     seal: Seal,
     /// The digest of every sealed bucket.
     digests: Vec<Digest>,
-    stand_ins: StandIns,
+    stand_in: StandIn,
     route: Route,
     retrieval: Retrieval,
     /// The rows of deleted records of the buckets.
@@ -102,7 +102,7 @@ impl Fetcher {
             width,
             seal: key.seal(Purpose::Bucket, id, version),
             digests: digests.as_chunks().0.to_vec(),
-            stand_ins: StandIns::new(&mode.layout, mode.probes as usize, mode.base.n),
+            stand_in: StandIn::new(&mode.layout, mode.base.n),
             route,
             retrieval,
             dead: Numbers::default(),
@@ -176,7 +176,7 @@ impl Fetcher {
                 open.is_ok()
             };
             if !open {
-                self.stand_ins.open(at, &mut opened);
+                self.stand_in.open(at, &mut opened);
             }
             good &= open;
         }

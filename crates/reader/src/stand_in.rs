@@ -1,4 +1,4 @@
-//! Buckets that stand in for wrong ones.
+//! The bucket that stands in for wrong ones.
 
 use sordino_index::bucket::Layout;
 use sordino_index::opened::Opened;
@@ -6,51 +6,54 @@ use sordino_index::purpose::Purpose;
 use sordino_index::seal::Seal;
 use sordino_vectors::u32_of;
 
-/// Sealed buckets of no index, one for each that a search fetches: full, of made-up vectors, under a key that serves nothing
-/// else. Opening, decoding and ranking one takes as long as that of a full bucket.
-pub(crate) struct StandIns {
+/// A sealed bucket of no index: full, of made-up vectors, under a key that serves nothing else. Opening, decoding and ranking it
+/// takes as long as that of a full bucket. Its vectors get rows from all over the index, others in each place, as those of other
+/// buckets would have.
+pub(crate) struct StandIn {
     layout: Layout,
     seal: Seal,
-    buckets: Vec<Vec<u8>>,
+    sealed: Vec<u8>,
+    /// Rows of the index.
+    n: u32,
 }
 
-impl StandIns {
-    /// Makes as many as a search fetches, with rows from all over an index of `n`.
-    pub(crate) fn new(layout: &Layout, count: usize, n: u32) -> Self {
+impl StandIn {
+    /// Makes one for an index of `n` rows.
+    pub(crate) fn new(layout: &Layout, n: u32) -> Self {
         let seal = Seal::new(&[0; 32], Purpose::Bucket, [0; 16], 0);
-        let mut state = 0;
-        let bucket = |number| layout.seal(&seal, number, &content(layout, n, &mut state));
-        let buckets = (0..u32_of(count)).map(bucket).collect();
+        let sealed = layout.seal(&seal, 0, &content(layout));
         Self {
             layout: *layout,
             seal,
-            buckets,
+            sealed,
+            n: n.max(1),
         }
     }
 
-    /// Opens the one for bucket `at` of a search.
+    /// Opens it in the place of a search's bucket `at`.
     pub(crate) fn open(&self, at: usize, opened: &mut Opened) {
-        let Some(sealed) = self.buckets.get(at) else {
-            return;
-        };
-        let open = self.layout.open(&self.seal, u32_of(at), sealed, opened);
+        let before = opened.rows.len();
+        let open = self.layout.open(&self.seal, 0, &self.sealed, opened);
         debug_assert!(open.is_ok(), "sealed here");
+        let mut state = at as u64;
+        for row in &mut opened.rows[before..] {
+            *row = made_up(&mut state) % self.n;
+        }
     }
 }
 
 /// The content of a full bucket.
-fn content(layout: &Layout, n: u32, state: &mut u64) -> Vec<u8> {
+fn content(layout: &Layout) -> Vec<u8> {
+    let mut state = 0;
     let (dim, slots) = (layout.dim as usize, layout.slots as usize);
     let mut vector = || {
-        let mut vector: Vec<f32> = (0..dim).map(|_| made_up(state) as f32 - 2e9).collect();
+        let mut vector: Vec<f32> = (0..dim).map(|_| made_up(&mut state) as f32 - 2e9).collect();
         sordino_vectors::normalise(&mut vector);
         vector
     };
     let (centroid, vectors) = (vector(), (0..slots).map(|_| vector()));
     let vectors: Vec<Vec<f32>> = vectors.collect();
-    let entries = vectors
-        .iter()
-        .map(|vector| (made_up(state) % n.max(1), &vector[..]));
+    let entries = (0..).zip(vectors.iter().map(|vector| &vector[..]));
     let entries: Vec<(u32, &[f32])> = entries.collect();
     layout.write(&centroid, &entries)
 }
@@ -70,16 +73,19 @@ mod tests {
     use sordino_index::code::Codec;
 
     #[test]
-    fn they_are_full_and_different_and_open_as_others_do() {
-        for codec in [Codec::Int8, Codec::Residual6, Codec::Residual4] {
+    fn it_is_full_and_its_vectors_and_rows_differ() {
+        for codec in Codec::ALL {
             for dim in [2, 32, 130] {
                 let slots = 7;
                 let layout = Layout { dim, slots, codec };
-                let all = StandIns::new(&layout, 3, 1000);
+                let stand_in = StandIn::new(&layout, 1_000_000);
                 let mut opened = Opened::default();
-                (0..3).for_each(|at| all.open(at, &mut opened));
-                assert_eq!(opened.rows.len(), 21);
-                assert!(opened.rows.iter().all(|row| *row < 1000));
+                (0..3).for_each(|at| stand_in.open(at, &mut opened));
+                let mut rows = opened.rows.clone();
+                assert!(rows.iter().all(|row| *row < 1_000_000));
+                rows.sort_unstable();
+                rows.dedup();
+                assert_eq!(rows.len(), 21);
                 let query = vec![(dim as f32).sqrt().recip(); dim as usize];
                 let found = opened.nearest(&query, 100);
                 assert!(found.iter().all(|hit| hit.score.is_finite()));
@@ -87,7 +93,7 @@ mod tests {
                     let mut scores: Vec<u32> = found.iter().map(|it| it.score.to_bits()).collect();
                     scores.sort_unstable();
                     scores.dedup();
-                    assert!(scores.len() > 15, "{codec:?} {dim}: {}", scores.len());
+                    assert!(scores.len() > 5, "{codec:?} {dim}: {}", scores.len());
                 }
             }
         }

@@ -87,7 +87,7 @@ impl Remote {
     ) -> Result<(T, Moved), Failed> {
         let mut rng = rng()?;
         let mut connection = self.connection()?;
-        let mut attempt = 1;
+        let (mut attempt, mut wrong) = (1, false);
         let done = loop {
             let mut counted = Counted::new(&mut connection);
             let (found, version) = {
@@ -95,7 +95,9 @@ impl Remote {
                 let found = work(&client, &mut rng, &mut counted);
                 (found, client.manifest().version)
             };
+            wrong |= matches!(found, Err(Error::Wrong(_)));
             match found {
+                Ok(_) if wrong => break Err(Error::Search.into()),
                 Ok(found) => break Ok((found, counted.moved)),
                 Err(error)
                     if matches!(error.seen(), Some(Error::Stale { .. })) && attempt < ATTEMPTS =>
@@ -172,13 +174,20 @@ fn follow(
     if client.manifest().version != version {
         return Ok(true);
     }
+    let mut refreshed = client.refresh(connection);
     for _ in 1..ATTEMPTS {
-        match client.refresh(connection) {
-            Err(Error::Stale { .. }) => (),
-            result => return result,
+        if matches!(refreshed, Err(Error::Stale { .. })) {
+            refreshed = client.refresh(connection);
         }
     }
-    client.refresh(connection)
+    refreshed.map_err(|error| match error {
+        // It is no search that failed: others would fetch it again, and fail.
+        Error::Search => Error::Malformed {
+            what: "new version",
+            why: "what is sealed in it does not open with this key".to_owned(),
+        },
+        error => error,
+    })
 }
 
 /// Removes what exceeds a cache's limit. A folder that cannot be tidied up is no reason to fail.

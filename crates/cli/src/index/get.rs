@@ -127,15 +127,18 @@ impl Args {
                 });
                 Ok(records.collect::<Vec<_>>())
             })
-        })?;
+        });
         if let Some(cache) = &cache {
             // A folder that cannot be tidied up is no reason to lose results.
             drop(cache.trim());
         }
         if let Some(pin) = &mut pin {
             let new = client.client().pin();
-            pin.remember(new, |other| client.check_pin(&mut connection, other))?;
+            // Also after a wrong reply: by the version that a client knows when it comes again it tells which it remembers.
+            let remembered = pin.remember(new, |other| client.check_pin(&mut connection, other));
+            records.as_ref().map_or(Ok(()), |_| remembered)?;
         }
+        let records = records?;
         print(&ids, |at, _| records[at].clone(), Error::from)
     }
 }

@@ -82,6 +82,8 @@ impl Problem {
         let message = match error {
             // Noted when it was seen.
             crate::Error::Lapsed { .. } => return None,
+            // It is one search that failed, and no server should see which: whoever is not ready gets no more of them.
+            crate::Error::Search(Search::Search | Search::Wrong(_)) => return None,
             crate::Error::Search(Search::NoReader) => {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }

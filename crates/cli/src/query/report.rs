@@ -102,8 +102,8 @@ pub(super) struct Printer {
     form: Form,
     /// The query whose answer is printed next.
     next: usize,
-    /// Answers that wait: for those before them, or for the end.
-    waiting: BTreeMap<usize, Answer>,
+    /// Answers that wait: for those before them, or for the end. None for a query without one.
+    waiting: BTreeMap<usize, Option<Answer>>,
     times: Vec<Duration>,
 }
 
@@ -119,14 +119,25 @@ impl Printer {
 
     pub(super) fn print(&mut self, answer: Answer, time: Duration) -> Result<(), Error> {
         self.times.push(time);
-        self.waiting.insert(answer.query, answer);
+        self.put(answer.query, Some(answer))
+    }
+
+    /// Leaves out a query whose search failed, while others go on.
+    pub(super) fn skip(&mut self, query: usize) -> Result<(), Error> {
+        self.put(query, None)
+    }
+
+    fn put(&mut self, query: usize, answer: Option<Answer>) -> Result<(), Error> {
+        self.waiting.insert(query, answer);
         if self.form == Form::Object {
             return Ok(());
         }
         let mut out = io::stdout().lock();
         while let Some(answer) = self.waiting.remove(&self.next) {
             self.next += 1;
-            write(&mut out, self.form, &answer)?;
+            if let Some(answer) = answer {
+                write(&mut out, self.form, &answer)?;
+            }
         }
         Ok(out.flush()?)
     }
@@ -154,7 +165,7 @@ impl Printer {
             search_ms_median: quantile(50),
             search_ms_p99: quantile(99),
             searches_per_second: self.times.len() as f64 / summary.elapsed.as_secs_f64(),
-            queries: self.waiting.values().collect(),
+            queries: self.waiting.values().flatten().collect(),
         };
         let note = format!(
             "{} {}, version {}, {} x {}: {} once in {:.0} ms, {} searches of {:.1} ms (median), \
@@ -177,7 +188,7 @@ impl Printer {
             return output.report(&report, String::new);
         }
         let mut out = io::stdout().lock();
-        for answer in self.waiting.values() {
+        for answer in self.waiting.values().flatten() {
             write(&mut out, self.form, answer)?;
         }
         Ok(out.flush()?)

@@ -93,16 +93,16 @@ impl Work<'_> {
             // A folder that cannot be tidied up is no reason to lose results.
             drop(cache.trim());
         }
-        done?;
-        if let Some(pin) = &mut pin {
+        // Whatever became of the searches: by the version that a client knows when it comes again it tells which it remembers.
+        let remembered = pin.as_mut().map_or(Ok(()), |pin| {
             pin.remember(client.pin(), |other| {
                 let mut transport = self.patience.with(&open)?;
                 Ok(while_it_changes(|| {
                     client.check_pin(&mut transport, other)
                 })?)
-            })?;
-        }
-        Ok(())
+            })
+        });
+        done.and(remembered)
     }
 }
 
@@ -144,14 +144,24 @@ impl Searches<'_> {
     fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
         let mut rng = random()?;
         let mut wrong = Ok(());
-        while let Some(query) = self.next()? {
+        loop {
+            let query = match self.next() {
+                Ok(Some(query)) => query,
+                Ok(None) => return wrong,
+                Err(error) => return wrong.and(Err(error)),
+            };
             match self.answer(transport, &mut rng, &query) {
-                Err(error) if error.is_unseen() => wrong = wrong.and(Err(error)),
-                done => done?,
+                Err(error) if error.is_unseen() => {
+                    let number = query.number;
+                    self.work.output.note(&format!("query {number}: {error}"));
+                    self.printer().skip(number)?;
+                    wrong = wrong.and(Err(error));
+                }
+                Err(error) => return wrong.and(Err(error)),
+                Ok(()) => (),
             }
             self.bar.inc(1);
         }
-        wrong
     }
 
     /// The next query, unless there is none, or a reason to stop.
