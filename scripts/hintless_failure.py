@@ -42,7 +42,7 @@ HEADER, HEAD = 48, 64                   # of a message; the name of the keys and
 SECRET = Fraction(2, 3)                 # variance of a ternary coefficient
 CASES = [(400, 32768, 1), (406, 32768, 1), (1000, 13000, 24), (1, 1, 1), (1000, 1000, 1), (1024, 2048, 1), (2000, 2048, 1),
          (3000, 700, 10), (1000, 13000, 64), (256, 2304, 1), (60, 900, 3), (20000, 100, 8), (3000, 13000, 2), (4000, 1792, 1), (102400, 1024, 10), (1 << 20, 1024, 10), (1 << 15, 32768, 1),
-         (1 << 24, 300, 1), (1 << 20, 256, 64), (1 << 18, 13000, 24)]
+         (1 << 24, 300, 1), (1 << 20, 256, 64), (1 << 18, 13000, 24), (4749796, 1, 1), (182340, 1, 5), (114888, 3, 1)]
 
 
 def error():
@@ -105,7 +105,9 @@ def of_rounding(k0, k1):
 def union(log2, events): return min(0.0, log2 + math.log2(events))
 
 
-def coefficients(record_len, p): return -(-8 * record_len // p)
+def coefficients(record_len, p):
+    """that a record has bits in, at most; one that shares its unit may start within a coefficient"""
+    return (8 * record_len + p - 2) // p + 1 if N * p // 8 // record_len > 1 else -(-8 * record_len // p)
 
 
 def radius(p): return Fraction(Q // 2**p, 2) - Q % 2**p
@@ -264,6 +266,14 @@ def check_paths():
         assert trace == 0, g
 
 
+def check_coefficients():
+    """a record's coefficients, counted for all places in a unit"""
+    for p, record_len in product((10, 9, 8, 7), (1, 2, 3, 5, 7, 9, 64, 100, 255, 896, 1000, 1200, 2000, 3000)):
+        starts = [8 * record_len * i for i in range(max(1, N * p // 8 // record_len))]
+        most = max((start + 8 * record_len - 1) // p - start // p + 1 for start in starts)
+        assert most <= coefficients(record_len, p), (p, record_len, most)
+
+
 def check_convolution():
     """the variance of the convolved roundings is the one stated, but for the grid"""
     found = rounded(12, 17)
@@ -316,6 +326,7 @@ def check():
     import hintless_moments                 # which imports this file
     check_paths()
     check_assignments()
+    check_coefficients()
     with open(GROUPS, newline="") as golden: rows = list(csv.reader(golden))
     assert rows == [["batch", "groups", "group", "log2_unassigned"]] + groups_table(), "crates/pir/tests/hintless_groups.csv is not what is derived here"
     check_convolution()

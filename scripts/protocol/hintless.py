@@ -96,7 +96,8 @@ class Params:
     def _rounded(self, cost, variance, layout):
         p, h, g = layout[:3]
         radius = (Q50 // 2**p) / 2 - Q50 % 2**p
-        coefficients = -(-8 * self.record_len // p)
+        bits = 8 * self.record_len
+        coefficients = (bits + p - 2) // p + 1 if self.per_unit > 1 else -(-bits // p)
         for above, gap in product(range(7, 12), (5, 6)):
             k1 = p + above
             k0 = k1 - gap

@@ -101,7 +101,16 @@ impl Params {
     pub fn log2_failure(&self) -> f64 {
         let radius = noise::radius(modulus().q(), 1 << self.log_p);
         let variance = SLACK * (self.of_sum() + self.of_rounding());
-        let coefficients = (8 * self.record_len).div_ceil(self.log_p as usize);
-        noise::log2_union(noise::log2_tail(radius, variance), coefficients as f64)
+        noise::log2_union(noise::log2_tail(radius, variance), self.touched() as f64)
+    }
+
+    /// Coefficients that a record has bits in, at most. One that shares its unit may start within a coefficient.
+    fn touched(&self) -> usize {
+        let (bits, log_p) = (8 * self.record_len, self.log_p as usize);
+        if self.per_unit() > 1 {
+            (bits + log_p - 2) / log_p + 1
+        } else {
+            bits.div_ceil(log_p)
+        }
     }
 }
