@@ -6,8 +6,9 @@ use zeroize::Zeroizing;
 /// fewer.
 ///
 /// # Security
-/// Which instructions run and which memory is read depends on the lengths alone, not on the scores: a server that chose what
-/// it scores would else see by the time of the next message how scores are ordered.
+/// The instructions that run and the memory that is read depend on the lengths alone, not on the scores: a server that chose what
+/// it scores would else see by the time of the next message how scores are ordered. The places in the result that are written to
+/// depend on them, which is for who shares this processor's cache to see, and not for a server.
 pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
     let count = count.min(scores.len());
     let keys = scores.iter().map(|score| key(*score));
