@@ -36,6 +36,14 @@ fn words(payload: &(dyn Any + Send)) -> &str {
 
 /// An error of a search or an index as an exception.
 pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
+    if let Search::Wrong(then) = error {
+        let then = search(py, then).get_type(py);
+        let made = py
+            .import("sordino._errors")
+            .and_then(|module| module.getattr("_after_wrong")?.call1((then,)))
+            .and_then(|class| class.call1((error.to_string(),)));
+        return made.map_or_else(|error| error, PyErr::from_value);
+    }
     if let Search::Transport(inner) = error {
         // The network's own kinds say more than that asking failed.
         if let Some(inner) = inner.downcast_ref::<Net>() {
@@ -98,7 +106,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Mode { .. } => "ModeError",
         Search::Access(_) | Search::NoReader => "AccessError",
         Search::Transport(_) => "NetworkError",
-        Search::Search | Search::Wrong(_) => "SearchError",
+        Search::Search => "SearchError",
         _ => "Error",
     }
 }

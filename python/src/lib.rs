@@ -4,6 +4,9 @@
 //! users have into these, and has the documentation. Whatever computes does so without Python's lock, and
 //! a panic comes out as the exception `sordino.InternalError`.
 
+// The extension has no tests of its own, and a harness of none takes a minute to link.
+#![cfg(not(test))]
+
 use pyo3::prelude::*;
 
 mod access; // readers of their own

@@ -58,3 +58,15 @@ def test_the_stubs_say_what_is_there():
     assert compared > 40
     names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     assert names | {"__version__"} == set(_sordino.__all__)
+
+
+def test_a_wrong_answer_does_not_change_what_an_error_is_caught_as():
+    from sordino import _errors
+
+    for then in (sordino.RefusedError, sordino.DeadlineError, sordino.StaleError, sordino.MalformedError):
+        both = _errors._after_wrong(then)
+        assert issubclass(both, sordino.SearchError) and issubclass(both, then)
+        assert issubclass(both, ConnectionError) == issubclass(then, ConnectionError)
+        assert issubclass(both, TimeoutError) == issubclass(then, TimeoutError)
+        assert str(both("wrong")) == "wrong"
+        assert both is _errors._after_wrong(then)

@@ -198,7 +198,10 @@ class Client:
         hits = [(scale(s), place) for s, place in hits]
         sign = 1 if m.metric == metric.EUCLIDEAN else -1
         hits.sort(key=lambda hit: (sign * float(hit[0]), self.rank[hit[1]]))
-        payloads = self._payloads([place for _, place in hits]) if m.payloads else []
+        try:
+            payloads = self._payloads([place for _, place in hits]) if m.payloads else []
+        except Refused as error:
+            raise wrong or error
         if wrong:
             raise wrong
         hits = [{"id": self._id(place), "score": score} for score, place in hits]

@@ -2,6 +2,7 @@
 
 mod code;
 pub(crate) mod fpe;
+mod wrong;
 
 use std::{
     io,
@@ -273,31 +274,6 @@ impl Error {
                 source,
             },
             source => source.into(),
-        }
-    }
-
-    /// The same work, done anew, may well succeed a little later.
-    pub(crate) fn is_passing(&self) -> bool {
-        match self {
-            Self::Changing { .. } => true,
-            Self::Net(error) => error.is_passing(),
-            // Without a wrong reply before it this is `Changing`.
-            Self::Search(Search::Wrong(then)) if matches!(**then, Search::Stale { .. }) => true,
-            Self::Search(error) | Self::Index { source: error, .. } => match error.seen() {
-                Some(Search::Transport(error)) => error
-                    .downcast_ref()
-                    .is_some_and(sordino_net::Error::is_passing),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    /// The server knows nothing of it: a reply of its was wrong. Other searches go on, or it would see which one it was.
-    pub(crate) fn is_unseen(&self) -> bool {
-        match self {
-            Self::Search(error) | Self::Index { source: error, .. } => error.seen().is_none(),
-            _ => false,
         }
     }
 

@@ -58,10 +58,22 @@ impl Following {
             let moved = stale || matches!(seen, Some(Search::Transport(_)));
             let error = Error::from(error);
             let away = error.is_passing() && !stale;
-            if !moved || away || attempt == ATTEMPTS || !self.follow(transport, version)? {
-                return Err(error);
-            }
-            attempt += 1;
+            let again = match moved && !away && attempt < ATTEMPTS {
+                true => self.follow(transport, version),
+                false => Ok(false),
+            };
+            let error = match again {
+                Ok(true) => {
+                    attempt += 1;
+                    continue;
+                }
+                Ok(false) => error,
+                Err(error) => error,
+            };
+            return Err(match wrong {
+                true => error.after_wrong(),
+                false => error,
+            });
         }
     }
 
@@ -118,16 +130,19 @@ mod tests {
     use sordino_search::{Form, InProcess, OwnerKeys, Server, Spec, build, synthetic};
     use std::time::Duration;
 
-    /// The requests of scores and of a second look, as on the wire.
+    /// The requests of a manifest, of scores and of a second look, as on the wire.
+    const MANIFEST: u16 = 101;
     const SCORE: u16 = 105;
     const FETCH_PAYLOADS: u16 = 109;
 
-    /// A server whose scores are wrong, or not, and that refuses the second message of the first searches.
+    /// A server whose scores are wrong, or not, and that refuses the second message of the first searches, and its manifest so
+    /// many times.
     struct Refusing<'a> {
         inner: InProcess<'a>,
         wrong: bool,
         refusal: fn() -> Search,
         refused: usize,
+        away: usize,
         sent: Vec<u16>,
     }
 
@@ -139,6 +154,10 @@ mod tests {
                 self.refused -= 1;
                 return Err((self.refusal)());
             }
+            if kind == MANIFEST && self.away > 0 {
+                self.away -= 1;
+                return Err(busy());
+            }
             let mut reply = self.inner.call(request, limit)?;
             if self.wrong && kind == SCORE && self.refused > 0 {
                 let last = reply.len() - 9;
@@ -147,6 +166,10 @@ mod tests {
             }
             Ok(reply)
         }
+    }
+
+    fn busy() -> Search {
+        Search::Transport(Box::new(Net::Refused(Refusal::Busy)))
     }
 
     #[test]
@@ -169,7 +192,7 @@ mod tests {
         );
         let server = Server::new(index.unwrap()).unwrap();
         let refusals: [fn() -> Search; 4] = [
-            || Search::Transport(Box::new(Net::Refused(Refusal::Busy))),
+            busy,
             || Search::Transport(Box::new(Net::Broken("cut".into()))),
             || Search::Transport("of no kind".into()),
             || Search::Stale {
@@ -178,7 +201,18 @@ mod tests {
             },
         ];
         let mut succeeded = 0;
-        for refusal in refusals {
+        let long = Duration::from_secs(60);
+        let ways = [
+            (0, long),
+            (1, long),
+            (3, long),
+            (0, Duration::ZERO),
+            (1, Duration::ZERO),
+        ];
+        let ways = refusals
+            .iter()
+            .flat_map(|refusal| ways.map(|way| (refusal, way)));
+        for (&refusal, (away, wait)) in ways {
             let searched = |wrong| {
                 let client =
                     Client::connect(&mut InProcess::new(&server), &keys.reader(), None).unwrap();
@@ -188,9 +222,10 @@ mod tests {
                     wrong,
                     refusal,
                     refused: 2,
+                    away,
                     sent: Vec::new(),
                 };
-                let found = Patience::new(Duration::from_secs(60)).with(|| {
+                let found = Patience::new(wait).with(|| {
                     following.ask(&mut transport, |client, transport| {
                         let mut rng = StdRng::seed_from_u64(2);
                         client.search(&mut rng, transport, vectors.row(0))
@@ -201,11 +236,17 @@ mod tests {
             let ((right, sent), (wrong, as_well)) = (searched(false), searched(true));
             assert!(sent.contains(&FETCH_PAYLOADS), "{}: {sent:?}", refusal());
             assert_eq!(sent, as_well, "{}", refusal());
-            let error = wrong.expect_err("a reply was wrong").to_string();
-            assert!(error.contains("do not belong to this index"), "{error}");
+            let error = wrong.expect_err("a reply was wrong");
+            let text = error.to_string();
+            assert!(text.contains("do not belong to this index"), "{text}");
+            assert_eq!(error.exit_code(), crate::INTEGRITY, "{text}");
+            if let Err(right) = &right {
+                assert_eq!(error.is_passing(), right.is_passing(), "{text}");
+            }
             succeeded += usize::from(right.is_ok());
         }
-        // Busy, cut and stale pass.
-        assert_eq!(succeeded, 3);
+        // With patience busy and cut pass, and stale whatever the manifest does; what is of no kind where the manifest is refused
+        // for a while.
+        assert_eq!(succeeded, 10);
     }
 }

@@ -40,10 +40,13 @@ impl Patience {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            wrong |= matches!(error, Error::Search(Search::Wrong(_)));
+            wrong |= error.is_wrong();
             let left = self.wait.saturating_sub(start.elapsed());
             if !error.is_passing() || left.is_zero() {
-                return Err(error);
+                return Err(match wrong {
+                    true => error.after_wrong(),
+                    false => error,
+                });
             }
             tracing::debug!(%error, "trying again");
             // So many clients that were refused together do not come back together.

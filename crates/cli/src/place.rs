@@ -2,8 +2,8 @@
 
 use crate::Error;
 use sordino_search::{
-    AnyDisk, Bytes, Contents, Copied, Disk, Error as Search, Files, Folder, Index, OwnerKeys,
-    OwnerPublicKey, ReaderKeys, Server, Shard, SignedManifest, Store, Verified,
+    AnyDisk, Bytes, Contents, Copied, Disk, Encodings, Error as Search, Files, Folder, Index,
+    OwnerKeys, OwnerPublicKey, ReaderKeys, Server, Shard, SignedManifest, Store, Verified,
 };
 use std::path::{Path, PathBuf};
 
@@ -121,13 +121,14 @@ impl Place {
         Store::verify_on(self.disk(), &self.root, keys)
     }
 
-    /// Serves the newest version, or a shard of it.
+    /// Serves the newest version, or a shard of it, with a folder for what is encoded.
     pub(crate) fn open(
         &self,
         owner: &OwnerPublicKey,
         shard: Option<Shard>,
+        encodings: Option<&Encodings>,
     ) -> Result<Server, Search> {
-        Server::open_folder(&self.folder(), owner, shard)
+        Server::open_folder(&self.folder(), owner, shard, encodings)
     }
 
     /// Serves the version that there is now, after the one that a server has.

@@ -12,7 +12,7 @@ use crate::{Command, Error, Output, keys, log, numbers};
 use clap::Args as ClapArgs;
 use current::Current;
 use sordino_net::{Limits, Service};
-use sordino_search::{OwnerPublicKey, Shard};
+use sordino_search::{Encodings, OwnerPublicKey, Shard};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -50,6 +50,11 @@ pub struct Args {
     /// The most that an index may have that is pushed, or in a folder of --root, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
+    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes: the next start maps it, which takes a
+    /// fraction of the time, and it is scored where it lies. It is believed as the server's memory is, so nobody else may write
+    /// there. It can be removed while no server runs.
+    #[arg(long, value_name = "FOLDER")]
+    keep_encoded: Option<PathBuf>,
     /// Requests that one pass over the index answers.
     #[arg(long, default_value_t = 16, value_parser = numbers::some)]
     batch: usize,
@@ -102,7 +107,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     }
     let current = Current::of(place);
     let named = Error::index(&index);
-    let server = current.place().open(&owner, args.shard);
+    let encodings = args.encodings()?;
+    let server = current.place().open(&owner, args.shard, encodings.as_ref());
     let service = Service::new(server.map_err(&named)?, &args.door.access()?, args.limits())?;
     if args.accept_changes {
         let most = args.most();
@@ -225,6 +231,18 @@ impl Args {
         })
     }
 
+    /// The folder in which encoded vectors are kept.
+    fn encodings(&self) -> Result<Option<Encodings>, Error> {
+        let Some(folder) = &self.keep_encoded else {
+            return Ok(None);
+        };
+        let fault = |error: &sordino_search::Error| {
+            tracing::warn!(%error, "encoded vectors cannot be kept: they are served from memory");
+        };
+        let encodings = Encodings::new(folder, fault);
+        encodings.map(Some).map_err(Error::index(folder))
+    }
+
     /// Bytes that an index may have.
     fn most(&self) -> u64 {
         (self.max_index as u64) << 20
@@ -252,6 +270,7 @@ impl Args {
             ("shard", self.shard != new.shard),
             ("accept-changes", self.accept_changes != new.accept_changes),
             ("max-index", self.max_index != new.max_index),
+            ("keep-encoded", self.keep_encoded != new.keep_encoded),
             ("batch", self.batch != new.batch),
             ("threads", self.threads != new.threads),
         ])

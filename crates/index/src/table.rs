@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use sordino_ckks::column::{Database, Segments};
+use sordino_ckks::column::{Database, Hint, Segments};
 use sordino_lwe::{Seed, Table};
 
 use crate::Error;
@@ -22,18 +22,16 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, of their rows, which are dropped as soon as they are in it, and the hint of these groups that
-/// clients download. `each` gets the encoded hint of each group, in their order: they are [`segments`].
+/// Some groups of the table, of their rows, which are dropped as soon as they are in it.
 ///
 /// # Errors
-/// If the rows do not fit the mode, and those of `each`.
-pub fn encode(
+/// If the rows do not fit the mode.
+pub fn load(
     mode: &Routed,
     width: usize,
     groups: Range<usize>,
     rows: impl std::ops::Deref<Target = [u8]>,
-    mut each: impl FnMut(Database) -> Result<(), Error>,
-) -> Result<(Table, Vec<u8>), Error> {
+) -> Result<Table, Error> {
     let whole = mode.grid.shape(width)?;
     let mut table = Table::part(&Grid::params(), whole, groups, &Seed(mode.seed))?;
     let shape = table.shape();
@@ -55,17 +53,47 @@ pub fn encode(
         row.extend(entries.iter().copied().map(entry));
         table.set(at, &row)?;
     }
-    drop(rows);
+    Ok(table)
+}
+
+/// The hint of one of the table's groups, encoded beside `segments`, and the hint of that.
+///
+/// # Errors
+/// Never for a table of [`load`], and the [`segments`] of its mode.
+///
+/// # Panics
+/// If the table has no such group.
+pub fn group_hint(
+    table: &Table,
+    segments: &Segments,
+    group: usize,
+) -> Result<(Database, Hint), Error> {
+    let rows = table.shape().rows();
+    let hint = table.hint(group * rows..(group + 1) * rows);
+    Ok(segments.encode_modular(&hint)?)
+}
+
+/// The hint of some groups that clients download, of the groups' rows. `each` is told after each group.
+///
+/// # Errors
+/// If the rows do not fit the mode, and those of `each`.
+pub fn downloaded(
+    mode: &Routed,
+    width: usize,
+    groups: Range<usize>,
+    rows: impl std::ops::Deref<Target = [u8]>,
+    mut each: impl FnMut() -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let table = load(mode, width, groups, rows)?;
     let segments = segments(mode)?;
-    let mut downloaded = Vec::with_capacity(shape.groups() * mode.grid.group_hint_len()?);
-    for group in 0..shape.groups() {
-        let first = group * shape.rows();
-        let hint = table.hint(first..first + shape.rows());
-        let (database, hint) = segments.encode_modular(&hint)?;
+    let groups = table.shape().groups();
+    let mut downloaded = Vec::with_capacity(groups * mode.grid.group_hint_len()?);
+    for group in 0..groups {
+        let (_, hint) = group_hint(&table, &segments, group)?;
         downloaded.extend(hint.to_bytes());
-        each(database)?;
+        each()?;
     }
-    Ok((table, downloaded))
+    Ok(downloaded)
 }
 
 /// The bytes of an entry, an integer mod `P`: the low ones of a padded code.

@@ -18,7 +18,7 @@ pub use sordino_owner::{
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,
 };
-pub use sordino_server::{Ask, Asked, Prepared, Server, Shard};
+pub use sordino_server::{Ask, Asked, Encodings, Prepared, Server, Shard};
 
 pub use sordino_index::attributes::Attributes;
 pub use sordino_index::digest::Digest;

@@ -3,6 +3,6 @@
 mod history;
 mod server;
 
-pub use server::{Ask, Asked, Prepared, Server};
+pub use server::{Ask, Asked, Encodings, Prepared, Server};
 pub use sordino_index::shard::Shard;
 pub use sordino_index::{Error, Index};

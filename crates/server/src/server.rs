@@ -13,6 +13,7 @@ use crate::history::History;
 mod buckets;
 mod columns;
 mod cut;
+mod encodings;
 mod gather;
 mod gathered;
 mod open;
@@ -24,6 +25,7 @@ mod routed;
 mod sealed;
 
 use columns::Columns;
+pub use encodings::Encodings;
 pub use gather::Ask;
 pub use gathered::Asked;
 use gathered::Gathered;
@@ -53,6 +55,8 @@ pub struct Server {
     kind: Kind,
     /// The share of the data that is here, if it is not all.
     shard: Option<Shard>,
+    /// The folder for what was encoded, if there is one.
+    encodings: Option<Encodings>,
     /// Payloads that are fetched.
     payloads: Option<Arc<Retrieval>>,
     /// Keys of clients that fetch without a hint.

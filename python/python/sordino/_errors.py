@@ -3,6 +3,8 @@
 Messages have the numbers in them, and never a secret, a query or a score.
 """
 
+import functools
+
 
 class Error(Exception):
     """Anything that this package refuses, or that went wrong in it."""
@@ -178,6 +180,15 @@ class GapError(IntegrityError):
 
 class SearchError(IntegrityError):
     """The server's answers do not belong to the index. It does not say how, on purpose."""
+
+
+@functools.cache
+def _after_wrong(then: type[Error]) -> type[Error]:
+    """The class for an answer that was wrong before the server failed in another way: it is a `SearchError`, and of the
+    class that it has without the wrong answer, so that a program which tries again after some errors does so after both
+    or neither. Otherwise the server would see in what it does whether the answer mattered.
+    """
+    return type(f"Wrong{then.__name__}", (SearchError, then), {"__module__": __name__, "__doc__": _after_wrong.__doc__})
 
 
 # The network

@@ -96,19 +96,25 @@ impl Remote {
                 (found, client.manifest().version)
             };
             wrong |= matches!(found, Err(Error::Wrong(_)));
-            match found {
+            let error = match found {
                 Ok(_) if wrong => break Err(Error::Search.into()),
                 Ok(found) => break Ok((found, counted.moved)),
                 Err(error)
                     if matches!(error.seen(), Some(Error::Stale { .. })) && attempt < ATTEMPTS =>
                 {
                     attempt += 1;
-                    if let Err(error) = follow(client, &mut connection, version) {
-                        break Err(error.into());
+                    match follow(client, &mut connection, version) {
+                        Ok(_) => continue,
+                        Err(error) => error,
                     }
                 }
-                Err(error) => break Err(error.into()),
-            }
+                Err(error) => error,
+            };
+            break Err(Failed::from(match error {
+                error @ (Error::Search | Error::Wrong(_)) => error,
+                error if wrong => Error::Wrong(Box::new(error)),
+                error => error,
+            }));
         };
         self.give_back(connection);
         done

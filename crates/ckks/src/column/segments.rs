@@ -111,6 +111,12 @@ impl Segments {
         &self.params
     }
 
+    /// The seed of the public polynomials.
+    #[must_use]
+    pub fn seed(&self) -> &[u8; 32] {
+        &self.seed
+    }
+
     /// The dimension `d`.
     #[must_use]
     pub fn dim(&self) -> usize {

@@ -68,7 +68,13 @@ impl Asked {
     pub(super) fn put(&self, at: usize, found: Found) {
         let mut state = self.state();
         let answer = match found {
-            Err(error) if !error.is_unseen() => Err(error),
+            Err(error) if !error.is_unseen() => {
+                let wrong = |found: &Option<Found>| matches!(found, Some(Err(_)));
+                Err(match state.found.iter().any(wrong) {
+                    true => error.after_wrong(),
+                    false => error,
+                })
+            }
             found => {
                 state.found[at] = Some(found);
                 if !state.found.iter().all(Option::is_some) {

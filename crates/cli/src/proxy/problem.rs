@@ -73,37 +73,44 @@ impl Problem {
         }
         // Questions that were wrong are the affair of whoever asked them, and not for a log.
         tracing::warn!(%error, "a search failed");
-        Self::new(StatusCode::BAD_GATEWAY, code(error), error.to_string())
+        let code = code(error.exit_code());
+        Self::new(StatusCode::BAD_GATEWAY, code, error.to_string())
     }
 
     /// Why no search can be answered, if an error of one is of a kind that waiting does not mend. Whoever asks for it
     /// needs no token, so it is said without what the server or the error says: the log has that.
     pub(super) fn lasting(error: &crate::Error) -> Option<Self> {
-        let message = match error {
+        // Whoever is not ready gets no more searches, and no server should see of which a reply was wrong.
+        let (seen, exit) = match error {
             // Noted when it was seen.
             crate::Error::Lapsed { .. } => return None,
-            // It is one search that failed, and no server should see which: whoever is not ready gets no more of them.
-            crate::Error::Search(Search::Search | Search::Wrong(_)) => return None,
-            crate::Error::Search(Search::NoReader) => {
+            crate::Error::Search(_) | crate::Error::Index { .. } => {
+                let (seen, exit) = error.seen()?;
+                (Some(seen), exit)
+            }
+            error => (None, error.exit_code()),
+        };
+        let message = match seen {
+            Some(Search::NoReader) => {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }
-            crate::Error::Search(Search::Gap { .. }) => {
+            Some(Search::Gap { .. }) => {
                 "the index was changed too often since the version that is known here, so that nothing shows that the server's \
                  follows from it: if it is the owner's, start the proxy anew"
             }
-            crate::Error::Search(Search::Rollback { .. }) => {
+            Some(Search::Rollback { .. }) => {
                 "the server has an older version than was seen before: look at the proxy's log"
             }
-            crate::Error::Search(Search::OtherIndex { .. }) => {
+            Some(Search::OtherIndex { .. }) => {
                 "the server has another index than was seen before: look at the proxy's log"
             }
-            error if error.exit_code() == crate::INTEGRITY => {
+            _ if exit == crate::INTEGRITY => {
                 "what the server sends is not the owner's: look at the proxy's log"
             }
             _ => return None,
         };
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Some(Self::new(status, code(error), message))
+        Some(Self::new(status, code(exit), message))
     }
 
     /// The proxy itself has failed.
@@ -135,9 +142,42 @@ fn is_of_the_question(error: &crate::Error) -> bool {
     )
 }
 
-fn code(error: &crate::Error) -> &'static str {
-    match error.exit_code() {
+fn code(exit: u8) -> &'static str {
+    match exit {
         crate::INTEGRITY => "untrusted",
         _ => "server",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sordino_net::{Error as Net, Refusal};
+
+    #[test]
+    fn a_wrong_reply_does_not_change_what_is_lasting() {
+        let net = |error: fn() -> Net| Search::Transport(Box::new(error()));
+        let errors = || {
+            vec![
+                net(|| Net::Reply("too long".to_owned())),
+                net(|| Net::Refused(Refusal::Busy)),
+                net(|| Net::Broken("cut".into())),
+                Search::Signature,
+                Search::NoReader,
+                Search::Stale {
+                    found: 1,
+                    serving: 2,
+                },
+            ]
+        };
+        let mut lasting = 0;
+        for (right, then) in errors().into_iter().zip(errors()) {
+            let right = Problem::lasting(&right.into());
+            let wrong = Search::Wrong(Box::new(then)).into();
+            assert_eq!(Problem::lasting(&wrong), right);
+            lasting += usize::from(right.is_some());
+        }
+        assert_eq!(lasting, 3);
+        assert_eq!(Problem::lasting(&Search::Search.into()), None);
     }
 }

@@ -212,14 +212,12 @@ impl Shared {
     /// Notes how a search ended, unless one that began after it has. One that is the question's fault, or that may do
     /// better when it is asked again, says nothing of the next.
     pub(super) fn ended<T>(&self, begun: Instant, found: &Result<T, Error>) {
-        let trouble = match found {
-            Ok(_) => None,
-            Err(error) => {
-                let Some(problem) = Problem::lasting(error) else {
-                    return;
-                };
-                Some((Instant::now(), problem))
-            }
+        // A server knows no more of a wrong reply than that it answered.
+        let failed = found.as_ref().err().filter(|error| !error.is_unseen());
+        let trouble = match failed.map(Problem::lasting) {
+            None => None,
+            Some(None) => return,
+            Some(Some(problem)) => Some((Instant::now(), problem)),
         };
         let mut last = self.last();
         if last.begun <= begun {
@@ -315,7 +313,7 @@ impl<O: Fn() -> Result<Connection, Error>> Worker<O> {
             let connection = connected(&mut self.connection, &self.open)?;
             self.shared.client.check_pin(connection, other)
         });
-        let found = found.and_then(|found| followed.map(|()| found));
+        let found = Error::followed(found, followed);
         self.shared.ended(begun, &found);
         asked.put(at, found.map_err(|error| asked.wanted.named(at, error)));
     }

@@ -23,6 +23,14 @@ pub(super) enum Form {
     Object,
 }
 
+/// One search's results, or why there are none, while others go on.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Line {
+    Found(Answer),
+    Failed { query: usize, error: String },
+}
+
 /// One search's results.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
@@ -93,7 +101,7 @@ struct Report<'a> {
     search_ms_median: f64,
     search_ms_p99: f64,
     searches_per_second: f64,
-    queries: Vec<&'a Answer>,
+    queries: Vec<&'a Line>,
 }
 
 /// Prints answers in the order of their queries, each as soon as those before it are printed.
@@ -102,8 +110,8 @@ pub(super) struct Printer {
     form: Form,
     /// The query whose answer is printed next.
     next: usize,
-    /// Answers that wait: for those before them, or for the end. None for a query without one.
-    waiting: BTreeMap<usize, Option<Answer>>,
+    /// Answers that wait: for those before them, or for the end.
+    waiting: BTreeMap<usize, Line>,
     times: Vec<Duration>,
 }
 
@@ -119,25 +127,23 @@ impl Printer {
 
     pub(super) fn print(&mut self, answer: Answer, time: Duration) -> Result<(), Error> {
         self.times.push(time);
-        self.put(answer.query, Some(answer))
+        self.put(answer.query, Line::Found(answer))
     }
 
-    /// Leaves out a query whose search failed, while others go on.
-    pub(super) fn skip(&mut self, query: usize) -> Result<(), Error> {
-        self.put(query, None)
+    /// Says that a search failed, while others go on: whoever waits for a query's line before the next one does not wait for ever.
+    pub(super) fn skip(&mut self, query: usize, error: String) -> Result<(), Error> {
+        self.put(query, Line::Failed { query, error })
     }
 
-    fn put(&mut self, query: usize, answer: Option<Answer>) -> Result<(), Error> {
-        self.waiting.insert(query, answer);
+    fn put(&mut self, query: usize, line: Line) -> Result<(), Error> {
+        self.waiting.insert(query, line);
         if self.form == Form::Object {
             return Ok(());
         }
         let mut out = io::stdout().lock();
-        while let Some(answer) = self.waiting.remove(&self.next) {
+        while let Some(line) = self.waiting.remove(&self.next) {
             self.next += 1;
-            if let Some(answer) = answer {
-                write(&mut out, self.form, &answer)?;
-            }
+            write(&mut out, self.form, &line)?;
         }
         Ok(out.flush()?)
     }
@@ -165,7 +171,7 @@ impl Printer {
             search_ms_median: quantile(50),
             search_ms_p99: quantile(99),
             searches_per_second: self.times.len() as f64 / summary.elapsed.as_secs_f64(),
-            queries: self.waiting.values().flatten().collect(),
+            queries: self.waiting.values().collect(),
         };
         let note = format!(
             "{} {}, version {}, {} x {}: {} once in {:.0} ms, {} searches of {:.1} ms (median), \
@@ -188,15 +194,15 @@ impl Printer {
             return output.report(&report, String::new);
         }
         let mut out = io::stdout().lock();
-        for answer in self.waiting.values().flatten() {
-            write(&mut out, self.form, answer)?;
+        for line in self.waiting.values() {
+            write(&mut out, self.form, line)?;
         }
         Ok(out.flush()?)
     }
 }
 
 /// A text in one line of columns: signs that would end either, or steer a terminal, are escaped.
-fn line(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
         '\\' => c.escape_default().collect::<String>(),
         c if c.is_control() => c.escape_default().collect(),
@@ -218,21 +224,25 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn write(out: &mut impl Write, form: Form, answer: &Answer) -> io::Result<()> {
+fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
     if form == Form::Lines {
-        serde_json::to_writer(&mut *out, answer)?;
+        serde_json::to_writer(&mut *out, line)?;
         return writeln!(out);
     }
+    // In columns there is none of a search that failed, which was noted.
+    let Line::Found(answer) = line else {
+        return Ok(());
+    };
     for (rank, hit) in (1..).zip(&answer.hits) {
         let Hit { id, score, .. } = hit;
         write!(
             out,
             "{}\t{rank}\t{}\t{score}",
             answer.query,
-            line(&id.to_string())
+            escaped(&id.to_string())
         )?;
         match &hit.payload {
-            Some(Value::String(text)) => writeln!(out, "\t{}", line(text))?,
+            Some(Value::String(text)) => writeln!(out, "\t{}", escaped(text))?,
             Some(value) => writeln!(out, "\t{}", visible(&value.to_string()))?,
             None => writeln!(out)?,
         }

@@ -88,7 +88,7 @@ impl Work<'_> {
         let printer = printer.unwrap_or_else(PoisonError::into_inner);
         // The results of searches that came to an end are kept, whatever became of the others.
         let summary = Summary::new(&client, connect, elapsed);
-        printer.finish(&summary, self.output)?;
+        let printed = printer.finish(&summary, self.output);
         if let Some(cache) = &self.cache {
             // A folder that cannot be tidied up is no reason to lose results.
             drop(cache.trim());
@@ -102,7 +102,7 @@ impl Work<'_> {
                 })?)
             })
         });
-        done.and(remembered)
+        done.and(remembered).and(printed)
     }
 }
 
@@ -124,12 +124,16 @@ impl Searches<'_> {
                 .into_iter()
                 .map(|transport| scope.spawn(|| self.some(transport)))
                 .collect();
-            // All of them are waited for; the first error is said.
-            let mut done = Ok(());
+            // All of them are waited for; the first error is said, or the first of a wrong reply.
+            let mut done: Result<(), Error> = Ok(());
             for thread in threads {
                 let joined = thread.join();
                 let result = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                done = done.and(result);
+                done = match (done, result) {
+                    // A wrong reply is told before a refusal.
+                    (Err(first), Err(other)) if other.is_wrong() && !first.is_wrong() => Err(other),
+                    (done, result) => done.and(result),
+                };
             }
             done
         })
@@ -154,8 +158,11 @@ impl Searches<'_> {
                 Err(error) if error.is_unseen() => {
                     let number = query.number;
                     self.work.output.note(&format!("query {number}: {error}"));
-                    self.printer().skip(number)?;
+                    let printed = self.printer().skip(number, error.to_string());
                     wrong = wrong.and(Err(error));
+                    if printed.is_err() {
+                        return wrong;
+                    }
                 }
                 Err(error) => return wrong.and(Err(error)),
                 Ok(()) => (),

@@ -19,7 +19,8 @@ pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     let exporter = args.door.exporter()?;
     let indexes = Indexes::new(&args.door.access()?, args.limits())?;
     let may = (args.most(), args.accept_changes);
-    let mut tenants = Tenants::new(root.clone(), owner, may, indexes.clone());
+    let encodings = args.encodings()?;
+    let mut tenants = Tenants::new(root.clone(), owner, may, encodings, indexes.clone());
     tenants.look().map_err(Error::at(&root))?;
     let running = running::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
     let (new, news) = mpsc::channel();

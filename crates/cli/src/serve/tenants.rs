@@ -5,7 +5,7 @@ use crate::serve::current::Current;
 use crate::serve::policy::{Stamp, Written};
 use crate::{Error, serve::owner};
 use sordino_net::{IndexName, Indexes, Policy};
-use sordino_search::{OwnerPublicKey, Server};
+use sordino_search::{Encodings, OwnerPublicKey, Server};
 use std::{
     collections::{BTreeSet, HashMap},
     ffi::OsString,
@@ -31,6 +31,8 @@ pub(super) struct Tenants {
     most: u64,
     /// Owners change their indexes over the network.
     changing: bool,
+    /// The folder for what is encoded of them.
+    encodings: Option<Encodings>,
     indexes: Indexes,
     open: HashMap<IndexName, Tenant>,
     /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
@@ -52,6 +54,7 @@ impl Tenants {
         root: PathBuf,
         owner: Option<OwnerPublicKey>,
         (most, changing): (u64, bool),
+        encodings: Option<Encodings>,
         indexes: Indexes,
     ) -> Self {
         Self {
@@ -59,6 +62,7 @@ impl Tenants {
             owner,
             most,
             changing,
+            encodings,
             indexes,
             open: HashMap::new(),
             policies: HashMap::new(),
@@ -151,8 +155,9 @@ impl Tenants {
         let stamp = Written::of(&self.root, name).stamp();
         self.policies.entry(name.clone()).or_insert(stamp);
         self.policy(name)?;
-        let most = self.most;
-        let server = self.meanwhile(|| Server::open_within(&dir, &owner, None, most));
+        let (most, encodings) = (self.most, self.encodings.clone());
+        let opening = || Server::open_within(&dir, &owner, most, encodings.as_ref());
+        let server = self.meanwhile(opening);
         let server = server.map_err(Error::index(&dir))?;
         let (policy, stamp) = self.policy(name)?;
         self.indexes.open(name, server, policy)?;
@@ -258,7 +263,7 @@ impl Tenants {
             return Ok(false);
         };
         let (owner, most) = (tenant.owner.clone(), self.most);
-        let server = self.meanwhile(|| Server::open_within(&dir, &owner, Some(&before), most));
+        let server = self.meanwhile(|| before.follow_within(&dir, &owner, most));
         let server = server.map_err(Error::index(&dir))?;
         // Another may have been pushed here while this one was opened: then the folder is looked at once more.
         let replaced = self.indexes.replace_after(name, &before, server);

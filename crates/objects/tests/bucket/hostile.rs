@@ -259,7 +259,7 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
         let name = part.filename().unwrap();
         let read = disk.read(&disk.root().join("parts").join(name), 1 << 30);
         assert!(read.is_err(), "{ways:?}");
-        let shard = Server::open_folder(&disk.folder(), &owner().public(), Shard::new(1, 2));
+        let shard = Server::open_folder(&disk.folder(), &owner().public(), Shard::new(1, 2), None);
         assert!(shard.is_err(), "{ways:?}");
         assert!(begun.elapsed() < Duration::from_secs(60), "{ways:?}");
     }
@@ -350,7 +350,7 @@ fn a_store_that_goes_back_shows_one_whole_version() {
     );
     let mut store = create.unwrap();
     let old = get_raw(&memory, &"a/base.index/CURRENT".into());
-    let server = Server::open_folder(&disk.folder(), &owner().public(), None).unwrap();
+    let server = Server::open_folder(&disk.folder(), &owner().public(), None, None).unwrap();
     store
         .add(&mut rng(2), [Ok(batch(300, 20))], &mut |_| ())
         .unwrap();

@@ -48,8 +48,8 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();
     assert_eq!((copied.version, copied.versions), (3, 3));
     for shard in Shard::all(3) {
-        let there = Server::open_folder(&disk.folder(), &keys.public(), Some(shard)).unwrap();
-        let here = Server::open_folder(&folder, &keys.public(), Some(shard)).unwrap();
+        let there = Server::open_folder(&disk.folder(), &keys.public(), Some(shard), None).unwrap();
+        let here = Server::open_folder(&folder, &keys.public(), Some(shard), None).unwrap();
         assert_eq!(there.manifest().digest(), here.manifest().digest());
     }
     // And back into another bucket, twice: the second time nothing is written.

@@ -55,7 +55,8 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     assert_eq!(served(&disk, &keys), vec![2, 320]);
     one.verify().unwrap();
     // Shards follow from the store, and from a copy.
-    let server = Server::open_folder(&disk.folder(), &keys.public(), Shard::new(2, 2)).unwrap();
+    let server =
+        Server::open_folder(&disk.folder(), &keys.public(), Shard::new(2, 2), None).unwrap();
     one.delete(&mut rng(6), &[1u64]).unwrap();
     assert_eq!(
         server
@@ -75,7 +76,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     );
     // A wrong secret is refused, and said without it.
     let wrong = objects(store(&url, "another-secret"));
-    let error = Server::open_folder(&wrong.folder(), &keys.public(), None).unwrap_err();
+    let error = Server::open_folder(&wrong.folder(), &keys.public(), None, None).unwrap_err();
     let said = format!("{error} {error:?} {wrong:?} {disk:?}");
     assert!(
         !said.contains("another-secret") && !said.contains(SECRET),

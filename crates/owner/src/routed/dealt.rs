@@ -65,12 +65,12 @@ impl Dealt {
         drop(self);
         mode.table = put(&table)?;
         progress(Step::Hint);
-        let pulse = |_| {
+        let pulse = || {
             progress(Step::Hint);
             Ok(())
         };
         let groups = 0..mode.grid.groups as usize;
-        let (_, hint) = table::encode(&mode, dim, groups, table, pulse)?;
+        let hint = table::downloaded(&mode, dim, groups, table, pulse)?;
         mode.hint = digest::of(&hint);
         Ok((mode, ids))
     }

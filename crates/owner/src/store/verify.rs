@@ -205,7 +205,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
         let table = part(PartKind::Table)?;
         let groups = 0..mode.grid.groups as usize;
-        let (_, hint) = table::encode(mode, width, groups, &table[..], |_| Ok(()))?;
+        let hint = table::downloaded(mode, width, groups, &table[..], || Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
         let key = self.keys.need(&mode.base)?;
         key.open_route(mode, width, &part(PartKind::Centroids)?)?;

@@ -5,6 +5,7 @@
 mod bed;
 mod changes;
 mod checked;
+mod encodings;
 mod folders;
 mod nonces;
 mod observer;

@@ -8,6 +8,7 @@ use sordino_index::manifest::{self, ColumnSegment, Manifest, PartKind};
 use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Error, digest};
 
+use super::encodings::Shelf;
 use super::open::Read;
 
 /// The rows of all segments, or a shard's share of each, encoded for scoring.
@@ -36,14 +37,14 @@ struct Held {
 
 impl Columns {
     /// Encodes the shard's rows of the segments that `before` does not hold, the first of which is the manifest's number
-    /// `first`. The bytes of each are let go before the next is read.
+    /// `first`, or maps what the shelf has of them. The bytes of each are let go before the next is read.
     pub(super) fn new(
         rows: Rows,
         (first, mode): (usize, &manifest::Columns),
         manifest: &Manifest,
         shard: Shard,
         before: Option<&Self>,
-        read: &mut Read<'_>,
+        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
         let encoding = Encoding {
             scheme: Scheme::new(rows, mode),
@@ -54,28 +55,44 @@ impl Columns {
         let before = before.filter(|before| before.encoding == encoding);
         let mut held = Vec::with_capacity(mode.segments.len());
         let mut room = Vec::new();
+        let mut parts = manifest.parts()?.into_iter();
         for (at, column) in (first..).zip(&mode.segments) {
             let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
+            // In the order of their segments.
+            let part = parts.find(|part| part.kind == PartKind::Rows && part.segment == Some(at));
+            let part = part.ok_or_else(|| Error::Malformed {
+                what: "manifest",
+                why: format!("no rows of segment {at}"),
+            })?;
+            let n = column.segment.n as usize;
+            let stored = encoding.scheme.stored(n, encoding.width);
+            let own = shard.rows(stored, segments.params().block_vectors());
+            let row = part.len / stored as u64;
+            let range = own.start as u64 * row..own.end as u64 * row;
+            let name = shelf.name(&part.digest, range.clone(), &segments);
             let segment = match same {
                 Some(segment) => segment.clone(),
                 None => {
-                    let part = manifest.part(PartKind::Rows, Some(at))?;
-                    let n = column.segment.n as usize;
-                    let stored = encoding.scheme.stored(n, encoding.width);
-                    let own = shard.rows(stored, segments.params().block_vectors());
-                    let row = part.len / stored as u64;
-                    let range = own.start as u64 * row..own.end as u64 * row;
-                    let bytes = match own.is_empty() {
-                        true => Bytes::from(Vec::new()),
-                        false => read(&part, range.into(), std::mem::take(&mut room))?,
-                    };
-                    let whole = own.len() == stored;
-                    let segment =
-                        Held::new(encoding.scheme, column, &segments, (&bytes[..], whole))?;
-                    if !own.is_empty() {
-                        room = bytes.into_room();
+                    let (database, hint) = shelf.database(&name, &segments, || {
+                        let bytes = match own.is_empty() {
+                            true => Bytes::from(Vec::new()),
+                            false => read(&part, range.into(), std::mem::take(&mut room))?,
+                        };
+                        let encoded = encoding.scheme.encode(&segments, &bytes)?;
+                        if !own.is_empty() {
+                            room = bytes.into_room();
+                        }
+                        Ok(encoded)
+                    })?;
+                    // The manifest has the digest of the hint of all rows.
+                    if own.len() == stored {
+                        digest::check(PartKind::RowsHint.name(), &hint, &column.hint)?;
                     }
-                    segment
+                    Held {
+                        column: column.clone(),
+                        database: Arc::new(database),
+                        hint: Bytes::from(hint),
+                    }
                 }
             };
             segments.push(Arc::clone(&segment.database))?;
@@ -94,26 +111,5 @@ impl Columns {
     /// The hint of the rows that are here of segment `at`, which clients download.
     pub(super) fn hint(&self, at: usize) -> Option<Bytes> {
         Some(self.held.get(at)?.hint.clone())
-    }
-}
-
-impl Held {
-    /// Encodes rows of a segment. The manifest has the digest of the hint of all of them.
-    fn new(
-        scheme: Scheme,
-        column: &ColumnSegment,
-        segments: &Segments,
-        (bytes, whole): (&[u8], bool),
-    ) -> Result<Self, Error> {
-        let (database, hint) = scheme.encode(segments, bytes)?;
-        let hint = hint.to_bytes();
-        if whole {
-            digest::check(PartKind::RowsHint.name(), &hint, &column.hint)?;
-        }
-        Ok(Self {
-            column: column.clone(),
-            database: Arc::new(database),
-            hint: Bytes::from(hint),
-        })
     }
 }

@@ -68,6 +68,7 @@ impl Server {
             given,
             kind: Kind::Gathered(Box::new(gathered)),
             shard: None,
+            encodings: None,
             payloads: None,
             sessions: Sessions::default(),
         }))

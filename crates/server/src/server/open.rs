@@ -12,6 +12,7 @@ use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedManifest};
 
 use super::columns::Columns;
+use super::encodings::{Encodings, Shelf};
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
 use super::{Kind, Server, gathered, payloads};
@@ -25,14 +26,37 @@ pub(super) fn all(read: &mut Read<'_>, part: &Part) -> Result<Bytes, Error> {
     read(part, Span::from(0..part.len), Vec::new())
 }
 
+/// A server is made beside these.
+#[derive(Clone, Copy, Default)]
+struct Beside<'a> {
+    /// The share of the data that it has, if it is not all.
+    shard: Option<Shard>,
+    /// The server of another version, to share with.
+    before: Option<&'a Server>,
+    /// The folder in which encoded databases are kept.
+    encodings: Option<&'a Encodings>,
+}
+
+impl<'a> Beside<'a> {
+    /// A server that comes after another one.
+    fn after(before: &'a Server) -> Self {
+        Self {
+            shard: before.shard,
+            before: Some(before),
+            encodings: before.encodings.as_ref(),
+        }
+    }
+}
+
 impl Kind {
     /// The data of a version. As much of it as the server before has too is shared with that.
     fn new(
         manifest: &SignedManifest,
         shard: Shard,
         before: Option<&Server>,
-        read: &mut Read<'_>,
+        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
+        let from = (read, shelf);
         let columns = before.and_then(|before| match &before.kind {
             Self::Columns(columns) => Some(&**columns),
             _ => None,
@@ -41,21 +65,21 @@ impl Kind {
             Mode::Sealed(mode) => {
                 Self::Sealed(match before.and_then(|b| sealed::shared(b, manifest)) {
                     Some(sealed) => sealed,
-                    None => Arc::new(Sealed::new(manifest, mode, shard, read)?),
+                    None => Arc::new(Sealed::new(manifest, mode, shard, from.0)?),
                 })
             }
             Mode::Local(_) => Self::Local,
             Mode::Open(mode) => {
-                let columns = Columns::new(Rows::Open, (0, mode), manifest, shard, columns, read)?;
+                let columns = Columns::new(Rows::Open, (0, mode), manifest, shard, columns, from)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Masked(mode) => {
                 let columns =
-                    Columns::new(Rows::Masked, (0, mode), manifest, shard, columns, read)?;
+                    Columns::new(Rows::Masked, (0, mode), manifest, shard, columns, from)?;
                 Self::Columns(Box::new(columns))
             }
             Mode::Routed(mode) => {
-                Self::Routed(Box::new(Routed::new(manifest, mode, shard, before, read)?))
+                Self::Routed(Box::new(Routed::new(manifest, mode, shard, before, from)?))
             }
         })
     }
@@ -79,7 +103,7 @@ impl Server {
         let history = index.take_history();
         let (manifest, mut parts) = index.into_parts();
         let history = History::new(&history);
-        Self::build(manifest, history, (None, None), &mut |part, _, _| {
+        Self::build(manifest, history, Beside::default(), &mut |part, _, _| {
             let here = parts.iter().position(|(here, _)| here == part);
             let here = here.ok_or_else(|| Error::Malformed {
                 what: "index",
@@ -95,7 +119,7 @@ impl Server {
     /// # Errors
     /// Those of [`Index::open_dir`], and if parts do not fit the manifest.
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, None, u64::MAX)
+        Self::read(dir.as_ref(), owner, Beside::default(), u64::MAX)
     }
 
     /// Serves a shard of the newest version in an owner's directory: the shard's share of the data, and a share of what
@@ -110,10 +134,11 @@ impl Server {
         owner: &OwnerPublicKey,
         shard: Shard,
     ) -> Result<Self, Error> {
-        Self::open_folder(&Folder::new(dir.as_ref(), Files), owner, Some(shard))
+        Self::open_folder(&Folder::new(dir.as_ref(), Files), owner, Some(shard), None)
     }
 
-    /// [`open_dir`](Self::open_dir), or of a shard [`open_shard`](Self::open_shard), on another disk.
+    /// [`open_dir`](Self::open_dir), or of a shard [`open_shard`](Self::open_shard), on another disk. With `encodings` what
+    /// is encoded of vectors is mapped from there, or kept there; servers that follow this one do the same.
     ///
     /// # Errors
     /// Those of these.
@@ -121,9 +146,15 @@ impl Server {
         folder: &Folder<D>,
         owner: &OwnerPublicKey,
         shard: Option<Shard>,
+        encodings: Option<&Encodings>,
     ) -> Result<Self, Error> {
+        let beside = Beside {
+            shard,
+            encodings,
+            ..Beside::default()
+        };
         folder.newest(owner, |manifest| {
-            Self::of_version(folder, owner, manifest, (shard, None))
+            Self::of_version(folder, owner, manifest, beside)
         })
     }
 
@@ -137,7 +168,7 @@ impl Server {
         owner: &OwnerPublicKey,
     ) -> Result<Self, Error> {
         folder.newest(owner, |manifest| {
-            Self::of_version(folder, owner, manifest, (self.shard, Some(self)))
+            Self::of_version(folder, owner, manifest, Beside::after(self))
         })
     }
 
@@ -147,21 +178,39 @@ impl Server {
     /// # Errors
     /// Those of [`open_dir`](Self::open_dir).
     pub fn follow_dir(&self, dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, Some(self), u64::MAX)
+        Self::read(dir.as_ref(), owner, Beside::after(self), u64::MAX)
     }
 
-    /// Serves the version that the directory has now, sharing with a server of the one `before`, unless its parts have more
-    /// than `most` bytes together: then nothing but its manifest is read.
+    /// [`open_dir`](Self::open_dir), with the folder of `encodings` as [`open_folder`](Self::open_folder), of an index whose
+    /// parts have no more than `most` bytes together: of another nothing but its manifest is read.
     ///
     /// # Errors
     /// Those of [`open_dir`](Self::open_dir), and [`Error::Room`].
     pub fn open_within(
         dir: impl AsRef<Path>,
         owner: &OwnerPublicKey,
-        before: Option<&Self>,
+        most: u64,
+        encodings: Option<&Encodings>,
+    ) -> Result<Self, Error> {
+        let beside = Beside {
+            encodings,
+            ..Beside::default()
+        };
+        Self::read(dir.as_ref(), owner, beside, most)
+    }
+
+    /// [`follow_dir`](Self::follow_dir), unless the version's parts have more than `most` bytes together: then nothing but
+    /// its manifest is read.
+    ///
+    /// # Errors
+    /// Those of [`open_dir`](Self::open_dir), and [`Error::Room`].
+    pub fn follow_within(
+        &self,
+        dir: impl AsRef<Path>,
+        owner: &OwnerPublicKey,
         most: u64,
     ) -> Result<Self, Error> {
-        Self::read(dir.as_ref(), owner, before, most)
+        Self::read(dir.as_ref(), owner, Beside::after(self), most)
     }
 
     /// Serves the next version, whose parts and manifests are in a directory already. Only parts that this
@@ -175,20 +224,19 @@ impl Server {
         owner: &OwnerPublicKey,
         manifest: SignedManifest,
     ) -> Result<Self, Error> {
-        Self::of_version(folder, owner, manifest, (self.shard, Some(self)))
+        Self::of_version(folder, owner, manifest, Beside::after(self))
     }
 
     fn read(
         dir: &Path,
         owner: &OwnerPublicKey,
-        before: Option<&Self>,
+        beside: Beside<'_>,
         most: u64,
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir, Files);
         folder.newest(owner, |manifest| {
             manifest.check_room(most)?;
-            let shard = before.and_then(|before| before.shard);
-            Self::of_version(&folder, owner, manifest, (shard, before))
+            Self::of_version(&folder, owner, manifest, beside)
         })
     }
 
@@ -196,9 +244,12 @@ impl Server {
         folder: &Folder<D>,
         owner: &OwnerPublicKey,
         manifest: SignedManifest,
-        (shard, before): (Option<Shard>, Option<&Self>),
+        beside: Beside<'_>,
     ) -> Result<Self, Error> {
-        let history = match before.and_then(|before| before.history_of(&manifest)) {
+        let history = match beside
+            .before
+            .and_then(|before| before.history_of(&manifest))
+        {
             Some(history) => history,
             None => {
                 let mut manifests = Vec::new();
@@ -210,7 +261,7 @@ impl Server {
         Self::build(
             manifest,
             history,
-            (shard, before),
+            beside,
             &mut |part, span, room| match span.is_whole(part) {
                 true => folder.part_into(part, room),
                 false => folder.part_range(part, &span, room),
@@ -236,14 +287,21 @@ impl Server {
     fn build(
         manifest: SignedManifest,
         history: History,
-        (shard, before): (Option<Shard>, Option<&Self>),
+        beside: Beside<'_>,
         read: &mut Read<'_>,
     ) -> Result<Self, Error> {
+        let Beside {
+            shard,
+            before,
+            encodings,
+        } = beside;
         if shard.is_some() {
             gathered::check_mode(&manifest)?;
         }
         let own = shard.unwrap_or(Shard::WHOLE);
-        let kind = Kind::new(&manifest, own, before, read)?;
+        let mut shelf = Shelf::new(encodings, &manifest.index, own);
+        let kind = Kind::new(&manifest, own, before, (&mut *read, &mut shelf))?;
+        shelf.clear();
         let payloads = match (&manifest.payloads, before) {
             _ if !own.is_first() => None,
             (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
@@ -269,6 +327,7 @@ impl Server {
         }
         Ok(Self {
             shard,
+            encodings: encodings.cloned(),
             sessions: before.map_or_else(Default::default, |before| before.sessions.clone()),
             edition: manifest.edition(),
             history,

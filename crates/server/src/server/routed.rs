@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use sordino_ckks::column::{self, Segments};
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{self, Grid, Manifest, Mode, PartKind};
+use sordino_index::manifest::{self, Grid, Manifest, Mode, Part, PartKind};
 use sordino_index::shard::Shard;
 use sordino_index::wire::Message;
 use sordino_index::{Bytes, Error, digest, table};
 use sordino_lwe::{self as lwe, Table};
 
 use super::columns::Columns;
+use super::encodings::Shelf;
 use super::open::Read;
 use super::pass::{check_len, check_packing, in_one_pass};
 use super::{Kind, Server};
@@ -39,6 +40,7 @@ impl Base {
         mode: &manifest::Routed,
         shard: Shard,
         read: &mut Read<'_>,
+        shelf: &mut Shelf<'_>,
     ) -> Result<Self, Error> {
         let all = mode.grid.groups as usize;
         let groups = shard.range(all);
@@ -54,9 +56,15 @@ impl Base {
         let rows = read(&part, own.into(), Vec::new())?;
         let mut hint = table::segments(mode)?;
         let width = manifest.width() as usize;
-        let (table, given) = table::encode(mode, width, groups, rows, |database| {
-            Ok(hint.push(Arc::new(database))?)
-        })?;
+        let table = table::load(mode, width, groups.clone(), rows)?;
+        let names = names(&part, mode, groups, &hint, shelf);
+        let mut given = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let (database, bytes) =
+                shelf.database(name, &hint, || table::group_hint(&table, &hint, at))?;
+            given.extend(bytes);
+            hint.push(Arc::new(database))?;
+        }
         if table.shape().groups() == all {
             digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
         }
@@ -75,12 +83,17 @@ impl Routed {
         mode: &manifest::Routed,
         shard: Shard,
         before: Option<&Server>,
-        read: &mut Read<'_>,
+        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
         let same = before.and_then(|before| shared(before, manifest, mode));
         let base = match same {
-            Some(base) => base,
-            None => Arc::new(Base::new(manifest, mode, shard, read)?),
+            Some(base) => {
+                let part = manifest.part(PartKind::Table, Some(0))?;
+                let groups = shard.range(mode.grid.groups as usize);
+                names(&part, mode, groups, &base.hint, shelf);
+                base
+            }
+            None => Arc::new(Base::new(manifest, mode, shard, read, shelf)?),
         };
         let columns = before.and_then(|before| match &before.kind {
             Kind::Routed(routed) => Some(&routed.tail),
@@ -89,7 +102,7 @@ impl Routed {
         let rows = (1, &mode.tail);
         Ok(Self {
             base,
-            tail: Columns::new(Rows::Masked, rows, manifest, shard, columns, read)?,
+            tail: Columns::new(Rows::Masked, rows, manifest, shard, columns, (read, shelf))?,
             lens: lens(manifest, mode)?,
         })
     }
@@ -175,6 +188,20 @@ struct Query {
     words: lwe::Query,
     secret: column::Query,
     tail: Option<column::Query>,
+}
+
+/// The names of the encoded hints of these groups: they follow from the table and the seed of the public matrix.
+fn names(
+    table: &Part,
+    mode: &manifest::Routed,
+    groups: std::ops::Range<usize>,
+    hint: &Segments,
+    shelf: &mut Shelf<'_>,
+) -> Vec<String> {
+    let of = digest::of(&[table.digest, mode.seed].concat());
+    let len = table.len / u64::from(mode.grid.groups);
+    let ranges = groups.map(|group| group as u64 * len..(group as u64 + 1) * len);
+    ranges.map(|range| shelf.name(&of, range, hint)).collect()
 }
 
 /// The clusters of the server before, if this version has the same.
