@@ -87,7 +87,9 @@ pub(super) fn mode(
     bar.finish_and_clear();
     let measured = built.into_iter().map(|built| {
         let recall = built.recall;
-        let measured = pool.install(|| search(set, &keys.reader(), built.index, output))?;
+        // All processors prepare the server as well.
+        let server = Server::new(built.index)?;
+        let measured = pool.install(|| search(set, &keys.reader(), &server, output))?;
         Ok(Measured {
             build_s: Some(built.time.as_secs_f64()),
             expected_recall: recall.map(|(recall, _)| recall),
@@ -185,14 +187,18 @@ pub(super) fn index(
     pool: &ThreadPool,
     output: Output,
 ) -> Result<Measured, Error> {
-    let index = Place::of(dir)?.index(keys.owner())?;
-    pool.install(|| search(set, keys, index, output))
+    let server = Server::new(Place::of(dir)?.index(keys.owner())?)?;
+    pool.install(|| search(set, keys, &server, output))
 }
 
 /// Connects a client and makes every search of the set.
-fn search(set: &Set, keys: &ReaderKeys, index: Index, output: Output) -> Result<Measured, Error> {
-    let server = Server::new(index)?;
-    let mut transport = InProcess::new(&server);
+fn search(
+    set: &Set,
+    keys: &ReaderKeys,
+    server: &Server,
+    output: Output,
+) -> Result<Measured, Error> {
+    let mut transport = InProcess::new(server);
     let start = Instant::now();
     let client = Client::connect(&mut transport, keys, None)?;
     let connect = start.elapsed();
