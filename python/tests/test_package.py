@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -69,4 +70,7 @@ def test_a_wrong_answer_does_not_change_what_an_error_is_caught_as():
         assert issubclass(both, ConnectionError) == issubclass(then, ConnectionError)
         assert issubclass(both, TimeoutError) == issubclass(then, TimeoutError)
         assert str(both("wrong")) == "wrong"
-        assert both is _errors._after_wrong(then)
+        assert both is _errors._after_wrong(then) is _errors._after_wrong(both)
+        for error in (then("wrong"), both("wrong")):
+            there = pickle.loads(pickle.dumps(error))
+            assert type(there) is type(error) and str(there) == "wrong"

@@ -188,7 +188,15 @@ def _after_wrong(then: type[Error]) -> type[Error]:
     class that it has without the wrong answer, so that a program which tries again after some errors does so after both
     or neither. Otherwise the server would see in what it does whether the answer mattered.
     """
-    return type(f"Wrong{then.__name__}", (SearchError, then), {"__module__": __name__, "__doc__": _after_wrong.__doc__})
+    if issubclass(then, SearchError):
+        return then
+    made = {"__module__": __name__, "__doc__": _after_wrong.__doc__, "__reduce__": lambda self: (_wrong, (then, self.args))}
+    return type(f"Wrong{then.__name__}", (SearchError, then), made)
+
+
+def _wrong(then: type[Error], args: tuple) -> Error:
+    """Such an error, taken to another process."""
+    return _after_wrong(then)(*args)
 
 
 # The network

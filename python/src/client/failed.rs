@@ -41,6 +41,21 @@ impl Failed {
         }
     }
 
+    /// True if a reply was wrong, whatever came after it.
+    pub(super) fn is_wrong(&self) -> bool {
+        matches!(self, Self::Search(Error::Search | Error::Wrong(_)))
+    }
+
+    /// The error where a reply was wrong before.
+    pub(super) fn after_wrong(self) -> Self {
+        let then = match self {
+            Self::Search(error @ (Error::Search | Error::Wrong(_))) => return Self::Search(error),
+            Self::Search(error) => error,
+            Self::Net(error) => Error::Transport(Box::new(error)),
+        };
+        Self::Search(Error::Wrong(Box::new(then)))
+    }
+
     pub(super) fn raise(&self, py: Python<'_>) -> PyErr {
         match self {
             Self::Search(error) => errors::search(py, error),

@@ -8,7 +8,7 @@ use sordino_search::Error;
 use super::failed::Failed;
 
 /// Calls `work` for each number below `count`, by one thread for each of `rooms`; the results in order, or the
-/// first error. After an error that the server knows of, and when `stop` is set, each thread ends after the work that it is at:
+/// first error that the server knows of, if there is one: a wrong reply to another call is told with it, and does not hide it. After an error that the server knows of, and when `stop` is set, each thread ends after the work that it is at:
 /// that a reply was wrong ends nothing, or the server would see which.
 pub(super) fn shared<S: Send, T: Send>(
     rooms: Vec<S>,
@@ -45,10 +45,23 @@ pub(super) fn shared<S: Send, T: Send>(
         done.flatten().collect()
     });
     done.sort_by_key(|(at, _)| *at);
-    let done: Vec<T> = done
-        .into_iter()
-        .map(|(_, result)| result)
-        .collect::<Result<_, _>>()?;
+    let failed = || done.iter().filter_map(|(_, result)| result.as_ref().err());
+    let seen = failed().any(Failed::is_seen);
+    let wrong = failed().any(Failed::is_wrong);
+    let mut all = Vec::with_capacity(count);
+    for (_, result) in done {
+        match result {
+            Ok(found) => all.push(found),
+            Err(error) if error.is_seen() == seen => {
+                return Err(match wrong {
+                    true => error.after_wrong(),
+                    false => error,
+                });
+            }
+            Err(_) => (),
+        }
+    }
+    let done = all;
     if done.len() < count {
         return Err(Error::Transport("the searches were stopped".into()).into());
     }

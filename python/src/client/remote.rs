@@ -110,11 +110,11 @@ impl Remote {
                 }
                 Err(error) => error,
             };
-            break Err(Failed::from(match error {
-                error @ (Error::Search | Error::Wrong(_)) => error,
-                error if wrong => Error::Wrong(Box::new(error)),
-                error => error,
-            }));
+            let error = Failed::from(error);
+            break Err(match wrong {
+                true => error.after_wrong(),
+                false => error,
+            });
         };
         self.give_back(connection);
         done

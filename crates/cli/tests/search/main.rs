@@ -14,6 +14,7 @@ mod documents;
 mod examples;
 mod exported;
 mod index;
+mod kept;
 mod keys;
 mod killed;
 mod labelled;

@@ -7,12 +7,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sordino_search::manifest::{Packing, PartKind};
-use sordino_search::{Client, Encodings, Error, Files, Folder, Form, Server, Shard, Transport};
+use sordino_search::{
+    Client, Encodings, Error, Files, Folder, Form, OwnerKeys, Server, Shard, Store, Transport,
+    synthetic,
+};
 
-use crate::bed::{Bed, bed};
-use crate::owner::{ROUTED, keys, rng, spec};
+use crate::bed::{Bed, Model};
+use crate::owner::{DIM, ROUTED, keys, rng, spec};
 
 const FORMS: [Form; 3] = [Form::Masked(Packing::T4), Form::Open(Packing::T4), ROUTED];
+
+/// An index of enough records that what is encoded of them is kept: it is of eight blocks at least.
+fn bed(form: Form, keys: &OwnerKeys) -> Bed {
+    let (base, queries) = synthetic::clustered(10_000, 15, DIM, 11);
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(form);
+    let batches = [Ok(base.into())];
+    let store = Store::create(dir.path(), &mut rng(1), keys, &spec, batches, &mut |_| ());
+    Bed {
+        dir,
+        store: store.unwrap(),
+        model: Model::default(),
+        queries,
+        metric: spec.metric,
+    }
+}
 
 /// A folder for encoded databases, and how often it could not be written.
 struct Kept {
@@ -88,7 +107,7 @@ fn same(bed: &Bed, one: &Server, other: &Server) {
 #[test]
 fn what_is_mapped_is_what_is_encoded() {
     for form in FORMS {
-        let mut bed = bed(&spec(form), 1.0);
+        let mut bed = bed(form, &keys());
         let dir = tempfile::tempdir().unwrap();
         let kept = Kept::in_folder(dir.path());
         let one = bed.server();
@@ -101,10 +120,13 @@ fn what_is_mapped_is_what_is_encoded() {
 
         // A version shares with the one before, and what only that had is gone when a version lacks it.
         let before = kept.open(&bed, None);
-        bed.upsert(21, &[3, 4, 70_000], 1.0);
+        let more: Vec<u32> = (20_000..25_000).collect();
+        bed.upsert(21, &more, 1.0);
+        bed.upsert(22, &[3, 4, 70_000], 1.0);
         let after = before.follow_dir(bed.dir.path(), &keys().public()).unwrap();
         same(&bed, &bed.server(), &after);
-        assert!(kept.files().len() > files.len());
+        // A few records are not worth a file.
+        assert_eq!(kept.files().len(), files.len() + 1);
         bed.store.compact(&mut rng(7), &mut |_| ()).unwrap();
         let compacted = after.follow_dir(bed.dir.path(), &keys().public()).unwrap();
         same(&bed, &bed.server(), &compacted);
@@ -119,7 +141,7 @@ fn what_is_mapped_is_what_is_encoded() {
 #[test]
 fn rows_that_are_mapped_are_not_read() {
     for form in [FORMS[0], FORMS[1]] {
-        let bed = bed(&spec(form), 1.0);
+        let bed = bed(form, &keys());
         let dir = tempfile::tempdir().unwrap();
         let kept = Kept::in_folder(dir.path());
         let one = kept.open(&bed, None);
@@ -133,7 +155,7 @@ fn rows_that_are_mapped_are_not_read() {
 #[test]
 fn damaged_files_are_made_anew() {
     for form in FORMS {
-        let bed = bed(&spec(form), 1.0);
+        let bed = bed(form, &keys());
         let dir = tempfile::tempdir().unwrap();
         let kept = Kept::in_folder(dir.path());
         let one = kept.open(&bed, None);
@@ -175,7 +197,7 @@ fn flip(path: &Path, at: usize) {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_told_and_not_needed() {
-    let bed = bed(&spec(FORMS[0]), 1.0);
+    let bed = bed(FORMS[0], &keys());
     let dir = tempfile::tempdir().unwrap();
     let kept = Kept::in_folder(&dir.path().join("kept"));
     fs::remove_dir(dir.path().join("kept")).unwrap();
@@ -190,7 +212,7 @@ fn a_folder_that_cannot_be_written_is_told_and_not_needed() {
 
 #[test]
 fn shards_and_indexes_share_a_folder() {
-    let (bed, other) = (bed(&spec(FORMS[0]), 1.0), other());
+    let (bed, other) = (bed(FORMS[0], &keys()), other());
     let dir = tempfile::tempdir().unwrap();
     let kept = Kept::in_folder(dir.path());
     let shards: Vec<_> = Shard::all(2).collect();
@@ -211,5 +233,60 @@ fn shards_and_indexes_share_a_folder() {
 }
 
 fn other() -> Bed {
-    bed(&spec(FORMS[1]), 2.0)
+    bed(FORMS[1], &keys())
+}
+
+#[test]
+fn files_that_the_manifest_contradicts_are_made_anew() {
+    for form in FORMS {
+        let bed = bed(form, &keys());
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Kept::in_folder(dir.path());
+        let one = kept.open(&bed, None);
+        let first = kept.files()[0].0.clone();
+        let good = fs::read(&first).unwrap();
+        // A file and the digest of its hint that belong together, as a faulty machine may have written them.
+        flip(&first, 4096 + 1000);
+        // SAFETY: nobody writes to the file while it is mapped.
+        #[expect(unsafe_code, reason = "a file of this test's own")]
+        let wrong = unsafe { sordino_ckks::column::Database::map_file(&first) };
+        let hint = wrong.unwrap().hint().to_bytes();
+        let digest = sordino_search::digest::of(&hint);
+        fs::write(first.with_extension("hint"), digest).unwrap();
+        same(&bed, &one, &kept.open(&bed, None));
+        assert!(fs::read(&first).unwrap() == good, "{form:?}");
+        assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn owners_do_not_share_files() {
+    let others = OwnerKeys::from_master([6; 32]);
+    let (bed, other) = (bed(FORMS[0], &keys()), bed(FORMS[0], &others));
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(dir.path());
+    kept.open(&bed, None);
+    let folder = Folder::new(other.dir.path(), Files);
+    let public = others.public();
+    Server::open_folder(&folder, &public, None, Some(&kept.encodings)).unwrap();
+    let files = kept.files();
+    assert_eq!(files.len(), 2);
+    let prefix = |at: usize| files[at].0.file_name().unwrap().to_str().unwrap()[..32].to_owned();
+    assert_ne!(prefix(0), prefix(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_in_which_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let bed = bed(FORMS[0], &keys());
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Kept::in_folder(&dir.path().join("kept"));
+    kept.open(&bed, None);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&kept.dir), 0o700);
+    assert_eq!(mode(&kept.files()[0].0), 0o600);
+    fs::set_permissions(&kept.dir, fs::Permissions::from_mode(0o770)).unwrap();
+    let refused = Encodings::new(&kept.dir, |_| ()).unwrap_err().to_string();
+    assert!(refused.contains("chmod go-w"), "{refused}");
 }

@@ -6,7 +6,7 @@ use sordino_ckks::column::{Database, Segments};
 use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::{self, ColumnSegment, Manifest, PartKind};
 use sordino_index::shard::Shard;
-use sordino_index::{Bytes, Error, digest};
+use sordino_index::{Bytes, Error};
 
 use super::encodings::Shelf;
 use super::open::Read;
@@ -73,7 +73,9 @@ impl Columns {
             let segment = match same {
                 Some(segment) => segment.clone(),
                 None => {
-                    let (database, hint) = shelf.database(&name, &segments, || {
+                    // The manifest has the digest of the hint of all rows.
+                    let expected = Some(&column.hint).filter(|_| own.len() == stored);
+                    let (database, hint) = shelf.database((&name, expected), &segments, || {
                         let bytes = match own.is_empty() {
                             true => Bytes::from(Vec::new()),
                             false => read(&part, range.into(), std::mem::take(&mut room))?,
@@ -84,10 +86,6 @@ impl Columns {
                         }
                         Ok(encoded)
                     })?;
-                    // The manifest has the digest of the hint of all rows.
-                    if own.len() == stored {
-                        digest::check(PartKind::RowsHint.name(), &hint, &column.hint)?;
-                    }
                     Held {
                         column: column.clone(),
                         database: Arc::new(database),

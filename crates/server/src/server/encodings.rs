@@ -2,44 +2,50 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sordino_ckks::column::{Database, Hint, Segments};
-use sordino_index::Error;
 use sordino_index::digest::{self, Digest};
+use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
+use sordino_index::{Error, OwnerPublicKey};
+
+/// Blocks of a database from which on it is kept. Shorter ones are encoded in a moment, and a mapped one holds a file open and
+/// its public polynomials, which weigh as much as a block.
+const LEAST: usize = 8;
 
 /// Age of an unfinished file that nobody can be writing any more.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. The next server maps it and
-/// scores it where it lies, which takes a fraction of the time of encoding, and no memory but the system's cache of files.
+/// scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
 ///
-/// A file whose hint is not the one that was computed when it was written is damaged, and made anew.
+/// A file whose hint is not the one of its vectors is damaged, and made anew.
 ///
 /// # Security
 /// The folder is believed as the server's memory is, and the files must not be changed by anybody else while a server
-/// runs: one that is cut short ends it. The folder is made for its owner alone. It holds nothing that the index's parts do not.
+/// runs: one that is cut short ends it. It is made for its owner alone, and refused if others may write there. It holds what
+/// the index's parts hold, and for a while what those of former versions held.
 #[derive(Clone)]
 pub struct Encodings(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
     fault: Box<dyn Fn(&Error) + Send + Sync>,
-    written: AtomicU64,
 }
 
 impl Encodings {
-    /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written there is told to
-    /// `fault`, and served from memory.
+    /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written or mapped there is told to
+    /// `fault`, once a version, and served from memory.
     ///
     /// # Errors
-    /// [`Error::File`] if there is no such folder and it cannot be made.
+    /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
     pub fn new(
         folder: impl Into<PathBuf>,
         fault: impl Fn(&Error) + Send + Sync + 'static,
@@ -49,13 +55,30 @@ impl Encodings {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder).map_err(at(&folder))?;
-        Ok(Self(Arc::new(Inner {
-            folder,
-            fault: Box::new(fault),
-            written: AtomicU64::new(0),
-        })))
+        builder
+            .create(&folder)
+            .and_then(|()| check_alone(&folder))
+            .map_err(at(&folder))?;
+        let fault = Box::new(fault);
+        Ok(Self(Arc::new(Inner { folder, fault })))
     }
+}
+
+/// Refuses a folder in which others than its owner may write.
+#[cfg(unix)]
+fn check_alone(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
+        let why =
+            "others than its owner may write in the folder of encoded vectors: `chmod go-w` it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_alone(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 impl fmt::Debug for Encodings {
@@ -70,25 +93,29 @@ pub(super) struct Shelf<'a> {
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
+    /// Something could not be kept, which was told: nothing else is tried.
+    failed: bool,
 }
 
 impl<'a> Shelf<'a> {
-    pub(super) fn new(encodings: Option<&'a Encodings>, index: &[u8; 16], shard: Shard) -> Self {
-        let index = u128::from_be_bytes(*index);
+    /// The files of an index of this owner: another owner can make one of the same id, whose rows its server never saw.
+    pub(super) fn new(
+        encodings: Option<&'a Encodings>,
+        (owner, index): (Option<&OwnerPublicKey>, &[u8; 16]),
+        shard: Shard,
+    ) -> Self {
+        let owner = owner.map_or_else(Vec::new, |owner| owner.to_bytes().to_vec());
+        let of = hex(&digest::of(&[&owner[..], index].concat())[..16]);
         Self {
             encodings,
-            prefix: format!("{index:032x}-{}-{}-", shard.number(), shard.of()),
+            prefix: format!("{of}-{}-{}-", shard.number(), shard.of()),
             named: HashSet::new(),
+            failed: false,
         }
     }
 
     /// The name of what is encoded of bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
-    pub(super) fn name(
-        &mut self,
-        part: &Digest,
-        range: std::ops::Range<u64>,
-        segments: &Segments,
-    ) -> String {
+    pub(super) fn name(&mut self, part: &Digest, range: Range<u64>, segments: &Segments) -> String {
         let fields = [
             &part[..],
             &range.start.to_le_bytes(),
@@ -96,39 +123,60 @@ impl<'a> Shelf<'a> {
             segments.seed(),
             &(segments.dim() as u64).to_le_bytes(),
         ];
-        let name = digest::of(&fields.concat());
-        let name = name.iter().map(|byte| format!("{byte:02x}"));
-        let name = self.prefix.clone() + &name.collect::<String>();
+        let name = self.prefix.clone() + &hex(&digest::of(&fields.concat()));
         self.named.insert(name.clone());
         name
     }
 
     /// The database of this name and its hint's bytes: mapped if there is a whole file of it, or encoded now and kept.
+    /// `expected` is the digest of the hint, if the manifest names it; else the one of when the file was written is.
+    ///
+    /// # Errors
+    /// Those of `encode`, and [`Error::Digest`] if what it encodes has another hint than is expected.
     pub(super) fn database(
-        &self,
-        name: &str,
+        &mut self,
+        (name, expected): (&str, Option<&Digest>),
         segments: &Segments,
         encode: impl FnOnce() -> Result<(Database, Hint), Error>,
     ) -> Result<(Database, Vec<u8>), Error> {
+        let encoded = || {
+            let (database, hint) = encode()?;
+            let hint = hint.to_bytes();
+            if let Some(expected) = expected {
+                digest::check(PartKind::RowsHint.name(), &hint, expected)?;
+            }
+            Ok((database, hint))
+        };
         let Some(encodings) = self.encodings else {
-            return encode().map(|(database, hint)| (database, hint.to_bytes()));
+            return encoded();
         };
         let path = encodings.0.folder.join(name);
-        if let Some(kept) = mapped(&path, segments) {
+        if let Ok(kept) = mapped(&path, expected, segments) {
             return Ok(kept);
         }
-        let (database, hint) = encode()?;
-        let hint = hint.to_bytes();
-        if database.is_empty() {
+        let (database, hint) = encoded()?;
+        if self.failed || database.len() < LEAST * segments.params().block_vectors() {
             return Ok((database, hint));
         }
-        match encodings.write(&path, &database, &hint) {
-            Ok(()) => Ok(mapped(&path, segments).unwrap_or((database, hint))),
-            Err(error) => {
-                (encodings.0.fault)(&error);
-                Ok((database, hint))
-            }
-        }
+        let kept = write(&path, |file| database.write_to(file))
+            .and_then(|()| write(&hint_path(&path), |file| file.write_all(&digest::of(&hint))))
+            .and_then(|()| mapped(&path, expected, segments));
+        kept.or_else(|error| {
+            self.failed = true;
+            (encodings.0.fault)(&at(&path)(error));
+            Ok((database, hint))
+        })
+    }
+
+    /// Removes what is kept under these names, and says if there was anything to be removed.
+    pub(super) fn forget(&self, names: &[String]) -> bool {
+        let Some(Encodings(inner)) = self.encodings else {
+            return false;
+        };
+        let removed = names
+            .iter()
+            .map(|name| fs::remove_file(inner.folder.join(name)));
+        removed.filter(Result::is_ok).count() > 0
     }
 
     /// Removes the files of the index, or of its shard, that were not named: they are of other versions. A server of such
@@ -144,11 +192,12 @@ impl<'a> Shelf<'a> {
             };
             let stays = match name.rsplit_once('.') {
                 None => self.named.contains(name),
-                Some((name, "hint")) => self.named.contains(name),
+                Some((name, HINT)) => self.named.contains(name),
+                // A clock may be behind that of the disk.
                 Some(_) => entry
                     .metadata()
                     .and_then(|data| data.modified())
-                    .is_ok_and(|at| at.elapsed().is_ok_and(|age| age < ABANDONED)),
+                    .is_ok_and(|at| at.elapsed().map_or(true, |age| age < ABANDONED)),
             };
             if !stays {
                 // It is tried again with the next version.
@@ -158,50 +207,64 @@ impl<'a> Shelf<'a> {
     }
 }
 
-impl Encodings {
-    /// Writes a database's file, which has its name when it is whole. Nothing waits for the disk: after a crash a file that
-    /// lacks something has another hint.
-    fn write(&self, path: &Path, database: &Database, hint: &[u8]) -> Result<(), Error> {
-        let number = self.0.written.fetch_add(1, Ordering::Relaxed);
-        let unfinished = path.with_extension(format!("{}-{number}", std::process::id()));
-        let beside = hint_path(path);
-        let written = File::create_new(&unfinished)
-            .and_then(|file| database.write_to(file))
-            .and_then(|()| fs::write(&beside, digest::of(hint)))
-            .and_then(|()| fs::rename(&unfinished, path));
-        written.map_err(|error| {
-            drop(fs::remove_file(&unfinished));
-            at(path)(error)
-        })
-    }
+/// Writes a file under another name, which no other process takes, and gives it its own when it is whole. Nothing waits for
+/// the disk: after a crash a file that lacks something has another hint.
+fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let random = RandomState::new().build_hasher().finish();
+    let unfinished = path.with_extension(format!("{random:016x}"));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&unfinished)?;
+    let written = contents(&mut file).and_then(|()| fs::rename(&unfinished, path));
+    written.inspect_err(|_| drop(fs::remove_file(&unfinished)))
 }
 
-fn at(path: &Path) -> impl Fn(std::io::Error) -> Error {
+fn at(path: &Path) -> impl Fn(io::Error) -> Error {
     move |source| Error::File {
         path: path.to_owned(),
         source,
     }
 }
 
-/// The file of the digest of a database's hint.
-fn hint_path(path: &Path) -> PathBuf {
-    path.with_extension("hint")
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The database in a file and its hint, if they are there, whole, and encoded as `segments` are.
+/// The end of the name of a file that has the digest of a database's hint.
+const HINT: &str = "hint";
+
+fn hint_path(path: &Path) -> PathBuf {
+    path.with_extension(HINT)
+}
+
+/// The database in a file and its hint.
+///
+/// # Errors
+/// If they are not there, damaged, or not encoded as `segments` are.
 #[expect(unsafe_code, reason = "files that others might change")]
-fn mapped(path: &Path, segments: &Segments) -> Option<(Database, Vec<u8>)> {
-    let mut expected = Vec::new();
-    let beside = File::open(hint_path(path)).ok()?;
-    beside.take(33).read_to_end(&mut expected).ok()?;
-    // SAFETY: it was written under another name and is not written again, and the folder is for nobody else.
-    let database = unsafe { Database::map_file(path) }.ok()?;
+fn mapped(
+    path: &Path,
+    expected: Option<&Digest>,
+    segments: &Segments,
+) -> io::Result<(Database, Vec<u8>)> {
+    let mut beside = Vec::new();
+    let file = File::open(hint_path(path))?;
+    file.take(digest::of(&[]).len() as u64 + 1)
+        .read_to_end(&mut beside)?;
+    let expected = expected.map_or(&beside[..], |expected| &expected[..]);
+    // SAFETY: it was written under another name and is not written again, and nobody else may write in the folder.
+    let database = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
     let same = database.params() == segments.params()
         && database.dim() == segments.dim()
         && database.seed() == segments.seed();
-    if !same {
-        return None;
+    if same {
+        let hint = database.hint().to_bytes();
+        if digest::of(&hint)[..] == *expected {
+            return Ok((database, hint));
+        }
     }
-    let hint = database.hint().to_bytes();
-    (digest::of(&hint)[..] == expected[..]).then_some((database, hint))
+    let why = "encoded vectors are not those that were written";
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }

@@ -35,6 +35,8 @@ struct Beside<'a> {
     before: Option<&'a Server>,
     /// The folder in which encoded databases are kept.
     encodings: Option<&'a Encodings>,
+    /// The owner of the index.
+    owner: Option<&'a OwnerPublicKey>,
 }
 
 impl<'a> Beside<'a> {
@@ -44,6 +46,7 @@ impl<'a> Beside<'a> {
             shard: before.shard,
             before: Some(before),
             encodings: before.encodings.as_ref(),
+            owner: None,
         }
     }
 }
@@ -261,7 +264,10 @@ impl Server {
         Self::build(
             manifest,
             history,
-            beside,
+            Beside {
+                owner: Some(owner),
+                ..beside
+            },
             &mut |part, span, room| match span.is_whole(part) {
                 true => folder.part_into(part, room),
                 false => folder.part_range(part, &span, room),
@@ -294,12 +300,13 @@ impl Server {
             shard,
             before,
             encodings,
+            owner,
         } = beside;
         if shard.is_some() {
             gathered::check_mode(&manifest)?;
         }
         let own = shard.unwrap_or(Shard::WHOLE);
-        let mut shelf = Shelf::new(encodings, &manifest.index, own);
+        let mut shelf = Shelf::new(encodings, (owner, &manifest.index), own);
         let kind = Kind::new(&manifest, own, before, (&mut *read, &mut shelf))?;
         shelf.clear();
         let payloads = match (&manifest.payloads, before) {
