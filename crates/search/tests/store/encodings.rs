@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sordino_ckks::column::Database;
 use sordino_search::manifest::{Packing, PartKind};
 use sordino_search::{
     Client, Encodings, Error, Files, Folder, Form, OwnerKeys, Server, Shard, Store, Transport,
@@ -179,8 +180,14 @@ fn damaged_files_are_made_anew() {
             damage();
             let other = kept.open(&bed, None);
             same(&bed, &one, &other);
-            let now = [&first, &hint].map(|path| fs::read(path).unwrap());
-            assert!(now == good, "damage {at} of {form:?}");
+            assert!(
+                fs::read(&first).unwrap() == good[0],
+                "damage {at} of {form:?}"
+            );
+            // Of one group of clusters the manifest names no hint, so that the file beside it counts.
+            if form == ROUTED {
+                assert!(fs::read(&hint).unwrap() == good[1], "damage {at}");
+            }
         }
         assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
     }
@@ -246,10 +253,15 @@ fn files_that_the_manifest_contradicts_are_made_anew() {
         let first = kept.files()[0].0.clone();
         let good = fs::read(&first).unwrap();
         // A file and the digest of its hint that belong together, as a faulty machine may have written them.
-        flip(&first, 4096 + 1000);
-        // SAFETY: nobody writes to the file while it is mapped.
-        #[expect(unsafe_code, reason = "a file of this test's own")]
-        let wrong = unsafe { sordino_ckks::column::Database::map_file(&first) };
+        let wrong = (4096..).step_by(1001).find_map(|at| {
+            flip(&first, at);
+            let wrong = Database::from_bytes(&fs::read(&first).unwrap()).ok();
+            // The change made a coefficient that is none.
+            if wrong.is_none() {
+                flip(&first, at);
+            }
+            wrong
+        });
         let hint = wrong.unwrap().hint().to_bytes();
         let digest = sordino_search::digest::of(&hint);
         fs::write(first.with_extension("hint"), digest).unwrap();

@@ -249,11 +249,16 @@ fn mapped(
     expected: Option<&Digest>,
     segments: &Segments,
 ) -> io::Result<(Database, Vec<u8>)> {
-    let mut beside = Vec::new();
-    let file = File::open(hint_path(path))?;
-    file.take(digest::of(&[]).len() as u64 + 1)
-        .read_to_end(&mut beside)?;
-    let expected = expected.map_or(&beside[..], |expected| &expected[..]);
+    let expected = match expected {
+        Some(expected) => expected.to_vec(),
+        None => {
+            let mut beside = Vec::new();
+            let file = File::open(hint_path(path))?;
+            file.take(size_of::<Digest>() as u64 + 1)
+                .read_to_end(&mut beside)?;
+            beside
+        }
+    };
     // SAFETY: it was written under another name and is not written again, and nobody else may write in the folder.
     let database = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
     let same = database.params() == segments.params()
@@ -261,7 +266,7 @@ fn mapped(
         && database.seed() == segments.seed();
     if same {
         let hint = database.hint().to_bytes();
-        if digest::of(&hint)[..] == *expected {
+        if digest::of(&hint)[..] == expected[..] {
             return Ok((database, hint));
         }
     }
