@@ -52,7 +52,7 @@ pub struct Args {
     max_index: usize,
     /// Keep what is encoded of the vectors in this folder, about twice the index's bytes: the next start maps it, which takes a
     /// fraction of the time, and it is scored where it lies. It is believed as the server's memory is, so nobody else may write
-    /// there. It can be removed while no server runs.
+    /// there. Its files can be removed at any time.
     #[arg(long, value_name = "FOLDER")]
     keep_encoded: Option<PathBuf>,
     /// Requests that one pass over the index answers.
