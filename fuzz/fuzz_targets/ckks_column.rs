@@ -58,7 +58,8 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(hint.to_bytes(), data);
         let _ = Client::new(&Params::real_t4(), SEED, DIM, COUNT, &hint);
     }
-    if let Ok(database) = Database::from_bytes(data) {
+    if let Ok((database, hint)) = Database::from_bytes(data) {
+        assert!(database.hint() == hint);
         let mut again = Vec::new();
         database.write_to(&mut again).expect("into memory");
         assert_eq!(again, data);

@@ -73,7 +73,7 @@ impl ScoredSegments {
         });
         let exact = exact.transpose()?;
         let hints: Result<Vec<Hint>, Error> = fresh()
-            .map(|column| Ok(Hint::from_bytes(&download.take(&column.hint)?)?))
+            .map(|column| Ok(Hint::from_vec(download.take(&column.hint)?)?))
             .collect();
         let hints = hints?;
         for (hint, ColumnSegment { segment, .. }) in hints.iter().zip(fresh()) {

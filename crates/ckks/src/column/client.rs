@@ -8,6 +8,7 @@ use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
 use sordino_lattice::ring::{Coefficient, Ntt, Poly};
 use sordino_lattice::sample::residue;
+use sordino_lattice::threads;
 
 use super::hint::{Hint, HintDelta};
 use super::params::Params;
@@ -157,8 +158,9 @@ impl Client {
     fn add(&mut self, hint: &Hint) -> Result<(), Error> {
         self.shape = self.extended(self.shape, hint)?;
         let params = self.params;
-        self.hint
-            .extend(hint.blocks().map(|block| lift(params, block)));
+        let blocks = hint.blocks().collect();
+        let lifted = threads::map(blocks, || (), |(), _, block| lift(params, block));
+        self.hint.extend(lifted);
         Ok(())
     }
 

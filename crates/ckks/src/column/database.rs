@@ -4,6 +4,7 @@ mod combine;
 mod encode;
 mod file;
 mod score;
+mod sum;
 mod update;
 
 pub(super) use score::{check_onto, fill};
@@ -14,11 +15,13 @@ use sordino_lattice::aligned::Aligned;
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
-use super::hint::{Hint, add_product, write_block};
+use self::sum::{add_product, write_block};
+use super::hint::Hint;
 use super::mac::take;
 use super::params::Params;
 use super::shape::Shape;
 use super::state::State;
+use crate::Error;
 use crate::dot::N;
 
 /// A database encoded for scoring: `K d / N` polynomials in NTT form at 5 or 7 bytes a coefficient.
@@ -114,14 +117,56 @@ impl Database {
 
     /// `sum_l P_jl a_l`, all coefficients of it, with room for two polynomials.
     fn hint_block(&self, j: usize, room: &mut [u64], hint: &mut [u8]) {
+        self.sum_block((j, |_: &[u64]| None), room, hint);
+    }
+
+    /// The hint of values that were read: each is looked at before it is used, so that they are read once.
+    ///
+    /// # Errors
+    /// [`Error::Coefficient`] if a value is not below `q`.
+    fn checked_hint(&self) -> Result<Hint, Error> {
+        let mut hint = Hint::zero(self.params, self.shape, self.state());
+        let q = self.params.modulus();
+        let beyond = |poly: &[u64]| {
+            // The largest is found in lanes, and its place is looked for when it is too large.
+            let most = poly.iter().fold(0, |most, &x| u64::max(most, x));
+            (most >= q)
+                .then(|| poly.iter().position(|&x| x >= q))
+                .flatten()
+        };
+        let found = threads::map(
+            hint.blocks_mut(),
+            || Aligned::new(2 * N),
+            |room, j, block| {
+                let at = self.sum_block((j, beyond), room, block)?;
+                Some(j * self.shape.polys * N + at)
+            },
+        );
+        match found.into_iter().flatten().next() {
+            Some(index) => Err(Error::Coefficient { index }),
+            None => Ok(hint),
+        }
+    }
+
+    /// The hint of block `j`, unless `beyond` finds fault with a value, whose place in the block is returned.
+    fn sum_block(
+        &self,
+        (j, beyond): (usize, impl Fn(&[u64]) -> Option<usize>),
+        room: &mut [u64],
+        hint: &mut [u8],
+    ) -> Option<usize> {
         let len = self.params.coefficient_len();
         let block = &self.blocks.bytes()[j * self.block_len()..][..self.block_len()];
         let (sum, poly) = room.split_at_mut(N);
         sum.fill(0);
         for (l, a) in self.a.chunks_exact(N).enumerate() {
             take(len, block, l, self.shape.t, poly);
+            if let Some(at) = beyond(poly) {
+                return Some(l * N + at);
+            }
             add_product(&self.params, sum, poly, a);
         }
         write_block(&self.params, sum, hint);
+        None
     }
 }

@@ -115,16 +115,26 @@ impl Hint {
     /// If it is not one of this kind and version, names an unknown set, or has another length than
     /// its dimension and count fix.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
-        let (head, body) = Head::split(Kind::Hint, message)?;
+        Self::from_vec(message.to_vec())
+    }
+
+    /// Reads a message in the memory that it is in.
+    ///
+    /// # Errors
+    /// Those of [`from_bytes`](Self::from_bytes).
+    pub fn from_vec(mut message: Vec<u8>) -> Result<Self, Error> {
+        let (head, body) = Head::split(Kind::Hint, &message)?;
         let params = Params::from_id(head.set)?;
         let shape = params.shape(head.dim(), head.count())?;
         wire::check_body(body, STATE_LEN + shape.blocks * block_len(params))?;
-        let (state, body) = body.split_first_chunk().ok_or(Error::Kind)?;
+        let (state, _) = body.split_first_chunk().ok_or(Error::Kind)?;
+        let state = State::from_bytes(*state);
+        message.drain(..wire::HEAD_LEN + STATE_LEN);
         Ok(Self {
             params,
             shape,
-            state: State::from_bytes(*state),
-            body: body.to_vec(),
+            state,
+            body: message,
         })
     }
 
@@ -316,29 +326,4 @@ impl HintDelta {
 
 fn block_len(params: Params) -> usize {
     params.hint_width.len(N)
-}
-
-/// Adds `P_jl a_l` to a block's sum; `poly` holds `P_jl` and then the product, all in NTT form.
-pub(super) fn add_product(params: &Params, sum: &mut [u64], poly: &mut [u64], a: &[u64]) {
-    let plan = params.plan();
-    plan.multiply(poly, a);
-    for (sum, product) in sum.iter_mut().zip(&*poly) {
-        *sum = plan.modulus().add(*sum, *product);
-    }
-}
-
-/// A block of the hint from its sum in NTT form, which is used up.
-pub(super) fn write_block(params: &Params, sum: &mut [u64], block: &mut [u8]) {
-    let width = params.hint_width;
-    let most = width.most();
-    let (wide, narrow) = (params.switch(most), params.switch(most - 1));
-    params.plan().inverse(sum);
-    for (i, c) in sum.iter_mut().enumerate() {
-        *c = if width.of(i) == most {
-            wide.switch(*c)
-        } else {
-            narrow.switch(*c)
-        };
-    }
-    width.write(sum, block);
 }

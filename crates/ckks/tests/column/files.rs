@@ -29,7 +29,9 @@ fn a_database_survives_its_file() {
     let delta = database.replace(604, &fresh).unwrap();
     // SAFETY: nobody else writes to the file while it is mapped.
     let mapped = unsafe { Database::map_file(&path).unwrap() };
-    for mut read in [Database::from_bytes(&file).unwrap(), mapped] {
+    let read = [Database::from_bytes(&file).unwrap(), mapped];
+    for (mut read, hint) in read {
+        assert_eq!(read.hint(), hint);
         assert_eq!((read.seed(), read.version()), (&SEED, 1));
         let client = client_of(&read, &read.hint());
         let (secret, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
@@ -69,8 +71,8 @@ fn a_database_survives_its_file() {
 
     // A file that is cut while it is mapped.
     // SAFETY: the mapping is not read after the file was cut, which is what is tested.
-    let mapped = unsafe { Database::map_file(&path).unwrap() };
-    let client = client_of(&mapped, &mapped.hint());
+    let (mapped, hint) = unsafe { Database::map_file(&path).unwrap() };
+    let client = client_of(&mapped, &hint);
     let (_, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();
     let handle = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     handle.set_len(4096).unwrap();

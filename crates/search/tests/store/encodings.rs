@@ -262,7 +262,7 @@ fn files_that_the_manifest_contradicts_are_made_anew() {
             }
             wrong
         });
-        let hint = wrong.unwrap().hint().to_bytes();
+        let hint = wrong.unwrap().1.to_bytes();
         let digest = sordino_search::digest::of(&hint);
         fs::write(first.with_extension("hint"), digest).unwrap();
         same(&bed, &one, &kept.open(&bed, None));

@@ -260,12 +260,12 @@ fn mapped(
         }
     };
     // SAFETY: it was written under another name and is not written again, and nobody else may write in the folder.
-    let database = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
+    let (database, hint) = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
     let same = database.params() == segments.params()
         && database.dim() == segments.dim()
         && database.seed() == segments.seed();
     if same {
-        let hint = database.hint().to_bytes();
+        let hint = hint.to_bytes();
         if digest::of(&hint)[..] == expected[..] {
             return Ok((database, hint));
         }

@@ -144,7 +144,7 @@ fn download(
         (Holder::Clients, ..) => {
             let mut pieces = Vec::new();
             for shard in Shard::all(of) {
-                pieces.push(Hint::from_bytes(&piece(shard)?)?);
+                pieces.push(Hint::from_vec(piece(shard)?)?);
             }
             // Small segments have fewer blocks than there are shards.
             pieces.retain(|piece| !piece.is_empty());

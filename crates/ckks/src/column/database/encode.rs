@@ -8,7 +8,8 @@ use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
 use super::Database;
-use crate::column::hint::{Hint, add_product, write_block};
+use super::sum::{add_product, write_block};
+use crate::column::hint::Hint;
 use crate::column::mac::{SLACK, store};
 use crate::column::params::Params;
 use crate::column::shape::Shape;

@@ -7,15 +7,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use sordino_lattice::aligned::Aligned;
 #[cfg(feature = "mmap")]
 use sordino_lattice::store::Mapped;
 use sordino_lattice::store::{OFFSET, Store, write_new};
-use sordino_lattice::threads;
 
 use super::Database;
 use crate::Error;
-use crate::column::mac::{SLACK, take};
+use crate::column::hint::Hint;
+use crate::column::mac::SLACK;
 use crate::column::params::Params;
 use crate::column::shape::Shape;
 use crate::dot::N;
@@ -62,18 +61,18 @@ impl Database {
         Ok(())
     }
 
-    /// Reads a database into memory. Its hint is computed anew by [`hint`](Self::hint).
+    /// Reads a database into memory, and its hint, which is computed from the values while they are checked.
     ///
     /// # Errors
     /// If the bytes are not a database of this version, name an unknown set, have another length than
     /// their shape fixes, or hold a value that is not below `q`.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Hint), Error> {
         let contents = Contents::check(bytes)?;
         let values = &bytes[OFFSET..];
-        Ok(contents.with(Store::copied(values, values.len())))
+        contents.with(Store::copied(values, values.len()))
     }
 
-    /// A database that is scored where it lies in its file: nothing is copied, and processes share one
+    /// A database that is scored where it lies in its file, and its hint: nothing is copied, and processes share one
     /// copy in memory. The first change of a vector copies it into memory; the file stays as it is.
     ///
     /// # Errors
@@ -85,11 +84,11 @@ impl Database {
     /// before every pass, which cannot see a change in the middle of one.
     #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
-    pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
+    pub unsafe fn map_file(path: &Path) -> Result<(Self, Hint), Error> {
         // SAFETY: the caller keeps the file as it is.
         let mapped = unsafe { Mapped::new(File::open(path)?)? };
         let contents = Contents::check(mapped.bytes())?;
-        Ok(contents.with(mapped.into()))
+        contents.with(mapped.into())
     }
 }
 
@@ -103,23 +102,8 @@ impl Contents {
             .checked_mul(shape.blocks)
             .and_then(|len| len.checked_add(SLACK));
         file::check_values(values, expected)?;
-        let (encoded, slack) = values.split_at(values.len() - SLACK);
-        if slack.iter().any(|&byte| byte != 0) {
+        if values[values.len() - SLACK..].iter().any(|&byte| byte != 0) {
             return Err(Error::Kind);
-        }
-        let beyond = threads::map(
-            encoded.chunks_exact(block_len).collect(),
-            || Aligned::new(N),
-            |poly, j, block| {
-                (0..shape.polys).find_map(|l| {
-                    take(params.coefficient_len(), block, l, shape.t, poly);
-                    let at = poly.iter().position(|&x| x >= params.modulus())?;
-                    Some((j * shape.polys + l) * N + at)
-                })
-            },
-        );
-        if let Some(index) = beyond.into_iter().flatten().next() {
-            return Err(Error::Coefficient { index });
         }
         let (seed, version) = fields.split_first_chunk().ok_or(Error::Kind)?;
         let version = version.first_chunk().ok_or(Error::Kind)?;
@@ -131,14 +115,16 @@ impl Contents {
         })
     }
 
-    fn with(self, blocks: Store) -> Database {
-        Database {
+    fn with(self, blocks: Store) -> Result<(Database, Hint), Error> {
+        let database = Database {
             params: self.params,
             shape: self.shape,
             seed: self.seed,
             version: self.version,
             a: Arc::new(Database::public(&self.params, self.shape, &self.seed)),
             blocks,
-        }
+        };
+        let hint = database.checked_hint()?;
+        Ok((database, hint))
     }
 }
