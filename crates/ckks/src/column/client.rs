@@ -3,18 +3,17 @@
 
 mod decrypt;
 mod encrypt;
+mod lifted;
 
 use sordino_lattice::aligned::Aligned;
-use sordino_lattice::ntt::Plan;
-use sordino_lattice::ring::{Coefficient, Ntt, Poly};
 use sordino_lattice::sample::residue;
-use sordino_lattice::threads;
 
+use self::lifted::{Lifted, hint_plan};
 use super::hint::{Hint, HintDelta};
 use super::params::Params;
 use super::shape::Shape;
 use super::state::{State, check_epoch};
-use crate::dot::{self, N};
+use crate::dot::N;
 use crate::{Error, Seed, wire};
 
 /// A client of one epoch of a database: the public polynomials and the hint, both in NTT form.
@@ -27,9 +26,7 @@ pub struct Client {
     seed: [u8; 32],
     /// `a_l`, one after the other.
     a: Aligned<u64>,
-    /// `H_j`, one after the other, mod the 50-bit prime whatever `q`: the product with a secret is an
-    /// integer below `2^(h - 1) N`, so it is exact there.
-    hint: Vec<Poly<Ntt>>,
+    hint: Lifted,
 }
 
 impl std::fmt::Debug for Client {
@@ -78,7 +75,7 @@ impl Client {
             state: State::new(&seed, 0),
             seed,
             a,
-            hint: Vec::new(),
+            hint: Lifted::empty(),
         })
     }
 
@@ -119,11 +116,7 @@ impl Client {
     /// Those of [`Hint::apply`].
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
         delta.check(&self.params, self.shape, self.state)?;
-        let block = lift(self.params, delta.body());
-        match self.hint.get_mut(delta.block()) {
-            Some(old) => *old = block,
-            None => self.hint.push(block),
-        }
+        self.hint.replace(self.params, delta.block(), delta.body());
         self.shape = delta.shape_after(self.shape);
         self.state = delta.state();
         Ok(())
@@ -157,10 +150,7 @@ impl Client {
 
     fn add(&mut self, hint: &Hint) -> Result<(), Error> {
         self.shape = self.extended(self.shape, hint)?;
-        let params = self.params;
-        let blocks = hint.blocks().collect();
-        let lifted = threads::map(blocks, || (), |(), _, block| lift(params, block));
-        self.hint.extend(lifted);
+        self.hint.extend(self.params, hint.blocks());
         Ok(())
     }
 
@@ -201,23 +191,6 @@ fn unchanged(hint: &Hint) -> Result<(), Error> {
         0 => Ok(()),
         found => Err(Error::Version { found, expected: 0 }),
     }
-}
-
-/// The ring in which hints and secrets are multiplied.
-fn hint_plan() -> &'static Plan {
-    dot::plan()
-}
-
-/// A block of a hint, centred, in NTT form.
-fn lift(params: Params, block: &[u8]) -> Poly<Ntt> {
-    let mut poly = Poly::<Coefficient>::zero(N);
-    params.hint_width.read(block, &mut poly);
-    for (i, residue) in poly.iter_mut().enumerate() {
-        let width = params.hint_width.of(i);
-        let centred = centre(residue.cast_signed(), width) << (params.hint_bits() - width);
-        *residue = hint_plan().modulus().from_signed(centred);
-    }
-    poly.into_ntt(hint_plan())
 }
 
 /// The representative of `x` mod `2^bits` in `[-2^(bits-1), 2^(bits-1))`.

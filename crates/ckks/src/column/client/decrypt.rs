@@ -77,7 +77,7 @@ impl Client {
         let mut product = Zeroizing::new(Aligned::new(N));
         let mut answers = vec![0; shape.per];
         let mut scores = Vec::with_capacity(shape.count);
-        for ((j, answer), hint) in reply.blocks().enumerate().zip(&self.hint) {
+        for ((j, answer), hint) in reply.blocks().enumerate().zip(self.hint.blocks()) {
             plan.inverse_product(hint, &s, &mut product, shape.t.ilog2());
             let answers = &mut answers[..shape.in_block(j)];
             params.answer_width().read(answer, answers);
