@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Clients in processes of their own against one server, while its index changes, for as long as you like.
 
-  scripts/soak.py [--records N] [--dim D] [--mode M] [--clients N] [--minutes M] [--every S] [--sordino PATH] [--folder DIR]
+  scripts/soak.py [--records N] [--dim D] [--mode M] [--clients N] [--minutes M] [--every S] [--sordino PATH] [--folder DIR] [--keep-encoded]
 
 Makes random vectors and an index of them, serves it, and has `--clients` loops run `sordino query --cache`, all with
 one cache, on vectors of the index. Every `--every` seconds a record is added, or one of those that were added is
@@ -69,6 +69,8 @@ class Soak:
     def serve(self):
         words = "serve --json --plaintext --anyone --listen 127.0.0.1:0 --key".split()
         line = [self.args.sordino, *words, self.path("owner.pub"), self.path("index")]
+        if self.args.keep_encoded:
+            line += ["--keep-encoded", self.path("kept")]
         log = open(self.path("server.log"), "w")
         self.server = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True)
         self.url = "http://" + json.loads(self.server.stdout.readline())["address"]
@@ -194,6 +196,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--every", type=float, default=1.0, help="seconds between two changes")
     parser.add_argument("--sordino", default="target/release/sordino")
+    parser.add_argument("--keep-encoded", action="store_true", help="the server keeps what it encodes, and maps it")
     parser.add_argument("--folder", help="an empty folder to work in; else one that is removed at the end")
     args = parser.parse_args()
     args.sordino = os.path.abspath(args.sordino)

@@ -152,6 +152,14 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
+    /// A file that has not the length that it had when it was mapped.
+    #[error("a file of {found} bytes, which was mapped with {expected}")]
+    Changed {
+        /// Bytes found.
+        found: usize,
+        /// Bytes that were mapped.
+        expected: usize,
+    },
     /// A coefficient that is not a residue of its modulus.
     #[error("coefficient {index} is not below the modulus")]
     Coefficient {

@@ -11,7 +11,7 @@ use crate::wire::{Head, Kind};
 pub(crate) fn check_unchanged(store: &Store) -> Result<(), Error> {
     match store.changed()? {
         None => Ok(()),
-        Some(Changed { found, expected }) => Err(Error::MessageLength { found, expected }),
+        Some(Changed { found, expected }) => Err(Error::Changed { found, expected }),
     }
 }
 

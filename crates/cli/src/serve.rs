@@ -12,7 +12,7 @@ use crate::{Command, Error, Output, keys, log, numbers};
 use clap::Args as ClapArgs;
 use current::Current;
 use sordino_net::{Limits, Service};
-use sordino_search::{Encodings, OwnerPublicKey, Shard};
+use sordino_search::{Encodings, Error as Search, OwnerPublicKey, Shard};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -236,8 +236,14 @@ impl Args {
         let Some(folder) = &self.keep_encoded else {
             return Ok(None);
         };
-        let fault = |error: &sordino_search::Error| {
-            tracing::warn!(%error, "encoded vectors cannot be kept: they are served from memory");
+        let fault = |error: &Search| match error {
+            Search::Ckks(_) => tracing::error!(
+                %error,
+                "encoded vectors were changed: searches are refused until the server is started anew"
+            ),
+            _ => {
+                tracing::warn!(%error, "encoded vectors cannot be kept: they are served from memory");
+            }
         };
         let encodings = Encodings::new(folder, fault);
         encodings.map(Some).map_err(Error::index(folder))

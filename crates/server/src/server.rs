@@ -238,8 +238,12 @@ impl Server {
                 None
             })
             .collect();
+        let scored = self.score(&scores.bodies);
+        if let Some(encodings) = &self.encodings {
+            encodings.look(&scored);
+        }
         for (pass, answers) in [
-            (&scores, self.score(&scores.bodies)),
+            (&scores, scored),
             (&fetches, self.fetch(&fetches)),
             (&payloads, self.fetch_payloads(&payloads)),
         ] {

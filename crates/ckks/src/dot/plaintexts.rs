@@ -136,7 +136,7 @@ impl Plaintexts {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the query was made for another parameter set or dimension;
-    /// [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
+    /// [`Error::Changed`] and [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape);
         self.fill(

@@ -78,6 +78,6 @@ fn a_database_survives_its_file() {
     handle.set_len(4096).unwrap();
     assert!(matches!(
         mapped.score(&query).unwrap_err(),
-        Error::MessageLength { found: 4096, .. }
+        Error::Changed { found: 4096, .. }
     ));
 }

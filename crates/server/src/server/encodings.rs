@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_ckks::column::{Database, Hint, Segments};
 use sordino_index::digest::{self, Digest};
@@ -16,12 +16,12 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// Blocks of a database from which on it is kept. Shorter ones are encoded in a moment, and a mapped one holds a file open and
+/// Bytes of a database from which on it is kept. Shorter ones are encoded in a moment, and a mapped one holds a file open and
 /// its public polynomials, which weigh as much as a block.
-const LEAST: usize = 8;
+const LEAST: usize = 1 << 19;
 
-/// Age of an unfinished file that nobody can be writing any more.
-const ABANDONED: Duration = Duration::from_secs(3600);
+/// Files of an index that are mapped at most, since each is held open: others are encoded, and stay in memory.
+const MOST: usize = 256;
 
 /// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. The next server maps it and
 /// scores it where it lies, which takes a fraction of the time of encoding, and of memory little but the system's cache of files.
@@ -38,11 +38,14 @@ pub struct Encodings(Arc<Inner>);
 struct Inner {
     folder: PathBuf,
     fault: Box<dyn Fn(&Error) + Send + Sync>,
+    /// True once a mapped file was found cut, which was told.
+    cut: AtomicBool,
 }
 
 impl Encodings {
     /// Keeps encoded databases in this folder, which is made if it is not there. What cannot be written or mapped there is told to
-    /// `fault`, once a version, and served from memory.
+    /// `fault`, once a version, and served from memory. A file that is cut while it is mapped is told once: searches are refused until
+    /// the server is opened anew.
     ///
     /// # Errors
     /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
@@ -60,18 +63,41 @@ impl Encodings {
             .and_then(|()| check_alone(&folder))
             .map_err(at(&folder))?;
         let fault = Box::new(fault);
-        Ok(Self(Arc::new(Inner { folder, fault })))
+        let cut = AtomicBool::new(false);
+        Ok(Self(Arc::new(Inner { folder, fault, cut })))
+    }
+
+    /// Tells, once, that a mapped file was cut: nothing is scored any more.
+    pub(super) fn look(&self, answers: &[Result<Vec<u8>, Error>]) {
+        let cut = answers.iter().find_map(|answer| match answer {
+            Err(error @ Error::Ckks(sordino_ckks::Error::Changed { .. })) => Some(error),
+            _ => None,
+        });
+        if let Some(error) = cut
+            && !self.0.cut.swap(true, Ordering::Relaxed)
+        {
+            (self.0.fault)(error);
+        }
     }
 }
 
-/// Refuses a folder in which others than its owner may write.
+/// Refuses a folder of somebody else's, and one in which others may write.
 #[cfg(unix)]
 fn check_alone(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    if fs::metadata(folder)?.permissions().mode() & 0o022 != 0 {
-        let why =
-            "others than its owner may write in the folder of encoded vectors: `chmod go-w` it";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let found = fs::metadata(folder)?;
+    let denied = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    if found.permissions().mode() & 0o022 != 0 {
+        return denied(
+            "others than its owner may write in the folder of encoded vectors: `chmod go-w` it",
+        );
+    }
+    // Linux says there who this process is; elsewhere that is not looked at.
+    let own = fs::metadata("/proc/self").map(|process| process.uid());
+    if own.is_ok_and(|own| found.uid() != own && found.uid() != 0) {
+        return denied(
+            "the folder of encoded vectors is somebody else's, who can write there: `chown` it",
+        );
     }
     Ok(())
 }
@@ -93,8 +119,12 @@ pub(super) struct Shelf<'a> {
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
+    /// Databases that are mapped.
+    mapped: usize,
     /// Something could not be kept, which was told: nothing else is tried.
     failed: bool,
+    /// The manifest contradicts what is kept: it is not read any more.
+    contradicted: bool,
 }
 
 impl<'a> Shelf<'a> {
@@ -106,12 +136,17 @@ impl<'a> Shelf<'a> {
     ) -> Self {
         let owner = owner.map_or_else(Vec::new, |owner| owner.to_bytes().to_vec());
         let of = hex(&digest::of(&[&owner[..], index].concat())[..16]);
-        Self {
+        let shelf = Self {
             encodings,
             prefix: format!("{of}-{}-{}-", shard.number(), shard.of()),
             named: HashSet::new(),
+            mapped: 0,
             failed: false,
-        }
+            contradicted: false,
+        };
+        // Also where the server before was ended while it wrote, again and again.
+        shelf.remove(|unfinished, _| unfinished);
+        shelf
     }
 
     /// The name of what is encoded of bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
@@ -150,38 +185,52 @@ impl<'a> Shelf<'a> {
         let Some(encodings) = self.encodings else {
             return encoded();
         };
+        if self.mapped >= MOST {
+            return encoded();
+        }
         let path = encodings.0.folder.join(name);
-        if let Ok(kept) = mapped(&path, expected, segments) {
+        if !self.contradicted
+            && let Ok(kept) = mapped(&path, expected, segments)
+        {
+            self.mapped += 1;
             return Ok(kept);
         }
         let (database, hint) = encoded()?;
-        if self.failed || database.len() < LEAST * segments.params().block_vectors() {
+        if self.failed || database.encoded_len() < LEAST {
             return Ok((database, hint));
         }
         let kept = write(&path, |file| database.write_to(file))
             .and_then(|()| write(&hint_path(&path), |file| file.write_all(&digest::of(&hint))))
             .and_then(|()| mapped(&path, expected, segments));
-        kept.or_else(|error| {
-            self.failed = true;
-            (encodings.0.fault)(&at(&path)(error));
-            Ok((database, hint))
-        })
+        match kept {
+            Ok(kept) => {
+                self.mapped += 1;
+                Ok(kept)
+            }
+            Err(error) => {
+                self.failed = true;
+                (encodings.0.fault)(&at(&path)(error));
+                Ok((database, hint))
+            }
+        }
     }
 
-    /// Removes what is kept under these names, and says if there was anything to be removed.
-    pub(super) fn forget(&self, names: &[String]) -> bool {
-        let Some(Encodings(inner)) = self.encodings else {
-            return false;
-        };
-        let removed = names
-            .iter()
-            .map(|name| fs::remove_file(inner.folder.join(name)));
-        removed.filter(Result::is_ok).count() > 0
+    /// Reads nothing that is kept any more, which the manifest contradicts: all is encoded anew. False if nothing was read.
+    pub(super) fn distrust(&mut self) -> bool {
+        let read = self.mapped > 0;
+        (self.contradicted, self.mapped) = (true, 0);
+        read
     }
 
     /// Removes the files of the index, or of its shard, that were not named: they are of other versions. A server of such
     /// a version that has them mapped keeps them.
     pub(super) fn clear(self) {
+        self.remove(|unfinished, name| unfinished || !self.named.contains(name));
+    }
+
+    /// Removes files of the index, or of its shard, of which `goes` says so, given if they are unfinished and their names. Those that
+    /// somebody is writing stay.
+    fn remove(&self, goes: impl Fn(bool, &str) -> bool) {
         let Some(Encodings(inner)) = self.encodings else {
             return;
         };
@@ -190,25 +239,27 @@ impl<'a> Shelf<'a> {
             let Some(name) = file.to_str().filter(|name| name.starts_with(&self.prefix)) else {
                 continue;
             };
-            let stays = match name.rsplit_once('.') {
-                None => self.named.contains(name),
-                Some((name, HINT)) => self.named.contains(name),
-                // A clock may be behind that of the disk.
-                Some(_) => entry
-                    .metadata()
-                    .and_then(|data| data.modified())
-                    .is_ok_and(|at| at.elapsed().map_or(true, |age| age < ABANDONED)),
+            let (unfinished, name) = match name.rsplit_once('.') {
+                None => (false, name),
+                Some((name, HINT)) => (false, name),
+                Some((name, _)) => (true, name),
             };
-            if !stays {
+            let path = entry.path();
+            if goes(unfinished, name) && !(unfinished && is_written(&path)) {
                 // It is tried again with the next version.
-                drop(fs::remove_file(entry.path()));
+                drop(fs::remove_file(path));
             }
         }
     }
 }
 
-/// Writes a file under another name, which no other process takes, and gives it its own when it is whole. Nothing waits for
-/// the disk: after a crash a file that lacks something has another hint.
+/// True if somebody is writing this file, who has locked it.
+fn is_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
+}
+
+/// Writes a file under another name, which no other process takes, and gives it its own when the disk has all of it: what is not there
+/// yet could be lost, and read as zeros, while it is mapped.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));
@@ -217,7 +268,11 @@ fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io:
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&unfinished)?;
-    let written = contents(&mut file).and_then(|()| fs::rename(&unfinished, path));
+    // Where there are no locks another server may take it for a dead one's, and the renaming fails.
+    drop(file.try_lock());
+    let written = contents(&mut file)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&unfinished, path));
     written.inspect_err(|_| drop(fs::remove_file(&unfinished)))
 }
 
@@ -261,7 +316,8 @@ fn mapped(
     };
     // SAFETY: it was written under another name and is not written again, and nobody else may write in the folder.
     let (database, hint) = unsafe { Database::map_file(path) }.map_err(io::Error::other)?;
-    let same = database.params() == segments.params()
+    let same = database.version() == 0
+        && database.params() == segments.params()
         && database.dim() == segments.dim()
         && database.seed() == segments.seed();
     if same {

@@ -308,7 +308,6 @@ impl Server {
         let own = shard.unwrap_or(Shard::WHOLE);
         let mut shelf = Shelf::new(encodings, (owner, &manifest.index), own);
         let kind = Kind::new(&manifest, own, before, (&mut *read, &mut shelf))?;
-        shelf.clear();
         let payloads = match (&manifest.payloads, before) {
             _ if !own.is_first() => None,
             (new, Some(before)) if (new, manifest.k) == before.fetched() => before.payloads.clone(),
@@ -332,6 +331,8 @@ impl Server {
             };
             given.push((part.digest, bytes));
         }
+        // Nothing that is served goes before all of this version is there.
+        shelf.clear();
         Ok(Self {
             shard,
             encodings: encodings.cloned(),

@@ -62,7 +62,7 @@ impl Base {
         if table.shape().groups() == all {
             let checked = digest::check(PartKind::RowsHint.name(), &given, &mode.hint);
             // Files say of one group what is its hint, and the manifest of all.
-            if checked.is_err() && shelf.forget(&names) {
+            if checked.is_err() && shelf.distrust() {
                 (hint, given) = hint_of(&table, table::segments(mode)?, &names, shelf)?;
             }
             digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;

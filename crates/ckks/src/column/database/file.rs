@@ -77,7 +77,7 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
-    /// later scores are refused with [`Error::MessageLength`].
+    /// later scores are refused with [`Error::Changed`].
     ///
     /// # Safety
     /// Nobody may write to the file or shorten it while the database is in use. The length is checked

@@ -56,7 +56,7 @@ impl Plaintexts {
     ///
     /// # Errors
     /// [`Error::Io`], and those of [`from_bytes`](Self::from_bytes). If the file's length has changed,
-    /// later scores are refused with [`Error::MessageLength`].
+    /// later scores are refused with [`Error::Changed`].
     ///
     /// # Safety
     /// Nobody may write to the file or shorten it while the vectors are in use. The length is checked
