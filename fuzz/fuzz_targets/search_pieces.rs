@@ -1,14 +1,16 @@
 #![no_main]
-//! The facts of a build and the segments of its tasks, as they pass between an owner's processes: bytes without the owner's tag are refused, and
+//! The facts of a build and the segments or lists of its tasks, as they pass between an owner's processes: bytes without the owner's tag are refused, and
 //! bytes with it are read and written back, or refused.
 
 use libfuzzer_sys::fuzz_target;
-use sordino_search::{Blueprint, OwnerKeys, Piece};
+use sordino_search::{Blueprint, Centroids, Nearest, OwnerKeys, Piece};
 
 fuzz_target!(|data: &[u8]| {
     let keys = OwnerKeys::from_master([1; 32]);
     assert!(Blueprint::from_bytes(data, &keys).is_err() || data.len() > 16);
     assert!(Piece::from_bytes(data, &keys).is_err() || data.len() > 16);
+    assert!(Centroids::from_bytes(data, &keys).is_err() || data.len() > 16);
+    assert!(Nearest::from_bytes(data, &keys).is_err() || data.len() > 16);
     // The same as another process of the owner would have written them.
     let tagged = |kind: &[u8]| {
         let tag = keys.content_id(&[0; 32], kind, data, std::iter::empty());
@@ -23,5 +25,14 @@ fuzz_target!(|data: &[u8]| {
     assert!(Blueprint::from_bytes(&bytes, &keys).is_err());
     if let Ok(piece) = Piece::from_bytes(&bytes, &keys) {
         assert_eq!(piece.to_bytes(&keys), bytes);
+    }
+    let bytes = tagged(b"centroids");
+    if let Ok(centroids) = Centroids::from_bytes(&bytes, &keys) {
+        assert_eq!(centroids.to_bytes(&keys), bytes);
+    }
+    let bytes = tagged(b"nearest");
+    assert!(Centroids::from_bytes(&bytes, &keys).is_err());
+    if let Ok(nearest) = Nearest::from_bytes(&bytes, &keys) {
+        assert_eq!(nearest.to_bytes(&keys), bytes);
     }
 });

@@ -50,6 +50,23 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
+/// The digest of bytes that come one after the other, the same however they are cut.
+#[derive(Clone, Debug, Default)]
+pub struct Running(blake3::Hasher);
+
+impl Running {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes so far, which [`of`] gives of them at once.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        *self.0.finalize().as_bytes()
+    }
+}
+
 /// The first half of a digest for people to compare, eight groups of four: to find two contents of one takes 2^64
 /// tries of who makes both, another one for a given content 2^128.
 #[must_use]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use sordino_index::bucket::Layout;
-use sordino_index::code::{self, Codec};
+use sordino_index::code::Codec;
 use sordino_index::manifest::{self, Routing, Sealed, router_salt};
 use sordino_index::opened::Opened;
 use sordino_index::purpose::Purpose;
@@ -16,7 +16,7 @@ use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
-use crate::cluster;
+use crate::cluster::{self, Lists};
 use crate::measured::Measured;
 use crate::plan::{Plan, Way};
 use crate::probe::{MARGIN, SAMPLE, Sample};
@@ -24,6 +24,7 @@ use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
+use crate::trained::{Assigned, Trained};
 
 /// A sealed index without a tail, and its parts.
 pub(crate) struct Base {
@@ -43,7 +44,7 @@ impl Base {
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        rows: &Rows,
+        (rows, given): (&Rows, Option<Assigned>),
         plan: &Plan,
         as_query: &AsQuery,
         progress: &mut dyn FnMut(Step),
@@ -51,18 +52,21 @@ impl Base {
         let (chosen, units) = (plan.chosen(), &rows.vectors);
         progress(Step::Cluster);
         let pir_seed = random(rng);
-        let router = match chosen.routing {
-            Routing::Hashed => {
+        let (router, lists) = match (given, chosen.routing) {
+            (Some(given), _) => (Router::from(given.trained), Some(given.lists)),
+            (None, Routing::Hashed) => {
                 let seed = writer.key().router_seed(&router_salt(&pir_seed));
-                Router::hashed(units, seed, chosen.clusters)?
+                (Router::hashed(units, seed, chosen.clusters)?, None)
             }
-            _ => {
+            (None, _) => {
                 let mut pulse = || progress(Step::Cluster);
-                Router::trained(units, random(rng), chosen.clusters, &mut pulse)?
+                let trained = Trained::new(units, chosen.clusters, random(rng), &mut pulse)?;
+                (Router::from(trained), None)
             }
         };
         progress(Step::Assign);
-        let plain = router.filled(units, &chosen.layout, &mut || progress(Step::Assign))?;
+        let mut pulse = || progress(Step::Assign);
+        let plain = router.filled(units, lists, &chosen.layout, &mut pulse)?;
         progress(Step::Probe);
         let mut pulse = || progress(Step::Probe);
         let probes = Probes::measured(&router, &plain, units, plan, as_query, &mut pulse)?;
@@ -222,29 +226,17 @@ struct Router {
     encoding: Vec<u8>,
 }
 
-impl Router {
-    /// Centroids of k-means, as clients will decode them.
-    fn trained(
-        units: &Vectors,
-        seed: [u8; 32],
-        clusters: usize,
-        pulse: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
-        let trained = cluster::centroids(units, clusters, seed, pulse);
-        let mut encoding = Vec::new();
-        trained
-            .rows()
-            .for_each(|row| code::int8(row, &mut encoding));
-        let decoded = encoding
-            .chunks_exact(units.dim())
-            .flat_map(code::unit_from_int8);
-        Ok(Self {
-            centres: Vectors::new(units.dim(), decoded.collect())?,
+impl From<Trained> for Router {
+    fn from(trained: Trained) -> Self {
+        Self {
+            centres: trained.centres,
             mean: None,
-            encoding,
-        })
+            encoding: trained.codes,
+        }
     }
+}
 
+impl Router {
     /// The vertices of a keyed hash.
     fn hashed(units: &Vectors, seed: sordino_lsh::Seed, clusters: usize) -> Result<Self, Error> {
         let mean = Mean::of(units);
@@ -255,15 +247,18 @@ impl Router {
         })
     }
 
-    /// The contents of all buckets.
+    /// The contents of all buckets, by these lists or, if there are none yet, by those that it makes.
     fn filled(
         &self,
         units: &Vectors,
+        lists: Option<Lists>,
         layout: &Layout,
         pulse: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<u8>>, Error> {
         let routed = self.routed(units)?;
-        let buckets = cluster::buckets(&routed, &self.centres, layout.slots as usize, pulse);
+        let lists = lists.unwrap_or_else(|| cluster::lists(&routed, &self.centres, pulse));
+        let buckets = cluster::buckets(&routed, &self.centres, &lists, layout.slots as usize);
+        drop(lists);
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
             let entries = rows.iter().map(|&row| (row, units.row(row as usize)));
             layout.write(self.centres.row(bucket), &entries.collect::<Vec<_>>())

@@ -18,10 +18,13 @@ use sordino_vectors::{Vectors, normalise};
 const ITERATIONS: usize = 10;
 
 /// Training vectors per cluster; more change the centroids by less than the choice of seed does.
-const SAMPLE: usize = 64;
+pub(crate) const SAMPLE: usize = 64;
 
 /// Nearest centroids remembered for each vector: where it may go if the first is full.
-const NEAREST: usize = 24;
+pub(crate) const NEAREST: usize = 24;
+
+/// For each vector its nearest centroids with their scores, best first.
+pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
 
 /// Vectors scored at a time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
@@ -90,8 +93,14 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
+/// The lists by which rows are given to buckets. A row's depends on no other row. `pulse` is called often.
+#[must_use]
+pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
+    nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
+}
+
 /// For each centroid the rows of its bucket, at most `slots` of them: every row once, then
-/// second copies until all places are taken or no row has a near centroid with room. `pulse` is called often.
+/// second copies until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
 ///
 /// # Panics
 /// If all rows do not fit, `slots * centroids < rows`.
@@ -99,18 +108,17 @@ pub(crate) fn centroids(
 pub(crate) fn buckets(
     data: &Vectors,
     centroids: &Vectors,
+    nearest: &[Vec<(u32, f32)>],
     slots: usize,
-    pulse: &mut dyn FnMut(),
 ) -> Vec<Vec<u32>> {
     assert!(
         centroids.len() * slots >= data.len(),
         "{} rows do not fit",
         data.len()
     );
-    let nearest = nearest(data, centroids, NEAREST.min(centroids.len()), pulse);
     let mut buckets = vec![Vec::with_capacity(slots); centroids.len()];
-    let home = place_all(data, centroids, &nearest, slots, &mut buckets);
-    fill(centroids, &nearest, &home, slots, &mut buckets);
+    let home = place_all(data, centroids, nearest, slots, &mut buckets);
+    fill(centroids, nearest, &home, slots, &mut buckets);
     buckets
 }
 
@@ -219,7 +227,7 @@ pub(crate) fn nearest(
     centroids: &Vectors,
     count: usize,
     pulse: &mut dyn FnMut(),
-) -> Vec<Vec<(u32, f32)>> {
+) -> Lists {
     let transposed = centroids.view(0..centroids.len()).reversed_axes();
     let starts: Vec<usize> = (0..data.len()).step_by(ROWS).collect();
     let mut nearest = Vec::with_capacity(data.len());
@@ -227,6 +235,8 @@ pub(crate) fn nearest(
         let blocks = starts.into_par_iter().flat_map_iter(|&start| {
             let end = data.len().min(start + ROWS);
             let scores: Array2<f32> = data.view(start..end).dot(&transposed);
+            // Vectors of one coordinate come out column by column.
+            let scores = scores.as_standard_layout();
             let rows = scores
                 .outer_iter()
                 .map(|row| best(row.as_slice().expect("contiguous"), count));
@@ -285,7 +295,8 @@ mod tests {
         let data = data();
         for (clusters, slots) in [(60, 100), (100, 31), (1, 3000), (3000, 1), (1500, 4)] {
             let centroids = centroids(&data, clusters, [1; 32], &mut || ());
-            let buckets = buckets(&data, &centroids, slots, &mut || ());
+            let lists = lists(&data, &centroids, &mut || ());
+            let buckets = buckets(&data, &centroids, &lists, slots);
             let mut copies = vec![0; data.len()];
             for bucket in &buckets {
                 assert!(bucket.len() <= slots);
@@ -312,10 +323,34 @@ mod tests {
     fn first_homes_are_nearest_where_there_is_room() {
         let data = data();
         let centroids = centroids(&data, 40, [1; 32], &mut || ());
-        let buckets = buckets(&data, &centroids, 3000, &mut || ());
+        let lists = lists(&data, &centroids, &mut || ());
+        let buckets = buckets(&data, &centroids, &lists, 3000);
         let near = nearest(&data, &centroids, 1, &mut || ());
         for (row, near) in near.iter().enumerate() {
             assert!(buckets[near[0].0 as usize].contains(&u32_of(row)));
+        }
+    }
+
+    /// To the bit, so that a task with some of the rows finds what one with all of them does.
+    #[test]
+    fn a_row_has_the_same_list_among_any_others() {
+        for dim in [1, 3, 32, 300] {
+            let data = synthetic::clustered(700, 1, dim, 5).0;
+            let centroids = centroids(&data, 30, [3; 32], &mut || ());
+            let all = lists(&data, &centroids, &mut || ());
+            assert!(all.iter().all(|list| list.len() == NEAREST));
+            for (first, end) in [(0, 1), (0, 127), (5, 700), (129, 400), (699, 700)] {
+                // Backwards, as rows that are sorted by their ids may be.
+                let rows = (first..end).rev().flat_map(|row| data.row(row)).copied();
+                let some = Vectors::new(dim, rows.collect()).unwrap();
+                let mut found = lists(&some, &centroids, &mut || ());
+                found.reverse();
+                assert_eq!(
+                    found,
+                    all[first..end],
+                    "{first}..{end} of {dim} coordinates"
+                );
+            }
         }
     }
 

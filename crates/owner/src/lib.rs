@@ -28,6 +28,7 @@ mod measured;
 mod probe;
 mod random;
 mod sketch;
+mod trained;
 mod units;
 
 pub use measured::{Instead, Measured};
@@ -37,5 +38,6 @@ pub use sordino_index::{Error, OwnerKeys};
 pub use spec::{Batch, Form, Spec};
 pub use step::Step;
 pub use store::{
-    AccessReport, Added, Assembly, Blueprint, Compaction, Contents, Piece, Store, Stored, Verified,
+    AccessReport, Added, Assembly, Blueprint, Centroids, Clustering, Compaction, Contents, Nearest,
+    Piece, Store, Stored, Verified,
 };

@@ -179,7 +179,8 @@ mod tests {
     fn probing_everything_finds_everything_and_probing_more_finds_more() {
         let (data, _) = synthetic::clustered(2000, 1, 48, 2);
         let centroids = cluster::centroids(&data, 20, [1; 32], &mut || ());
-        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, 200, &mut || ())
+        let lists = cluster::lists(&data, &centroids, &mut || ());
+        let opened: Vec<Opened> = cluster::buckets(&data, &centroids, &lists, 200)
             .iter()
             .map(|rows| {
                 let mut opened = Opened::default();

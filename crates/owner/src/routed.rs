@@ -5,18 +5,18 @@ mod measure;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
+use sordino_index::Error;
 use sordino_index::digest::Digest;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Grid, Routed};
 use sordino_index::residual::{self, Parts as Split};
 use sordino_index::route::Route;
 use sordino_index::router::Mean;
-use sordino_index::{Error, code};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
 use sordino_vectors::u32_of;
 
-use crate::cluster;
+use crate::cluster::{self, Lists};
 use crate::groups::Wanted;
 use crate::measured::Measured;
 use crate::plan::{Grouping, Wish};
@@ -25,6 +25,7 @@ use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::step::Step;
+use crate::trained::{Assigned, Trained};
 use dealt::Dealt;
 use measure::Chosen;
 
@@ -41,7 +42,7 @@ impl Base {
     pub(crate) fn new<R: CryptoRng + ?Sized>(
         rng: &mut R,
         writer: &SegmentWriter<'_>,
-        rows: Rows,
+        (rows, given): (Rows, Option<Assigned>),
         (planned, wish): (&Grouping, &Wish),
         as_query: &AsQuery,
         put: &mut dyn FnMut(&[u8]) -> Result<Digest, Error>,
@@ -51,8 +52,15 @@ impl Base {
         let (n, dim) = (units.len(), units.dim());
         let sample = Sample::new(units, as_query, SAMPLE, wish.k);
         let sample = sample.with_candidates(wish.second_look);
-        let (planned, clusters, wanted) =
-            Clusters::planned(rng, units, (planned, wish), (&sample, as_query), progress)?;
+        let (planned, clusters, wanted) = match given {
+            None => Clusters::planned(rng, units, (planned, wish), (&sample, as_query), progress)?,
+            Some(given) => {
+                let clusters = Clusters::given(units, &planned.grid, given, progress)?;
+                progress(Step::Probe);
+                let wanted = clusters.wanted(&sample, units, as_query)?;
+                (*planned, clusters, wanted)
+            }
+        };
         let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
         drop((sample, wanted));
         progress(Step::Mask);
@@ -118,28 +126,45 @@ impl Clusters {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         progress(Step::Cluster);
-        let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
         let mean = Mean::of(units);
         let centred = mean.centred_all(units)?;
-        let mut pulse = || progress(Step::Cluster);
-        let trained = cluster::centroids(&centred, count, random(rng), &mut pulse);
-        let codes = trained.rows().map(|row| {
-            let mut codes = Vec::with_capacity(dim);
-            code::int8(row, &mut codes);
-            codes
-        });
-        let codes: Vec<Vec<u8>> = codes.collect();
-        let decoded = codes.iter().flat_map(|codes| code::unit_from_int8(codes));
-        let directions = Vectors::new(dim, decoded.collect())?;
+        let (count, mut pulse) = (grid.all_clusters(), || progress(Step::Cluster));
+        let trained = Trained::new(&centred, count, random(rng), &mut pulse)?;
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
-        let members = cluster::buckets(&centred, &directions, slots, &mut pulse);
-        drop(centred);
+        let lists = cluster::lists(&centred, &trained.centres, &mut pulse);
+        Self::placed(units, centred, grid, (mean, trained, lists))
+    }
+
+    /// The clusters of these centroids, filled by lists that there are.
+    fn given(
+        units: &Vectors,
+        grid: &Grid,
+        given: Assigned,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        progress(Step::Assign);
+        let mean = given.mean.unwrap_or_else(|| Mean::of(units));
+        let centred = mean.centred_all(units)?;
+        Self::placed(units, centred, grid, (mean, given.trained, given.lists))
+    }
+
+    fn placed(
+        units: &Vectors,
+        centred: Vectors,
+        grid: &Grid,
+        (mean, trained, lists): (Mean, Trained, Lists),
+    ) -> Result<Self, Error> {
+        let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
+        let (codes, directions) = (trained.codes, trained.centres);
+        let members = cluster::buckets(&centred, &directions, &lists, slots);
+        drop((centred, lists));
         let shares = members
             .par_iter()
             .zip(0..count)
             .map(|(members, cluster)| share(units, members, &mean, directions.row(cluster)));
         let shares: Vec<f32> = shares.collect();
+        let codes = codes.chunks_exact(dim).map(<[u8]>::to_vec);
         let encoding: Vec<(f32, Vec<u8>)> = shares.into_iter().zip(codes).collect();
         let one = encode(&mean, encoding.iter());
         let route = Route::from_bytes(&as_one(grid), dim, &one)?;

@@ -2,12 +2,12 @@
 
 use sordino_index::attributes::Attributes;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Checking, Packing, Routing};
+use sordino_index::manifest::{Checking, MAX_DIM, MAX_K, Packing, Routing};
 use sordino_index::{Error, Id, IdKind};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 
-use crate::plan::second_look;
+use crate::plan::{Wish, second_look};
 
 /// The packing of what is added to a routed index: it is little, and each search sends a query for it too. Of 128
 /// dimensions that has 24 KB, with eight coordinates in a polynomial it would have 197 KB; the hint takes 152 bytes for
@@ -47,6 +47,51 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Refuses what no index of so many vectors, as far as they are known, of `dim` coordinates can have; the second look.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
+    pub(crate) fn check(&self, n: usize, dim: usize) -> Result<Option<SecondLook>, Error> {
+        if dim > MAX_DIM as usize {
+            return Err(Error::TooLarge { n, dim });
+        }
+        // There may be more records later.
+        let n = MAX_K as usize;
+        if !(1..=n).contains(&self.k) {
+            return Err(Error::K { k: self.k, n });
+        }
+        let look = self.look(dim)?;
+        self.check_checking()?;
+        Ok(look)
+    }
+
+    /// The demands on an index that is searched in parts: in the other modes those of somebody without any.
+    pub(crate) fn wish(&self) -> Wish {
+        let wish = Wish {
+            k: self.k,
+            second_look: self.second_look,
+            ..Wish::default()
+        };
+        match self.form {
+            Form::Routed { recall, queries } => Wish {
+                recall,
+                queries,
+                ..wish
+            },
+            Form::Sealed {
+                recall,
+                queries,
+                routing,
+            } => Wish {
+                recall,
+                queries,
+                routing,
+                ..wish
+            },
+            Form::Masked(_) | Form::Open(_) | Form::Local => wish,
+        }
+    }
+
     /// Refuses a way to check scores that the mode has not.
     ///
     /// # Errors

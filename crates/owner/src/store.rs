@@ -16,11 +16,14 @@
 //! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what
 //! came before it if that is more; one that is being written takes about 28 bytes for each coordinate
 //! (0.5 GB at 128 dimensions), whatever the length of the stream. Sealed and routed mode cluster all records
-//! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most.
+//! together and hold them in memory: routed mode some 11 bytes for each coordinate, at most. Where records are assigned to clusters
+//! [apart](Clustering), some 230 bytes for each record come on top of what comes in.
 
 mod access;
 mod assembly;
 mod blueprint;
+mod centroids;
+mod clustering;
 mod commit;
 mod compact;
 mod contents;
@@ -28,10 +31,12 @@ mod create;
 mod draft;
 mod known;
 mod moves;
+mod nearest;
 mod payloads;
 mod piece;
 mod policy;
 mod records;
+mod reread;
 mod stream;
 mod tagged;
 mod update;
@@ -44,7 +49,10 @@ use std::path::Path;
 pub use access::AccessReport;
 pub use assembly::Assembly;
 pub use blueprint::Blueprint;
+pub use centroids::Centroids;
+pub use clustering::Clustering;
 pub use contents::{Contents, Stored};
+pub use nearest::Nearest;
 pub use piece::Piece;
 pub use policy::Compaction;
 pub use update::Added;

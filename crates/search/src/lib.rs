@@ -12,8 +12,9 @@ pub use sordino_index::{
     ReaderSecret, SignedManifest, WrappingKey, manifest,
 };
 pub use sordino_owner::{
-    AccessReport, Added, Assembly, Batch, Blueprint, Change, Compaction, Contents, Form, Instead,
-    Label, Measured, Piece, Plan, Reading, Spec, Step, Store, Stored, Verified, Wish, build, plan,
+    AccessReport, Added, Assembly, Batch, Blueprint, Centroids, Change, Clustering, Compaction,
+    Contents, Form, Instead, Label, Measured, Nearest, Piece, Plan, Reading, Spec, Step, Store,
+    Stored, Verified, Wish, build, plan,
 };
 pub use sordino_reader::{
     Cache, Client, Filter, Found, Hit, KEYS_LEN, Question, Stages, Transport,

@@ -9,7 +9,7 @@ use sordino_index::{Disk, Error, IdKind};
 use sordino_vectors::metric::{Metric, Space};
 use sordino_vectors::u32_of;
 
-use super::tagged::{Fields, Kind, opened, tagged};
+use super::tagged::{Fields, Kind, number, opened, put_space, tagged};
 use super::{Piece, stream::Stream};
 use crate::binding::{Binding, Variant};
 use crate::column::column;
@@ -42,14 +42,7 @@ pub struct Blueprint {
 }
 
 const CHECKS: [Checking; 2] = [Checking::None, Checking::Sums];
-const METRICS: [Metric; 3] = [Metric::Cosine, Metric::InnerProduct, Metric::Euclidean];
 const KINDS: [IdKind; 3] = [IdKind::Number, IdKind::Text, IdKind::Uuid];
-
-/// The number of a choice.
-fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
-    let at = choices.iter().position(|other| other == choice);
-    at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
-}
 
 impl Blueprint {
     /// The bytes, for processes that have the owner's keys.
@@ -62,8 +55,7 @@ impl Blueprint {
             bytes.push(number(&Packing::ALL, &self.packing));
             bytes.push(number(&CHECKS, &self.checking));
             bytes.push(number(&KINDS, &self.ids));
-            bytes.push(number(&METRICS, &self.space.metric));
-            bytes.extend(self.space.bound.to_le_bytes());
+            put_space(bytes, self.space);
             bytes.extend(u32_of(self.dim).to_le_bytes());
             bytes.extend(self.rotation);
             bytes.extend(self.seed);
@@ -86,10 +78,7 @@ impl Blueprint {
             packing: *Packing::ALL.get(usize::from(fields.u8()?))?,
             checking: *CHECKS.get(usize::from(fields.u8()?))?,
             ids: *KINDS.get(usize::from(fields.u8()?))?,
-            space: Space {
-                metric: *METRICS.get(usize::from(fields.u8()?))?,
-                bound: i16::from_le_bytes(fields.array()?),
-            },
+            space: fields.space()?,
             dim: fields.u32()? as usize,
             rotation: fields.array()?,
             seed: fields.array()?,

@@ -116,7 +116,7 @@ impl<D: Disk> Store<D> {
             second_look: look.map(|look| look.candidates),
             ..wish(&self.manifest.mode, k, n)
         };
-        let how = (wish, self.manifest.as_query());
+        let (rows, how) = ((rows, None), (wish, self.manifest.as_query()));
         let made = match self.manifest.mode {
             Mode::Routed(_) => Draft::routed(rng, &self.folder, writer, rows, how, progress)?,
             _ => Draft::sealed(rng, &self.folder, writer, rows, how, progress)?,

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use sordino_index::directory::{Directory, UNLABELLED};
 use sordino_index::folder::Folder;
 use sordino_index::keys::OwnerKeys;
-use sordino_index::manifest::{MAX_DIM, MAX_K, Manifest, SignedManifest};
+use sordino_index::manifest::{Manifest, SignedManifest};
 use sordino_index::{Disk, Error, Files};
 use sordino_vectors::metric::Space;
 use sordino_vectors::u32_of;
@@ -21,6 +21,15 @@ use crate::random::random;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Spec};
 use crate::step::Step;
+use crate::trained::Assigned;
+
+/// The facts of an index whose records were assigned to clusters before it is made.
+pub(super) struct Given {
+    pub(super) space: Space,
+    pub(super) rotation: [u8; 32],
+    /// With the lists of all records, in the order in which they come.
+    pub(super) assigned: Assigned,
+}
 
 impl Store {
     /// Makes a new index in a directory, which is created if need be, of a stream of records:
@@ -62,15 +71,28 @@ impl<D: Disk> Store<D> {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let folder = Folder::new(dir.as_ref(), disk);
+        Self::create_in(folder, rng, keys, (spec, None), batches, progress)
+    }
+
+    /// The same in a folder, of clusters that may be given.
+    pub(super) fn create_in<R: CryptoRng + ?Sized>(
+        folder: Folder<D>,
+        rng: &mut R,
+        keys: &OwnerKeys,
+        (spec, given): (&Spec, Option<Given>),
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
         folder.check_free()?;
         let fresh = folder.create_root()?;
         let lock = folder.lock()?;
         // Only now does nobody else make one.
         folder.check_free()?;
         let unwound = Unwound(&folder, fresh);
+        let how = (spec, given);
         let made = folder
             .create()
-            .and_then(|()| First::write(rng, &folder, keys, spec, batches.into_iter(), progress));
+            .and_then(|()| First::write(rng, &folder, keys, how, batches.into_iter(), progress));
         let First {
             manifest,
             draft,
@@ -119,26 +141,22 @@ impl First {
         rng: &mut R,
         folder: &Folder<D>,
         keys: &OwnerKeys,
-        spec: &Spec,
+        (spec, given): (&Spec, Option<Given>),
         mut batches: impl Iterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         let version = folder.highest()? + 1;
         let first = batches.next().ok_or(sordino_vectors::Error::NoVectors)??;
         let dim = first.vectors.dim();
-        if dim > MAX_DIM as usize {
-            let n = first.vectors.len();
-            return Err(Error::TooLarge { n, dim });
-        }
-        // There may be more records later.
-        let n = MAX_K as usize;
-        if !(1..=n).contains(&spec.k) {
-            return Err(Error::K { k: spec.k, n });
-        }
-        let look = spec.look(dim)?;
-        spec.check_checking()?;
-        let rotation = random(rng);
-        let space = Space::new(spec.metric, spec.norm, &first.vectors);
+        let look = spec.check(first.vectors.len(), dim)?;
+        let (space, rotation, assigned) = match given {
+            Some(given) => (given.space, given.rotation, Some(given.assigned)),
+            None => {
+                let rotation = random(rng);
+                let space = Space::new(spec.metric, spec.norm, &first.vectors);
+                (space, rotation, None)
+            }
+        };
         let variant = Variant::new(&spec.form, spec.checking);
         let index = Binding::of_index(variant, spec.ids, &space, dim, &rotation);
         let access = match spec.own_readers {
@@ -153,7 +171,7 @@ impl First {
         let writer = writer.of_label(access.as_ref(), UNLABELLED);
         let batches = std::iter::once(Ok(first)).chain(batches);
         let stream = Stream::new(dim, spec.ids, (space, rotation), look);
-        let stream = stream.read_by(access);
+        let stream = stream.read_by(access).assigned(assigned);
         let (mut draft, measured) = stream.write(rng, folder, &writer, spec, batches, progress)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
         let frame = Manifest::new((dim, k), spec.ids, space, rotation, draft.mode.clone());

@@ -23,6 +23,7 @@ use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::sketch;
 use crate::step::Step;
+use crate::trained::Assigned;
 
 /// Segments of the first size; from there on eight of each size, each twice the one before.
 const FIRST: usize = 16;
@@ -188,12 +189,12 @@ impl Draft {
         Ok(())
     }
 
-    /// A sealed index of these records, as planned; its buckets are written.
+    /// A sealed index of these records, as planned, of the clusters that are given or of some that are made; its buckets are written.
     pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        rows: Rows,
+        (rows, given): (Rows, Option<Assigned>),
         (wish, as_query): (Wish, AsQuery),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
@@ -203,7 +204,7 @@ impl Draft {
             as_query.metric(),
             wish,
         )?;
-        let base = Base::new(rng, writer, &rows, &plan, &as_query, progress)?;
+        let base = Base::new(rng, writer, (&rows, given), &plan, &as_query, progress)?;
         let Base {
             mode,
             buckets,
@@ -235,12 +236,12 @@ impl Draft {
 }
 
 impl Draft {
-    /// A routed index of these records; its clusters are written.
+    /// A routed index of these records, in the clusters that are given or in some that are made; its table is written.
     pub(super) fn routed<D: Disk, R: CryptoRng + ?Sized>(
         rng: &mut R,
         folder: &Folder<D>,
         writer: &SegmentWriter<'_>,
-        rows: Rows,
+        (rows, given): (Rows, Option<Assigned>),
         (wish, as_query): (Wish, AsQuery),
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Self, Measured), Error> {
@@ -251,6 +252,7 @@ impl Draft {
         let planned = Grouping::cheapest(n, dim, &wish).ok_or(Error::TooLarge { n, dim })?;
         let how = (&planned, &wish);
         let mut put = |part: &[u8]| folder.put(part);
+        let rows = (rows, given);
         let base = routed::Base::new(rng, writer, rows, how, &as_query, &mut put, progress)?;
         let mut records = Records::default();
         records.push(base.ids);

@@ -14,12 +14,12 @@ use super::payloads::Carried;
 use super::records::Records;
 use super::waiting::Waiting;
 use crate::measured::Measured;
-use crate::plan::Wish;
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
+use crate::trained::Assigned;
 use crate::units::units;
 
 /// A stream of records on its way into segments.
@@ -36,6 +36,8 @@ pub(super) struct Stream {
     look: Option<SecondLook>,
     /// Who may read what of a new index, if it has readers of its own.
     access: Option<Directory>,
+    /// The clusters of all records that will come, if they are known.
+    assigned: Option<Assigned>,
     pub(super) carried: Carried,
 }
 
@@ -57,12 +59,18 @@ impl Stream {
             carried: Carried::new(look),
             look,
             access: None,
+            assigned: None,
         }
     }
 
     /// The same stream, into a new index that may be read so.
     pub(super) fn read_by(self, access: Option<Directory>) -> Self {
         Self { access, ..self }
+    }
+
+    /// The same stream, of records whose clusters may be known.
+    pub(super) fn assigned(self, assigned: Option<Assigned>) -> Self {
+        Self { assigned, ..self }
     }
 
     /// The same stream, with records without ids numbered from here on.
@@ -115,28 +123,16 @@ impl Stream {
         for batch in batches {
             self.take_in(batch?)?;
         }
-        let rows = self.rows(usize::MAX, progress)?;
-        let as_query = self.as_query();
-        let mut wish = Wish {
-            k: spec.k,
-            second_look: spec.second_look,
-            ..Wish::default()
+        let given = self.assigned.take();
+        let given = match self.waiting.order() {
+            Some(order) => given.map(|given| given.in_order(&order)),
+            None => given,
         };
+        let rows = (self.rows(usize::MAX, progress)?, given);
+        let how = (spec.wish(), self.as_query());
         let (mut draft, measured) = match spec.form {
-            Form::Routed { recall, queries } => {
-                (wish.recall, wish.queries) = (recall, queries);
-                let how = (wish, as_query);
-                Draft::routed(rng, folder, writer, rows, how, progress)?
-            }
-            Form::Sealed {
-                recall,
-                queries,
-                routing,
-            } => {
-                (wish.recall, wish.queries, wish.routing) = (recall, queries, routing);
-                let how = (wish, as_query);
-                Draft::sealed(rng, folder, writer, rows, how, progress)?
-            }
+            Form::Routed { .. } => Draft::routed(rng, folder, writer, rows, how, progress)?,
+            Form::Sealed { .. } => Draft::sealed(rng, folder, writer, rows, how, progress)?,
             Form::Masked(_) | Form::Open(_) | Form::Local => {
                 unreachable!("these are written segment by segment")
             }

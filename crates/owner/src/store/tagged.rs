@@ -1,8 +1,9 @@
-//! Bytes that pass between two processes of one owner, with a tag that only the owner can make. Their secrecy is no matter.
+//! Bytes that pass between two processes of one owner, with a tag that only the owner can make. They are not encrypted.
 
 use sordino_index::Error;
 use sordino_index::digest::Coded;
 use sordino_index::keys::OwnerKeys;
+use sordino_vectors::metric::{Metric, Space};
 
 /// Bytes of a tag.
 pub(super) const TAG_LEN: usize = 16;
@@ -57,6 +58,18 @@ pub(super) fn malformed(why: &str) -> Error {
     }
 }
 
+/// The number of a choice.
+pub(super) fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
+    let at = choices.iter().position(|other| other == choice);
+    at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+}
+
+/// Writes a metric and its bound.
+pub(super) fn put_space(bytes: &mut Vec<u8>, space: Space) {
+    bytes.push(number(&Metric::ALL, &space.metric));
+    bytes.extend(space.bound.to_le_bytes());
+}
+
 /// Reads fields of fixed lengths.
 pub(super) struct Fields<'a>(&'a [u8]);
 
@@ -81,6 +94,26 @@ impl<'a> Fields<'a> {
 
     pub(super) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    /// So many bytes.
+    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (first, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// All bytes that are left.
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+
+    /// A metric and its bound.
+    pub(super) fn space(&mut self) -> Option<Space> {
+        Some(Space {
+            metric: *Metric::ALL.get(usize::from(self.u8()?))?,
+            bound: i16::from_le_bytes(self.array()?),
+        })
     }
 
     /// One spelling of yes, and one of no.

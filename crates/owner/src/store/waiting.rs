@@ -34,6 +34,11 @@ impl Waiting {
         self.ids.len()
     }
 
+    /// The order of all ids, if they are not in it.
+    pub(super) fn order(&self) -> Option<Vec<usize>> {
+        order(&self.ids)
+    }
+
     /// Adds records: as many coordinates and rows of attributes as there are ids.
     pub(super) fn push(
         &mut self,

@@ -5,6 +5,7 @@
 mod bed;
 mod changes;
 mod checked;
+mod clusters;
 mod encodings;
 mod folders;
 mod nonces;

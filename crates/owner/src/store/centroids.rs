@@ -1,0 +1,171 @@
+//! The centroids of an index, for tasks that find the nearest for its records.
+
+use std::borrow::Cow;
+
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::MAX_DIM;
+use sordino_index::router::Mean;
+use sordino_index::{Error, digest::Digest};
+use sordino_vectors::metric::{Metric, Space};
+use sordino_vectors::{Vectors, u32_of};
+
+use super::Nearest;
+use super::reread::Vectored;
+use super::tagged::{Fields, Kind, opened, put_space, tagged};
+use crate::cluster::{self, Lists};
+use crate::spec::Batch;
+use crate::step::Step;
+use crate::trained::Trained;
+use crate::units::units;
+
+/// Centroids, and the number of their form.
+const KIND: Kind = (b"centroids", 1);
+
+/// The facts by which any process of the owner assigns records to clusters, fixed before the index is made.
+///
+/// Its bytes end with a tag under the owner's key, so that nobody between two of the owner's processes changes them.
+///
+/// # Security
+/// They say where the vectors lie, as those of [`Nearest`] do, and are not encrypted: they are for the owner's machines alone, and never for
+/// a server's folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Centroids {
+    /// Random, so that the lists of another build are not taken for those of this.
+    pub(super) build: [u8; 16],
+    pub(super) space: Space,
+    pub(super) rotation: [u8; 32],
+    /// The coordinates of vectors as they are given.
+    pub(super) dim: usize,
+    /// The mean relative to which vectors are compared; `None` compares them as they are.
+    pub(super) mean: Option<Mean>,
+    pub(super) trained: Trained,
+}
+
+impl Centroids {
+    /// The bytes, for processes that have the owner's keys.
+    #[must_use]
+    pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
+        tagged(keys, KIND, |bytes| {
+            bytes.extend(self.build);
+            put_space(bytes, self.space);
+            bytes.extend(self.rotation);
+            bytes.extend(u32_of(self.dim).to_le_bytes());
+            bytes.push(self.mean.is_some().into());
+            bytes.extend(self.mean.iter().flat_map(Mean::to_bytes));
+            bytes.extend(&self.trained.codes);
+        })
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
+        opened(keys, KIND, bytes, Self::read)
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let (build, space, rotation) = (fields.array()?, fields.space()?, fields.array()?);
+        let dim = fields.u32()?;
+        if !(1..=MAX_DIM).contains(&dim) {
+            return None;
+        }
+        let (dim, width) = (dim as usize, dim + space.metric.added());
+        let width = width as usize;
+        let mean = match fields.flag()? {
+            true => Some(Mean::from_bytes(fields.bytes(width * size_of::<f32>())?)?),
+            false => None,
+        };
+        let codes = fields.rest();
+        if !codes.len().is_multiple_of(width) {
+            return None;
+        }
+        Some(Self {
+            build,
+            space,
+            rotation,
+            dim,
+            mean,
+            trained: Trained::of_codes(width, codes.to_vec()).ok()?,
+        })
+    }
+
+    /// The measure of nearness.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.space.metric
+    }
+
+    /// Their number.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.trained.centres.len()
+    }
+
+    /// Finds the nearest of them for each record of task number `task`; among all records of the build the first of these has the number `first`. Ids and
+    /// what else records carry are not looked at.
+    ///
+    /// It may be done again, here or elsewhere: [`Clustering::take`](super::Clustering::take) takes one result of each task. The lists are to the bit those that a process
+    /// with all records would find, on processors of one kind; others may round scores otherwise, which does no harm.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Vectors`] for no vectors, a zero vector under the cosine and one beyond the bound of another metric;
+    /// [`Error::TooLarge`] for more than 2^32 - 1 records; those of the batches.
+    pub fn nearest(
+        &self,
+        (task, first): (u64, u64),
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Nearest, Error> {
+        let (mut lists, mut vectored) = (Lists::new(), Vectored::default());
+        for batch in batches {
+            let Batch { vectors, .. } = batch?;
+            let n = lists.len() + vectors.len();
+            if u32::try_from(n).is_err() {
+                return Err(Error::TooLarge { n, dim: self.dim });
+            }
+            self.check(&vectors, lists.len())?;
+            vectors.rows().for_each(|vector| vectored.add(vector));
+            lists.extend(self.lists(vectors, progress)?);
+        }
+        if lists.is_empty() {
+            return Err(sordino_vectors::Error::NoVectors.into());
+        }
+        let digest: Digest = vectored.digest();
+        Ok(Nearest {
+            build: self.build,
+            task,
+            first,
+            digest,
+            lists,
+        })
+    }
+
+    fn check(&self, vectors: &Vectors, first: usize) -> Result<(), Error> {
+        let (found, expected) = (vectors.dim(), self.dim);
+        if found != expected {
+            return Err(Error::Dimension { found, expected });
+        }
+        Ok(self.space.check(vectors, first)?)
+    }
+
+    fn lists(&self, vectors: Vectors, progress: &mut dyn FnMut(Step)) -> Result<Lists, Error> {
+        progress(Step::Rotate);
+        let units = units(self.space, self.rotation, vectors)?;
+        let compared = compared(self.mean.as_ref(), &units)?;
+        progress(Step::Assign);
+        let mut pulse = || progress(Step::Assign);
+        Ok(cluster::lists(&compared, &self.trained.centres, &mut pulse))
+    }
+}
+
+/// Unit vectors as they are compared with centroids.
+pub(super) fn compared<'a>(
+    mean: Option<&Mean>,
+    units: &'a Vectors,
+) -> Result<Cow<'a, Vectors>, Error> {
+    Ok(match mean {
+        None => Cow::Borrowed(units),
+        Some(mean) => Cow::Owned(mean.centred_all(units)?),
+    })
+}

@@ -1,0 +1,348 @@
+//! A new routed or sealed index whose records are assigned to clusters apart: on several processes or machines of the owner, in tasks that may fail
+//! and be done again.
+//!
+//! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]; then all records are read once more and the
+//! index is made of them, as [`Store::create`] makes it, with these lists in place of its own. What is written, under which keys, and what
+//! is measured is the same. The number of clusters is the one that was planned, where `Store::create` may train another number
+//! once it has measured what the first finds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use sordino_index::folder::Folder;
+use sordino_index::keys::OwnerKeys;
+use sordino_index::manifest::Routing;
+use sordino_index::router::Mean;
+use sordino_index::{Disk, Error, Files};
+use sordino_vectors::Vectors;
+use sordino_vectors::metric::Space;
+
+use super::centroids::compared;
+use super::create::Given;
+use super::reread::{Range, Reread};
+use super::tagged::malformed;
+use super::{Centroids, Nearest, Store};
+use crate::cluster;
+use crate::plan::{Grouping, Plan};
+use crate::random::random;
+use crate::spec::{Batch, Form, Spec};
+use crate::step::Step;
+use crate::trained::{Assigned, Trained};
+use crate::units::units;
+
+/// A new routed or sealed index whose records are assigned to clusters apart. It writes nothing until it is [finished](Self::finish).
+pub struct Clustering {
+    keys: OwnerKeys,
+    /// With the routing that was planned.
+    spec: Spec,
+    /// All records.
+    n: usize,
+    centroids: Centroids,
+    taken: BTreeMap<u64, Nearest>,
+}
+
+impl Clustering {
+    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: as many as [`Store::create`] takes. More
+    /// do not make it better.
+    ///
+    /// # Errors
+    /// Those of [`begin`](Self::begin) about the spec and the sizes.
+    pub fn sample(spec: &Spec, n: usize, dim: usize) -> Result<usize, Error> {
+        let (_, clusters) = planned(spec, n, dim)?;
+        Ok(n.min(clusters.saturating_mul(cluster::SAMPLE)))
+    }
+
+    /// Trains the centroids of a new index of `n` records on some of their vectors, chosen at random among all; by these the bound of a
+    /// metric that has one is chosen, where the spec names none.
+    ///
+    /// # Errors
+    /// Those of [`Store::create`] about the spec and the vectors; [`Error::Mode`] for another mode than routed and sealed and for hashed routing, which
+    /// has no centroids; [`Error::Count`] for a sample of fewer vectors than there are clusters.
+    pub fn begin<R: CryptoRng + ?Sized>(
+        rng: &mut R,
+        keys: &OwnerKeys,
+        spec: &Spec,
+        n: usize,
+        sample: Vectors,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Self, Error> {
+        let (dim, found) = (sample.dim(), sample.len());
+        let (spec, clusters) = planned(spec, n, dim)?;
+        if found < clusters {
+            let expected = clusters;
+            return Err(Error::Count { found, expected });
+        }
+        let mut build = [0; 16];
+        rng.fill_bytes(&mut build);
+        let (space, rotation) = (Space::new(spec.metric, spec.norm, &sample), random(rng));
+        space.check(&sample, 0)?;
+        progress(Step::Rotate);
+        let units = units(space, rotation, sample)?;
+        progress(Step::Cluster);
+        let routed = matches!(spec.form, Form::Routed { .. });
+        let mean = routed.then(|| Mean::of(&units));
+        let mut pulse = || progress(Step::Cluster);
+        let vectors = compared(mean.as_ref(), &units)?;
+        let trained = Trained::new(&vectors, clusters, random(rng), &mut pulse)?;
+        Ok(Self {
+            keys: keys.clone(),
+            spec,
+            n,
+            centroids: Centroids {
+                build,
+                space,
+                rotation,
+                dim,
+                mean,
+                trained,
+            },
+            taken: BTreeMap::new(),
+        })
+    }
+
+    /// The facts that tasks need.
+    #[must_use]
+    pub fn centroids(&self) -> &Centroids {
+        &self.centroids
+    }
+
+    /// Takes the lists of a task. Of a task that was done twice the first are taken; false for the others.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for those of another build, for centroids that there are not, and for records that there are not or that another task
+    /// has too. The clustering is as before.
+    pub fn take(&mut self, nearest: Nearest) -> Result<bool, Error> {
+        if nearest.build != self.centroids.build {
+            return Err(malformed("of another build"));
+        }
+        if self.taken.contains_key(&nearest.task) {
+            return Ok(false);
+        }
+        let (count, near) = (self.centroids.count(), cluster::NEAREST);
+        let fits = |list: &Vec<(u32, f32)>| {
+            let there = list
+                .iter()
+                .all(|(centroid, _)| (*centroid as usize) < count);
+            there && list.len() == near.min(count)
+        };
+        if !nearest.lists.iter().all(fits) {
+            return Err(malformed("not of these centroids"));
+        }
+        let end = |nearest: &Nearest| nearest.first.saturating_add(nearest.lists.len() as u64);
+        if end(&nearest) > self.n as u64 {
+            return Err(malformed("of more records than there are"));
+        }
+        let both = |other: &&Nearest| other.first < end(&nearest) && nearest.first < end(other);
+        if let Some(other) = self.taken.values().find(both) {
+            let why = format!("of records that task {} has too", other.task);
+            return Err(malformed(&why));
+        }
+        self.taken.insert(nearest.task, nearest);
+        Ok(true)
+    }
+
+    /// Makes the index, of the lists of tasks 0 to `tasks - 1` and of all records in the order of their numbers, in batches of any size.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the lists of a task or of a record were not taken, or vectors are not those that tasks have read; those of
+    /// [`Store::create`]. The directory is then as it was before; the lists are gone.
+    pub fn finish<R: CryptoRng + ?Sized>(
+        self,
+        dir: impl AsRef<Path>,
+        rng: &mut R,
+        tasks: u64,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Store, Error> {
+        let folder = Folder::new(dir.as_ref(), Files);
+        self.finish_in(folder, rng, tasks, batches, progress)
+    }
+
+    /// [`finish`](Self::finish) in a folder on any disk.
+    ///
+    /// # Errors
+    /// Those of `finish`.
+    pub fn finish_in<D: Disk, R: CryptoRng + ?Sized>(
+        self,
+        folder: Folder<D>,
+        rng: &mut R,
+        tasks: u64,
+        batches: impl IntoIterator<Item = Result<Batch, Error>>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Store<D>, Error> {
+        if let Some(task) = (0..tasks).find(|task| !self.taken.contains_key(task)) {
+            return Err(malformed(&format!("no lists of task {task}")));
+        }
+        let mut all: Vec<Nearest> = self.taken.into_values().collect();
+        if all.len() as u64 != tasks {
+            let found = all.len();
+            return Err(malformed(&format!(
+                "lists of {found} tasks, expected {tasks}"
+            )));
+        }
+        all.sort_by_key(|nearest| nearest.first);
+        let records: usize = all.iter().map(|nearest| nearest.lists.len()).sum();
+        // None of them overlap, and none is beyond the last record.
+        if records != self.n {
+            let n = self.n;
+            return Err(malformed(&format!(
+                "lists of {records} records, expected {n}"
+            )));
+        }
+        let (mut lists, mut ranges) = (Vec::with_capacity(records), Vec::new());
+        for mut nearest in all {
+            ranges.push(Range {
+                task: nearest.task,
+                count: nearest.lists.len(),
+                digest: nearest.digest,
+            });
+            lists.append(&mut nearest.lists);
+        }
+        let Centroids {
+            space,
+            rotation,
+            dim,
+            mean,
+            trained,
+            ..
+        } = self.centroids;
+        let given = Given {
+            space,
+            rotation,
+            assigned: Assigned {
+                mean,
+                trained,
+                lists,
+            },
+        };
+        let batches = Reread::new(batches.into_iter(), dim, ranges);
+        let how = (&self.spec, Some(given));
+        Store::create_in(folder, rng, &self.keys, how, batches, progress)
+    }
+}
+
+/// The spec, with its routing chosen, and the number of clusters.
+fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
+    spec.check(n, dim)?;
+    let expected = "routed, or sealed with centroids, whose records can be assigned apart";
+    let other = |found| Err(Error::Mode { found, expected });
+    if n == 0 {
+        return Err(sordino_vectors::Error::NoVectors.into());
+    }
+    if u32::try_from(n).is_err() {
+        return Err(Error::TooLarge { n, dim });
+    }
+    let (mut spec, wish) = (*spec, spec.wish());
+    let width = dim + spec.metric.added() as usize;
+    let planned = |wish| Plan::for_metric(n, width, spec.metric, wish);
+    let clusters = match &mut spec.form {
+        Form::Routed { .. } => {
+            wish.check_recall()?;
+            let planned = Grouping::cheapest(n, width, &wish);
+            planned
+                .ok_or(Error::TooLarge { n, dim })?
+                .grid
+                .all_clusters()
+        }
+        Form::Sealed {
+            routing: Some(Routing::Hashed),
+            ..
+        } => return other("sealed, with hashed routing"),
+        Form::Sealed { routing, .. } => {
+            let mut plan = planned(wish)?;
+            if plan.chosen().routing == Routing::Hashed {
+                let downloaded = Some(Routing::Downloaded);
+                plan = planned(crate::Wish {
+                    routing: downloaded,
+                    ..wish
+                })?;
+            }
+            *routing = Some(plan.chosen().routing);
+            plan.chosen().clusters
+        }
+        Form::Masked(_) => return other("masked"),
+        Form::Open(_) => return other("open"),
+        Form::Local => return other("local"),
+    };
+    Ok((spec, clusters))
+}
+
+impl std::fmt::Debug for Clustering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clustering")
+            .field("records", &self.n)
+            .field("centroids", &self.centroids.count())
+            .field("tasks", &self.taken.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use sordino_vectors::synthetic;
+
+    /// Rows are clustered in the order of their ids, tasks read them in that of the files.
+    #[test]
+    fn lists_of_tasks_are_those_of_all_rows_in_order() {
+        let (n, dim) = (900, 20);
+        let all = synthetic::clustered(n, 1, dim, 4).0;
+        let forms = [
+            Form::Routed {
+                recall: 0.9,
+                queries: 20,
+            },
+            Form::Sealed {
+                recall: 0.9,
+                queries: 20,
+                routing: None,
+            },
+        ];
+        for form in forms {
+            let spec = Spec {
+                form,
+                ..Spec::default()
+            };
+            let (mut rng, keys) = (StdRng::seed_from_u64(1), OwnerKeys::from_master([1; 32]));
+            let sample = all.clone();
+            let mut clustering =
+                Clustering::begin(&mut rng, &keys, &spec, n, sample, &mut |_| ()).unwrap();
+            for (task, rows) in (0..).zip([0..1, 1..300, 300..n]) {
+                let vectors = rows.clone().flat_map(|row| all.row(row)).copied();
+                let batch = Batch::from(Vectors::new(dim, vectors.collect()).unwrap());
+                let numbers = (task, rows.start as u64);
+                let centroids = &clustering.centroids;
+                let nearest = centroids.nearest(numbers, [Ok(batch)], &mut |_| ());
+                assert!(clustering.take(nearest.unwrap()).unwrap());
+            }
+            // Row `i` is the one of number `order[i]`.
+            let order: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
+            let taken = clustering.taken.into_values();
+            let Centroids {
+                mean,
+                trained,
+                space,
+                rotation,
+                ..
+            } = clustering.centroids;
+            let assigned = Assigned {
+                mean: mean.clone(),
+                trained: trained.clone(),
+                lists: taken.flat_map(|nearest| nearest.lists).collect(),
+            };
+            let lists = assigned.in_order(&order).lists;
+            let sorted = order.iter().flat_map(|&row| all.row(row)).copied();
+            let sorted = Vectors::new(dim, sorted.collect()).unwrap();
+            let units = units(space, rotation, sorted).unwrap();
+            let vectors = compared(mean.as_ref(), &units).unwrap();
+            let expected = cluster::lists(&vectors, &trained.centres, &mut || ());
+            assert_eq!(lists, expected);
+            let slots = n.div_ceil(trained.centres.len()) + 3;
+            let buckets = |lists| cluster::buckets(&vectors, &trained.centres, lists, slots);
+            assert_eq!(buckets(&lists), buckets(&expected));
+        }
+    }
+}
