@@ -37,7 +37,7 @@ pub(crate) struct Settings {
 }
 
 /// Recall that sealed mode measured, and true if it is as high as was wished for.
-type Measured = Option<(f64, bool)>;
+pub(crate) type Measured = Option<(f64, bool)>;
 
 /// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None)`.
 ///

@@ -13,6 +13,7 @@ mod access; // readers of their own
 mod assembly; // an index whose segments several processes make
 mod build; // an index of an iterator of arrays, or of a file
 mod client; // searches, in this process or over a network
+mod clustering; // an index whose records several processes assign to clusters
 mod compute; // work without Python's lock
 mod errors; // Rust's errors as exceptions
 mod ids; // record ids
@@ -44,6 +45,8 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys::reader_keygen, module)?)?;
     module.add_class::<assembly::Assembly>()?;
     module.add_function(wrap_pyfunction!(assembly::make_segment, module)?)?;
+    module.add_class::<clustering::Clustering>()?;
+    module.add_function(wrap_pyfunction!(clustering::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(build::build, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     primitives::add(module)

@@ -147,7 +147,7 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
     key.save(tmp_path / "owner.key")
     choices = {"vectors": "embedding", "ids": "id", "key_file": tmp_path / "owner.key", "processes": 2, "segment": 300}
     with pytest.raises(sordino.InputError, match="masked"):
-        sordino.parquet.build(tmp_path / "index", folder, mode="sealed", **choices)
+        sordino.parquet.build(tmp_path / "index", folder, mode="local", **choices)
     with pytest.raises(sordino.MissingFileError):
         sordino.parquet.build(tmp_path / "index", tmp_path / "nothing", **choices)
     # An id in two files, and a vector that is zero, which a process finds.
@@ -187,3 +187,132 @@ def test_a_task_that_is_done_twice_or_killed_is_taken_once(lake, tmp_path, key):
     assert len(list((tmp_path / "index" / "parts").iterdir())) == 9
     with sordino.Client(index, key=key.reader()) as client:
         assert (client.search(vectors[::100]).ids[:, 0] == ids[::100]).all()
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory):
+    """Vectors around 40 centres, cluster after cluster, so that no file has a sample of all; and others to ask for."""
+    folder = tmp_path_factory.mktemp("clusters")
+    random = np.random.default_rng(7)
+    centres = random.standard_normal((40, DIM), dtype=np.float32)
+    around = np.repeat(centres, 100, axis=0)
+    vectors = around + 0.6 * random.standard_normal(around.shape, dtype=np.float32)
+    queries = centres + 0.6 * random.standard_normal(centres.shape, dtype=np.float32)
+    ids = random.permutation(len(vectors)) + 5000
+    for part in range(4):
+        rows = slice(part * 1000, (part + 1) * 1000)
+        table = pa.table({"embedding": list(vectors[rows]), "id": ids[rows]})
+        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=300)
+    return folder, vectors, ids, queries
+
+
+def recall(index, key, vectors, ids, queries):
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    with sordino.Client(index, key=key.reader()) as client:
+        found = client.search(queries).ids
+    true = [set(ids[np.argsort(-(units @ query))[:10]]) for query in queries]
+    return np.mean([len(best & set(some)) / 10 for best, some in zip(true, found)])
+
+
+@pytest.mark.parametrize("mode", ["routed", "sealed"])
+def test_records_are_assigned_to_clusters_by_processes(mode, clusters, tmp_path, key):
+    folder, vectors, ids, queries = clusters
+    key.save(tmp_path / "owner.key")
+    # Builds stop at the first number of probes that finds so much, so both find between this and all.
+    choices = {"mode": mode, "recall": 0.975, "queries": 10, "k": 10}
+    apart = sordino.parquet.build(
+        tmp_path / "apart", folder, vectors="embedding", ids="id", key_file=tmp_path / "owner.key", processes=2, segment=900, **choices
+    )
+    whole = sordino.build(tmp_path / "whole", batches(folder, vectors="embedding", ids="id"), key=key, **choices)
+    assert (len(apart), apart.info()["mode"], apart.info()["segments"]) == (len(vectors), mode, 1)
+    assert apart.verify()["full"]
+    assert abs(apart.expected_recall - whole.expected_recall) < 0.02
+    found = [recall(index, key, vectors, ids, queries) for index in (apart, whole)]
+    assert min(found) > 0.93 and abs(found[0] - found[1]) < 0.05
+    # It is changed like any other.
+    apart.delete(ids[:5])
+    apart.compact()
+    assert len(apart) == len(vectors) - 5
+
+
+def test_lists_of_a_task_that_is_done_twice_or_killed_are_taken_once(clusters, tmp_path, key):
+    from sordino import _tasks
+
+    folder, vectors, ids, queries = clusters
+    key.save(tmp_path / "owner.key")
+    settings = _tasks.settings_of("routed", "euclidean", 10, 10, None, None, 0.9)
+    choices = {"key_file": tmp_path / "owner.key", "vectors": "embedding", "ids": None, "settings": settings, "segment": 900}
+
+    def run(job, tasks):
+        for task in reversed(list(tasks)):
+            lost, first, second = (_tasks.make(job, task) for _ in range(3))
+            # Lists are the same at each attempt.
+            assert lost == first == second
+            yield first
+            yield second
+
+    index = _tasks.build(tmp_path / "index", folder, run, **choices)
+    assert len(index) == len(vectors) and index.verify()["full"]
+    with sordino.Client(index, key=key.reader()) as client:
+        assert client.search(vectors[[3, 1700, 3999]]).ids[:, 0].tolist() == [3, 1700, 3999]
+
+    def refused(run, error, text=""):
+        with pytest.raises(error, match=text):
+            _tasks.build(tmp_path / "other", folder, run, **choices)
+        assert not (tmp_path / "other").exists()
+
+    foreign = []
+
+    def kept(job, tasks):
+        foreign.extend(_tasks.make(job, task) for task in tasks)
+        yield from foreign[1:]
+
+    def wrong(job, tasks):
+        yield foreign[0]
+
+    def damaged(job, tasks):
+        yield _tasks.make(job, next(tasks))[:-1]
+
+    def failing(job, tasks):
+        yield _tasks.make(job, next(tasks))
+        raise OSError("a machine is gone")
+
+    def shifted(job, tasks):
+        for task in tasks:
+            yield _tasks.make(job, task._replace(first=task.first + 1))
+
+    refused(kept, sordino.MalformedError, "no lists of task 0")
+    refused(wrong, sordino.MalformedError, "another build")
+    refused(damaged, sordino.MalformedError, "this owner's key")
+    refused(failing, OSError, "gone")
+    refused(shifted, sordino.MalformedError, "more records than there are")
+    with pytest.raises(sordino.ExistsError):
+        _tasks.build(tmp_path / "index", folder, run, **choices)
+
+
+def test_records_that_change_between_task_and_end_leave_no_index(clusters, tmp_path, key):
+    from sordino import _tasks
+
+    _, vectors, ids, _ = clusters
+    key.save(tmp_path / "owner.key")
+    path = tmp_path / "lake.parquet"
+
+    def write(vectors):
+        pq.write_table(pa.table({"embedding": list(vectors)}), path, row_group_size=500)
+
+    settings = _tasks.settings_of("sealed", "cosine", 10, 10, None, None, 0.9, "downloaded")
+    choices = {"key_file": tmp_path / "owner.key", "vectors": "embedding", "ids": None, "settings": settings, "segment": 500}
+    for changed, text in [(vectors[::-1], "others than task 0"), (vectors[:3990], "fewer records")]:
+        write(vectors)
+
+        def run(job, tasks):
+            yield from [_tasks.make(job, task) for task in tasks]
+            write(changed)  # noqa: B023  (called within this turn)
+
+        with pytest.raises(sordino.MalformedError, match=text):
+            _tasks.build(tmp_path / "index", path, run, **choices)
+        assert not (tmp_path / "index").exists()
+    write(vectors)
+    for wrong in ["hashed", "unknown"]:
+        with pytest.raises((sordino.ModeError, sordino.InputError)):
+            _tasks.build(tmp_path / "index", path, run, **choices | {"settings": settings | {"routing": wrong}})

@@ -255,18 +255,7 @@ def build(
         "size": records.size,
     }
     measured = _sordino.build(os.fspath(path), key, iter(records), settings, progress)
-    index = Index(_sordino.Index(os.fspath(path), key))
-    if measured is not None:
-        index.expected_recall, reached = measured
-        if not reached:
-            import warnings
-
-            warnings.warn(
-                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was asked for: they have "
-                "too little structure to be searched in parts. sordino.plan shows the other modes",
-                stacklevel=2,
-            )
-    return index
+    return measured_index(Index(_sordino.Index(os.fspath(path), key)), measured, recall, 3)
 
 
 def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey | None = None) -> Index:
@@ -282,6 +271,21 @@ def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey 
         index.info()
     elif not os.path.exists(os.path.join(path, "CURRENT")):
         raise NoIndexError(f"no index in {os.fspath(path)}")
+    return index
+
+
+def measured_index(index: Index, measured: tuple[float, bool] | None, recall: float, depth: int) -> Index:
+    """An index with the recall that its build measured, if it did. Warns the caller who is `depth` calls above if too little was reached."""
+    if measured is not None:
+        index.expected_recall, reached = measured
+        if not reached:
+            import warnings
+
+            warnings.warn(
+                f"recall {index.expected_recall:.3f} on held-out vectors, {recall} was asked for: they have "
+                "too little structure to be searched in parts. sordino.plan shows the other modes",
+                stacklevel=depth,
+            )
     return index
 
 

@@ -1,10 +1,11 @@
-"""A new index whose segments are made in tasks, each from some row groups of Parquet files.
+"""A new index that is made in tasks, each of some row groups of Parquet files.
 
-What does the tasks' work, processes of this machine or a cluster, is not decided here. A task reads its row groups, makes a segment of
-them with the owner's key, writes it into the index's folder, and returns some 200 bytes that only the owner can have written. It may be
-done again, here or elsewhere, whenever it failed or nobody knows whether it did: another attempt makes a segment under keys of its own,
-which are bound to fresh randomness and to all of its content. One of each task is named by the manifest, which is signed once, at
-the end; others are removed.
+What does the tasks' work, processes of this machine or a cluster, is not decided here. In masked and open mode a task reads its row groups, makes a
+segment of them with the owner's key, writes it into the index's folder, and returns some 200 bytes that only the owner can have written. In routed
+and sealed mode it returns which trained centroids are nearest to its records, and the index is made at the end by the process that called. A task may be
+done again, here or elsewhere, whenever it failed or nobody knows whether it did: another attempt makes a segment under keys of its own, which are
+bound to fresh randomness and to all of its content, or lists like the first's. One of each task is taken; the manifest is signed once, at
+the end; segments that it does not name are removed.
 """
 
 from __future__ import annotations
@@ -13,24 +14,33 @@ import os
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _records, _sordino
-from ._errors import InputError, MissingFileError
-from ._index import Index, real_number, whole_number
+from . import _arrays, _records, _sordino
+from ._errors import InputError, MissingFileError, ShapeError
+from ._index import Index, measured_index, real_number, whole_number
 from ._sordino import OwnerKey
-from .parquet import read, sizes
+from .parquet import read, sizes, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    Run = Callable[["Job", Iterator["Task"]], Iterator[bytes]]
+    Groups = list[tuple[str, int, int]]
+
 # Records of a segment, at least, where there are as many: those of `sordino.build`.
 SEGMENT = 1 << 17
+
+# Records of a task that assigns them to clusters, at least: its answer has some 3 MB.
+LISTS = 1 << 14
 
 # Segments that are made at most. An index may have 1024, and others come with changes.
 SEGMENTS = 512
 
+# Modes in which records are assigned to clusters.
+CLUSTERED = ("routed", "sealed")
+
 
 class Task(NamedTuple):
-    """A segment to be made."""
+    """The records of a segment, or of some lists, to be made."""
 
     number: int
     #: The number of its first record, in the order of the files.
@@ -44,26 +54,31 @@ class Job(NamedTuple):
 
     index: str
     key_file: str
-    blueprint: bytes
+    #: The blueprint of segments, or centroids.
+    facts: bytes
     columns: dict[str, str | None]
+    #: True if tasks assign records to these centroids.
+    clustered: bool
 
 
 def make(job: Job, task: Task) -> bytes:
-    """Makes a task's segment; what `Assembly.take` takes. Raises what `sordino.build` does."""
+    """Does a task; what `Assembly.take` or `Clustering.take` takes. Raises what `sordino.build` does."""
 
     def records() -> Iterator[Any]:
         for path, group in task.groups:
             yield from _records.Records(iter([read(path, group, job.columns)]), None, None)
 
-    first = task.first if job.columns["ids"] is None else None
     key = OwnerKey.load(job.key_file)
-    return _sordino.make_segment(job.index, key, job.blueprint, (task.number, first), records())
+    if job.clustered:
+        return _sordino.nearest(key, job.facts, (task.number, task.first), records())
+    first = task.first if job.columns["ids"] is None else None
+    return _sordino.make_segment(job.index, key, job.facts, (task.number, first), records())
 
 
 def build(
     path: str | os.PathLike[str],
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    run: Callable[[Job, Iterator[Task]], Iterator[bytes]],
+    run: Run,
     *,
     key_file: str | os.PathLike[str],
     vectors: str,
@@ -73,7 +88,9 @@ def build(
 ) -> Index:
     """Makes an index of what `run` returns for all tasks, in any order."""
     columns = {"vectors": vectors, "ids": ids, "payloads": None}
-    least = SEGMENT if segment is None else whole_number(segment, "segment")
+    clustered = settings["mode"] in CLUSTERED
+    least = LISTS if clustered else SEGMENT
+    least = least if segment is None else whole_number(segment, "segment")
     groups = [group for group in sizes(files) if group[2] > 0]
     if not groups:
         raise MissingFileError("no row groups: expected at least one record")
@@ -81,12 +98,21 @@ def build(
     tasks = list(_tasks(groups, max(least, 1, -(-records // SEGMENTS))))
     key = OwnerKey.load(key_file)
     index = os.path.abspath(path)
-    sample = read(*tasks[0].groups[0], columns)
-    stream = _records.Records(iter([sample]), None, None)
-    rows = next(iter(stream))[0]
-    assembly = _sordino.Assembly(index, key, settings | {"id_kind": stream.id_kind, "size": (records, rows.shape[1])}, rows)
+    sample = _records.Records(iter([read(*groups[0][:2], columns)]), None, None)
+    rows = next(iter(sample))[0]
+    settings = settings | {"id_kind": sample.id_kind, "size": (records, rows.shape[1])}
+    if clustered:
+        whole = _sordino.Clustering(index, key, settings, records, rows.shape[1])
+        job = Job(index, os.path.abspath(key_file), _train(whole, groups, columns, settings), columns | {"ids": None}, True)
+        for lists in run(job, iter(tasks)):
+            whole.take(lists)
+        # Once more, in the order of the tasks.
+        again = _records.Records(stream((group[:2] for group in groups), columns), None, None)
+        measured = whole.finish(len(tasks), iter(again))
+        return measured_index(Index(_sordino.Index(index, key)), measured, settings["recall"], 4)
+    assembly = _sordino.Assembly(index, key, settings, rows)
     try:
-        job = Job(index, os.path.abspath(key_file), assembly.blueprint(), columns)
+        job = Job(index, os.path.abspath(key_file), assembly.blueprint(), columns, False)
         for piece in run(job, iter(tasks)):
             assembly.take(piece)
         assembly.finish(len(tasks))
@@ -96,28 +122,64 @@ def build(
 
 
 def settings_of(
-    mode: str, metric: str, k: int, queries: int, norm: float | None, packing: int | None
+    mode: str,
+    metric: str,
+    k: int,
+    queries: int,
+    norm: float | None,
+    packing: int | None,
+    recall: float = 0.95,
+    routing: str | None = None,
 ) -> dict[str, Any]:
     """The choices for an index, as `sordino.build` takes them."""
-    if mode not in ("masked", "open"):
-        raise InputError(f"mode {mode!r}: segments are made apart in the modes \"masked\" and \"open\"")
+    if mode not in ("masked", "open", *CLUSTERED):
+        raise InputError(f'mode {mode!r}: tasks make indexes in the modes "masked", "open", "routed" and "sealed"')
+    if not (routing is None or isinstance(routing, str)):
+        raise InputError(f"routing = {routing!r}: expected a text")
     return {
         "mode": mode,
         "metric": metric,
-        "recall": 0.95,
+        "recall": real_number(recall, "recall", any_value=True),
         "k": whole_number(k, "k"),
         "queries": whole_number(queries, "queries"),
         "norm": None if norm is None else real_number(norm, "norm"),
         "packing": None if packing is None else whole_number(packing, "packing", 255),
-        "routing": None,
+        "routing": routing,
         "second_look": None,
         "checks": "sums",
         "own_readers": False,
     }
 
 
+def _train(whole: _sordino.Clustering, groups: Groups, columns: dict[str, str | None], settings: dict[str, Any]) -> bytes:
+    """Trains centroids on some vectors, each as likely to be among them as any other."""
+    import numpy as np
+
+    bounded = settings["metric"] != "cosine" and settings["norm"] is None
+    ends = np.cumsum([rows for _, _, rows in groups])
+    chosen = np.sort(np.random.default_rng().choice(ends[-1], whole.sample(), replace=False))
+    own = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    # The longest vector may be in any row group.
+    wanted = [at for at, some in enumerate(own) if bounded or len(some)]
+    vectors = columns | {"ids": None}
+    sample, longest = [], 0.0
+    for at, batch in zip(wanted, stream((groups[at][:2] for at in wanted), vectors)):
+        rows = _arrays.matrix(batch.vectors)
+        if rows.shape[1] != settings["size"][1]:
+            raise ShapeError(f"vectors of dimensions {settings['size'][1]} and {rows.shape[1]}: expected one")
+        numbers = own[at] - (ends[at] - groups[at][2])
+        # Fewer rows than before are told of when all are read again.
+        sample.append(rows[numbers[numbers < len(rows)]])
+        if bounded:
+            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+            longest = max(longest, float(squares.max(initial=0.0)))
+    # A hair more, so that rounding to float32 leaves no vector outside.
+    norm = longest**0.5 * (1 + 1e-6) if bounded else settings["norm"]
+    return whole.train(np.concatenate(sample), norm)
+
+
 def _tasks(groups: Iterable[tuple[str, int, int]], least: int) -> Iterator[Task]:
-    """Row groups in a row until they have as many records as a segment should."""
+    """Row groups in a row until they have as many records as a task should."""
     number, first, rows, own = count(), 0, 0, []
     for path, group, size in groups:
         # An empty one makes no segment.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ._index import Index, Metric
 
-__all__ = ["batch", "batches", "build", "groups", "read", "sizes"]
+__all__ = ["batch", "batches", "build", "groups", "read", "sizes", "stream"]
 
 
 def batches(
@@ -43,13 +43,17 @@ def batches(
 
     Raises `MissingFileError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`.
     """
+    return stream(groups(paths), {"vectors": vectors, "ids": ids, "payloads": payloads}, readers)
+
+
+def stream(groups: Iterable[tuple[str, int]], columns: dict[str, str | None], readers: int = 2) -> Iterator[Batch]:
+    """The records of row groups, each named by its file and its number there, in this order; `columns` has the names that `batch` takes."""
     from concurrent.futures import ThreadPoolExecutor
 
-    columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
     waiting = deque()
     with ThreadPoolExecutor(max(1, readers)) as pool:
         try:
-            for path, group in groups(paths):
+            for path, group in groups:
                 waiting.append(pool.submit(read, path, group, columns))
                 if len(waiting) > readers:
                     yield waiting.popleft().result()
@@ -67,26 +71,33 @@ def build(
     key_file: str | os.PathLike[str],
     vectors: str,
     ids: str | None = None,
-    mode: Literal["masked", "open"] = "masked",
+    mode: Literal["masked", "open", "routed", "sealed"] = "masked",
     metric: Metric = "cosine",
+    recall: float = 0.95,
     k: int = 10,
     queries: int = 100,
     norm: float | None = None,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
+    routing: Literal["downloaded", "encrypted"] | None = None,
     processes: int | None = None,
     segment: int | None = None,
 ) -> Index:
-    """Makes an index of Parquet files, whose segments several processes make; `sordino.ray.build` spreads them over machines.
+    """Makes an index of Parquet files by several processes; `sordino.ray.build` spreads the work over machines.
+
+    In masked and open mode they make the index's segments. In routed and sealed mode this process trains clusters on a sample, the others assign the
+    records to them, and this one reads all records once more and makes the index, which it holds in memory as `sordino.build` does. The number of
+    clusters is the planned one, where `sordino.build` may train another number after a look at what the first finds.
 
     path: the index's directory, as of `sordino.build`.
     files, vectors, ids: as of `batches`. Payloads are for `sordino.build`.
     key_file: the owner's key, as `OwnerKey.save` has written it: each process reads it from there.
-    mode, metric, k, queries, norm, packing: as of `sordino.build`; without a norm the longest vector of the first row group counts.
+    mode, metric, recall, k, queries, norm, packing, routing: as of `sordino.build`; without a norm the longest vector of the first row group counts in masked
+        and open mode, and the longest of all in the others.
     processes: so many, else as many as processors. Each takes some 28 bytes for every coordinate of its segment. Programs that call this are to guard their start by
         `if __name__ == "__main__":`, as `multiprocessing` asks for.
-    segment: records of a segment at least, else 131,072; row groups are not divided.
+    segment: records of a task at least, else 131,072, and 16,384 in routed and sealed mode; row groups are not divided.
 
-    A process that is killed stops the build; the next one makes all segments anew.
+    A process that is killed stops the build; the next one does all tasks anew.
 
     Raises what `sordino.build` and `batches` do.
     """
@@ -109,7 +120,7 @@ def build(
                 for one in made:
                     one.cancel()
 
-    settings = settings_of(mode, metric, k, queries, norm, packing)
+    settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
     return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
 
 

@@ -237,12 +237,14 @@ def build(
     key_file: str | os.PathLike[str],
     vectors: str,
     ids: str | None = None,
-    mode: Literal["masked", "open"] = "masked",
+    mode: Literal["masked", "open", "routed", "sealed"] = "masked",
     metric: Literal["cosine", "inner-product", "euclidean"] = "cosine",
+    recall: float = 0.95,
     k: int = 10,
     queries: int = 100,
     norm: float | None = None,
     packing: Literal[4, 8, 16, 32, 64] | None = None,
+    routing: Literal["downloaded", "encrypted"] | None = None,
     segment: int | None = None,
     cpus: float = 1,
     attempts: int = 5,
@@ -251,7 +253,8 @@ def build(
     """`sordino.parquet.build` in Ray's tasks, on all machines of the owner's cluster.
 
     A task reads its row groups, makes a segment and writes it into the index's folder: `path`, `files` and `key_file` are to be reached by
-    every node under these names. A task that fails, or whose machine does, is done again by Ray. Only the owner's cluster may do this, for each node reads
+    every node under these names. In routed and sealed mode it assigns its records to clusters and writes nothing; which records are near which
+    centroids passes the cluster's network, as records do in `batches`. A task that fails, or whose machine does, is done again by Ray. Only the owner's cluster may do this, for each node reads
     the owner's key.
 
     cpus: processors of a task, by which Ray places it; so many threads it has.
@@ -269,6 +272,8 @@ def build(
 
     def run(job, tasks):
         waiting = []
+        # Centroids may be some megabytes: once for all tasks.
+        job = ray.put(job)
         for one in tasks:
             waiting.append(task.remote(job, one))
             if len(waiting) >= max(1, ahead):
@@ -278,7 +283,7 @@ def build(
             done, waiting = ray.wait(waiting)
             yield from ray.get(done)
 
-    settings = settings_of(mode, metric, k, queries, norm, packing)
+    settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
     return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
 
 
