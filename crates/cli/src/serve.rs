@@ -6,6 +6,7 @@ mod root;
 mod tenants;
 
 use crate::door::{Anew, Door, differing};
+use crate::error::FAILURE;
 use crate::place::Place;
 use crate::running::{self, Serve, Served, Source, Version};
 use crate::{Command, Error, Output, keys, log, numbers};
@@ -50,7 +51,7 @@ pub struct Args {
     /// The most that an index may have that is pushed, or in a folder of --root, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = numbers::some)]
     max_index: usize,
-    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes: the next start maps it, which takes a
+    /// Keep what is encoded of the vectors in this folder, about twice the index's bytes, in routed mode 11 kB for each score of a reply: the next start maps it, which takes a
     /// fraction of the time, and it is scored where it lies. It is believed as the server's memory is, so nobody else may write
     /// there. Its files can be removed at any time.
     #[arg(long, value_name = "FOLDER")]
@@ -236,11 +237,16 @@ impl Args {
         let Some(folder) = &self.keep_encoded else {
             return Ok(None);
         };
-        let fault = |error: &Search| match error {
-            Search::Ckks(_) => tracing::error!(
-                %error,
-                "encoded vectors were changed: searches are refused until the server is started anew"
-            ),
+        let path = folder.clone();
+        let fault = move |error: &Search| match error {
+            Search::Ckks(_) => {
+                tracing::error!(
+                    %error, folder = %path.display(),
+                    "encoded vectors were cut while they were in use: the server ends, and its next start makes them anew"
+                );
+                // A pass that reads there ends it as well, by a signal of the system.
+                std::process::exit(FAILURE.into());
+            }
             _ => {
                 tracing::warn!(%error, "encoded vectors cannot be kept: they are served from memory");
             }

@@ -123,6 +123,11 @@ impl Segments {
         self.shape.dim
     }
 
+    /// The segments.
+    pub fn databases(&self) -> impl Iterator<Item = &Database> {
+        self.databases.iter().map(|segment| &**segment)
+    }
+
     /// The number of positions: vectors, and those between segments that are nobody's.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -166,7 +171,7 @@ impl Segments {
 
     fn replies(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
         let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
-        let databases: Vec<&Database> = self.databases.iter().map(|segment| &**segment).collect();
+        let databases: Vec<&Database> = self.databases().collect();
         fill(self.shape, &databases, queries, onto, &mut replies)?;
         Ok(replies)
     }

@@ -71,7 +71,10 @@ impl Columns {
             let range = own.start as u64 * row..own.end as u64 * row;
             let name = shelf.name(&part.digest, range.clone(), &segments);
             let segment = match same {
-                Some(segment) => segment.clone(),
+                Some(segment) => {
+                    shelf.share(&segment.database);
+                    segment.clone()
+                }
                 None => {
                     // The manifest has the digest of the hint of all rows.
                     let expected = Some(&column.hint).filter(|_| own.len() == stored);

@@ -60,6 +60,10 @@ impl Encodings {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder
             .create(&folder)
+            .map_err(|error| {
+                let why = format!("it cannot be the folder of encoded vectors: {error}");
+                io::Error::new(error.kind(), why)
+            })
             .and_then(|()| check_alone(&folder))
             .map_err(at(&folder))?;
         let fault = Box::new(fault);
@@ -119,12 +123,12 @@ pub(super) struct Shelf<'a> {
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
-    /// Databases that are mapped.
+    /// Databases that are mapped, those of the version before among them.
     mapped: usize,
     /// Something could not be kept, which was told: nothing else is tried.
     failed: bool,
-    /// The manifest contradicts what is kept: it is not read any more.
-    contradicted: bool,
+    /// Names of files that the manifest contradicts: they are not read any more.
+    contradicted: HashSet<String>,
 }
 
 impl<'a> Shelf<'a> {
@@ -142,7 +146,7 @@ impl<'a> Shelf<'a> {
             named: HashSet::new(),
             mapped: 0,
             failed: false,
-            contradicted: false,
+            contradicted: HashSet::new(),
         };
         // Also where the server before was ended while it wrote, again and again.
         shelf.remove(|unfinished, _| unfinished);
@@ -189,7 +193,7 @@ impl<'a> Shelf<'a> {
             return encoded();
         }
         let path = encodings.0.folder.join(name);
-        if !self.contradicted
+        if !self.contradicted.contains(name)
             && let Ok(kept) = mapped(&path, expected, segments)
         {
             self.mapped += 1;
@@ -215,11 +219,16 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Reads nothing that is kept any more, which the manifest contradicts: all is encoded anew. False if nothing was read.
-    pub(super) fn distrust(&mut self) -> bool {
-        let read = self.mapped > 0;
-        (self.contradicted, self.mapped) = (true, 0);
-        read
+    /// Counts a database that the version before holds.
+    pub(super) fn share(&mut self, database: &Database) {
+        self.mapped += usize::from(self.encodings.is_some() && database.encoded_len() >= LEAST);
+    }
+
+    /// Reads no more what is kept under these names, which the manifest contradicts: it is encoded anew. False if nothing is kept.
+    pub(super) fn distrust(&mut self, names: &[String]) -> bool {
+        self.contradicted.extend(names.iter().cloned());
+        self.mapped = 0;
+        self.encodings.is_some()
     }
 
     /// Removes the files of the index, or of its shard, that were not named: they are of other versions. A server of such

@@ -62,7 +62,7 @@ impl Base {
         if table.shape().groups() == all {
             let checked = digest::check(PartKind::RowsHint.name(), &given, &mode.hint);
             // Files say of one group what is its hint, and the manifest of all.
-            if checked.is_err() && shelf.distrust() {
+            if checked.is_err() && shelf.distrust(&names) {
                 (hint, given) = hint_of(&table, table::segments(mode)?, &names, shelf)?;
             }
             digest::check(PartKind::RowsHint.name(), &given, &mode.hint)?;
@@ -90,6 +90,7 @@ impl Routed {
                 let part = manifest.part(PartKind::Table, Some(0))?;
                 let groups = shard.range(mode.grid.groups as usize);
                 names(&part, mode, groups, &base.hint, shelf);
+                base.hint.databases().for_each(|it| shelf.share(it));
                 base
             }
             None => Arc::new(Base::new(manifest, mode, shard, read, shelf)?),
