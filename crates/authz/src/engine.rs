@@ -12,7 +12,7 @@ use crate::policies::Policies;
 use crate::recent::{self, FIELDS};
 use crate::request::{Authorizer, Request};
 use crate::schema::Schema;
-use crate::state::State;
+use crate::state::{REMEMBERED, State};
 use crate::world::World;
 
 /// Decisions by Cedar policies: deny by default, and one policy that forbids overrides all that permit.
@@ -73,12 +73,49 @@ impl Engine {
     fn build(schema: Option<Arc<Schema>>, policies: &str, entities: &str) -> Result<Self, Error> {
         let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
         let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
-        let state = State::new(schema, policies, Arc::new(world), Epochs::default());
-        Ok(Self {
+        let (world, epochs) = (Arc::new(world), Epochs::default());
+        Ok(Self::of(State::new(
+            schema,
+            policies,
+            world,
+            (epochs, REMEMBERED),
+        )))
+    }
+
+    fn of(state: State) -> Self {
+        Self {
             number: AtomicU64::new(state.number),
             state: ArcSwap::from_pointee(state),
             before: Mutex::new(None),
-        })
+        }
+    }
+
+    /// An engine of other policies over the same schema and the entities of the moment, which are not read again and take
+    /// memory once, that remembers decisions in `remembered` bytes; one of [`Self::new`] has 16 MiB.
+    ///
+    /// ```
+    /// use sordino_authz::{Engine, Request, Uid};
+    /// let groups = r#"[{"uid": {"type": "User", "id": "eve"}, "attrs": {}, "parents": [{"type": "Team", "id": "a"}]}]"#;
+    /// let all = Engine::without_schema("", groups)?;
+    /// let mail = all.beside("permit(principal in Team::\"a\", action, resource);", 1 << 20)?;
+    /// let request = Request::new(Uid::new("User", "eve"), Uid::new("Action", "read"), Uid::new("Box", "1"));
+    /// assert!(mail.allows(&request) && !all.allows(&request));
+    /// # Ok::<(), sordino_authz::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] for policies.
+    pub fn beside(&self, policies: &str, remembered: usize) -> Result<Self, Error> {
+        let state = self.state.load();
+        let (schema, world) = (state.schema.clone(), state.world.clone());
+        let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
+        let epochs = Epochs::default();
+        Ok(Self::of(State::new(
+            schema,
+            policies,
+            world,
+            (epochs, remembered),
+        )))
     }
 
     /// Replaces all policies.
@@ -94,7 +131,12 @@ impl Engine {
                 policies: policies_epoch,
                 ..epochs
             };
-            State::new(schema, policies, state.world.clone(), epochs)
+            State::new(
+                schema,
+                policies,
+                state.world.clone(),
+                (epochs, state.remembered),
+            )
         }))
     }
 
@@ -111,7 +153,13 @@ impl Engine {
                 entities: entities_epoch,
                 ..epochs
             };
-            State::new(schema, state.policies.clone(), Arc::new(world), epochs)
+            let policies = state.policies.clone();
+            State::new(
+                schema,
+                policies,
+                Arc::new(world),
+                (epochs, state.remembered),
+            )
         }))
     }
 

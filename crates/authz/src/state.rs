@@ -15,8 +15,8 @@ use crate::request::Request;
 use crate::schema::Schema;
 use crate::world::{Nodes, World};
 
-/// Bytes of remembered decisions.
-const REMEMBERED: usize = 16 << 20;
+/// Bytes of remembered decisions, unless an engine is made for fewer.
+pub(crate) const REMEMBERED: usize = 16 << 20;
 
 /// Whatever a decision depends on beside the request, and the decisions that were made by it.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct State {
     /// No other state's, of any engine.
     pub(crate) number: u64,
     pub(crate) epochs: Epochs,
+    /// Bytes of remembered decisions.
+    pub(crate) remembered: usize,
     /// Decisions by one policy alone without errors, and by none.
     alone: Box<[Decision]>,
     none: Decision,
@@ -50,7 +52,7 @@ impl State {
         schema: Option<Arc<Schema>>,
         policies: Arc<Policies>,
         world: Arc<World>,
-        epochs: Epochs,
+        (epochs, remembered): (Epochs, usize),
     ) -> Self {
         let program = Program::new(&policies, Nodes::new(world.clone()));
         let alone = (0..policies.len()).map(|number| {
@@ -64,8 +66,9 @@ impl State {
             policies,
             world,
             program,
-            cache: Cache::new(REMEMBERED),
+            cache: Cache::new(remembered),
             number: recent::number(),
+            remembered,
             epochs,
         }
     }

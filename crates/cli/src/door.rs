@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 /// Options of `sordino serve` and `sordino gather`.
 #[derive(ClapArgs, Debug)]
 #[command(group(ArgGroup::new("protection").args(["cert", "plaintext"]).required(true)))]
-#[command(group(ArgGroup::new("askers").args(["clients", "issuers", "anyone"]).required(true).multiple(true)))]
+#[command(group(ArgGroup::new("askers").args(["clients", "issuers", "audience", "anyone"]).required(true).multiple(true)))]
 pub(crate) struct Door {
     /// The address to listen on, HOST:PORT; port 0 for one that is free. A name stands for all its
     /// addresses. May be given several times.
@@ -33,7 +33,7 @@ pub(crate) struct Door {
     #[arg(long = "client", value_name = "CLIENT_PUBLIC_KEY")]
     clients: Vec<PathBuf>,
     /// Answer whoever asks. Without a reader's key, what is answered is of no use, but it is work.
-    #[arg(long, conflicts_with_all = ["clients", "issuers"])]
+    #[arg(long, conflicts_with_all = ["clients", "issuers", "audience"])]
     anyone: bool,
     /// Answer holders of tokens that this issuer signed, by its public key, as far as they allow it; may be given several times.
     #[arg(
@@ -42,14 +42,14 @@ pub(crate) struct Door {
         requires = "audience"
     )]
     issuers: Vec<PathBuf>,
-    /// The name by which tokens are for this server.
-    #[arg(long, value_name = "NAME", requires = "issuers")]
+    /// The name by which tokens are for this server. Without an issuer no token is accepted.
+    #[arg(long, value_name = "NAME")]
     audience: Option<String>,
     /// Give metrics out on this address, in the clear, at /metrics; there /healthz says that the process
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
     metrics: Option<Host>,
-    /// Connections at a time.
+    /// Connections at a time. Where all are taken by known keys, the one that has the most gives its oldest up for a newcomer's.
     #[arg(long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
     /// Connections at a time of one address; for IPv6, of one network of 64 bits. Behind a proxy all

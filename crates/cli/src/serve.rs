@@ -33,9 +33,9 @@ pub struct Args {
     /// NAME.pub, the public key of its owner, and NAME.cedar, a policy that says whom it is for. Indexes come and go while it serves.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["index", "shard"])]
     root: Option<PathBuf>,
-    /// Requests per second about one index, with --root.
-    #[arg(long, default_value_t = 1000.0, value_parser = numbers::rate, requires = "root")]
-    rate_per_index: f64,
+    /// Requests per second about one index, with --root; half of --rate without this, so that one index leaves as much to the others.
+    #[arg(long, value_parser = numbers::rate, requires = "root")]
+    rate_per_index: Option<f64>,
     /// Options from this file, in TOML: `listen = "localhost:7700"`, `anyone = true`, `client = ["a.pub"]`.
     /// What the command line says comes first. Files are named from where the server is started.
     #[arg(long, value_name = "TOML")]
@@ -262,10 +262,11 @@ impl Args {
 
     /// The bounds of a server. The requests of all clients come to a shard from one address.
     fn limits(&self) -> Limits {
+        let limits = self.door.limits();
         let limits = Limits {
             batch: self.batch,
-            rate_per_index: self.rate_per_index,
-            ..self.door.limits()
+            rate_per_index: self.rate_per_index.unwrap_or(limits.rate / 2.0),
+            ..limits
         };
         match self.shard {
             Some(_) => limits.from_one_address(),

@@ -15,9 +15,11 @@ use crate::ring::Entry;
 use crate::{AccessFault, Error, numbers};
 
 mod change;
+mod name;
 mod report;
 
-pub use change::{Change, check_label};
+pub use change::Change;
+pub use name::check_label;
 pub use report::{Label, Reading};
 
 /// The name of the label of records without one: every reader of the index may read them.

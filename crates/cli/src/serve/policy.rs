@@ -18,6 +18,12 @@ use std::{
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 
+/// The groups as they were read last, and the marks that their file had: all policies share them, so they are read once.
+#[cfg(feature = "policies")]
+pub(super) type Groups = Option<(Option<Mark>, cedar::Groups)>;
+#[cfg(not(feature = "policies"))]
+pub(super) type Groups = ();
+
 /// The files of an index's policy.
 pub(super) struct Written {
     policy: PathBuf,
@@ -89,19 +95,39 @@ impl Written {
         Err(Error::at(&self.policy)(why))
     }
 
-    /// The policy, if there is one.
+    /// The policy, if there is one. `stamp` is what the files have, and `groups` what they had.
     #[cfg(feature = "policies")]
-    pub(super) fn read(&self, name: &IndexName) -> Result<Option<Policy>, Error> {
+    pub(super) fn read(
+        &self,
+        name: &IndexName,
+        stamp: &Stamp,
+        groups: &mut Groups,
+    ) -> Result<Option<Policy>, Error> {
         let Some(policies) = text(&self.policy)? else {
             return Ok(None);
         };
-        let groups = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
-        cedar::compiled(&self.policy, &policies, &groups, name).map(Some)
+        let read = match groups.take() {
+            Some((mark, read)) if mark == stamp[1] => read,
+            _ => {
+                let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
+                let read = cedar::Groups::read(&self.groups, &text)?;
+                // Groups that are exchanged meanwhile are read again.
+                self.check_still(stamp)?;
+                read
+            }
+        };
+        let (_, read) = groups.insert((stamp[1], read));
+        read.policy(&self.policy, &policies, name).map(Some)
     }
 
     /// Refuses a policy, whatever is in it: without it the index would be for all.
     #[cfg(not(feature = "policies"))]
-    pub(super) fn read(&self, _: &IndexName) -> Result<Option<Policy>, Error> {
+    pub(super) fn read(
+        &self,
+        _: &IndexName,
+        _: &Stamp,
+        (): &mut Groups,
+    ) -> Result<Option<Policy>, Error> {
         match self.policy.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::NoPolicies {

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::serve::current::Current;
-use crate::serve::policy::{Stamp, Written};
+use crate::serve::policy::{Groups, Stamp, Written};
 use crate::{Error, serve::owner};
 use sordino_net::{IndexName, Indexes, Policy};
 use sordino_search::{Encodings, OwnerPublicKey, Server};
@@ -37,8 +37,11 @@ pub(super) struct Tenants {
     open: HashMap<IndexName, Tenant>,
     /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
     policies: HashMap<IndexName, Stamp>,
+    groups: Groups,
     /// The files of a policy that were tried last, and when.
     tried: HashMap<IndexName, (Stamp, Instant)>,
+    /// The files of a policy that were looked at last.
+    seen: HashMap<IndexName, Stamp>,
     /// The last fault of each folder, which is said once, and when it was.
     faults: HashMap<OsString, (String, Instant)>,
 }
@@ -66,7 +69,9 @@ impl Tenants {
             indexes,
             open: HashMap::new(),
             policies: HashMap::new(),
+            groups: Groups::default(),
             tried: HashMap::new(),
+            seen: HashMap::new(),
             faults: HashMap::new(),
         }
     }
@@ -174,7 +179,7 @@ impl Tenants {
     }
 
     /// The policy of an index as it is written now, and its marks.
-    fn policy(&self, name: &IndexName) -> Result<(Option<Policy>, Stamp), Error> {
+    fn policy(&mut self, name: &IndexName) -> Result<(Option<Policy>, Stamp), Error> {
         let written = Written::of(&self.root, name);
         // Before it is read, so that a change meanwhile is seen.
         let stamp = written.stamp();
@@ -183,7 +188,7 @@ impl Tenants {
         let governed = own.or(stamp[0]).is_some();
         let groups = self.policies.values().find_map(|stamp| stamp[1]);
         written.check_there(&[own, groups.filter(|_| governed)], &stamp)?;
-        let policy = written.read(name)?;
+        let policy = written.read(name, &stamp, &mut self.groups)?;
         written.check_still(&stamp)?;
         Ok((policy, stamp))
     }
@@ -210,7 +215,8 @@ impl Tenants {
     /// The public key beside an index, or that of all others.
     fn owner_of(&self, name: &IndexName) -> Result<OwnerPublicKey, Error> {
         let path = self.root.join(format!("{name}.pub"));
-        match (path.exists(), &self.owner) {
+        // A link that leads nowhere is there: it does not stand for the owner of all others.
+        match (path.symlink_metadata().is_ok(), &self.owner) {
             (true, _) => owner(&path),
             (false, Some(owner)) => Ok(owner.clone()),
             (false, None) => Err(Error::NoOwner { path }),
@@ -227,6 +233,10 @@ impl Tenants {
     fn follow_policy(&mut self, name: &IndexName) -> Result<(), Error> {
         let now = Written::of(&self.root, name).stamp();
         if !self.open.contains_key(name) || self.policies.get(name) == Some(&now) {
+            return Ok(());
+        }
+        // Read at the next look if it is the same then: it may be half written.
+        if self.seen.insert(name.clone(), now) != Some(now) {
             return Ok(());
         }
         let tried = self.tried.get(name);

@@ -3,10 +3,10 @@
 use crate::binary::{done, failed};
 use crate::place::{Place, assert_found};
 use crate::served::Served;
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 /// Writes a configuration of this place; `@` stands for its folder.
-fn configure(place: &Place, name: &str, text: &str) {
+pub(crate) fn configure(place: &Place, name: &str, text: &str) {
     let folder = format!("{}/", place.folder().display());
     fs::write(place.path(name), text.replace('@', &folder)).unwrap();
 }
@@ -82,21 +82,9 @@ fn certificate(place: &Place, authority: &str) {
     fs::write(place.path("server.pk"), made.signing_key.serialize_pem()).unwrap();
 }
 
-#[cfg(unix)]
-fn hang_up(served: &Served) {
-    let id = served.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-HUP", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
-
 /// Waits for words in a file that a process is writing.
 #[cfg(unix)]
-fn until(file: &Path, words: &str) {
+pub(crate) fn until(file: &Path, words: &str) {
     let start = std::time::Instant::now();
     while !fs::read_to_string(file).unwrap().contains(words) {
         assert!(start.elapsed().as_secs() < 60, "{words} is never said");
@@ -135,7 +123,7 @@ fn a_hang_up_reloads_certificates_keys_and_rates_and_keeps_the_old_where_the_new
 
     certificate(&place, "second.pem");
     config("client = [\"@bob.pub\"]\nrate = 77\nbatch = 3\n");
-    hang_up(&served);
+    served.hang_up();
     assert_eq!(served.line()["event"], "reloaded");
     until(&log, "in effect from the next start options=batch");
     may("bob", "second.pem");
@@ -154,18 +142,18 @@ fn a_hang_up_reloads_certificates_keys_and_rates_and_keeps_the_old_where_the_new
         ("anyone = true\n", "cannot begin to answer anyone"),
     ] {
         config(wrong);
-        hang_up(&served);
+        served.hang_up();
         until(&log, words);
         may("bob", "second.pem");
         not("alice", "second.pem");
     }
     config("client = [\"@alice.pub\"]\n");
     fs::write(place.path("server.pk"), "no key").unwrap();
-    hang_up(&served);
+    served.hang_up();
     until(&log, "private key");
     may("bob", "second.pem");
     certificate(&place, "third.pem");
-    hang_up(&served);
+    served.hang_up();
     assert_eq!(served.line()["event"], "reloaded");
     may("alice", "third.pem");
     assert!(

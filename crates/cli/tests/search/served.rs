@@ -82,6 +82,16 @@ impl Served {
         self.lines.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 
+    /// Has it read its configuration anew.
+    #[cfg(unix)]
+    pub(crate) fn hang_up(&self) {
+        let id = self.child.id().to_string();
+        let kill = std::process::Command::new("kill")
+            .args(["-HUP", &id])
+            .status();
+        assert!(kill.unwrap().success());
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

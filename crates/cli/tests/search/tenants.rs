@@ -290,6 +290,16 @@ fn what_cannot_be_served_is_said_and_left_out() {
     let said = fs::read_to_string(&log).unwrap();
     assert!(said.contains("must have no secret"), "{said}");
     drop(served);
+    // A link that leads nowhere does not stand for the owner of all others.
+    #[cfg(unix)]
+    {
+        fs::remove_file(place.path("root/news.pub")).unwrap();
+        std::os::unix::fs::symlink(place.path("gone.pub"), place.path("root/news.pub")).unwrap();
+        let served = Served::logged(&place.line(small), &log);
+        let said = fs::read_to_string(&log).unwrap();
+        assert!(said.contains("news.pub"), "{said}");
+        drop(served);
+    }
     let both = "serve @root/mail --root @root --key @owner.pub --plaintext --anyone";
     failed(&place.line(both), 2);
     failed(

@@ -1,6 +1,8 @@
 //! `sordino token`.
 
 use crate::binary::{done, failed, json};
+#[cfg(unix)]
+use crate::config::configure;
 use crate::place::{Place, assert_found};
 use crate::served::Served;
 use std::fs;
@@ -198,4 +200,44 @@ fn a_server_lets_holders_of_tokens_in() {
         assert!(error.contains(said), "{more}: {error}");
     }
     failed(&place.line(&format!("{query} --token @search.token")), 2);
+}
+
+/// A token of one request a minute does for a search; with its issuer gone, and no other in its place, it does for nothing.
+#[cfg(unix)]
+#[test]
+fn a_server_without_an_issuer_accepts_no_token() {
+    let place = Place::new();
+    done(&place.line("keys new issuer @issuer.key"));
+    done(&place.line("keys new issuer-public @issuer.pub --from @issuer.key"));
+    done(&place.line("keys new client @bob.key"));
+    done(&place.line("keys new client-public @bob.pub --from @bob.key"));
+    place.build_mode("open");
+    let info = json(&place.line("index info @open --key @owner.pub"));
+    let index = info["id"].as_str().unwrap();
+    for (token, rate) in [("slow", 1), ("bob", 600)] {
+        done(&place.line(&format!(
+            "token issue @{token}.token --key @issuer.key --holder @bob.pub --audience here --index {index} --rate {rate}"
+        )));
+    }
+    let fixed = "index = \"@open\"\nkey = \"@owner.pub\"\nplaintext = true\naudience = \"here\"\n";
+    let configured = |more: &str| configure(&place, "serve.toml", &format!("{fixed}{more}"));
+    configured("issuer = \"@issuer.pub\"\n");
+    let served = Served::new(&place.line("--config @serve.toml"));
+    let query = format!(
+        "query --key @reader.key --file @more.npy --client-key @bob.key --connect {}",
+        served.url()
+    );
+    let slow = place.line(&format!("{query} --token @slow.token"));
+    let bob = place.line(&format!("{query} --token @bob.token"));
+    done(&slow);
+    done(&bob);
+    configured("");
+    served.hang_up();
+    assert_eq!(served.line()["event"], "reloaded");
+    let refused = failed(&bob, 4);
+    assert!(refused.contains("token is not accepted"), "{refused}");
+    configured("issuer = \"@issuer.pub\"\n");
+    served.hang_up();
+    assert_eq!(served.line()["event"], "reloaded");
+    done(&bob);
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Directory, LabelKey, MAX_NAME, NO_SALT, Reader, UNLABELLED, access};
+use super::name::{check_label, check_name};
+use super::{Directory, LabelKey, NO_SALT, Reader, access};
 use crate::Error;
 use crate::reader_secret::ReaderPublicKey;
 
@@ -322,27 +323,5 @@ impl Directory {
             }
         }
         self.former.retain(|_, keys| !keys.is_empty());
-    }
-}
-
-/// Refuses what cannot be the name of a label.
-///
-/// # Errors
-/// [`Error::Access`].
-pub fn check_label(label: &str) -> Result<(), Error> {
-    check_name("label", label)
-}
-
-/// Refuses a name that cannot be told from others on a screen, or is none.
-fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
-    let fits = name != UNLABELLED && name.len() <= MAX_NAME;
-    let plain = !name.chars().any(char::is_control) && name.trim() == name;
-    match fits && plain {
-        true => Ok(()),
-        false => Err(access(
-            what,
-            name,
-            "a name has 1 to 64 bytes, no control characters, and no space at its ends",
-        )),
     }
 }

@@ -369,6 +369,7 @@ mod tests {
         let mut rate = rates[0].lock().unwrap();
         let now = Instant::now();
         let passed = (0..100).filter(|_| rate.take(now)).count();
-        assert_eq!(passed, 2);
+        // So many may come at once.
+        assert_eq!(passed, 16);
     }
 }

@@ -159,7 +159,12 @@ impl Call {
         if !take(&self.door.answered, Instant::now()) {
             return Err(Refusal::Rate);
         }
-        let place = self.door.in_flight.take(asker).ok_or(Refusal::Busy)?;
+        let Some(place) = self.door.in_flight.take(asker) else {
+            // Others may be answered in its stead.
+            let answered = self.door.answered.lock();
+            answered.unwrap_or_else(PoisonError::into_inner).give_back();
+            return Err(Refusal::Busy);
+        };
         // A call begins once, so there is none yet.
         let _ = self
             .in_flight

@@ -33,8 +33,9 @@ impl Shared {
             }
             admitted?
         };
-        call.peer.prove();
-        call.begin(Asker::Key(admitted.client()))?;
+        let asker = Asker::Key(admitted.client());
+        call.peer.prove(asker);
+        call.begin(asker)?;
         let (login, lifetime) = keys.log_in(admitted, &request.ciphertext)?;
         let seconds = lifetime.as_secs();
         Ok(LoginReply { login, seconds })

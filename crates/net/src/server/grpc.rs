@@ -241,7 +241,7 @@ impl Calls {
         };
         let hosted = self.shared.hosted(self.name.as_ref())?;
         hosted.admit(Some(clients), grant, &message)?;
-        call.peer.prove();
+        call.peer.prove(Asker::Key(asker));
         Ok((hosted, Some(asker)))
     }
 
@@ -286,8 +286,8 @@ impl Calls {
             refusal => refusal,
         };
         blocking(check).await?.map_err(unknown)?;
-        call.peer.prove();
         let owner = Asker::Owner(hosted.terms.as_ref().map_or(0, Terms::number));
+        call.peer.prove(owner);
         hosted.begin_step(call, owner)?;
         let shared = Arc::clone(&self.shared);
         let take = move || {

@@ -178,15 +178,21 @@ impl Hosted {
         if let Some(terms) = &self.terms {
             terms.admit(index, clients, grant, message)?;
         }
-        grant.map_or(Ok(()), |grant| permit(grant, index, message))
+        let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, message));
+        // Whoever may ask the index, but not for this, counts as refused by it.
+        if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
+            terms.counts.ended(false);
+        }
+        permitted
     }
 
     /// Takes the places of a request in flight.
     pub(crate) fn begin(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
-        if let Some(terms) = &self.terms {
-            call.hold(terms.take()?);
-        }
-        call.begin(asker)
+        let Some(terms) = &self.terms else {
+            return call.begin(asker);
+        };
+        call.hold(terms.take()?);
+        call.begin(asker).inspect_err(|_| terms.give_back())
     }
 
     /// Takes the places of a step of a change, which counts against no rate of the index: a push makes as many as it has to.

@@ -34,7 +34,7 @@ pub struct Limits {
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
-    /// Requests per second about one index, where there are several.
+    /// Requests per second about one index, where there are several: fewer than in all, so that one leaves some to the others.
     pub rate_per_index: f64,
     /// Requests per second of one address that has proven no key: where keys are known these are
     /// questions for the server's run and requests that are refused; where anyone may ask, all.
@@ -71,7 +71,7 @@ impl Default for Limits {
             batch: 16,
             rate: 1000.0,
             rate_per_key: 100.0,
-            rate_per_index: 1000.0,
+            rate_per_index: 500.0,
             rate_per_address: 500.0,
             first_request: Duration::from_secs(10),
             idle: Duration::from_secs(300),

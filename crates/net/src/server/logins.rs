@@ -27,9 +27,13 @@ const MOST_PER_KEY: usize = 16;
 /// The rest of a key's rate, shared by its signed requests and its logins.
 pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
+/// Requests of a key at once, however few a second it may make: what it takes to connect and to search.
+const AT_ONCE: f64 = 16.0;
+
 /// A whole rate.
 pub(crate) fn rate(per_second: f64) -> SharedRate {
-    Arc::new(Mutex::new(Rate::new(per_second, Instant::now())))
+    let rate = Rate::with_burst(per_second, AT_ONCE, Instant::now());
+    Arc::new(Mutex::new(rate))
 }
 
 /// The KEM key of this run, and the logins that are valid.

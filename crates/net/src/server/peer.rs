@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::places::Asker;
 use super::rate::Rate;
 use super::shares::Shares;
 use crate::{Limits, Refusal};
@@ -87,20 +88,22 @@ impl Peer {
         self.proven.load(Ordering::Relaxed)
     }
 
-    /// A known key has signed a request: from now on nobody takes the connection's place, and the
-    /// request does not count among those that prove nothing.
-    pub(crate) fn prove(&self) {
+    /// The key of `holder` has signed a request: from now on no stranger takes the connection's place, and
+    /// the request does not count among those that prove nothing.
+    pub(crate) fn prove(&self, holder: Asker) {
         self.lock().proven_at = Instant::now();
         if !self.proven.swap(true, Ordering::Relaxed) {
-            self.connections.keep(self.number, true);
+            self.connections.keep_for(self.number, holder);
             self.lock().allowance.give_back();
         }
     }
 
-    /// A request on this connection was refused for this.
+    /// A request on this connection was refused for this: unless a client's good request can be so at any time, the next counts
+    /// as a stranger's.
     pub(crate) fn heed(&self, reason: Refusal) {
-        use Refusal::{Key, Malformed, Signature, Unsigned};
-        if matches!(reason, Signature | Key | Malformed | Unsigned) {
+        // Keys of a session may be forgotten, and which changes are accepted nobody can know.
+        let usual = matches!(reason, Refusal::Session | Refusal::Changes);
+        if !usual && !reason.is_passing() {
             self.doubt();
         }
     }
@@ -174,5 +177,41 @@ impl Peer {
     /// The state is whole between any two statements, so a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever has proven a key is refused as often as its rate allows for what can happen to anybody, and else as a stranger.
+    #[test]
+    fn who_is_refused_for_its_own_fault_is_a_stranger_again() {
+        let limits = Limits::default();
+        let (shares, stopping) = (Shares::new(4, 4, true), Arc::default());
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let place = shares.admit(super::super::shares::Newcomer::from(address));
+        let number = place.as_ref().map_or(0, |place| place.number);
+        let peer = Peer::new(address, number, &shares, false, &limits, &stopping);
+        for reason in Refusal::ALL {
+            peer.prove(Asker::Key(1));
+            peer.heed(reason);
+            let usual = matches!(
+                reason,
+                Refusal::Rate
+                    | Refusal::Busy
+                    | Refusal::Stopping
+                    | Refusal::Slow
+                    | Refusal::Shard
+                    | Refusal::Session
+                    | Refusal::Changes
+            );
+            assert_eq!(peer.has_proven(), usual, "{reason:?}");
+        }
+        // Nor does another prove for it: a doubt takes the place's protection.
+        peer.prove(Asker::Key(1));
+        assert!(!shares.make_room());
+        peer.heed(Refusal::Login);
+        assert!(shares.make_room());
     }
 }

@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::places::Asker;
+
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
 /// If no place is free, a newcomer takes that of whoever has more than it: the oldest place of the
 /// connection that has the most, of the address that has the most. So a crowd displaces itself, and
 /// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
-/// somebody who has proven a key not by somebody who has not.
+/// somebody who has proven a key not by somebody who has not. Where no other place is left, the oldest goes of
+/// the key that has the most [kept for it](Self::keep_for), if that is more than the share of each.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -37,6 +40,8 @@ struct Entry {
     connection: Option<u64>,
     proven: bool,
     kept: bool,
+    /// Whoever has proven a key on the connection that the place is.
+    holder: Option<Asker>,
     displaced: Arc<Notify>,
 }
 
@@ -77,7 +82,7 @@ impl Shares {
         let own = count(&taken.addresses, &newcomer.address);
         let crowded = own >= self.per_address;
         if crowded || taken.places.len() >= self.most {
-            taken.displace(newcomer, crowded, self.within)?;
+            self.displace(&mut taken, newcomer, crowded)?;
         }
         let number = taken.next;
         taken.next += 1;
@@ -87,6 +92,7 @@ impl Shares {
             connection: newcomer.connection,
             proven: newcomer.proven,
             kept: false,
+            holder: None,
             displaced: Arc::clone(&displaced),
         };
         taken.insert(number, entry);
@@ -101,14 +107,33 @@ impl Shares {
     /// there is none.
     pub(crate) fn make_room(&self) -> bool {
         let nobody = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
-        self.lock().displace(nobody, false, self.within).is_some()
+        self.displace(&mut self.lock(), nobody, false).is_some()
     }
 
     /// Says whether the place of this number may be taken away. A place that is gone stays gone.
     pub(crate) fn keep(&self, number: u64, kept: bool) {
+        self.set(number, kept, None);
+    }
+
+    /// Keeps the place of this number for whoever has proven a key there.
+    pub(crate) fn keep_for(&self, number: u64, holder: Asker) {
+        self.set(number, true, Some(holder));
+    }
+
+    fn set(&self, number: u64, kept: bool, holder: Option<Asker>) {
         if let Some(entry) = self.lock().places.get_mut(&number) {
             entry.kept = kept;
+            entry.holder = holder;
         }
+    }
+
+    /// Takes a place away for a newcomer, if it may have one; and says so to whoever had it.
+    fn displace(&self, taken: &mut Taken, newcomer: Newcomer, crowded: bool) -> Option<()> {
+        let victim = taken.victim(newcomer, crowded, self.within);
+        let all = if crowded { self.per_address } else { self.most };
+        let victim = victim.or_else(|| taken.oldest_of_most(newcomer, crowded, all));
+        taken.remove(victim?)?.displaced.notify_one();
+        Some(())
     }
 
     /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
@@ -133,14 +158,6 @@ impl Taken {
             release(&mut self.connections, connection);
         }
         Some(entry)
-    }
-
-    /// Takes a place away for a newcomer, if it may have one; and says so to whoever had it.
-    fn displace(&mut self, newcomer: Newcomer, crowded: bool, within: bool) -> Option<()> {
-        let number = self.victim(newcomer, crowded, within)?;
-        let entry = self.remove(number)?;
-        entry.displaced.notify_one();
-        Some(())
     }
 
     /// The place that a newcomer may take, if somebody has more than it, or less right to it.
@@ -172,6 +189,25 @@ impl Taken {
                 (!entry.proven, address, connection, oldest)
             })
             .map(|(number, _)| *number)
+    }
+
+    /// The oldest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
+    /// share left for whoever comes.
+    fn oldest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
+        let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
+        for (&number, entry) in &self.places {
+            let (Some(holder), true) =
+                (entry.holder, !crowded || entry.address == newcomer.address)
+            else {
+                continue;
+            };
+            let (count, oldest) = held.entry(holder).or_insert((0, number));
+            *count += 1;
+            *oldest = number.min(*oldest);
+        }
+        let share = (all / (held.len() + 1)).max(1);
+        let (most, oldest) = held.into_values().max()?;
+        (most > share).then_some(oldest)
     }
 }
 
@@ -212,142 +248,4 @@ impl Drop for Place {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ip(host: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, host])
-    }
-
-    fn on(host: u8, connection: u64, proven: bool) -> Newcomer {
-        Newcomer {
-            address: ip(host),
-            connection: Some(connection),
-            proven,
-        }
-    }
-
-    /// True if it has been displaced.
-    fn gone(place: &Place) -> bool {
-        !place.shares.lock().places.contains_key(&place.number)
-    }
-
-    #[test]
-    fn each_address_has_its_places_and_gets_them_back() {
-        let shares = Shares::new(100, 2, false);
-        let mut held: Vec<Place> = (0..2)
-            .map(|_| shares.admit(Newcomer::from(ip(1))).expect("a place"))
-            .collect();
-        assert!(shares.admit(Newcomer::from(ip(1))).is_none());
-        assert!(shares.admit(Newcomer::from(ip(2))).is_some());
-        drop(held.pop());
-        held.extend(shares.admit(Newcomer::from(ip(1))));
-        assert_eq!(held.len(), 2);
-        assert!(shares.admit(Newcomer::from(ip(1))).is_none());
-    }
-
-    /// Nothing is kept of an address whose places are given back, however many come.
-    #[test]
-    fn memory_is_for_taken_places_only() {
-        let shares = Shares::new(10, 1, true);
-        for host in 0..10_000 {
-            let address = Ipv4Addr::from_bits(host).into();
-            assert!(shares.admit(Newcomer::from(address)).is_some());
-        }
-        let taken = shares.lock();
-        assert!(taken.places.is_empty() && taken.addresses.is_empty());
-    }
-
-    /// A crowd on eight connections fills all places; whoever comes with one stays, however often
-    /// the crowd comes back.
-    #[test]
-    fn a_crowd_displaces_itself() {
-        let shares = Shares::new(64, 64, true);
-        let crowd = |from: u64| {
-            let connections = (0..64).map(move |at| from + at % 8);
-            connections.filter_map(|connection| shares.admit(on(1, connection, false)))
-        };
-        let mut held: Vec<Place> = crowd(0).collect();
-        let honest = shares.admit(on(1, 100, false)).expect("a place");
-        assert_eq!(held.iter().filter(|place| gone(place)).count(), 1);
-        for _ in 0..20 {
-            held.extend(crowd(0));
-            assert!(!gone(&honest));
-            assert!(shares.lock().places.len() <= 64);
-        }
-        // One connection alone cannot take from itself.
-        let alone = Shares::new(8, 8, true);
-        let held: Vec<_> = (0..20).map(|_| alone.admit(on(1, 1, false))).collect();
-        assert_eq!(held.iter().flatten().count(), 8);
-    }
-
-    #[test]
-    fn many_addresses_each_with_one_do_not_shut_out_another() {
-        let shares = Shares::new(16, 4, false);
-        let held: Vec<Place> = (0..16)
-            .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
-            .collect();
-        assert_eq!(held.len(), 16);
-        let late = shares.admit(Newcomer::from(ip(200))).expect("a place");
-        assert!(gone(&held[0]), "the oldest makes room");
-        assert!(!gone(&late));
-        // It has as much as they have, so a second place is not to be had.
-        assert!(shares.admit(Newcomer::from(ip(200))).is_none());
-    }
-
-    #[test]
-    fn what_is_kept_is_not_taken_away() {
-        let shares = Shares::new(2, 2, true);
-        let kept = shares.admit(Newcomer::from(ip(1))).expect("a place");
-        kept.keep();
-        let other = shares.admit(Newcomer::from(ip(1))).expect("a place");
-        let newcomer = shares.admit(Newcomer::from(ip(2))).expect("a place");
-        assert!(gone(&other) && !gone(&kept) && !gone(&newcomer));
-        newcomer.keep();
-        assert!(shares.admit(Newcomer::from(ip(3))).is_none());
-        shares.keep(newcomer.number, false);
-        assert!(shares.admit(Newcomer::from(ip(3))).is_some());
-    }
-
-    #[tokio::test]
-    async fn whoever_is_displaced_is_told() {
-        let shares = Shares::new(1, 1, true);
-        let first = shares.admit(on(1, 1, false)).expect("a place");
-        let _second = shares.admit(on(2, 2, false)).expect("a place");
-        let minute = std::time::Duration::from_secs(60);
-        let told = tokio::time::timeout(minute, first.displaced.notified());
-        assert!(told.await.is_ok());
-    }
-
-    /// Somebody whose request takes long to arrive, among as many strangers as there may be.
-    #[test]
-    fn strangers_do_not_take_the_place_of_a_known_key() {
-        let shares = Shares::new(4, 4, true);
-        let known = shares.admit(on(1, 1, true)).expect("a place");
-        let strangers = (2..200).map(|host| shares.admit(on(host, host.into(), false)));
-        let mut strangers: Vec<_> = strangers.collect();
-        assert!(strangers.iter().all(Option::is_some));
-        assert!(!gone(&known));
-        // Another known key has the first right to a stranger's place, also at its own address.
-        for host in [199, 201] {
-            strangers.extend([shares.admit(on(host, 300, true))]);
-        }
-        assert!(strangers.iter().all(Option::is_some));
-        // Between known keys it goes on by shares.
-        let more: Vec<_> = (0..4).map(|_| shares.admit(on(1, 1, true))).collect();
-        assert_eq!(more.iter().flatten().count(), 1);
-        assert!(!gone(&known));
-    }
-
-    #[test]
-    fn room_is_made_by_whoever_may_be_displaced() {
-        let shares = Shares::new(8, 8, true);
-        let held: Vec<_> = (0..3)
-            .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
-            .collect();
-        held[0].keep();
-        assert!(shares.make_room() && gone(&held[1]) && !gone(&held[2]));
-        assert!(shares.make_room() && gone(&held[2]));
-        assert!(!shares.make_room() && !gone(&held[0]));
-    }
-}
+mod tests;

@@ -103,7 +103,10 @@ impl Terms {
     ) -> Result<(), Refusal> {
         if let Some(grant) = grant {
             let named = grant.check_index(index, now() / 1000);
-            named.map_err(|_| Refusal::Index)?;
+            named.map_err(|error| {
+                tracing::debug!(%error, name = %self.name, "request refused by its token");
+                Refusal::Index
+            })?;
         }
         let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
         let Some(Policy(decide)) = policy.clone() else {
@@ -130,7 +133,13 @@ impl Terms {
             return Err(Refusal::Rate);
         }
         drop(rate);
-        self.place()
+        self.place().inspect_err(|_| self.give_back())
+    }
+
+    /// Gives back what a request took of the rate that is not answered.
+    pub(crate) fn give_back(&self) {
+        let rate = self.rate.lock();
+        rate.unwrap_or_else(PoisonError::into_inner).give_back();
     }
 
     /// A place for a request, if the index's share of places allows one.

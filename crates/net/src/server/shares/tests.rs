@@ -1,0 +1,199 @@
+use super::*;
+
+fn ip(host: u8) -> IpAddr {
+    IpAddr::from([192, 0, 2, host])
+}
+
+fn on(host: u8, connection: u64, proven: bool) -> Newcomer {
+    Newcomer {
+        address: ip(host),
+        connection: Some(connection),
+        proven,
+    }
+}
+
+/// True if it has been displaced.
+fn gone(place: &Place) -> bool {
+    !place.shares.lock().places.contains_key(&place.number)
+}
+
+#[test]
+fn each_address_has_its_places_and_gets_them_back() {
+    let shares = Shares::new(100, 2, false);
+    let mut held: Vec<Place> = (0..2)
+        .map(|_| shares.admit(Newcomer::from(ip(1))).expect("a place"))
+        .collect();
+    assert!(shares.admit(Newcomer::from(ip(1))).is_none());
+    assert!(shares.admit(Newcomer::from(ip(2))).is_some());
+    drop(held.pop());
+    held.extend(shares.admit(Newcomer::from(ip(1))));
+    assert_eq!(held.len(), 2);
+    assert!(shares.admit(Newcomer::from(ip(1))).is_none());
+}
+
+/// Nothing is kept of an address whose places are given back, however many come.
+#[test]
+fn memory_is_for_taken_places_only() {
+    let shares = Shares::new(10, 1, true);
+    for host in 0..10_000 {
+        let address = Ipv4Addr::from_bits(host).into();
+        assert!(shares.admit(Newcomer::from(address)).is_some());
+    }
+    let taken = shares.lock();
+    assert!(taken.places.is_empty() && taken.addresses.is_empty());
+}
+
+/// A crowd on eight connections fills all places; whoever comes with one stays, however often
+/// the crowd comes back.
+#[test]
+fn a_crowd_displaces_itself() {
+    let shares = Shares::new(64, 64, true);
+    let crowd = |from: u64| {
+        let connections = (0..64).map(move |at| from + at % 8);
+        connections.filter_map(|connection| shares.admit(on(1, connection, false)))
+    };
+    let mut held: Vec<Place> = crowd(0).collect();
+    let honest = shares.admit(on(1, 100, false)).expect("a place");
+    assert_eq!(held.iter().filter(|place| gone(place)).count(), 1);
+    for _ in 0..20 {
+        held.extend(crowd(0));
+        assert!(!gone(&honest));
+        assert!(shares.lock().places.len() <= 64);
+    }
+    // One connection alone cannot take from itself.
+    let alone = Shares::new(8, 8, true);
+    let held: Vec<_> = (0..20).map(|_| alone.admit(on(1, 1, false))).collect();
+    assert_eq!(held.iter().flatten().count(), 8);
+}
+
+#[test]
+fn many_addresses_each_with_one_do_not_shut_out_another() {
+    let shares = Shares::new(16, 4, false);
+    let held: Vec<Place> = (0..16)
+        .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
+        .collect();
+    assert_eq!(held.len(), 16);
+    let late = shares.admit(Newcomer::from(ip(200))).expect("a place");
+    assert!(gone(&held[0]), "the oldest makes room");
+    assert!(!gone(&late));
+    // It has as much as they have, so a second place is not to be had.
+    assert!(shares.admit(Newcomer::from(ip(200))).is_none());
+}
+
+#[test]
+fn what_is_kept_is_not_taken_away() {
+    let shares = Shares::new(2, 2, true);
+    let kept = shares.admit(Newcomer::from(ip(1))).expect("a place");
+    kept.keep();
+    let other = shares.admit(Newcomer::from(ip(1))).expect("a place");
+    let newcomer = shares.admit(Newcomer::from(ip(2))).expect("a place");
+    assert!(gone(&other) && !gone(&kept) && !gone(&newcomer));
+    newcomer.keep();
+    assert!(shares.admit(Newcomer::from(ip(3))).is_none());
+    shares.keep(newcomer.number, false);
+    assert!(shares.admit(Newcomer::from(ip(3))).is_some());
+}
+
+#[tokio::test]
+async fn whoever_is_displaced_is_told() {
+    let shares = Shares::new(1, 1, true);
+    let first = shares.admit(on(1, 1, false)).expect("a place");
+    let _second = shares.admit(on(2, 2, false)).expect("a place");
+    let minute = std::time::Duration::from_secs(60);
+    let told = tokio::time::timeout(minute, first.displaced.notified());
+    assert!(told.await.is_ok());
+}
+
+/// Somebody whose request takes long to arrive, among as many strangers as there may be.
+#[test]
+fn strangers_do_not_take_the_place_of_a_known_key() {
+    let shares = Shares::new(4, 4, true);
+    let known = shares.admit(on(1, 1, true)).expect("a place");
+    let strangers = (2..200).map(|host| shares.admit(on(host, host.into(), false)));
+    let mut strangers: Vec<_> = strangers.collect();
+    assert!(strangers.iter().all(Option::is_some));
+    assert!(!gone(&known));
+    // Another known key has the first right to a stranger's place, also at its own address.
+    for host in [199, 201] {
+        strangers.extend([shares.admit(on(host, 300, true))]);
+    }
+    assert!(strangers.iter().all(Option::is_some));
+    // Between known keys it goes on by shares.
+    let more: Vec<_> = (0..4).map(|_| shares.admit(on(1, 1, true))).collect();
+    assert_eq!(more.iter().flatten().count(), 1);
+    assert!(!gone(&known));
+}
+
+#[test]
+fn room_is_made_by_whoever_may_be_displaced() {
+    let shares = Shares::new(8, 8, true);
+    let held: Vec<_> = (0..3)
+        .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
+        .collect();
+    held[0].keep();
+    assert!(shares.make_room() && gone(&held[1]) && !gone(&held[2]));
+    assert!(shares.make_room() && gone(&held[2]));
+    assert!(!shares.make_room() && !gone(&held[0]));
+}
+
+/// Two keys on connections without number: the newcomer finds a place, and each key keeps a share of them.
+#[test]
+fn keys_that_keep_all_places_shut_nobody_out() {
+    let shares = Shares::new(24, 24, true);
+    let come = |host, key| {
+        let place = shares.admit(Newcomer::from(ip(host)))?;
+        shares.keep_for(place.number, Asker::Key(key));
+        Some(place)
+    };
+    let held: Vec<Place> = (0..24)
+        .filter_map(|i| come(1 + i % 2, u32::from(i % 2)))
+        .collect();
+    assert_eq!(held.len(), 24);
+    let of = |key| {
+        held.iter()
+            .skip(key)
+            .step_by(2)
+            .filter(|&place| !gone(place))
+            .count()
+    };
+    let strangers: Vec<_> = (10..200)
+        .map(|host| shares.admit(Newcomer::from(ip(host))))
+        .collect();
+    assert!(strangers.iter().all(Option::is_some));
+    // Strangers take each other's place, and one of the keys'.
+    assert_eq!(of(0) + of(1), 23);
+    assert!(gone(&held[0]) != gone(&held[1]), "the oldest goes first");
+    // A third key gets its share, and no more.
+    let third: Vec<_> = (0..24).filter_map(|_| come(3, 3)).collect();
+    let kept = third.iter().filter(|&place| !gone(place)).count();
+    assert_eq!((kept, of(0), of(1)), (8, 8, 8));
+    drop(strangers);
+    // Where each key has one place, none loses it.
+    let shares = Shares::new(4, 4, true);
+    let each: Vec<_> = (0..4)
+        .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
+        .collect();
+    for (place, key) in each.iter().zip(0..) {
+        shares.keep_for(place.number, Asker::Key(key));
+    }
+    assert!(shares.admit(Newcomer::from(ip(9))).is_none());
+    // A key that is doubted holds nothing.
+    shares.keep(each[2].number, false);
+    assert!(shares.admit(Newcomer::from(ip(9))).is_some());
+    assert!(gone(&each[2]));
+}
+
+/// Behind one address, one key leaves places to the address's others.
+#[test]
+fn a_key_leaves_places_to_others_of_its_address() {
+    let shares = Shares::new(100, 8, true);
+    let come = |key| {
+        let place = shares.admit(Newcomer::from(ip(1)))?;
+        shares.keep_for(place.number, Asker::Key(key));
+        Some(place)
+    };
+    let first: Vec<_> = (0..8).filter_map(|_| come(1)).collect();
+    let second: Vec<_> = (0..8).filter_map(|_| come(2)).collect();
+    let held = |places: &[Place]| places.iter().filter(|&place| !gone(place)).count();
+    assert_eq!((first.len(), held(&first), held(&second)), (8, 4, 4));
+}
