@@ -1,6 +1,7 @@
-"""The time of a build from Parquet files: one process that reads one after the other, threads that read ahead, and Ray's tasks.
+"""The time of a build from Parquet files: one process that reads one after the other, threads that read ahead or Ray's tasks that do, and processes
+or Ray's tasks that make segments, or in routed and sealed mode assign records to clusters.
 
-  python python/benches/parquet.py [--records N] [--dim D] [--files N] [--times N] [--keep FOLDER]
+  python python/benches/parquet.py [--records N] [--dim D] [--files N] [--times N] [--mode MODE] [--keep FOLDER]
 
 Needs pyarrow, and Ray for its line. Prints a table; each is the best of --times, in turns. --keep leaves the files, the last
 index (FOLDER/index) and the owner's keys there.
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sordino
-from sordino.parquet import batch, batches
+from sordino.parquet import batch, batches, build
 
 COLUMNS = {"vectors": "embedding", "ids": "id"}
 
@@ -39,10 +40,14 @@ def one_after_the_other(lake):
         yield batch(pq.read_table(path), **COLUMNS)
 
 
-def with_ray(lake):
-    import sordino.ray
+def whole(read):
+    """A build by this process of what `read` gives."""
+    return lambda folder, key, mode: sordino.build(folder / "index", read(folder / "lake"), key=key, mode=mode)
 
-    return sordino.ray.batches(lake, **COLUMNS)
+
+def in_tasks(build):
+    """A build by others, which read the owner's key from its file."""
+    return lambda folder, _, mode: build(folder / "index", folder / "lake", key_file=folder / "owner.key", mode=mode, **COLUMNS)
 
 
 def main():
@@ -51,33 +56,41 @@ def main():
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--files", type=int, default=20)
     parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--mode", default="masked")
     parser.add_argument("--keep", type=Path)
     args = parser.parse_args()
-    ways = {"one process": one_after_the_other, "threads": lambda lake: batches(lake, **COLUMNS)}
+    ways = {
+        "read by one process": whole(one_after_the_other),
+        "read by threads": whole(lambda lake: batches(lake, **COLUMNS)),
+        "made by two processes": in_tasks(lambda *places, **choices: build(*places, processes=2, **choices)),
+    }
     with contextlib.suppress(ImportError):
         import ray
 
+        import sordino.ray
+
         ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
-        ways["Ray's tasks"] = with_ray
+        ways["read by Ray's tasks"] = whole(lambda lake: sordino.ray.batches(lake, **COLUMNS))
+        ways["made by Ray's tasks"] = in_tasks(sordino.ray.build)
     folder = args.keep or Path(tempfile.mkdtemp())
     lake = folder / "lake"
     lake.mkdir(parents=True)
     write(lake, args)
     key = sordino.keygen()
+    key.save(folder / "owner.key")
     took = {name: [] for name in ways}
     for _ in range(args.times):
         for name, way in ways.items():
             shutil.rmtree(folder / "index", ignore_errors=True)
             begin = time.perf_counter()
-            index = sordino.build(folder / "index", way(lake), key=key)
+            index = way(folder, key, args.mode)
             took[name].append(time.perf_counter() - begin)
             assert len(index) == args.records // args.files * args.files
-    first = min(took["one process"])
-    print("| read by | best | all, s | beside one process |\n|---|---|---|---|")
+    first = min(took["read by one process"])
+    print("| records | best | all, s | beside one process |\n|---|---|---|---|")
     for name, times in took.items():
         print(f"| {name} | {min(times):.1f} s | {', '.join(f'{one:.1f}' for one in times)} | {min(times) / first:.2f} |")
     if args.keep:
-        key.save(folder / "owner.key")
         key.reader().save(folder / "reader.key")
         key.public().save(folder / "owner.pub")
     else:

@@ -13,6 +13,7 @@ use crate::recent::{self, FIELDS};
 use crate::request::{Authorizer, Request};
 use crate::schema::Schema;
 use crate::state::{REMEMBERED, State};
+use crate::value::EntityUid;
 use crate::world::World;
 
 /// Decisions by Cedar policies: deny by default, and one policy that forbids overrides all that permit.
@@ -147,20 +148,7 @@ impl Engine {
     pub fn replace_entities(&self, entities: &str) -> Result<Epochs, Error> {
         let schema = self.state.load().schema.clone();
         let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;
-        Ok(self.replace(|state, epochs| {
-            let entities_epoch = epochs.entities + 1;
-            let epochs = Epochs {
-                entities: entities_epoch,
-                ..epochs
-            };
-            let policies = state.policies.clone();
-            State::new(
-                schema,
-                policies,
-                Arc::new(world),
-                (epochs, state.remembered),
-            )
-        }))
+        Ok(self.replace_world(Arc::new(world)))
     }
 
     fn replace(&self, next: impl FnOnce(&State, Epochs) -> State) -> Epochs {
@@ -198,6 +186,36 @@ impl Engine {
     #[must_use]
     pub fn epochs(&self) -> Epochs {
         self.state.load().epochs
+    }
+
+    /// Replaces all entities by those of another engine, which are not read again.
+    pub fn follow(&self, other: &Self) -> Epochs {
+        let world = other.state.load().world.clone();
+        self.replace_world(world)
+    }
+
+    fn replace_world(&self, world: Arc<World>) -> Epochs {
+        self.replace(|state, epochs| {
+            let entities_epoch = epochs.entities + 1;
+            let epochs = Epochs {
+                entities: entities_epoch,
+                ..epochs
+            };
+            let (schema, policies) = (state.schema.clone(), state.policies.clone());
+            State::new(schema, policies, world, (epochs, state.remembered))
+        })
+    }
+
+    /// The entities that policies name.
+    #[must_use]
+    pub fn named_by_policies(&self) -> Vec<EntityUid> {
+        self.state.load().policies.literals()
+    }
+
+    /// All entities, and those that they name as their parents.
+    #[must_use]
+    pub fn named_by_entities(&self) -> Vec<EntityUid> {
+        self.state.load().world.uids()
     }
 
     /// The number of policies, and of those that are compiled.

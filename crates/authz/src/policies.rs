@@ -8,8 +8,9 @@ use crate::expr::Expr;
 use crate::index::Index;
 use crate::schema::Schema;
 use crate::scope::{Party, Scope};
+use crate::value::EntityUid;
 use crate::world::Nodes;
-use crate::{Error, bounds, compile};
+use crate::{Error, bounds, compile, convert};
 
 /// Policies in Cedar's own form, in the order of their text.
 #[derive(Debug)]
@@ -92,6 +93,13 @@ impl Policies {
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The entities that they name.
+    pub(crate) fn literals(&self) -> Vec<EntityUid> {
+        let all = self.0.iter();
+        let all = all.flat_map(|policy| policy.cedar.entity_literals());
+        all.map(|uid| convert::uid(&uid)).collect()
     }
 }
 

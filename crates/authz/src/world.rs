@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::names::{Names, Node};
-use crate::value::{Record, Uid};
+use crate::value::{EntityUid, Record, Uid};
 use crate::{Error, convert, graph};
 
 /// Entities, as Cedar has them, and as compiled policies read them.
@@ -65,6 +65,16 @@ impl World {
             };
         }
         Ok(world)
+    }
+
+    /// All entities, and those that they name as their parents.
+    pub(crate) fn uids(&self) -> Vec<EntityUid> {
+        let all = 0..self.names.end();
+        all.map(|node| {
+            let uid = self.names.uid(node);
+            EntityUid::new(uid.type_name, uid.id)
+        })
+        .collect()
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Door {
     /// Requests per second of one client key.
     #[arg(long, default_value_t = 100.0, value_parser = numbers::rate)]
     rate_per_key: f64,
-    /// Requests per second of one address: with --anyone of all, else of those that prove no key.
+    /// Requests per second of one address: with --anyone of all, else of those that prove no key, beside the first two of each connection.
     #[arg(long, default_value_t = 500.0, value_parser = numbers::rate)]
     rate_per_address: f64,
     /// Requests answered at a time. A client, or an address with --anyone, gets another place as long

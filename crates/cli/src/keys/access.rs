@@ -326,6 +326,14 @@ impl Label {
 fn listed(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
-        names => names.join(", "),
+        names => {
+            // One with a comma is not to be read as two.
+            let quoted = |name: &String| match name.contains(',') {
+                true => format!("{name:?}"),
+                false => name.clone(),
+            };
+            let names: Vec<String> = names.iter().map(quoted).collect();
+            names.join(", ")
+        }
     }
 }

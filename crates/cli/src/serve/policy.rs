@@ -5,24 +5,38 @@
 mod cedar;
 
 use crate::Error;
-use sordino_net::{IndexName, Policy};
+use sordino_net::IndexName;
 #[cfg(feature = "policies")]
 use sordino_search::{Disk, Files};
 use std::{
     io,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 /// Longer than any such file.
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 
+#[cfg(feature = "policies")]
+pub(super) use cedar::Governed;
+
 /// The groups as they were read last, and the marks that their file had: all policies share them, so they are read once.
 #[cfg(feature = "policies")]
 pub(super) type Groups = Option<(Option<Mark>, cedar::Groups)>;
 #[cfg(not(feature = "policies"))]
 pub(super) type Groups = ();
+
+/// A policy, which this command has none of.
+#[cfg(not(feature = "policies"))]
+pub(super) enum Governed {}
+
+#[cfg(not(feature = "policies"))]
+impl Governed {
+    pub(super) fn policy(&self, _: &IndexName) -> sordino_net::Policy {
+        match *self {}
+    }
+}
 
 /// The files of an index's policy.
 pub(super) struct Written {
@@ -47,7 +61,8 @@ impl Mark {
     fn of(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt;
-        let found = path.metadata().ok()?;
+        // A link that leads nowhere is there.
+        let found = path.metadata().or_else(|_| path.symlink_metadata()).ok()?;
         Some(Self {
             modified: found.modified().ok()?,
             len: found.len(),
@@ -55,6 +70,17 @@ impl Mark {
             changed: (found.ino(), found.ctime(), found.ctime_nsec()),
         })
     }
+
+    /// True if the file was not written for a second.
+    fn is_old(&self) -> bool {
+        let age = self.modified.elapsed();
+        age.is_ok_and(|age| age > Duration::from_secs(1))
+    }
+}
+
+/// True if the files of these marks are not being written, as far as their times tell.
+pub(super) fn are_old(stamp: &Stamp) -> bool {
+    stamp.iter().flatten().all(Mark::is_old)
 }
 
 impl Written {
@@ -99,13 +125,22 @@ impl Written {
     #[cfg(feature = "policies")]
     pub(super) fn read(
         &self,
-        name: &IndexName,
         stamp: &Stamp,
         groups: &mut Groups,
-    ) -> Result<Option<Policy>, Error> {
+    ) -> Result<Option<Governed>, Error> {
         let Some(policies) = text(&self.policy)? else {
             return Ok(None);
         };
+        let groups = self.groups(stamp, groups)?;
+        groups.policy(&self.policy, &policies).map(Some)
+    }
+
+    #[cfg(feature = "policies")]
+    fn groups<'a>(
+        &self,
+        stamp: &Stamp,
+        groups: &'a mut Groups,
+    ) -> Result<&'a cedar::Groups, Error> {
         let read = match groups.take() {
             Some((mark, read)) if mark == stamp[1] => read,
             _ => {
@@ -117,17 +152,38 @@ impl Written {
             }
         };
         let (_, read) = groups.insert((stamp[1], read));
-        read.policy(&self.policy, &policies, name).map(Some)
+        Ok(read)
+    }
+
+    /// Puts the groups as they are written into a policy that stays in force, since the one that is written is wrong.
+    #[cfg(feature = "policies")]
+    pub(super) fn regroup(
+        &self,
+        policy: &Governed,
+        stamp: &Stamp,
+        groups: &mut Groups,
+    ) -> Result<(), Error> {
+        // Without a file the groups before stay.
+        if stamp[1].is_some() {
+            policy.follow(self.groups(stamp, groups)?);
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "policies"))]
+    #[expect(clippy::unused_self, reason = "as the other has it")]
+    pub(super) fn regroup(
+        &self,
+        policy: &Governed,
+        _: &Stamp,
+        (): &mut Groups,
+    ) -> Result<(), Error> {
+        match *policy {}
     }
 
     /// Refuses a policy, whatever is in it: without it the index would be for all.
     #[cfg(not(feature = "policies"))]
-    pub(super) fn read(
-        &self,
-        _: &IndexName,
-        _: &Stamp,
-        (): &mut Groups,
-    ) -> Result<Option<Policy>, Error> {
+    pub(super) fn read(&self, _: &Stamp, (): &mut Groups) -> Result<Option<Governed>, Error> {
         match self.policy.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::NoPolicies {

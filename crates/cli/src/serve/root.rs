@@ -21,7 +21,7 @@ pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     let may = (args.most(), args.accept_changes);
     let encodings = args.encodings()?;
     let mut tenants = Tenants::new(root.clone(), owner, may, encodings, indexes.clone());
-    tenants.look().map_err(Error::at(&root))?;
+    tenants.begin().map_err(Error::at(&root))?;
     let running = running::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
     let (new, news) = mpsc::channel();
     // On a thread of its own, since an index may take long to load, and signals are heeded.

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::serve::current::Current;
-use crate::serve::policy::{Groups, Stamp, Written};
+use crate::serve::policy::{Governed, Groups, Stamp, Written, are_old};
 use crate::{Error, serve::owner};
 use sordino_net::{IndexName, Indexes, Policy};
 use sordino_search::{Encodings, OwnerPublicKey, Server};
@@ -38,12 +38,16 @@ pub(super) struct Tenants {
     /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
     policies: HashMap<IndexName, Stamp>,
     groups: Groups,
+    /// The policies in force.
+    governed: HashMap<IndexName, Governed>,
     /// The files of a policy that were tried last, and when.
     tried: HashMap<IndexName, (Stamp, Instant)>,
     /// The files of a policy that were looked at last.
     seen: HashMap<IndexName, Stamp>,
     /// The last fault of each folder, which is said once, and when it was.
     faults: HashMap<OsString, (String, Instant)>,
+    /// The policy of some index may be half written, and is looked at once more.
+    waits: bool,
 }
 
 /// An index that is open. Its owner stays the same until it is closed.
@@ -70,10 +74,25 @@ impl Tenants {
             open: HashMap::new(),
             policies: HashMap::new(),
             groups: Groups::default(),
+            governed: HashMap::new(),
             tried: HashMap::new(),
             seen: HashMap::new(),
             faults: HashMap::new(),
+            waits: false,
         }
+    }
+
+    /// Looks for the first time.
+    ///
+    /// # Errors
+    /// Those of [`Self::look`].
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        self.look()?;
+        if self.waits {
+            std::thread::sleep(MEANWHILE);
+            self.look()?;
+        }
+        Ok(())
     }
 
     /// Opens, follows and closes, until what is served is what the folder has: true if something changed. An index that cannot be
@@ -83,11 +102,13 @@ impl Tenants {
     /// If the folder itself cannot be read. Nothing is changed then.
     pub(super) fn look(&mut self) -> io::Result<bool> {
         let names = self.names()?;
+        self.waits = false;
         let gone = self.open.keys().filter(|name| !names.contains(*name));
         let gone: Vec<IndexName> = gone.cloned().collect();
         let mut changed = !gone.is_empty();
         for name in gone {
             self.open.remove(&name);
+            self.governed.remove(&name);
             self.indexes.close(&name);
         }
         for name in names {
@@ -158,28 +179,37 @@ impl Tenants {
         let owner = self.owner_of(name)?;
         // Before much is read: an index whose policy is wrong is not opened, nor once it is gone.
         let stamp = Written::of(&self.root, name).stamp();
+        if !self.settled(name, stamp) && !are_old(&stamp) {
+            self.waits = true;
+            return Ok(false);
+        }
         self.policies.entry(name.clone()).or_insert(stamp);
         self.policy(name)?;
+        let accepting = || self.indexes.accepting(&dir, &owner, self.most);
+        let accepting = self.changing.then(accepting).transpose();
+        let accepting = accepting.map_err(Error::index(&dir))?;
         let (most, encodings) = (self.most, self.encodings.clone());
         let opening = || Server::open_within(&dir, &owner, most, encodings.as_ref());
         let server = self.meanwhile(opening);
         let server = server.map_err(Error::index(&dir))?;
-        let (policy, stamp) = self.policy(name)?;
-        self.indexes.open(name, server, policy)?;
-        self.policies.insert(name.clone(), stamp);
-        if self.changing {
-            let accepting = self.indexes.accept_changes(name, &dir, &owner, self.most);
-            accepting.map_err(Error::index(&dir)).inspect_err(|_| {
-                self.indexes.close(name);
-            })?;
+        let (governed, stamp) = self.policy(name)?;
+        let policy = governed.as_ref().map(|governed| governed.policy(name));
+        match accepting {
+            Some(accepting) => self
+                .indexes
+                .open_to_changes(name, server, policy, accepting)?,
+            None => self.indexes.open(name, server, policy)?,
         }
+        self.policies.insert(name.clone(), stamp);
+        self.governed
+            .extend(governed.map(|one| (name.clone(), one)));
         current.saw(now);
         self.open.insert(name.clone(), Tenant { owner, current });
         Ok(true)
     }
 
     /// The policy of an index as it is written now, and its marks.
-    fn policy(&mut self, name: &IndexName) -> Result<(Option<Policy>, Stamp), Error> {
+    fn policy(&mut self, name: &IndexName) -> Result<(Option<Governed>, Stamp), Error> {
         let written = Written::of(&self.root, name);
         // Before it is read, so that a change meanwhile is seen.
         let stamp = written.stamp();
@@ -188,9 +218,14 @@ impl Tenants {
         let governed = own.or(stamp[0]).is_some();
         let groups = self.policies.values().find_map(|stamp| stamp[1]);
         written.check_there(&[own, groups.filter(|_| governed)], &stamp)?;
-        let policy = written.read(name, &stamp, &mut self.groups)?;
+        let policy = written.read(&stamp, &mut self.groups)?;
         written.check_still(&stamp)?;
         Ok((policy, stamp))
+    }
+
+    /// True if the files of a policy were the same at the last look: what was not may be half written.
+    fn settled(&mut self, name: &IndexName, now: Stamp) -> bool {
+        self.seen.insert(name.clone(), now) == Some(now)
     }
 
     /// Does what may take long, and follows policies meanwhile.
@@ -235,16 +270,22 @@ impl Tenants {
         if !self.open.contains_key(name) || self.policies.get(name) == Some(&now) {
             return Ok(());
         }
-        // Read at the next look if it is the same then: it may be half written.
-        if self.seen.insert(name.clone(), now) != Some(now) {
+        if !self.settled(name, now) {
             return Ok(());
         }
         let tried = self.tried.get(name);
         if tried.is_some_and(|(stamp, at)| *stamp == now && at.elapsed() < RETRY) {
             return Ok(());
         }
+        if tried.is_none_or(|(stamp, _)| *stamp != now) {
+            // A fault of files that are new is said, also if it is the same.
+            self.faults.remove(&OsString::from(name.as_str()));
+        }
         self.tried.insert(name.clone(), (now, Instant::now()));
         let read = self.policy(name);
+        if let (Err(_), Some(governed)) = (&read, self.governed.get(name)) {
+            Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;
+        }
         // A policy that cannot be read here may be for nobody who asks.
         if let Err(error @ Error::NoPolicies { .. }) = &read {
             tracing::error!(%name, %error, "for nobody");
@@ -252,9 +293,10 @@ impl Tenants {
             self.indexes.set_policy(name, Some(nobody));
             self.policies.insert(name.clone(), now);
         }
-        let (policy, stamp) = read?;
-        if policy.is_some() {
-            self.indexes.set_policy(name, policy);
+        let (governed, stamp) = read?;
+        if let Some(governed) = governed {
+            self.indexes.set_policy(name, Some(governed.policy(name)));
+            self.governed.insert(name.clone(), governed);
             tracing::info!(%name, "policy replaced");
         }
         self.policies.insert(name.clone(), stamp);

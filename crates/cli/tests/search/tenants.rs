@@ -205,6 +205,79 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     until_done(&bob);
 }
 
+/// Groups are in force also where the policy that is written now is wrong, so that the one before stays.
+#[cfg(feature = "policies")]
+#[test]
+fn groups_change_under_a_policy_that_stays_in_force() {
+    let place = place(&["local"]);
+    moved(&place, "local", "root/mail");
+    let digest = |name: &str| {
+        let shown = json(&place.line(&format!("keys show @{name}.pub")));
+        shown["public_key_digest"].as_str().unwrap().to_owned()
+    };
+    let group = |name: &str| {
+        let groups = serde_json::json!([
+            {"uid": {"type": "Client", "id": digest(name)}, "attrs": {}, "parents": [{"type": "Group", "id": "all"}]},
+            {"uid": {"type": "Group", "id": "all"}, "attrs": {}, "parents": []},
+        ]);
+        fs::write(place.path("next.json"), groups.to_string()).unwrap();
+        moved(&place, "next.json", "root/groups.json");
+    };
+    group("alice");
+    let policy = "permit(principal in Group::\"all\", action, resource);";
+    fs::write(place.path("root/mail.cedar"), policy).unwrap();
+    let log = place.path("log");
+    let root = "--root @root --key @owner.pub --plaintext --client @alice.pub --client @bob.pub";
+    let served = Served::logged(&place.line(root), &log);
+    let asks = |name: &str| {
+        place.line(&format!(
+            "query --key @reader.key --file @queries.npy --connect {}/mail --client-key @{name}.key",
+            served.url()
+        ))
+    };
+    let (alice, bob) = (asks("alice"), asks("bob"));
+    done(&alice);
+    failed(&bob, 4);
+    let faults = || {
+        fs::read_to_string(&log)
+            .unwrap()
+            .matches("not followed")
+            .count()
+    };
+    let wrong = format!(
+        "{policy} forbid(principal == Client::\"{}\", action, resource);",
+        digest("bob").to_uppercase()
+    );
+    fs::write(place.path("root/mail.cedar"), wrong).unwrap();
+    says(&log, "names nobody");
+    done(&alice);
+    let said = faults();
+    group("bob");
+    until_refused(&alice);
+    done(&bob);
+    // The fault is said once more, since the files are others.
+    let start = std::time::Instant::now();
+    while faults() == said {
+        assert!(start.elapsed().as_secs() < 60, "it is never said again");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // A link that leads nowhere is a policy, and nothing that can be read.
+    fs::rename(place.path("root/mail"), place.path("away")).unwrap();
+    until_refused(&bob);
+    #[cfg(unix)]
+    {
+        fs::copy(place.path("owner.pub"), place.path("root/news.pub")).unwrap();
+        std::os::unix::fs::symlink("/nowhere", place.path("root/news.cedar")).unwrap();
+        moved(&place, "away", "root/news");
+        says(&log, "news.cedar");
+        let news = place.line(&format!(
+            "query --key @reader.key --file @queries.npy --connect {}/news --client-key @bob.key",
+            served.url()
+        ));
+        failed(&news, 4);
+    }
+}
+
 /// Asks until it is refused, or answered.
 #[cfg(feature = "policies")]
 fn until_refused(line: &[String]) {

@@ -71,7 +71,7 @@ impl Door {
         let place = self.receiving.admit(Newcomer {
             address: peer.address,
             connection: Some(peer.number),
-            proven: peer.has_proven(),
+            holder: peer.holder(),
         });
         let place = place.ok_or(Refusal::Busy)?;
         let receive = self.limits.receiving_time(longest);
@@ -134,6 +134,7 @@ impl Call {
     /// The request is whole: nobody takes its place from now on.
     pub(crate) fn received(&self) {
         if self.whole.set(()).is_ok() {
+            self.peer.whole(self.number);
             let receiving = self.receiving.lock();
             if let Some(held) = &*receiving.unwrap_or_else(PoisonError::into_inner) {
                 held.place.keep();
@@ -190,6 +191,10 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        if self.whole.get().is_none() {
+            // It proved nothing, so the next costs as much as a stranger's.
+            self.peer.doubt();
+        }
         self.peer.end(self.number);
     }
 }

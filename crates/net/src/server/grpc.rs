@@ -125,27 +125,6 @@ impl Shared {
         let entered = entered.and_then(|call| Ok((call, self.named(request.headers())?)));
         entered.map_err(|refusal| self.refused(peer, &refusal.into()))
     }
-
-    /// Counts a refusal, says it to the operator, and makes the reply of it.
-    fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
-        self.refused(peer, &Refused::By(refusal)).into_http()
-    }
-
-    fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
-        let reason = refused.reason();
-        self.metrics.refused(reason);
-        peer.heed(reason);
-        let (address, name) = (peer.address, reason.name());
-        if let Refused::Message(error @ sordino_index::Error::File { .. }) = refused {
-            tracing::error!(%error, "a file of an index could not be read or written");
-        }
-        if reason.is_passing() {
-            tracing::debug!(reason = name, %address, "request refused");
-        } else {
-            tracing::info!(reason = name, %address, "request refused");
-        }
-        refused.status()
-    }
 }
 
 /// A request's outcome, if it came as far as to a call of ours.
@@ -271,13 +250,12 @@ impl Calls {
         if !self.shared.takes_changes() {
             return Err(Refusal::Changes.into());
         }
-        // An index that is not there has no owner.
-        let hosted = self.shared.hosted(self.name.as_ref());
-        let hosted = hosted.map_err(|_| Refusal::Key)?;
-        let changed = Arc::clone(&hosted);
+        // An index that is not there has no owner. That is said on the same way, which takes as long.
+        let hosted = self.shared.hosted(self.name.as_ref()).ok();
+        let changed = hosted.clone();
         let check = move || {
-            let changes = changed.changes.get().ok_or(Refusal::Key)?;
-            changes.check(&signed)
+            let changes = changed.as_ref().and_then(|hosted| hosted.changes.get());
+            changes.ok_or(Refusal::Key)?.check(&signed)
         };
         // Where there are several, whoever has not signed rightly learns no names: it is told what it would be of one that is not there.
         let named = self.name.is_some();
@@ -286,9 +264,10 @@ impl Calls {
             refusal => refusal,
         };
         blocking(check).await?.map_err(unknown)?;
+        let hosted = hosted.ok_or(Refusal::Key)?;
         let owner = Asker::Owner(hosted.terms.as_ref().map_or(0, Terms::number));
         call.peer.prove(owner);
-        hosted.begin_step(call, owner)?;
+        hosted.begin(call, owner)?;
         let shared = Arc::clone(&self.shared);
         let take = move || {
             let changes = hosted.changes.get().ok_or(Refusal::Key)?;

@@ -191,16 +191,8 @@ impl Hosted {
         let Some(terms) = &self.terms else {
             return call.begin(asker);
         };
-        call.hold(terms.take()?);
-        call.begin(asker).inspect_err(|_| terms.give_back())
-    }
-
-    /// Takes the places of a step of a change, which counts against no rate of the index: a push makes as many as it has to.
-    pub(crate) fn begin_step(&self, call: &Call, asker: Asker) -> Result<(), Refusal> {
-        if let Some(terms) = &self.terms {
-            call.hold(terms.place()?);
-        }
-        call.begin(asker)
+        call.hold(terms.take(asker)?);
+        call.begin(asker).inspect_err(|_| terms.give_back(asker))
     }
 
     /// The longest request that is answered, as an encoded call.

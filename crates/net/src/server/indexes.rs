@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use sordino_index::OwnerPublicKey;
 use sordino_server::Server;
 
+use super::changes::Changes;
 use super::hosted::Hosted;
 use super::metrics::Metrics;
 use super::shared::{Served, Several, Shared};
@@ -23,6 +24,10 @@ pub struct Indexes {
     pub(crate) shared: Arc<Shared>,
     several: Arc<Several>,
 }
+
+/// The directory of an index that its owner may change over the network.
+#[derive(Debug)]
+pub struct Accepting(Changes);
 
 impl Indexes {
     /// Indexes that one service takes: each has a thread.
@@ -54,6 +59,31 @@ impl Indexes {
         server: Server,
         policy: Option<Policy>,
     ) -> Result<(), Error> {
+        self.open_with(name, server, policy, None)
+    }
+
+    /// The same, and changes are accepted by the owner, over the network, until it is closed. Who is not the
+    /// owner of an index is refused there as at one that does not exist.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_to_changes(
+        &self,
+        name: &IndexName,
+        server: Server,
+        policy: Option<Policy>,
+        accepting: Accepting,
+    ) -> Result<(), Error> {
+        self.open_with(name, server, policy, Some(accepting))
+    }
+
+    fn open_with(
+        &self,
+        name: &IndexName,
+        server: Server,
+        policy: Option<Policy>,
+        accepting: Option<Accepting>,
+    ) -> Result<(), Error> {
         let (several, shared) = (&self.several, &self.shared);
         if several.get(name).is_none() && several.all().len() >= Self::MOST {
             return Err(Error::Indexes { most: Self::MOST });
@@ -63,6 +93,10 @@ impl Indexes {
         let terms = Terms::new(named, policy, several.rate(), &several.places, counts);
         let hosted = Hosted::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
+        if let Some(Accepting(changes)) = accepting {
+            // It is new, so there are none yet.
+            drop(hosted.changes.set(changes));
+        }
         drop(several.set(name, Some(hosted)));
         tracing::info!(%name, "index opened");
         Ok(())
@@ -94,25 +128,20 @@ impl Indexes {
         replaced
     }
 
-    /// Accepts changes of an index by its owner, over the network, until it is closed, as
-    /// [`Service::accept_changes`](crate::Service::accept_changes) does; false if there is none of this name. Who is not the
-    /// owner of an index is refused there as at one that does not exist.
+    /// Holds the directory of an index, for [`open_to_changes`](Self::open_to_changes): nobody else changes it from now on. The owner signs
+    /// each step of a change; the index may have `most` bytes.
     ///
     /// # Errors
     /// Those of [`Service::accept_changes`](crate::Service::accept_changes).
-    pub fn accept_changes(
+    pub fn accepting(
         &self,
-        name: &IndexName,
         dir: impl AsRef<Path>,
         owner: &OwnerPublicKey,
         most: u64,
-    ) -> Result<bool, sordino_server::Error> {
+    ) -> Result<Accepting, sordino_server::Error> {
         self.several.changing.store(true, Ordering::Relaxed);
-        let Some(hosted) = self.several.get(name) else {
-            return Ok(false);
-        };
-        hosted.accept_changes(dir.as_ref(), owner, most, &self.shared.limits)?;
-        Ok(true)
+        let changes = Changes::new(dir.as_ref(), owner, most, &self.shared.limits);
+        changes.map(Accepting)
     }
 
     /// Changes whom an index is for, from the next request on; false if there is none of this name.

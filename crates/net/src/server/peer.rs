@@ -14,8 +14,8 @@ use crate::{Limits, Refusal};
 const STOPPING: Duration = Duration::from_millis(200);
 
 /// Requests that prove nothing and need no budget of the address: on each connection so many at
-/// once, and then one a second. A client that signs needs one, to ask for the server's run.
-const ALLOWANCE: f64 = 8.0;
+/// once, and then one a second. A client needs one to ask for the server's run, and one to log in, which it gets back.
+const ALLOWANCE: f64 = 2.0;
 
 /// A connection of somebody.
 #[derive(Debug)]
@@ -45,10 +45,23 @@ struct State {
     proven_at: Instant,
     /// Requests so far.
     requests: u64,
-    /// The requests in flight: their numbers, and when they must be over.
-    in_flight: Vec<(u64, Instant)>,
+    in_flight: Vec<Flight>,
+    /// Whoever has proven a key here, unless that is in doubt.
+    holder: Option<Asker>,
     /// The requests that prove nothing, as far as they are left.
     allowance: Rate,
+}
+
+/// A request in flight.
+#[derive(Debug)]
+struct Flight {
+    /// Among those of the connection.
+    number: u64,
+    begun: Instant,
+    /// When it must be over.
+    end: Instant,
+    /// All of it is there.
+    whole: bool,
 }
 
 impl Peer {
@@ -78,6 +91,7 @@ impl Peer {
                 proven_at: now,
                 requests: 0,
                 in_flight: Vec::new(),
+                holder: None,
                 allowance: Rate::with_burst(1.0, ALLOWANCE, now),
             }),
         })
@@ -91,7 +105,10 @@ impl Peer {
     /// The key of `holder` has signed a request: from now on no stranger takes the connection's place, and
     /// the request does not count among those that prove nothing.
     pub(crate) fn prove(&self, holder: Asker) {
-        self.lock().proven_at = Instant::now();
+        let mut state = self.lock();
+        state.proven_at = Instant::now();
+        state.holder = Some(holder);
+        drop(state);
         if !self.proven.swap(true, Ordering::Relaxed) {
             self.connections.keep_for(self.number, holder);
             self.lock().allowance.give_back();
@@ -101,9 +118,8 @@ impl Peer {
     /// A request on this connection was refused for this: unless a client's good request can be so at any time, the next counts
     /// as a stranger's.
     pub(crate) fn heed(&self, reason: Refusal) {
-        // Keys of a session may be forgotten, and which changes are accepted nobody can know.
-        let usual = matches!(reason, Refusal::Session | Refusal::Changes);
-        if !usual && !reason.is_passing() {
+        // Keys of a session may be forgotten.
+        if !reason.is_passing() && reason != Refusal::Session {
             self.doubt();
         }
     }
@@ -111,8 +127,14 @@ impl Peer {
     /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
     pub(crate) fn doubt(&self) {
         if !self.anyone && self.proven.swap(false, Ordering::Relaxed) {
-            self.connections.keep(self.number, false);
+            self.lock().holder = None;
+            self.connections.release(self.number);
         }
+    }
+
+    /// Whoever has proven a key here.
+    pub(crate) fn holder(&self) -> Option<Asker> {
+        self.lock().holder
     }
 
     /// Takes one of the requests that prove nothing.
@@ -123,8 +145,8 @@ impl Peer {
     /// The connection has had its time.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let state = self.lock();
-        if !state.in_flight.is_empty() {
-            return state.in_flight.iter().any(|&(_, end)| now >= end);
+        if state.in_flight.iter().any(|request| now >= request.end) {
+            return true;
         }
         let known = self.anyone || self.has_proven();
         let (since, mut limit) = match state.requests {
@@ -138,7 +160,10 @@ impl Peer {
         if self.stopping.load(Ordering::Relaxed) {
             limit = limit.min(STOPPING);
         }
-        now >= since + limit
+        let end = since + limit;
+        // Whoever begins requests and does not end them keeps no connection by that.
+        let goes_on = |request: &Flight| request.whole || request.begun < end;
+        now >= end && !state.in_flight.iter().any(goes_on)
     }
 
     /// A request begins, and must be over at `end`; its number.
@@ -146,7 +171,12 @@ impl Peer {
         let mut state = self.lock();
         state.requests += 1;
         let number = state.requests;
-        state.in_flight.push((number, end));
+        state.in_flight.push(Flight {
+            number,
+            begun: Instant::now(),
+            end,
+            whole: false,
+        });
         let first = state.in_flight.len() == 1;
         drop(state);
         if first && self.anyone {
@@ -155,19 +185,26 @@ impl Peer {
         number
     }
 
+    /// All of a request is there.
+    pub(crate) fn whole(&self, number: u64) {
+        self.change(number, |request| request.whole = true);
+    }
+
     /// A request may take until `end`.
     pub(crate) fn extend(&self, number: u64, end: Instant) {
+        self.change(number, |request| request.end = end);
+    }
+
+    fn change(&self, number: u64, to: impl FnOnce(&mut Flight)) {
         let mut state = self.lock();
-        let found = state.in_flight.iter_mut().find(|(n, _)| *n == number);
-        if let Some((_, present)) = found {
-            *present = end;
-        }
+        let mut all = state.in_flight.iter_mut();
+        all.find(|request| request.number == number).map(to);
     }
 
     /// A request is over.
     pub(crate) fn end(&self, number: u64) {
         let mut state = self.lock();
-        state.in_flight.retain(|(n, _)| *n != number);
+        state.in_flight.retain(|request| request.number != number);
         state.idle_since = Instant::now();
         if self.anyone && state.in_flight.is_empty() {
             self.connections.keep(self.number, false);
@@ -204,7 +241,6 @@ mod tests {
                     | Refusal::Slow
                     | Refusal::Shard
                     | Refusal::Session
-                    | Refusal::Changes
             );
             assert_eq!(peer.has_proven(), usual, "{reason:?}");
         }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::holder;
+use super::shares::release;
 
 /// For whom a request is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +40,7 @@ impl Asker {
 /// A bounded number of places. Who asks may take another as long as it has fewer than are free.
 ///
 /// So one alone has half of them, n that ask for as much as they can get have `1 / (n + 1)` each, and
-/// something is left for whoever comes next.
+/// something is left for whoever comes next. Among those who ask one index the same holds of the places that this could still take.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
@@ -50,6 +51,8 @@ pub(crate) struct Places {
 struct Taken {
     all: usize,
     by: HashMap<Asker, usize>,
+    /// Those of an index, by who asks it.
+    within: HashMap<(Asker, Asker), usize>,
 }
 
 impl Places {
@@ -71,6 +74,28 @@ impl Places {
         taken.by.insert(asker, own + 1);
         Some(InFlight {
             asker,
+            within: None,
+            places: Arc::clone(self),
+        })
+    }
+
+    /// A place for a request of `asker` about an index, if there is one in the index's share, and in that of who asks within it.
+    pub(crate) fn take_within(self: &Arc<Self>, index: Asker, asker: Asker) -> Option<InFlight> {
+        let mut taken = self.lock();
+        let own = taken.by.get(&index).copied().unwrap_or(0);
+        // Each that the index takes is one free place fewer.
+        let left = (self.most - taken.all).saturating_sub(own).div_ceil(2);
+        let asked = (index, asker);
+        let mine = taken.within.get(&asked).copied().unwrap_or(0);
+        if mine >= left {
+            return None;
+        }
+        taken.all += 1;
+        taken.by.insert(index, own + 1);
+        taken.within.insert(asked, mine + 1);
+        Some(InFlight {
+            asker: index,
+            within: Some(asker),
             places: Arc::clone(self),
         })
     }
@@ -90,6 +115,7 @@ impl Places {
 #[derive(Debug)]
 pub(crate) struct InFlight {
     asker: Asker,
+    within: Option<Asker>,
     places: Arc<Places>,
 }
 
@@ -97,11 +123,9 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         let mut taken = self.places.lock();
         taken.all -= 1;
-        if let Some(own) = taken.by.get_mut(&self.asker) {
-            *own -= 1;
-            if *own == 0 {
-                taken.by.remove(&self.asker);
-            }
+        release(&mut taken.by, &self.asker);
+        if let Some(within) = self.within {
+            release(&mut taken.within, &(self.asker, within));
         }
     }
 }
@@ -154,11 +178,37 @@ mod tests {
         assert!(places.lock().by.is_empty());
     }
 
+    /// One client that takes all it can get of an index leaves places to the index's others, and these to other indexes.
+    #[test]
+    fn a_client_leaves_places_of_an_index_to_others() {
+        let places = Places::new(64);
+        let take = |index: u64, key: u32| {
+            let place = || places.take_within(Asker::Index(index), Asker::Key(key));
+            std::iter::from_fn(place).collect::<Vec<InFlight>>()
+        };
+        let first = take(1, 1);
+        assert_eq!(first.len(), 16);
+        let second = take(1, 2);
+        assert_eq!(second.len(), 8);
+        let others: Vec<_> = (3..40).flat_map(|key| take(1, key)).collect();
+        let of_index = first.len() + second.len() + others.len();
+        assert!(of_index <= 32, "{of_index}");
+        assert!(!take(2, 1).is_empty());
+        drop((first, second, others));
+        assert_eq!(places.taken(), 0);
+        assert!(places.lock().by.is_empty() && places.lock().within.is_empty());
+    }
+
     #[test]
     fn a_single_place_is_one() {
         let places = Places::new(1);
         let held = places.take(Asker::Key(1));
         assert!(held.is_some() && places.take(Asker::Key(2)).is_none());
+        drop(held);
+        let held = places.take_within(Asker::Index(1), Asker::Key(1));
+        assert!(held.is_some());
+        let more = places.take_within(Asker::Index(1), Asker::Key(2));
+        assert!(more.is_none());
         drop(held);
         assert!(places.take(Asker::Key(2)).is_some());
     }

@@ -1,9 +1,17 @@
 //! A request that is not answered, as that travels.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
 use sordino_index::Error;
+use tonic::body::Body;
+use tonic::codegen::http;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
+use super::peer::Peer;
+use super::rate::Rate;
+use super::shared::Shared;
 use crate::Refusal;
 use crate::protocol::{REFUSAL, STALE};
 
@@ -75,5 +83,55 @@ impl Refusal {
         let name = MetadataValue::from_static(self.name());
         status.metadata_mut().insert(REFUSAL, name);
         status
+    }
+}
+
+impl Shared {
+    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
+        self.refused(peer, &Refused::By(refusal)).into_http()
+    }
+
+    pub(super) fn refused(&self, peer: &Peer, refused: &Refused) -> Status {
+        let reason = refused.reason();
+        self.metrics.refused(reason);
+        // The index refuses only what was asked by whoever may, and counts against its rate.
+        if let Refused::By(reason) = refused {
+            peer.heed(*reason);
+        }
+        let (address, name) = (peer.address, reason.name());
+        if let Refused::Message(error @ Error::File { .. }) = refused {
+            tracing::error!(%error, "a file of an index could not be read or written");
+        }
+        if reason.is_passing() {
+            tracing::debug!(reason = name, %address, "request refused");
+        } else if let Some(left_out) = self.lines.take() {
+            tracing::info!(reason = name, %address, left_out, "request refused");
+        }
+        refused.status()
+    }
+}
+
+/// Lines of the log about refusals that a client could not have avoided by waiting: so many a second, whoever asks how often.
+#[derive(Debug)]
+pub(crate) struct Lines(Mutex<(Rate, u64)>);
+
+/// Lines a second.
+const LINES: f64 = 20.0;
+
+impl Lines {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new((Rate::new(LINES, Instant::now()), 0)))
+    }
+
+    /// True, with the number of those left out before it, if a line may be written now.
+    pub(crate) fn take(&self) -> Option<u64> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (rate, left_out) = &mut *held;
+        if rate.take(Instant::now()) {
+            return Some(std::mem::take(left_out));
+        }
+        *left_out += 1;
+        None
     }
 }

@@ -12,6 +12,7 @@ use super::door::Door;
 use super::hosted::Hosted;
 use super::metrics::Metrics;
 use super::places::Places;
+use super::refused::Lines;
 use crate::protocol::INDEX;
 use crate::schema::HelloReply;
 use crate::signature::shown;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) stopping: Arc<AtomicBool>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) limits: Limits,
+    pub(crate) lines: Lines,
 }
 
 /// One index, or several by name.
@@ -143,6 +145,7 @@ impl Shared {
             stopping: Arc::new(AtomicBool::new(false)),
             metrics,
             limits,
+            lines: Lines::new(),
         })
     }
 

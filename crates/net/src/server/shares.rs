@@ -15,7 +15,7 @@ use super::places::Asker;
 /// connection that has the most, of the address that has the most. So a crowd displaces itself, and
 /// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
 /// somebody who has proven a key not by somebody who has not. Where no other place is left, the oldest goes of
-/// the key that has the most [kept for it](Self::keep_for), if that is more than the share of each.
+/// the key that has the most, if that is more than the share of each.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -38,9 +38,8 @@ struct Taken {
 struct Entry {
     address: IpAddr,
     connection: Option<u64>,
-    proven: bool,
     kept: bool,
-    /// Whoever has proven a key on the connection that the place is.
+    /// Whoever has proven a key on the connection that the place is, or is for.
     holder: Option<Asker>,
     displaced: Arc<Notify>,
 }
@@ -51,8 +50,8 @@ pub(crate) struct Newcomer {
     pub(crate) address: IpAddr,
     /// Its connection, where a place stands for one of several things that a connection can have.
     pub(crate) connection: Option<u64>,
-    /// A known key has signed on the connection.
-    pub(crate) proven: bool,
+    /// Whoever has proven a key on the connection.
+    pub(crate) holder: Option<Asker>,
 }
 
 impl Newcomer {
@@ -61,7 +60,7 @@ impl Newcomer {
         Self {
             address,
             connection: None,
-            proven: false,
+            holder: None,
         }
     }
 }
@@ -90,9 +89,8 @@ impl Shares {
         let entry = Entry {
             address: newcomer.address,
             connection: newcomer.connection,
-            proven: newcomer.proven,
             kept: false,
-            holder: None,
+            holder: newcomer.holder,
             displaced: Arc::clone(&displaced),
         };
         taken.insert(number, entry);
@@ -112,17 +110,24 @@ impl Shares {
 
     /// Says whether the place of this number may be taken away. A place that is gone stays gone.
     pub(crate) fn keep(&self, number: u64, kept: bool) {
-        self.set(number, kept, None);
+        if let Some(entry) = self.lock().places.get_mut(&number) {
+            entry.kept = kept;
+        }
     }
 
     /// Keeps the place of this number for whoever has proven a key there.
     pub(crate) fn keep_for(&self, number: u64, holder: Asker) {
-        self.set(number, true, Some(holder));
+        self.of(number, Some(holder));
     }
 
-    fn set(&self, number: u64, kept: bool, holder: Option<Asker>) {
+    /// Keeps it for nobody.
+    pub(crate) fn release(&self, number: u64) {
+        self.of(number, None);
+    }
+
+    fn of(&self, number: u64, holder: Option<Asker>) {
         if let Some(entry) = self.lock().places.get_mut(&number) {
-            entry.kept = kept;
+            entry.kept = holder.is_some();
             entry.holder = holder;
         }
     }
@@ -175,7 +180,7 @@ impl Taken {
                 true => within && held(entry.connection) > mine,
                 false => addresses(&entry.address) > own,
             };
-            let may = match (newcomer.proven, entry.proven) {
+            let may = match (newcomer.holder.is_some(), entry.holder.is_some()) {
                 (true, false) => true,
                 (false, true) => false,
                 _ => fair,
@@ -186,7 +191,7 @@ impl Taken {
             .max_by_key(|(number, entry)| {
                 let oldest = std::cmp::Reverse(**number);
                 let (address, connection) = (addresses(&entry.address), held(entry.connection));
-                (!entry.proven, address, connection, oldest)
+                (entry.holder.is_none(), address, connection, oldest)
             })
             .map(|(number, _)| *number)
     }
@@ -196,9 +201,10 @@ impl Taken {
     fn oldest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {
-            let (Some(holder), true) =
-                (entry.holder, !crowded || entry.address == newcomer.address)
-            else {
+            // A place for a request that is whole is given back soon.
+            let may = entry.connection.is_none() || !entry.kept;
+            let near = !crowded || entry.address == newcomer.address;
+            let (Some(holder), true) = (entry.holder, may && near) else {
                 continue;
             };
             let (count, oldest) = held.entry(holder).or_insert((0, number));
@@ -206,8 +212,9 @@ impl Taken {
             *oldest = number.min(*oldest);
         }
         let share = (all / (held.len() + 1)).max(1);
-        let (most, oldest) = held.into_values().max()?;
-        (most > share).then_some(oldest)
+        let (holder, (most, oldest)) = held.into_iter().max_by_key(|(_, held)| *held)?;
+        // It does not give one up for another of its own.
+        (most > share && newcomer.holder != Some(holder)).then_some(oldest)
     }
 }
 
@@ -216,7 +223,7 @@ fn count<K: Eq + Hash>(counts: &HashMap<K, usize>, key: &K) -> usize {
 }
 
 /// One fewer; none leaves nothing behind.
-fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
+pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
     if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {

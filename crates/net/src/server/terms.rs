@@ -1,7 +1,7 @@
 //! The terms on which one of several indexes is served: whom it is for, and what it may take up.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use sordino_token::{Action, Grant};
@@ -47,6 +47,8 @@ pub(crate) struct Terms {
     number: u64,
     policy: RwLock<Option<Policy>>,
     rate: Mutex<Rate>,
+    /// Steps of changes, beside it.
+    steps: Mutex<Rate>,
     /// Shared with the other indexes.
     places: Arc<Places>,
     pub(crate) counts: Counts,
@@ -72,6 +74,7 @@ impl Terms {
             number,
             policy: RwLock::new(policy),
             rate: Mutex::new(Rate::new(rate, Instant::now())),
+            steps: Mutex::new(Rate::new(rate, Instant::now())),
             places: Arc::clone(places),
             counts,
         }
@@ -84,8 +87,10 @@ impl Terms {
 
     /// Changes the requests a second.
     pub(crate) fn set_rate(&self, per_second: f64) {
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        rate.set(per_second, Instant::now());
+        for rate in [&self.rate, &self.steps] {
+            let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
+            rate.set(per_second, Instant::now());
+        }
     }
 
     pub(crate) fn set_policy(&self, policy: Option<Policy>) {
@@ -126,25 +131,33 @@ impl Terms {
         allowed.then_some(()).ok_or(Refusal::Index)
     }
 
-    /// A place for a request, if the index's rate and its share of places allow one.
-    pub(crate) fn take(&self) -> Result<Hold, Refusal> {
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+    /// A place for a request of `asker`, if the index's rate and both shares of places allow one.
+    pub(crate) fn take(&self, asker: Asker) -> Result<Hold, Refusal> {
+        let mut rate = self.rate(asker);
         if !rate.take(Instant::now()) {
             return Err(Refusal::Rate);
         }
         drop(rate);
-        self.place().inspect_err(|_| self.give_back())
+        self.place(asker).inspect_err(|_| self.give_back(asker))
     }
 
     /// Gives back what a request took of the rate that is not answered.
-    pub(crate) fn give_back(&self) {
-        let rate = self.rate.lock();
-        rate.unwrap_or_else(PoisonError::into_inner).give_back();
+    pub(crate) fn give_back(&self, asker: Asker) {
+        self.rate(asker).give_back();
     }
 
-    /// A place for a request, if the index's share of places allows one.
-    pub(crate) fn place(&self) -> Result<Hold, Refusal> {
-        let place = self.places.take(Asker::Index(self.number));
+    /// The rate that a request counts against: an owner's steps and searches do not hold each other up.
+    fn rate(&self, asker: Asker) -> MutexGuard<'_, Rate> {
+        let rate = match asker {
+            Asker::Owner(_) => self.steps.lock(),
+            _ => self.rate.lock(),
+        };
+        rate.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self, asker: Asker) -> Result<Hold, Refusal> {
+        let index = Asker::Index(self.number);
+        let place = self.places.take_within(index, asker);
         Ok(Hold {
             _place: place.ok_or(Refusal::Busy)?,
             _counted: self.counts.answering(),

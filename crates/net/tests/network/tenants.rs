@@ -281,12 +281,10 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
     let indexes = Indexes::new(&Access::Anyone, Limits::default()).unwrap();
     let public = owner().public();
     let served = Server::open_dir(&dir, &public).unwrap();
-    indexes.open(&name("a"), served, None).unwrap();
-    assert!(
-        indexes
-            .accept_changes(&name("a"), &dir, &public, 1 << 30)
-            .unwrap()
-    );
+    let accepting = indexes.accepting(&dir, &public, 1 << 30).unwrap();
+    indexes
+        .open_to_changes(&name("a"), served, None, accepting)
+        .unwrap();
     let running = indexes.listen(&Listen::on(loopback())).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let told = |index: &str, time: u64| {

@@ -1,9 +1,9 @@
 //! Policies in the language Cedar.
 
 use crate::Error;
-use sordino_authz::{Authorizer, Engine, Request, Schema, Uid};
+use sordino_authz::{Authorizer, Engine, EntityUid, Request, Schema, Uid};
 use sordino_net::{IndexName, Policy};
-use std::path::Path;
+use std::{io, path::Path, sync::Arc};
 
 /// The clients, by the digests of their public keys, the groups that they are in, and what they may ask for.
 const SCHEMA: &str = "
@@ -21,31 +21,31 @@ const REMEMBERED: usize = 1 << 20;
 /// The groups that clients are in.
 pub(in crate::serve) struct Groups(Engine);
 
-fn at(path: &Path) -> impl Fn(sordino_authz::Error) -> Error + '_ {
-    |source| Error::Policy {
-        path: path.to_owned(),
-        source,
-    }
-}
+/// A policy, for clients in groups.
+pub(in crate::serve) struct Governed(Arc<Engine>);
 
 impl Groups {
     /// The groups in a file's text.
     pub(super) fn read(path: &Path, groups: &str) -> Result<Self, Error> {
         let schema = Schema::parse(SCHEMA).map_err(at(path))?;
-        let engine = Engine::new(schema, "", groups);
-        engine.map(Self).map_err(at(path))
+        let engine = Engine::new(schema, "", groups).map_err(at(path))?;
+        check_clients(path, &engine.named_by_entities())?;
+        Ok(Self(engine))
     }
 
-    /// The policy in a file's text, for clients in these groups.
-    pub(super) fn policy(
-        &self,
-        path: &Path,
-        policies: &str,
-        name: &IndexName,
-    ) -> Result<Policy, Error> {
+    /// The policy in a file's text.
+    pub(super) fn policy(&self, path: &Path, policies: &str) -> Result<Governed, Error> {
         let engine = self.0.beside(policies, REMEMBERED).map_err(at(path))?;
-        let index = name.to_string();
-        Ok(Policy::new(move |client, action| {
+        check_clients(path, &engine.named_by_policies())?;
+        Ok(Governed(Arc::new(engine)))
+    }
+}
+
+impl Governed {
+    /// The policy of the index of this name.
+    pub(in crate::serve) fn policy(&self, name: &IndexName) -> Policy {
+        let (engine, index) = (Arc::clone(&self.0), name.to_string());
+        Policy::new(move |client, action| {
             let client = client.map_or_else(|| ANYONE.to_owned(), hex::encode);
             let request = Request::new(
                 Uid::new("Client", &client),
@@ -53,8 +53,35 @@ impl Groups {
                 Uid::new("Index", &index),
             );
             engine.check(&request).is_allowed()
-        }))
+        })
     }
+
+    /// Puts other groups in the place of those before.
+    pub(super) fn follow(&self, Groups(groups): &Groups) {
+        self.0.follow(groups);
+    }
+}
+
+fn at(path: &Path) -> impl Fn(sordino_authz::Error) -> Error + '_ {
+    |source| Error::Policy {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Refuses what no client is named: a policy that forbids it would forbid nothing.
+fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
+    let digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    let client = |id: &str| id == ANYONE || id.len() == 64 && id.bytes().all(digit);
+    let mut wrong = named.iter().map(EntityUid::borrowed);
+    let wrong = wrong.find(|uid| uid.type_name == "Client" && !client(uid.id));
+    wrong.map_or(Ok(()), |uid| {
+        let why = format!(
+            "Client::{:?} names nobody: expected {ANYONE:?} or 64 hex digits in lower case, as `sordino keys show` prints them",
+            uid.id
+        );
+        Err(Error::at(path)(io::Error::other(why)))
+    })
 }
 
 #[cfg(test)]
@@ -80,5 +107,36 @@ mod tests {
         assert!(allows("a", "search", "mail") && !allows("a", "payload", "mail"));
         assert!(allows("b", "payload", "mail") && !allows("b", "payload", "news"));
         assert!(!allows("c", "search", "mail") && !allows(ANYONE, "search", "mail"));
+    }
+
+    #[test]
+    fn clients_are_named_by_whole_digests() {
+        let (path, digest) = (Path::new("mail.cedar"), "0123456789abcdef".repeat(4));
+        let groups = Groups::read(path, "[]").unwrap();
+        let forbids = |id: &str| {
+            let text = format!(
+                "permit(principal, action, resource); forbid(principal == Client::\"{id}\", action, resource);"
+            );
+            groups.policy(path, &text).map(drop)
+        };
+        assert!(forbids(&digest).is_ok() && forbids(ANYONE).is_ok());
+        for wrong in [
+            &digest.to_uppercase()[..],
+            &digest[..16],
+            "",
+            "94c0...",
+            "Anyone",
+        ] {
+            let refused = forbids(wrong).unwrap_err().to_string();
+            assert!(refused.contains("names nobody"), "{refused}");
+            let when = format!(
+                "permit(principal, action, resource) when {{ principal != Client::\"{wrong}\" }};"
+            );
+            assert!(groups.policy(path, &when).is_err());
+            let group = format!(
+                r#"[{{"uid": {{"type": "Client", "id": "{wrong}"}}, "attrs": {{}}, "parents": []}}]"#
+            );
+            assert!(Groups::read(path, &group).is_err());
+        }
     }
 }

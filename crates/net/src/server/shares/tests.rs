@@ -8,7 +8,7 @@ fn on(host: u8, connection: u64, proven: bool) -> Newcomer {
     Newcomer {
         address: ip(host),
         connection: Some(connection),
-        proven,
+        holder: proven.then_some(Asker::Key(u32::from(host))),
     }
 }
 
@@ -178,7 +178,7 @@ fn keys_that_keep_all_places_shut_nobody_out() {
     }
     assert!(shares.admit(Newcomer::from(ip(9))).is_none());
     // A key that is doubted holds nothing.
-    shares.keep(each[2].number, false);
+    shares.release(each[2].number);
     assert!(shares.admit(Newcomer::from(ip(9))).is_some());
     assert!(gone(&each[2]));
 }
@@ -196,4 +196,28 @@ fn a_key_leaves_places_to_others_of_its_address() {
     let second: Vec<_> = (0..8).filter_map(|_| come(2)).collect();
     let held = |places: &[Place]| places.iter().filter(|&place| !gone(place)).count();
     assert_eq!((first.len(), held(&first), held(&second)), (8, 4, 4));
+}
+
+/// Requests of one key that are never whole leave places to others, also to strangers.
+#[test]
+fn a_key_that_is_being_received_from_everywhere_shuts_nobody_out() {
+    let shares = Shares::new(16, 16, true);
+    let of = |host: u8, connection: u64, key: Option<u32>| Newcomer {
+        address: ip(host),
+        connection: Some(connection),
+        holder: key.map(Asker::Key),
+    };
+    let hog = |at: u64| shares.admit(of(1, at % 4, Some(1)));
+    let mut held: Vec<Place> = (0..16).filter_map(hog).collect();
+    assert_eq!(held.len(), 16);
+    let stranger = shares.admit(of(1, 100, None)).expect("a place");
+    assert!(gone(&held[0]) && !gone(&held[1]));
+    // A whole request is not given up; the key's others are.
+    held[1].keep();
+    let known = shares.admit(of(1, 101, Some(2))).expect("a place");
+    assert!(!gone(&held[1]));
+    held.extend((0..16).filter_map(hog));
+    assert!(!gone(&known) && !gone(&held[1]));
+    // A stranger's may be taken, and is to be had again.
+    assert!(gone(&stranger) && shares.admit(of(1, 102, None)).is_some());
 }
