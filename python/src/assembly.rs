@@ -102,14 +102,17 @@ pub(crate) fn make_segment<'py>(
     path: PathBuf,
     key: &Bound<'py, OwnerKey>,
     blueprint: &[u8],
-    task: (u64, Option<u64>),
+    task: (u64, u64),
+    numbered: bool,
     records: Py<PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let keys = key.get().0.clone();
     let blueprint = Blueprint::from_bytes(blueprint, &keys);
     let blueprint = blueprint.map_err(|error| errors::search(py, &error))?;
     let mut rng = random()?;
-    let stop = Stop::default();
+    let (number, first) = task;
+    let stop = Stop::at(first);
+    let task = (number, numbered.then_some(first));
     let (metric, ids) = (blueprint.metric(), blueprint.ids());
     let stream = Stream::new(records, metric, ids, stop.clone());
     let piece = stop.heeding(py, None, |told| {

@@ -153,7 +153,7 @@ pub(crate) struct Stop(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     error: Option<PyErr>,
-    /// Vectors read.
+    /// Vectors read, and those before the first of a task.
     read: usize,
     /// The step that Python was told of last, and the vectors read then.
     told: Option<(String, usize)>,
@@ -168,6 +168,13 @@ fn stopped() -> Error {
 }
 
 impl Stop {
+    /// That of a task whose first vector has this number.
+    pub(crate) fn at(first: u64) -> Self {
+        let stop = Self::default();
+        stop.state().read = usize::try_from(first).unwrap_or(usize::MAX);
+        stop
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,7 +14,7 @@ use crate::build::{Measured, Settings, Stop, Stream};
 use crate::compute::{computing, random};
 use crate::errors;
 use crate::keys::OwnerKey;
-use crate::vectors::matrix;
+use crate::vectors::{check_directions, matrix};
 
 /// Centroids of an index, which take the lists that tasks have made; the index is made at the end.
 #[pyclass(module = "sordino._sordino", frozen)]
@@ -73,6 +73,12 @@ impl Clustering {
         self.sample
     }
 
+    /// Refuses vectors that cannot be in the index; the first has the number `first`.
+    fn check(&self, py: Python<'_>, rows: PyReadonlyArray2<'_, f32>, first: usize) -> PyResult<()> {
+        let rows = matrix(py, &rows, first)?;
+        check_directions(py, self.spec.metric, &rows, first)
+    }
+
     /// Trains the centroids on some of the vectors, for vectors of a length up to `norm`; the facts that tasks need, as bytes.
     fn train<'py>(
         &self,
@@ -129,7 +135,7 @@ pub(crate) fn nearest<'py>(
     let keys = key.get().0.clone();
     let centroids = computing(py, || Centroids::from_bytes(centroids, &keys))?;
     let centroids = centroids.map_err(|error| errors::search(py, &error))?;
-    let stop = Stop::default();
+    let stop = Stop::at(task.1);
     let stream = Stream::new(records, centroids.metric(), IdKind::Number, stop.clone());
     let bytes = stop.heeding(py, None, |told| {
         let nearest = centroids.nearest(task, stream, told)?;

@@ -1,5 +1,6 @@
 """Streams of batches, and those that come from Parquet files."""
 
+import os
 import uuid
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_wrong_files_are_named(lake, tmp_path):
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes((folder / "part-0.parquet").read_bytes()[:-9])
     refused(sordino.FormatError, "damaged", path=damaged)
+    # What a file system says of the moment is told apart from other damage: whoever does tasks again looks for an OSError.
+    missing = str(folder / "part-0.parquet")
+    group, *_ = sordino.parquet.groups(missing)
+    os.rename(missing, tmp_path / "away.parquet")
+    with pytest.raises(OSError) as failed:
+        sordino.parquet.read(*group, {"vectors": "embedding"})
+    assert isinstance(failed.value, sordino.UnreadableError) and isinstance(failed.value, sordino.FormatError)
+    os.rename(tmp_path / "away.parquet", missing)
     # A hole is not a number.
     pq.write_table(pa.table({"v": pa.array([[1.0, None], [3.0, 4.0]])}), tmp_path / "hole.parquet")
     with pytest.raises(sordino.NotFiniteError):
@@ -156,8 +165,14 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
     with pytest.raises(sordino.IdsError, match=str(ids[-1])):
         sordino.parquet.build(tmp_path / "index", files, **choices)
     pq.write_table(pa.table({"embedding": [np.zeros(DIM, np.float32)], "id": [1]}), tmp_path / "again.parquet")
-    with pytest.raises(sordino.ZeroVectorError):
-        sordino.parquet.build(tmp_path / "index", files, **choices)
+    for mode in ("masked", "sealed"):
+        # Named by its number among all records.
+        with pytest.raises(sordino.ZeroVectorError, match=f"row {N} "):
+            sordino.parquet.build(tmp_path / "index", files, mode=mode, **choices)
+    with pytest.raises(sordino.InputError, match="object stores"):
+        sordino.parquet.build("s3://bucket/index", folder, **choices)
+    with pytest.raises(sordino.InputError, match="object stores"):
+        sordino.build("s3://bucket/index", vectors, key=key)
     with pytest.raises(sordino.NoIndexError):
         sordino.open(tmp_path / "index")
     # Files that are left over are no hindrance.

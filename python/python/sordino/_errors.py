@@ -103,6 +103,10 @@ class MissingFileError(FileError, FileNotFoundError):
     """A file is not there."""
 
 
+class UnreadableError(FormatError, FileError):
+    """A file of vectors cannot be read: its system fails, for the moment or not, or it is damaged, which is told the same way."""
+
+
 class NoIndexError(Error, FileNotFoundError):
     """There is no index in the directory."""
 

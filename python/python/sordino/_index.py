@@ -229,7 +229,7 @@ def build(
         raise KeyKindError(f"{type(key).__name__}; expected an OwnerKey: sordino.keygen() makes one")
     if progress is not None and not callable(progress):
         raise InputError("progress: expected a function of two arguments")
-    if not os.fspath(path):
+    if not local(path):
         raise InputError("path: expected a directory, found an empty text")
     for name, value in [("mode", mode), ("metric", metric), ("routing", routing), ("checks", checks)]:
         if not (isinstance(value, str) or (value is None and name == "routing")):
@@ -272,6 +272,14 @@ def open(path: str | os.PathLike[str], *, key: OwnerKey | ReaderKey | PublicKey 
     elif not os.path.exists(os.path.join(path, "CURRENT")):
         raise NoIndexError(f"no index in {os.fspath(path)}")
     return index
+
+
+def local(path: str | os.PathLike[str]) -> str:
+    """The path of an index's directory on this machine. An address would become a directory of that name."""
+    found = os.fspath(path)
+    if "://" in found:
+        raise InputError(f"path = {found!r}: indexes are made in directories of this machine; `sordino index build` makes them in object stores")
+    return found
 
 
 def measured_index(index: Index, measured: tuple[float, bool] | None, recall: float, depth: int) -> Index:

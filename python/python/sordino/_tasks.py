@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _arrays, _records, _sordino
 from ._errors import InputError, MissingFileError, ShapeError
-from ._index import Index, measured_index, real_number, whole_number
+from ._index import Index, local, measured_index, real_number, whole_number
 from ._sordino import OwnerKey
 from .parquet import read, sizes, stream
 
@@ -71,8 +71,8 @@ def make(job: Job, task: Task) -> bytes:
     key = OwnerKey.load(job.key_file)
     if job.clustered:
         return _sordino.nearest(key, job.facts, (task.number, task.first), records())
-    first = task.first if job.columns["ids"] is None else None
-    return _sordino.make_segment(job.index, key, job.facts, (task.number, first), records())
+    numbered = job.columns["ids"] is None
+    return _sordino.make_segment(job.index, key, job.facts, (task.number, task.first), numbered, records())
 
 
 def build(
@@ -97,7 +97,7 @@ def build(
     records = sum(rows for _, _, rows in groups)
     tasks = list(_tasks(groups, max(least, 1, -(-records // SEGMENTS))))
     key = OwnerKey.load(key_file)
-    index = os.path.abspath(path)
+    index = os.path.abspath(local(path))
     sample = _records.Records(iter([read(*groups[0][:2], columns)]), None, None)
     rows = next(iter(sample))[0]
     settings = settings | {"id_kind": sample.id_kind, "size": (records, rows.shape[1])}
@@ -167,7 +167,10 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: dict[str, str | 
         rows = _arrays.matrix(batch.vectors)
         if rows.shape[1] != settings["size"][1]:
             raise ShapeError(f"vectors of dimensions {settings['size'][1]} and {rows.shape[1]}: expected one")
-        numbers = own[at] - (ends[at] - groups[at][2])
+        first = ends[at] - groups[at][2]
+        # Here, for a place in the sample says nothing to whoever looks for a vector.
+        whole.check(rows, int(first))
+        numbers = own[at] - first
         # Fewer rows than before are told of when all are read again.
         sample.append(rows[numbers[numbers < len(rows)]])
         if bounded:

@@ -12,7 +12,7 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError
+from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError, UnreadableError
 from ._records import Batch
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def batches(
     ids, payloads: the columns of ids (integers or texts) and payloads (bytes or texts).
     readers: threads that read; so many row groups and one more are in memory.
 
-    Raises `MissingFileError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`.
+    Raises `MissingFileError`, `UnreadableError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`.
     """
     return stream(groups(paths), {"vectors": vectors, "ids": ids, "payloads": payloads}, readers)
 
@@ -102,7 +102,7 @@ def build(
     Raises what `sordino.build` and `batches` do.
     """
     import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 
     from ._tasks import Job, Task, make, settings_of
     from ._tasks import build as assembled
@@ -112,12 +112,19 @@ def build(
     def run(job: Job, tasks: Iterator[Task]) -> Iterator[bytes]:
         # Forking would copy threads that hold locks.
         with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _threads, (count,)) as pool:
-            made = [pool.submit(make, job, task) for task in tasks]
+            waiting = set()
             try:
-                for one in as_completed(made):
-                    yield one.result()
+                for task in tasks:
+                    waiting.add(pool.submit(make, job, task))
+                    # What was made is not kept here as well.
+                    while len(waiting) > count + 1:
+                        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                        yield from (done.pop().result() for _ in range(len(done)))
+                while waiting:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from (done.pop().result() for _ in range(len(done)))
             finally:
-                for one in made:
+                for one in waiting:
                     one.cancel()
 
     settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
@@ -145,7 +152,9 @@ def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> I
             with _open(path) as file:
                 known = pq.read_metadata(file)
                 rows = [known.row_group(group).num_rows for group in range(known.num_row_groups)]
-        except (OSError, pa.ArrowException) as error:
+        except OSError as error:
+            raise UnreadableError(f"{path}: {error}") from None
+        except pa.ArrowException as error:
             raise FormatError(f"{path}: {error}") from None
         yield from ((path, group, count) for group, count in enumerate(rows))
 
@@ -160,7 +169,9 @@ def read(path: str, group: int, columns: dict[str, str | None]) -> Batch:
         with _open(path) as opened, pq.ParquetFile(opened) as file:
             table = file.read_row_group(group, columns=names, use_threads=False)
         return batch(table, **columns)
-    except (OSError, pa.ArrowException) as error:
+    except OSError as error:
+        raise UnreadableError(f"{path}: {error}") from None
+    except pa.ArrowException as error:
         raise FormatError(f"{path}: {error}") from None
     except (DtypeError, FormatError, IdsError, PayloadError, ShapeError) as error:
         raise type(error)(f"{path}: row group {group}: {error}") from None
@@ -195,7 +206,9 @@ def _files(paths: Any) -> Iterator[str]:
         try:
             system, name = _place(path)
             kind = system.get_file_info(name).type
-        except (OSError, pa.ArrowException) as error:
+        except OSError as error:
+            raise UnreadableError(f"{path}: {error}") from None
+        except pa.ArrowException as error:
             raise FormatError(f"{path}: {error}") from None
         if kind == fs.FileType.NotFound:
             raise MissingFileError(f"there is no file {path}")

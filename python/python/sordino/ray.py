@@ -39,6 +39,9 @@ LOOK = 1.0
 # Seconds that a replica which is about to stop goes on, so that no gatherer asks it any more.
 DRAIN = 3 * LOOK
 
+# Seconds in which tasks of a build that failed are to have ended.
+CANCELLED = 60.0
+
 # Seconds for which a version may stay out of place before a replica is restarted.
 BEHIND = 60.0
 
@@ -80,7 +83,7 @@ class Options(BaseModel):
     memory: int | None = None
     #: A resource of Ray's that a gatherer takes one of, so that it is placed on nodes which have it.
     gatherer_resource: str | None = None
-    #: Requests a second that are answered, of all clients and of one address.
+    #: Requests a second that a gatherer answers, of all clients and of one address.
     rate: float | None = None
     rate_per_address: float | None = None
     #: Where a shard has replicas, ask a second one too once the first is later than 95 of 100 answers were.
@@ -118,7 +121,6 @@ class Shard:
             public_key=sordino.PublicKey.load(options.public_key),
             shard=(number, options.shards),
             listen=f"[{host}]:0" if ":" in host else f"{host}:0",
-            rate=options.rate,
         )
 
     def url(self) -> str:
@@ -274,14 +276,21 @@ def build(
         waiting = []
         # Centroids may be some megabytes: once for all tasks.
         job = ray.put(job)
-        for one in tasks:
-            waiting.append(task.remote(job, one))
-            if len(waiting) >= max(1, ahead):
+        try:
+            for one in tasks:
+                waiting.append(task.remote(job, one))
+                if len(waiting) >= max(1, ahead):
+                    done, waiting = ray.wait(waiting)
+                    yield from ray.get(done)
+            while waiting:
                 done, waiting = ray.wait(waiting)
                 yield from ray.get(done)
-        while waiting:
-            done, waiting = ray.wait(waiting)
-            yield from ray.get(done)
+        finally:
+            # None writes into the folder any more once it is somebody else's.
+            for one in waiting:
+                ray.cancel(one)
+            if waiting:
+                ray.wait(waiting, num_returns=len(waiting), timeout=CANCELLED)
 
     settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
     return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)

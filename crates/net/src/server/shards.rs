@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use line::Line;
+use line::{Found, Line};
 use question::Question;
 use sordino_index::OwnerPublicKey;
-use sordino_index::shard::Shard;
+use sordino_index::shard::{Head, Shard};
 use sordino_index::wire::Message;
 use sordino_server::Server;
 use tokio::runtime::Runtime;
@@ -146,14 +146,32 @@ impl Shards {
         let runtime = self.runtime()?;
         // Shards are asked one after the other, so an error is about the last.
         let mut last = &self.lines[0];
-        let mut ask = |shard: Shard, request: &[u8], limit: usize| {
-            last = self.line(shard);
-            match request == Message::GetShard.with(&[]) {
-                true => last.head(runtime),
-                false => last.exchange(runtime, request, limit),
+        let found = self.lines.iter().map(|line| {
+            last = line;
+            line.found(runtime)
+        });
+        let found = found.collect::<Result<Vec<Vec<Found>>, _>>();
+        let gathered = found.and_then(|found| {
+            let served = line::newest(&found);
+            let mut ask = |shard: Shard, request: &[u8], limit: usize| {
+                last = self.line(shard);
+                if request != Message::GetShard.with(&[]) {
+                    return last.exchange(runtime, request, limit);
+                }
+                // Where no version is with all, the first differences are told.
+                let first = found[usize::from(shard.number()) - 1][0].1;
+                let head = served.map_or(first, |served| Head { shard, ..served });
+                Ok(Message::Partial.with(&head.to_bytes()))
+            };
+            if let Some(served) = served {
+                for (line, replicas) in self.lines.iter().zip(&found) {
+                    for (replica, head) in replicas {
+                        replica.is_at(line.shard, *head, served);
+                    }
+                }
             }
-        };
-        let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
+            Server::gather(self.count(), &self.owner, before, &mut ask)
+        });
         gathered.map_err(|source| Error::Shard {
             number: last.shard.number(),
             address: last.addresses().join(", "),

@@ -586,19 +586,60 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
         Err(Error::NoShard { found: 3, most: 2 })
     ));
 
-    // A version is served when all servers of all shards have it.
-    bed.add(2000);
-    for running in [&first, &third, &fourth] {
-        assert!(!service.follow_shards().is_ok_and(|other| other));
-        let next = running
-            .service()
-            .server()
-            .follow_dir(bed.dir.path(), &owner().public());
+    // A version is served when each shard has a server of it; one that stands still is asked last.
+    let turn = |running: &Running, bed: &Bed| {
+        let server = running.service().server();
+        let next = server.follow_dir(bed.dir.path(), &owner().public());
         running.service().replace(next.unwrap());
+    };
+    for number in [2000, 3000, 4000] {
+        bed.add(number);
+        assert!(!service.follow_shards().unwrap());
+        turn(&first, &bed);
+        assert!(!service.follow_shards().is_ok_and(|other| other));
+        turn(&third, &bed);
+        assert!(service.follow_shards().unwrap());
+        assert!(client.refresh(&mut connection).unwrap());
+        for seed in 0..6 {
+            let found = client.search(&mut rng(seed), &mut connection, bed.queries.row(2));
+            assert_eq!(found.unwrap().hits.len(), K);
+        }
     }
-    assert!(service.follow_shards().unwrap());
-    assert!(client.refresh(&mut connection).unwrap());
-    let found = client.search(&mut rng(3), &mut connection, bed.queries.row(2));
+    // So it can be started while that stands still, and is asked again once it goes on.
+    let urls = [vec![url(&first)], vec![url(&fourth), url(&third)]];
+    let urls = urls.map(|urls| urls.into_iter().map(Endpoint::new));
+    let shards = Shards::replicated(urls, &owner().public(), &limits()).unwrap();
+    assert_eq!(shards.open().unwrap().manifest().version, 5);
+    turn(&fourth, &bed);
+    assert!(!service.follow_shards().unwrap());
+    drop(third);
+    let found = client.search(&mut rng(9), &mut connection, bed.queries.row(2));
+    assert_eq!(found.unwrap().hits.len(), K);
+}
+
+/// An operator puts an older version, or another index, into the shards' folders: it is served, as by a server that has the data.
+#[test]
+fn what_is_put_into_the_shards_folders_is_served() {
+    let mut bed = bed(Form::Masked(Packing::T4));
+    let restored = [bed.shard(1, 2), bed.shard(2, 2)];
+    bed.add(2000);
+    let running = [serve(bed.shard(1, 2)), serve(bed.shard(2, 2))];
+    let front = gather(&running.each_ref().map(url));
+    let before = front.service().server().manifest().version;
+    for (running, server) in running.iter().zip(restored) {
+        assert!(!front.service().follow_shards().is_ok_and(|other| other));
+        running.service().replace(server);
+    }
+    assert!(front.service().follow_shards().unwrap());
+    assert_eq!(front.service().server().manifest().version, before - 1);
+    let other = self::bed(Form::Masked(Packing::T8));
+    for (running, number) in running.iter().zip(1..) {
+        running.service().replace(other.shard(number, 2));
+    }
+    assert!(front.service().follow_shards().unwrap());
+    let mut connection = connect(&front);
+    let client = client(&mut connection);
+    let found = client.search(&mut rng(3), &mut connection, other.queries.row(2));
     assert_eq!(found.unwrap().hits.len(), K);
 }
 

@@ -6,7 +6,7 @@ use sordino_index::history;
 use sordino_index::manifest::{Holder, MAX_SIGNED_LEN, Mode, Part};
 use sordino_index::shard::{HEAD_LEN, Head, Shard};
 use sordino_index::wire::{Edition, Message, message_len};
-use sordino_index::{Bytes, Error, OwnerPublicKey, Pin, SignedManifest};
+use sordino_index::{Bytes, Error, OwnerPublicKey, SignedManifest};
 
 use super::gathered::Gathered;
 use super::{Kind, Server, Sessions, malformed};
@@ -21,12 +21,12 @@ pub type Ask<'a> = dyn FnMut(Shard, &[u8], usize) -> Result<Vec<u8>, Error> + 'a
 impl Server {
     /// Serves the version that all of `of` shards have: what clients download is fetched from them, checked
     /// against the owner's signature, and kept; queries are answered by them, and [joined](Self::join). None if it is that
-    /// of `before`, of whose downloads those that are the same are kept. `ask` asks one shard.
+    /// of `before`, of whose downloads those that are the same are kept. It may be an older one, or another index: as with a
+    /// server that has the data, that is the operator's to say and the client's to refuse. `ask` asks one shard.
     ///
     /// # Errors
     /// [`Error::Position`] if a shard is another than the one asked; [`Error::OtherIndex`] and [`Error::Stale`] if they
-    /// are not all of one index and version, or of another index than `before`; [`Error::Rollback`] if their version is
-    /// older, and [`Error::Fork`] if it has another content; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
+    /// are not all of one index and version; [`Error::Mode`] for a mode that is not cut; [`Error::Digest`] and others if a shard gives out something
     /// that the owner did not sign; those of `ask`.
     pub fn gather(
         of: u16,
@@ -42,9 +42,6 @@ impl Server {
         let reply = ask(head.shard, &Message::GetManifest.with(&[]), limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
         Head::new(&manifest, head.shard).check(head)?;
-        if let Some(before) = before {
-            Pin::of(&before.manifest).check(&manifest)?;
-        }
         let gathered = Gathered::new(&manifest, of)?;
         let history = match before.and_then(|before| before.history_of(&manifest)) {
             Some(history) => history,

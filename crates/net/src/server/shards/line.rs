@@ -1,6 +1,6 @@
 //! The way to a shard: the servers that hold it, each of which can do its part.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,14 @@ pub(super) struct Replica {
     failed: Mutex<Option<Instant>>,
     /// Times in a row that another answered before it.
     losses: AtomicUsize,
+    /// It has another version than the one that is served.
+    other: AtomicBool,
+    /// The fault that was said last, until it does its part.
+    said: Mutex<Option<String>>,
 }
+
+/// A server that answers, and what it has.
+pub(super) type Found = (Arc<Replica>, Head);
 
 impl Line {
     pub(super) fn new(shard: Shard) -> Self {
@@ -88,7 +95,7 @@ impl Line {
         replicas.iter().map(|one| one.address.clone()).collect()
     }
 
-    /// The servers in the order in which a request asks them: in turns, and those that failed a moment ago last. A
+    /// The servers in the order in which a request asks them: in turns, and those last that have another version or failed a moment ago. A
     /// `fetch` asks the first, which has the keys of sessions.
     ///
     /// # Security
@@ -99,7 +106,7 @@ impl Line {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % replicas.len();
             replicas.rotate_left(turn);
         }
-        replicas.sort_by_cached_key(|replica| replica.is_doubtful());
+        replicas.sort_by_cached_key(|replica| (replica.is_other(), replica.is_doubtful()));
         replicas
     }
 
@@ -120,28 +127,40 @@ impl Line {
         Err(failed)
     }
 
-    /// The head that all its servers have that answer.
-    pub(super) fn head(&self, runtime: &Runtime) -> Result<Vec<u8>, sordino_index::Error> {
-        let request = Message::GetShard.with(&[]);
-        let (mut failed, mut common) = (none(), None);
+    /// Its servers that answer, and what each has: at least one.
+    pub(super) fn found(&self, runtime: &Runtime) -> Result<Vec<Found>, sordino_index::Error> {
+        let (mut failed, mut found) = (none(), Vec::new());
         for replica in self.order(false) {
             // One that is in doubt is asked last, and not waited for if another has answered.
-            if common.is_some() && replica.is_doubtful() {
+            if !found.is_empty() && replica.is_doubtful() {
                 continue;
             }
-            match replica.exchange(runtime, &request, message_len(HEAD_LEN)) {
-                Ok(reply) => {
-                    let (head, _) = Head::read(Message::Partial.expect(&reply, Some(HEAD_LEN))?)?;
-                    head.check(common.unwrap_or(head))?;
-                    common = Some(head);
-                }
+            match replica.head(runtime, self.shard) {
+                Ok(head) => found.push((replica, head)),
                 Err(error) => failed = error,
             }
         }
-        let common = common.ok_or(failed)?;
-        Ok(Message::Partial.with(&common.to_bytes()))
+        match found.is_empty() {
+            true => Err(failed),
+            false => Ok(found),
+        }
     }
 }
+
+/// The newest version of which each shard has a server. One that stands still, or is ahead of others, is no hindrance.
+pub(super) fn newest(found: &[Vec<Found>]) -> Option<Head> {
+    let (first, others) = found.split_first()?;
+    let same = |a: Head, b: Head| (a.index, a.edition) == (b.index, b.edition);
+    let mut heads: Vec<Head> = first.iter().map(|(_, head)| *head).collect();
+    heads.sort_by_key(|head| std::cmp::Reverse(head.edition.version));
+    heads.into_iter().find(|&head| {
+        let has = |shard: &Vec<Found>| shard.iter().any(|(_, other)| same(head, *other));
+        others.iter().all(has)
+    })
+}
+
+/// Of a server that answers, and has the index whole or none of it.
+const NO_SHARD: &str = "it holds no shard: a server of one is started with --shard NUMBER/OF";
 
 /// The error of a shard that no server holds now.
 fn none() -> sordino_index::Error {
@@ -165,6 +184,8 @@ impl Replica {
             },
             failed: Mutex::default(),
             losses: AtomicUsize::new(0),
+            other: AtomicBool::new(false),
+            said: Mutex::default(),
         })
     }
 
@@ -174,6 +195,28 @@ impl Replica {
         if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
             self.note(true);
         }
+    }
+
+    /// Remembers whether it has the version that is served; says so if it has not, and had.
+    pub(super) fn is_at(&self, shard: Shard, found: Head, served: Head) {
+        let other = (found.index, found.edition) != (served.index, served.edition);
+        if other && !self.other.swap(other, Ordering::Relaxed) {
+            let (address, version) = (&self.address, found.edition.version);
+            let served = served.edition.version;
+            tracing::warn!(%shard, address, version, served, "a server of a shard has another version than is served: it is asked last");
+        }
+        self.other.store(other, Ordering::Relaxed);
+    }
+
+    /// True if this fault is another than was said last.
+    pub(super) fn is_news(&self, fault: &sordino_index::Error) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = Some(fault.to_string());
+        std::mem::replace(&mut *said, fault.clone()) != fault
+    }
+
+    fn is_other(&self) -> bool {
+        self.other.load(Ordering::Relaxed)
     }
 
     /// True if it failed a moment ago.
@@ -204,6 +247,19 @@ impl Replica {
         reply
     }
 
+    /// What it has.
+    fn head(&self, runtime: &Runtime, shard: Shard) -> Result<Head, sordino_index::Error> {
+        let request = Message::GetShard.with(&[]);
+        let reply = self.exchange(runtime, &request, message_len(HEAD_LEN));
+        let reply = reply.map_err(|error| match status_of(&error) {
+            Some("InvalidArgument") => Error::Reply(NO_SHARD.to_owned()).into(),
+            _ => error,
+        })?;
+        let (head, _) = Head::read(Message::Partial.expect(&reply, Some(HEAD_LEN))?)?;
+        head.check(Head { shard, ..head })?;
+        Ok(head)
+    }
+
     /// Its part of a reply to a query, which `check` finds good.
     pub(super) async fn part(
         &self,
@@ -220,6 +276,9 @@ impl Replica {
         let part = asked.map_err(sordino_index::Error::from);
         let part = part.and_then(|(part, _)| check(&part).map(|()| part));
         self.note(part.as_ref().is_err_and(is_fault));
+        if part.is_ok() {
+            *self.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
         part
     }
 }
@@ -230,6 +289,17 @@ fn unsigned(message: Bytes) -> Request<CallRequest> {
         signature: None,
         tag: None,
     })
+}
+
+/// The code of a status that is no refusal.
+fn status_of(error: &sordino_index::Error) -> Option<&str> {
+    let sordino_index::Error::Transport(error) = error else {
+        return None;
+    };
+    match error.downcast_ref()? {
+        Error::Status { code, .. } => Some(code),
+        _ => None,
+    }
 }
 
 /// True if it is for another server to do better: what a client may have caused, and a server that is busy, is not.

@@ -58,7 +58,9 @@ impl Question {
             }
             self.metrics.shard_failed(shard.number(), last);
             let address = &replica.address;
-            tracing::warn!(%shard, address, %error, last, "a shard did not do its part");
+            if replica.is_news(&error) {
+                tracing::warn!(%shard, address, %error, "a shard did not do its part: it is said once, until it does or fails otherwise");
+            }
             if !last && replicas.len() == 1 {
                 tokio::time::sleep(PAUSE).await;
             }
