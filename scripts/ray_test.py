@@ -6,7 +6,7 @@
 Needs the package with its extra `ray`. With two replicas a shard, one is killed (SIGKILL) at random times, of a random
 shard, whenever all are there: no search may fail, and none may be wrong. With one replica a search may be refused, and must not be wrong
 or in part; it is answered again when Ray has restarted the replica. Then the index changes under load. Prints a line for each, and
-ends with 1 at the first fault.
+ends with 1 at the first fault. At last an index is built by tasks while one of its files cannot be read for a while.
 """
 import argparse
 import os
@@ -17,12 +17,16 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import ray
 from ray import serve
 
 import sordino
+import sordino.parquet
 import sordino.ray
 
 DIM, K, SHARDS = 64, 5, 2
@@ -183,6 +187,56 @@ def another_version(bed):
     serve.delete("sordino")
 
 
+def building(bed, folder):
+    """A build by tasks: a file that cannot be read for a while is read again, a record that no index can have ends it, with all of its tasks."""
+    lake = folder / "lake"
+    lake.mkdir()
+    bed.key.save(folder / "owner.key")
+    parts = np.array_split(bed.vectors, 8)
+
+    def write(part, rows):
+        values = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), DIM)
+        pq.write_table(pa.table({"v": values}), lake / f"{part}.parquet")
+
+    def build(name, mode):
+        choices = {"key_file": folder / "owner.key", "vectors": "v", "mode": mode, "segment": 1000, "k": K}
+        return sordino.ray.build(folder / name, lake, **choices)
+
+    for part, rows in enumerate(parts):
+        write(part, rows)
+    # The driver reads metadata, and the first file; tasks read all.
+    hidden, away = lake / "5.parquet", folder / "away"
+    plain = sordino.parquet.sizes
+
+    def then_hidden(files):
+        sizes = list(plain(files))
+        os.rename(hidden, away)
+        threading.Timer(5, os.rename, (away, hidden)).start()
+        return sizes
+
+    with mock.patch("sordino._tasks.sizes", then_hidden):
+        index = build("built", "masked")
+    if len(index) != len(bed.vectors):
+        raise SystemExit(f"{len(index)} records of {len(bed.vectors)}")
+    with sordino.Client(index, key=bed.key.reader()) as client:
+        bed.check(17, client.search(bed.vectors[17]))
+    write(6, np.zeros_like(parts[6]))
+    first = sum(len(rows) for rows in parts[:6])
+    try:
+        build("refused", "masked")
+    except sordino.ZeroVectorError as error:
+        if f"row {first} " not in str(error):
+            raise SystemExit(f"{error}: expected row {first}") from None
+    else:
+        raise SystemExit("an index of zero vectors")
+    left = sorted((folder / "refused").rglob("*")) if (folder / "refused").exists() else []
+    time.sleep(3)
+    later = sorted((folder / "refused").rglob("*")) if (folder / "refused").exists() else []
+    if left != later:
+        raise SystemExit(f"tasks went on after their build: {len(left)} files, and then {len(later)}")
+    print("a build by tasks went through a file that could not be read for 5 s, and one with a zero vector ended with all its tasks")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--searches", type=int, default=1000)
@@ -197,6 +251,7 @@ def main():
             two_replicas(bed, options)
             one_replica(bed)
             another_version(bed)
+            building(bed, Path(folder))
         finally:
             serve.shutdown()
             ray.shutdown()

@@ -29,6 +29,8 @@ from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
 
 import sordino
+from sordino._tasks import Job, Task, make, settings_of
+from sordino._tasks import build as assembled
 from sordino.parquet import groups, read
 
 __all__ = ["Options", "app", "batches", "build"]
@@ -41,6 +43,9 @@ DRAIN = 3 * LOOK
 
 # Seconds in which tasks of a build that failed are to have ended.
 CANCELLED = 60.0
+
+# Seconds before a task is done again whose files could not be read.
+PAUSE = 2.0
 
 # Seconds for which a version may stay out of place before a replica is restarted.
 BEHIND = 60.0
@@ -260,17 +265,14 @@ def build(
     the owner's key.
 
     cpus: processors of a task, by which Ray places it; so many threads it has.
-    attempts: times that a task is begun.
+    attempts: times that a task is begun, with two seconds before the next where a file could not be read.
     ahead: tasks that are with Ray at a time.
     """
-    from sordino._tasks import build as assembled
-    from sordino._tasks import make, settings_of
-
     environment = {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(cpus)))}}
     retries = max(0, attempts - 1)
     # An error of the records is one at every attempt.
     failures = [OSError, ConnectionError]
-    task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(make)
+    task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(_patient)
 
     def run(job, tasks):
         waiting = []
@@ -294,6 +296,15 @@ def build(
 
     settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
     return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
+
+
+def _patient(job: Job, task: Task) -> bytes:
+    try:
+        return make(job, task)
+    except OSError:
+        # Ray does a task again at once, and a file system that fails may take a moment.
+        time.sleep(PAUSE)
+        raise
 
 
 def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
