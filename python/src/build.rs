@@ -168,7 +168,7 @@ fn stopped() -> Error {
 }
 
 impl Stop {
-    /// That of a task whose first vector has this number.
+    /// The one of a task whose first vector has this number.
     pub(crate) fn at(first: u64) -> Self {
         let stop = Self::default();
         stop.state().read = usize::try_from(first).unwrap_or(usize::MAX);

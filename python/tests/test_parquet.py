@@ -88,7 +88,7 @@ def test_wrong_files_are_named(lake, tmp_path):
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes((folder / "part-0.parquet").read_bytes()[:-9])
     refused(sordino.FormatError, "damaged", path=damaged)
-    # What a file system says of the moment is told apart from other damage: whoever does tasks again looks for an OSError.
+    # A file system that fails for the moment is told apart from other damage: whoever does tasks again looks for an OSError.
     missing = str(folder / "part-0.parquet")
     group, *_ = sordino.parquet.groups(missing)
     os.rename(missing, tmp_path / "away.parquet")

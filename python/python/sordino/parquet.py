@@ -116,7 +116,7 @@ def build(
             try:
                 for task in tasks:
                     waiting.add(pool.submit(make, job, task))
-                    # What was made is not kept here as well.
+                    # Results are not kept here as well.
                     while len(waiting) > count + 1:
                         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                         yield from (done.pop().result() for _ in range(len(done)))

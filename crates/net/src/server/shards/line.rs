@@ -159,7 +159,7 @@ pub(super) fn newest(found: &[Vec<Found>]) -> Option<Head> {
     })
 }
 
-/// Of a server that answers, and has the index whole or none of it.
+/// Said of a server that answers, and has the index whole or none of it.
 const NO_SHARD: &str = "it holds no shard: a server of one is started with --shard NUMBER/OF";
 
 /// The error of a shard that no server holds now.
@@ -247,7 +247,7 @@ impl Replica {
         reply
     }
 
-    /// What it has.
+    /// The shard and version that it has.
     fn head(&self, runtime: &Runtime, shard: Shard) -> Result<Head, sordino_index::Error> {
         let request = Message::GetShard.with(&[]);
         let reply = self.exchange(runtime, &request, message_len(HEAD_LEN));
