@@ -277,13 +277,14 @@ impl Tenants {
         if tried.is_some_and(|(stamp, at)| *stamp == now && at.elapsed() < RETRY) {
             return Ok(());
         }
-        if tried.is_none_or(|(stamp, _)| *stamp != now) {
+        let others = tried.is_none_or(|(stamp, _)| *stamp != now);
+        if others {
             // A fault of files that are new is said, also if it is the same.
             self.faults.remove(&OsString::from(name.as_str()));
         }
         self.tried.insert(name.clone(), (now, Instant::now()));
         let read = self.policy(name);
-        if let (Err(_), Some(governed)) = (&read, self.governed.get(name)) {
+        if let (true, Err(_), Some(governed)) = (others, &read, self.governed.get(name)) {
             Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;
         }
         // A policy that cannot be read here may be for nobody who asks.
