@@ -49,7 +49,7 @@ pub(crate) struct Door {
     /// lives, and /readyz that it serves.
     #[arg(long, value_name = "ADDRESS", value_parser = Host::read)]
     metrics: Option<Host>,
-    /// Connections at a time. Where all are taken by known keys, the one that has the most gives its oldest up for a newcomer's.
+    /// Connections at a time. Where all are taken by known keys, the one that has the most gives its newest up for a newcomer's.
     #[arg(long, default_value_t = 512, value_parser = numbers::some)]
     max_connections: usize,
     /// Connections at a time of one address; for IPv6, of one network of 64 bits. Behind a proxy all
@@ -66,7 +66,7 @@ pub(crate) struct Door {
     #[arg(long, default_value_t = 500.0, value_parser = numbers::rate)]
     rate_per_address: f64,
     /// Requests answered at a time. A client, or an address with --anyone, gets another place as long
-    /// as it has fewer than are free.
+    /// as it has fewer than are free; with --root an index does, and a client as long as it has fewer than the index could still take: one alone a quarter.
     #[arg(long, default_value_t = 64, value_parser = numbers::some)]
     max_in_flight: usize,
     /// The form of the log on standard error.

@@ -205,6 +205,9 @@ pub enum Error {
         /// The fault, and what was expected.
         why: String,
     },
+    /// The groups of clients cannot be read, for this reason.
+    #[error("{0}")]
+    Groups(String),
     /// Arguments that do not go together.
     #[error("{0}")]
     Arguments(String),

@@ -145,6 +145,12 @@ impl Head {
         }
     }
 
+    /// True if it is of the same index as another, and no older.
+    #[must_use]
+    pub fn follows(self, before: Self) -> bool {
+        self.index == before.index && self.edition.version >= before.edition.version
+    }
+
     /// The bytes that a reply begins with.
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {

@@ -21,9 +21,9 @@ const MAX_FILE: u64 = 4 << 20;
 #[cfg(feature = "policies")]
 pub(super) use cedar::Governed;
 
-/// The groups as they were read last, and the marks that their file had: all policies share them, so they are read once.
+/// The groups as they were read last, or what is wrong with them, and the marks that their file had: all policies share them, so they are read once.
 #[cfg(feature = "policies")]
-pub(super) type Groups = Option<(Option<Mark>, cedar::Groups)>;
+pub(super) type Groups = Option<(Option<Mark>, Result<cedar::Groups, String>)>;
 #[cfg(not(feature = "policies"))]
 pub(super) type Groups = ();
 
@@ -141,18 +141,23 @@ impl Written {
         stamp: &Stamp,
         groups: &'a mut Groups,
     ) -> Result<&'a cedar::Groups, Error> {
-        let read = match groups.take() {
-            Some((mark, read)) if mark == stamp[1] => read,
-            _ => {
-                let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
-                let read = cedar::Groups::read(&self.groups, &text)?;
-                // Groups that are exchanged meanwhile are read again.
-                self.check_still(stamp)?;
-                read
-            }
-        };
-        let (_, read) = groups.insert((stamp[1], read));
-        Ok(read)
+        if groups.as_ref().is_none_or(|(mark, _)| *mark != stamp[1]) {
+            let read = self.read_groups();
+            // Groups that are exchanged meanwhile are read again.
+            self.check_still(stamp)?;
+            *groups = Some((stamp[1], read.map_err(|error| error.to_string())));
+        }
+        match groups {
+            Some((_, Ok(read))) => Ok(read),
+            Some((_, Err(why))) => Err(Error::Groups(why.clone())),
+            None => Err(Error::Groups(String::new())),
+        }
+    }
+
+    #[cfg(feature = "policies")]
+    fn read_groups(&self) -> Result<cedar::Groups, Error> {
+        let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
+        cedar::Groups::read(&self.groups, &text)
     }
 
     /// Puts the groups as they are written into a policy that stays in force, since the one that is written is wrong.

@@ -40,8 +40,8 @@ pub(super) struct Tenants {
     groups: Groups,
     /// The policies in force.
     governed: HashMap<IndexName, Governed>,
-    /// The files of a policy that were tried last, and when.
-    tried: HashMap<IndexName, (Stamp, Instant)>,
+    /// The files of a policy that were tried last, when, and what was wrong with them.
+    tried: HashMap<IndexName, (Stamp, Instant, Option<String>)>,
     /// The files of a policy that were looked at last.
     seen: HashMap<IndexName, Stamp>,
     /// The last fault of each folder, which is said once, and when it was.
@@ -115,8 +115,10 @@ impl Tenants {
             let folder = OsString::from(name.as_str());
             let waits = |(_, at): &(String, Instant)| at.elapsed() < RETRY;
             if self.faults.get(&folder).is_some_and(waits) {
-                // A policy does not wait for what is wrong otherwise. A fault of it is said when the wait is over.
-                drop(self.follow_policy(&name));
+                // A policy does not wait for what is wrong otherwise.
+                if let Err(error) = self.follow_policy(&name) {
+                    self.fault(folder, error);
+                }
                 continue;
             }
             match self.look_at(&name) {
@@ -124,7 +126,7 @@ impl Tenants {
                     changed |= different;
                     self.faults.remove(&folder);
                 }
-                Err(error) => self.fault(folder, error.to_string()),
+                Err(error) => self.fault(folder, error),
             }
         }
         Ok(changed)
@@ -162,10 +164,10 @@ impl Tenants {
         self.faults.insert(folder, (error, Instant::now()));
     }
 
-    fn look_at(&mut self, name: &IndexName) -> Result<bool, Error> {
+    fn look_at(&mut self, name: &IndexName) -> Result<bool, String> {
         match self.open.contains_key(name) {
             true => self.follow(name),
-            false => self.open(name),
+            false => self.open(name).map_err(|error| error.to_string()),
         }
     }
 
@@ -259,13 +261,14 @@ impl Tenants {
     }
 
     /// Serves the version and the policy that an index has now. A fault of one does not hold the other back.
-    fn follow(&mut self, name: &IndexName) -> Result<bool, Error> {
+    fn follow(&mut self, name: &IndexName) -> Result<bool, String> {
         let policy = self.follow_policy(name);
         let version = self.follow_version(name);
-        policy.and(version)
+        policy.and(version.map_err(|error| error.to_string()))
     }
 
-    fn follow_policy(&mut self, name: &IndexName) -> Result<(), Error> {
+    /// Puts the policy in force that is written now. What is wrong with it is said as long as that is so.
+    fn follow_policy(&mut self, name: &IndexName) -> Result<(), String> {
         let now = Written::of(&self.root, name).stamp();
         if !self.open.contains_key(name) || self.policies.get(name) == Some(&now) {
             return Ok(());
@@ -274,15 +277,27 @@ impl Tenants {
             return Ok(());
         }
         let tried = self.tried.get(name);
-        if tried.is_some_and(|(stamp, at)| *stamp == now && at.elapsed() < RETRY) {
-            return Ok(());
+        let same = tried.filter(|(stamp, ..)| *stamp == now);
+        if let Some((_, at, fault)) = same
+            && at.elapsed() < RETRY
+        {
+            return fault.clone().map_or(Ok(()), Err);
         }
-        let others = tried.is_none_or(|(stamp, _)| *stamp != now);
+        let others = same.is_none();
         if others {
             // A fault of files that are new is said, also if it is the same.
             self.faults.remove(&OsString::from(name.as_str()));
         }
-        self.tried.insert(name.clone(), (now, Instant::now()));
+        let put = self.put_policy(name, now, others);
+        let put = put.map_err(|error| error.to_string());
+        let fault = put.clone().err();
+        self.tried
+            .insert(name.clone(), (now, Instant::now(), fault));
+        put
+    }
+
+    /// Reads these files, which are `others` than before, and puts the policy in force; if it is wrong, at least the groups.
+    fn put_policy(&mut self, name: &IndexName, now: Stamp, others: bool) -> Result<(), Error> {
         let read = self.policy(name);
         if let (true, Err(_), Some(governed)) = (others, &read, self.governed.get(name)) {
             Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::{check_label, check_name};
-use super::{Directory, LabelKey, NO_SALT, Reader, access};
+use super::{Directory, LabelKey, NO_SALT, Reader, UNLABELLED, access};
 use crate::Error;
 use crate::reader_secret::ReaderPublicKey;
 
@@ -170,11 +170,14 @@ impl Directory {
     }
 
     fn need_label(&mut self, label: &str) -> Result<u32, Error> {
-        check_label(label)?;
-        match self.newest(label) {
-            Some(number) => Ok(number),
-            None => self.renew(label),
+        // One that is there stays usable, whatever names were once.
+        if label != UNLABELLED
+            && let Some(number) = self.newest(label)
+        {
+            return Ok(number);
         }
+        check_label(label)?;
+        self.renew(label)
     }
 
     fn make(&mut self, change: Change<'_>) -> Result<(), Error> {
@@ -195,7 +198,10 @@ impl Directory {
                 None => Err(access("reader", reader, "there is none of this name")),
             },
             Change::Group { group, labels } => {
-                check_name("group", group)?;
+                // One that is there stays usable, whatever names were once.
+                if !self.groups.contains_key(group) {
+                    check_name("group", group)?;
+                }
                 self.need_labels(labels)?;
                 let labels = labels.iter().cloned().collect();
                 self.groups.insert(group.to_owned(), labels);
@@ -218,7 +224,9 @@ impl Directory {
         labels: &[String],
         groups: &[String],
     ) -> Result<(), Error> {
-        check_name("reader", name)?;
+        if !self.readers.contains_key(name) {
+            check_name("reader", name)?;
+        }
         self.need_labels(labels)?;
         if let Some(group) = groups
             .iter()

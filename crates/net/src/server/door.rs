@@ -84,6 +84,7 @@ impl Door {
             receive,
             receiving: Mutex::new(Some(Receiving::new(place, &self.metrics))),
             whole: OnceLock::new(),
+            gave_way: OnceLock::new(),
             in_flight: OnceLock::new(),
             of_index: OnceLock::new(),
         }))
@@ -125,6 +126,8 @@ pub(crate) struct Call {
     receive: Duration,
     receiving: Mutex<Option<Receiving>>,
     whole: OnceLock<()>,
+    /// Somebody else has its place, which is no fault of its own.
+    gave_way: OnceLock<()>,
     in_flight: OnceLock<Answering>,
     /// The place of its index, where there are several.
     of_index: OnceLock<Hold>,
@@ -147,7 +150,10 @@ impl Call {
         let early = tokio::time::timeout(self.receive, self.displaced.notified()).await;
         if self.whole.get().is_none() {
             return match early {
-                Ok(()) => Refusal::Busy,
+                Ok(()) => {
+                    let _ = self.gave_way.set(());
+                    Refusal::Busy
+                }
                 Err(_) => Refusal::Slow,
             };
         }
@@ -157,13 +163,17 @@ impl Call {
 
     /// Changes the place of a request that is being received for one in flight.
     pub(crate) fn begin(&self, asker: Asker) -> Result<(), Refusal> {
-        if !take(&self.door.answered, Instant::now()) {
+        // Steps of a change have a rate of their own.
+        let counts = !matches!(asker, Asker::Owner(_));
+        if counts && !take(&self.door.answered, Instant::now()) {
             return Err(Refusal::Rate);
         }
         let Some(place) = self.door.in_flight.take(asker) else {
             // Others may be answered in its stead.
-            let answered = self.door.answered.lock();
-            answered.unwrap_or_else(PoisonError::into_inner).give_back();
+            if counts {
+                let answered = self.door.answered.lock();
+                answered.unwrap_or_else(PoisonError::into_inner).give_back();
+            }
             return Err(Refusal::Busy);
         };
         // A call begins once, so there is none yet.
@@ -191,7 +201,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.whole.get().is_none() {
+        if self.whole.get().is_none() && self.gave_way.get().is_none() {
             // It proved nothing, so the next costs as much as a stranger's.
             self.peer.doubt();
         }

@@ -41,8 +41,9 @@ struct State {
     opened: Instant,
     /// Since when there is nothing to do.
     idle_since: Instant,
-    /// When a key was proven last.
+    /// When a key was proven last, and when that came into doubt.
     proven_at: Instant,
+    doubted_at: Option<Instant>,
     /// Requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
@@ -89,6 +90,7 @@ impl Peer {
                 opened: now,
                 idle_since: now,
                 proven_at: now,
+                doubted_at: None,
                 requests: 0,
                 in_flight: Vec::new(),
                 holder: None,
@@ -108,10 +110,10 @@ impl Peer {
         let mut state = self.lock();
         state.proven_at = Instant::now();
         state.holder = Some(holder);
-        drop(state);
+        // Under the lock, so that a doubt comes before or after all of it.
         if !self.proven.swap(true, Ordering::Relaxed) {
             self.connections.keep_for(self.number, holder);
-            self.lock().allowance.give_back();
+            state.allowance.give_back();
         }
     }
 
@@ -126,8 +128,10 @@ impl Peer {
 
     /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
     pub(crate) fn doubt(&self) {
+        let mut state = self.lock();
         if !self.anyone && self.proven.swap(false, Ordering::Relaxed) {
-            self.lock().holder = None;
+            state.holder = None;
+            state.doubted_at = Some(Instant::now());
             self.connections.release(self.number);
         }
     }
@@ -154,8 +158,8 @@ impl Peer {
             _ if self.anyone => (state.idle_since, self.idle),
             // Requests that prove nothing keep no connection.
             _ if known => (state.proven_at, self.idle),
-            // Whoever signs does so at once.
-            _ => (state.opened, self.first_request),
+            // Whoever signs does so at once, or anew.
+            _ => (state.doubted_at.unwrap_or(state.opened), self.first_request),
         };
         if self.stopping.load(Ordering::Relaxed) {
             limit = limit.min(STOPPING);

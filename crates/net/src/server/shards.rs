@@ -150,27 +150,37 @@ impl Shards {
             last = line;
             line.found(runtime)
         });
-        let found = found.collect::<Result<Vec<Vec<Found>>, _>>();
+        let found = found.collect::<Result<Vec<(Vec<Found>, bool)>, _>>();
         let gathered = found.and_then(|found| {
-            let served = line::newest(&found);
+            let held = before.map(|before| Head::new(before.manifest(), self.lines[0].shard));
+            let newest = line::newest(&found);
+            // Back, or to another index, only where the version in place is gone, and not where a server of it is silent.
+            let back = |held: &Head| newest.is_some_and(|newest| !newest.follows(*held));
+            let served = match held.filter(back) {
+                Some(held) if !line::is_gone(held, &found) => Some(held),
+                _ => newest,
+            };
             let mut ask = |shard: Shard, request: &[u8], limit: usize| {
                 last = self.line(shard);
                 if request != Message::GetShard.with(&[]) {
                     return last.exchange(runtime, request, limit);
                 }
                 // Where no version is with all, the first differences are told.
-                let first = found[usize::from(shard.number()) - 1][0].1;
+                let first = found[usize::from(shard.number()) - 1].0[0].1;
                 let head = served.map_or(first, |served| Head { shard, ..served });
                 Ok(Message::Partial.with(&head.to_bytes()))
             };
+            let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
+            // Whoever has what is served from now on is asked first.
+            let served = if gathered.is_ok() { served } else { held };
             if let Some(served) = served {
-                for (line, replicas) in self.lines.iter().zip(&found) {
+                for (line, (replicas, _)) in self.lines.iter().zip(&found) {
                     for (replica, head) in replicas {
                         replica.is_at(line.shard, *head, served);
                     }
                 }
             }
-            Server::gather(self.count(), &self.owner, before, &mut ask)
+            gathered
         });
         gathered.map_err(|source| Error::Shard {
             number: last.shard.number(),

@@ -14,8 +14,8 @@ use super::places::Asker;
 /// If no place is free, a newcomer takes that of whoever has more than it: the oldest place of the
 /// connection that has the most, of the address that has the most. So a crowd displaces itself, and
 /// one that holds little stays. A place that has been [kept](Self::keep) is not taken away, and one of
-/// somebody who has proven a key not by somebody who has not. Where no other place is left, the oldest goes of
-/// the key that has the most, if that is more than the share of each.
+/// somebody who has proven a key not by somebody who has not. Where no other place is left, the newest goes of
+/// the key that has the most, if that is more than the share of each: of too many programs of a key most go on.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
@@ -136,7 +136,7 @@ impl Shares {
     fn displace(&self, taken: &mut Taken, newcomer: Newcomer, crowded: bool) -> Option<()> {
         let victim = taken.victim(newcomer, crowded, self.within);
         let all = if crowded { self.per_address } else { self.most };
-        let victim = victim.or_else(|| taken.oldest_of_most(newcomer, crowded, all));
+        let victim = victim.or_else(|| taken.newest_of_most(newcomer, crowded, all));
         taken.remove(victim?)?.displaced.notify_one();
         Some(())
     }
@@ -196,9 +196,9 @@ impl Taken {
             .map(|(number, _)| *number)
     }
 
-    /// The oldest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
+    /// The newest place of the key that has the most kept for it, if these are more than the share of each of `all` such places, one
     /// share left for whoever comes.
-    fn oldest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
+    fn newest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {
             // A place for a request that is whole is given back soon.
@@ -207,14 +207,14 @@ impl Taken {
             let (Some(holder), true) = (entry.holder, may && near) else {
                 continue;
             };
-            let (count, oldest) = held.entry(holder).or_insert((0, number));
+            let (count, newest) = held.entry(holder).or_insert((0, number));
             *count += 1;
-            *oldest = number.min(*oldest);
+            *newest = number.max(*newest);
         }
         let share = (all / (held.len() + 1)).max(1);
-        let (holder, (most, oldest)) = held.into_iter().max_by_key(|(_, held)| *held)?;
+        let (holder, (most, newest)) = held.into_iter().max_by_key(|(_, held)| *held)?;
         // It does not give one up for another of its own.
-        (most > share && newcomer.holder != Some(holder)).then_some(oldest)
+        (most > share && newcomer.holder != Some(holder)).then_some(newest)
     }
 }
 

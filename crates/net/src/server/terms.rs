@@ -16,6 +16,9 @@ use crate::{IndexName, Refusal};
 /// The actions that a client can ask for.
 const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
 
+/// Steps of changes a second, at least, and five times as many at once: a push makes one for each version and piece.
+const STEPS: f64 = 100.0;
+
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
 
 /// Which of those who may ask at all may do what with one index.
@@ -74,7 +77,11 @@ impl Terms {
             number,
             policy: RwLock::new(policy),
             rate: Mutex::new(Rate::new(rate, Instant::now())),
-            steps: Mutex::new(Rate::new(rate, Instant::now())),
+            steps: Mutex::new(Rate::with_burst(
+                rate.max(STEPS),
+                5.0 * STEPS,
+                Instant::now(),
+            )),
             places: Arc::clone(places),
             counts,
         }
@@ -87,7 +94,10 @@ impl Terms {
 
     /// Changes the requests a second.
     pub(crate) fn set_rate(&self, per_second: f64) {
-        for rate in [&self.rate, &self.steps] {
+        for (rate, per_second) in [
+            (&self.rate, per_second),
+            (&self.steps, per_second.max(STEPS)),
+        ] {
             let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
             rate.set(per_second, Instant::now());
         }

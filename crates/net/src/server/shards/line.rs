@@ -127,35 +127,57 @@ impl Line {
         Err(failed)
     }
 
-    /// Its servers that answer, and what each has: at least one.
-    pub(super) fn found(&self, runtime: &Runtime) -> Result<Vec<Found>, sordino_index::Error> {
+    /// Its servers that answer, and what each has: at least one; true if these are all.
+    pub(super) fn found(
+        &self,
+        runtime: &Runtime,
+    ) -> Result<(Vec<Found>, bool), sordino_index::Error> {
         let (mut failed, mut found) = (none(), Vec::new());
-        for replica in self.order(false) {
+        let replicas = self.order(false);
+        let all = replicas.len();
+        for replica in replicas {
             // One that is in doubt is asked last, and not waited for if another has answered.
             if !found.is_empty() && replica.is_doubtful() {
                 continue;
             }
             match replica.head(runtime, self.shard) {
                 Ok(head) => found.push((replica, head)),
-                Err(error) => failed = error,
+                Err(error) => {
+                    // One that answers and has no such shard is of no use for now.
+                    let no_shard = !matches!(&error, sordino_index::Error::Transport(error)
+                        if !matches!(error.downcast_ref(), Some(Error::Reply(_))));
+                    replica.other.fetch_or(no_shard, Ordering::Relaxed);
+                    failed = error;
+                }
             }
         }
+        let whole = found.len() == all;
         match found.is_empty() {
             true => Err(failed),
-            false => Ok(found),
+            false => Ok((found, whole)),
         }
     }
 }
 
+/// True if two shards are of one version.
+fn same(a: Head, b: Head) -> bool {
+    (a.index, a.edition) == (b.index, b.edition)
+}
+
+/// True if this version is gone: of some shard all servers have answered, and none has it. One that did not answer may have it.
+pub(super) fn is_gone(before: Head, found: &[(Vec<Found>, bool)]) -> bool {
+    let has = |shard: &[Found]| shard.iter().any(|(_, head)| same(before, *head));
+    found.iter().any(|(shard, whole)| *whole && !has(shard))
+}
+
 /// The newest version of which each shard has a server. One that stands still, or is ahead of others, is no hindrance.
-pub(super) fn newest(found: &[Vec<Found>]) -> Option<Head> {
+pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     let (first, others) = found.split_first()?;
-    let same = |a: Head, b: Head| (a.index, a.edition) == (b.index, b.edition);
-    let mut heads: Vec<Head> = first.iter().map(|(_, head)| *head).collect();
+    let mut heads: Vec<Head> = first.0.iter().map(|(_, head)| *head).collect();
     heads.sort_by_key(|head| std::cmp::Reverse(head.edition.version));
     heads.into_iter().find(|&head| {
-        let has = |shard: &Vec<Found>| shard.iter().any(|(_, other)| same(head, *other));
-        others.iter().all(has)
+        let has = |shard: &[Found]| shard.iter().any(|(_, other)| same(head, *other));
+        others.iter().all(|(shard, _)| has(shard))
     })
 }
 
@@ -199,7 +221,7 @@ impl Replica {
 
     /// Remembers whether it has the version that is served; says so if it has not, and had.
     pub(super) fn is_at(&self, shard: Shard, found: Head, served: Head) {
-        let other = (found.index, found.edition) != (served.index, served.edition);
+        let other = !same(found, served);
         if other && !self.other.swap(other, Ordering::Relaxed) {
             let (address, version) = (&self.address, found.edition.version);
             let served = served.edition.version;
