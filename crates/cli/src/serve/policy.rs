@@ -141,23 +141,22 @@ impl Written {
         stamp: &Stamp,
         groups: &'a mut Groups,
     ) -> Result<&'a cedar::Groups, Error> {
-        if groups.as_ref().is_none_or(|(mark, _)| *mark != stamp[1]) {
-            let read = self.read_groups();
-            // Groups that are exchanged meanwhile are read again.
-            self.check_still(stamp)?;
-            *groups = Some((stamp[1], read.map_err(|error| error.to_string())));
+        let known = groups.take().filter(|(mark, _)| *mark == stamp[1]);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                // A file that cannot be read for the moment is read again; one that is wrong, when it is another.
+                let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
+                let read = cedar::Groups::read(&self.groups, &text);
+                // So are groups that are exchanged meanwhile.
+                self.check_still(stamp)?;
+                (stamp[1], read.map_err(|error| error.to_string()))
+            }
+        };
+        match &groups.insert(known).1 {
+            Ok(read) => Ok(read),
+            Err(why) => Err(Error::Groups(why.clone())),
         }
-        match groups {
-            Some((_, Ok(read))) => Ok(read),
-            Some((_, Err(why))) => Err(Error::Groups(why.clone())),
-            None => Err(Error::Groups(String::new())),
-        }
-    }
-
-    #[cfg(feature = "policies")]
-    fn read_groups(&self) -> Result<cedar::Groups, Error> {
-        let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
-        cedar::Groups::read(&self.groups, &text)
     }
 
     /// Puts the groups as they are written into a policy that stays in force, since the one that is written is wrong.
