@@ -46,8 +46,8 @@ fuzz_target!(|data: &[u8]| {
         // Not by their values: some numbers are none.
         assert_eq!(again.columns().count(), attributes.columns().count());
     }
-    if let Ok(members) = Members::from_bytes(&GRID, count.into(), rest) {
-        let again = Members::from_bytes(&GRID, count.into(), &members.to_bytes());
+    if let Ok(members) = Members::from_bytes(&GRID, count.into(), rest.to_vec()) {
+        let again = Members::from_bytes(&GRID, count.into(), members.as_bytes().to_vec());
         assert_eq!(again.ok(), Some(members));
     }
     let width = usize::from(count.max(1));

@@ -111,6 +111,7 @@ pub mod select;
 #[cfg(feature = "secret")]
 pub mod sketched;
 
+mod ascending;
 mod bytes;
 mod error;
 mod index;

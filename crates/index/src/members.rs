@@ -1,108 +1,142 @@
-//! Who is where: the record at each place of routed mode's clusters, and how its vector is split.
+//! Who is where: the records of each of routed mode's clusters, and how their vectors are split.
 
 use crate::Error;
-use crate::manifest::{Grid, row_bits};
-use crate::residual::Parts;
+use crate::ascending::{Ascending, bits, set};
+use crate::manifest::{ALONG_BITS, Grid};
+use crate::residual::{Parts, Spread};
 
-/// The records at all places, cluster after cluster. A record may have several places; a place may be nobody's.
+/// The records at all places, cluster after cluster. A record may have several places; a cluster's last places may be
+/// nobody's.
+///
+/// They stay encoded, and a search decodes the clusters that it reads: decoded they would take three times as much
+/// memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
-    n: u32,
-    rows: Vec<u32>,
-    parts: Vec<Parts>,
+    slots: usize,
+    /// Bytes of a cluster.
+    len: usize,
+    rows: Ascending,
+    bytes: Vec<u8>,
+}
+
+/// One cluster: the records of its first places, and how their vectors are split.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cluster {
+    /// The records' rows, each above the one before.
+    pub rows: Vec<u32>,
+    /// The range of their parts along the base.
+    pub spread: Spread,
+    /// Where in that range each record's part is.
+    pub along: Vec<u16>,
+}
+
+impl Cluster {
+    /// The records with the parts of their vectors, in the order of their places.
+    pub fn placed(&self) -> impl Iterator<Item = (u32, Parts)> {
+        let parts = self.along.iter().map(|&code| self.spread.parts(code));
+        self.rows.iter().copied().zip(parts)
+    }
 }
 
 impl Members {
-    /// Room for as many places, of `n` records.
+    /// Room for the clusters of a grid, of `n` records.
     #[must_use]
-    pub fn new(n: u32, count: usize) -> Self {
+    pub fn new(grid: &Grid, n: u32) -> Self {
         Self {
-            n,
-            rows: Vec::with_capacity(count),
-            parts: Vec::with_capacity(count),
+            slots: grid.slots as usize,
+            len: grid.cluster_len(n),
+            rows: grid.rows(n),
+            bytes: Vec::with_capacity(grid.members_len(n)),
         }
     }
 
-    /// Appends a place: the record's row and the parts of its vector, or nobody's.
-    pub fn push(&mut self, record: Option<(u32, Parts)>) {
-        let (row, parts) = record.unwrap_or((self.n, Parts::default()));
-        self.rows.push(row);
-        self.parts.push(parts);
+    /// Appends a cluster.
+    ///
+    /// # Panics
+    /// If it has more records than places, or its rows do not ascend below `n`.
+    pub fn push(&mut self, cluster: &Cluster) {
+        let nobody = self.rows.most();
+        assert_eq!(cluster.rows.len(), cluster.along.len(), "records and parts");
+        let within = cluster.rows.last().is_none_or(|&last| last < nobody);
+        let ascend = cluster.rows.is_sorted_by(|a, b| a < b);
+        assert!(within && ascend, "rows that do not ascend below {nobody}");
+        let mut rows = cluster.rows.clone();
+        rows.resize(self.slots, nobody);
+        self.bytes.extend(cluster.spread.to_bytes());
+        self.rows.append(&rows, &mut self.bytes);
+        let mut along = vec![0; (self.slots * ALONG_BITS).div_ceil(8)];
+        for (at, &code) in cluster.along.iter().enumerate() {
+            set(&mut along, at * ALONG_BITS, code.into());
+        }
+        self.bytes.extend(along);
     }
 
-    /// The record at each place of a cluster, with the parts of its vector; `None` where a place is nobody's.
-    pub fn of(&self, cluster: usize, slots: usize) -> impl Iterator<Item = Option<(u32, Parts)>> {
-        let first = cluster * slots;
-        let places = self.rows[first..][..slots].iter();
-        let parts = self.parts[first..][..slots].iter();
-        let n = self.n;
-        places
-            .zip(parts)
-            .map(move |(&row, &parts)| (row < n).then_some((row, parts)))
-    }
-
-    /// The encoding: rows, as many bits each as their numbers have, and then parts.
+    /// A cluster.
+    ///
+    /// # Panics
+    /// If there is no such cluster.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let bits = row_bits(self.n);
-        let mut bytes = Vec::with_capacity((self.rows.len() * bits as usize).div_ceil(8));
-        let (mut word, mut held) = (0u64, 0);
-        for &row in &self.rows {
-            word |= u64::from(row) << held;
-            held += bits;
-            while held >= 8 {
-                bytes.push(word.to_le_bytes()[0]);
-                word >>= 8;
-                held -= 8;
-            }
-        }
-        if held > 0 {
-            bytes.push(word.to_le_bytes()[0]);
-        }
-        bytes.extend(self.parts.iter().flat_map(|parts| parts.to_bytes()));
-        bytes
+    pub fn of(&self, cluster: usize) -> Cluster {
+        let read = self.read(&self.bytes[cluster * self.len..][..self.len]);
+        read.expect("all clusters were read when they came")
     }
 
-    /// Reads the places of `n` records.
+    /// The encoding: of each cluster the range, the rows, and the codes of the parts.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Reads the clusters of `n` records.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is the encoding of another number of places, or names a row that is not there.
-    pub fn from_bytes(grid: &Grid, n: u32, bytes: &[u8]) -> Result<Self, Error> {
+    /// [`Error::Malformed`] if it is the encoding of other clusters, or names a row that is not there.
+    pub fn from_bytes(grid: &Grid, n: u32, bytes: Vec<u8>) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "members",
             why,
         };
-        let (count, bits) = (grid.places(), row_bits(n));
         let expected = grid.members_len(n) - crate::TAG_LEN;
         if bytes.len() != expected {
             let why = format!("{} bytes, expected {expected}", bytes.len());
             return Err(malformed(why));
         }
-        let (mut packed, parts) = bytes.split_at(expected - count * Parts::LEN);
-        let mut members = Self::new(n, count);
-        let (mut word, mut held) = (0u64, 0);
-        for _ in 0..count {
-            while held < bits {
-                let Some((&byte, rest)) = packed.split_first() else {
-                    return Err(malformed("truncated".to_owned()));
-                };
-                word |= u64::from(byte) << held;
-                held += 8;
-                packed = rest;
-            }
-            let row = word & ((1 << bits) - 1);
-            word >>= bits;
-            held -= bits;
-            match u32::try_from(row) {
-                Ok(row) if row <= n => members.rows.push(row),
-                _ => return Err(malformed(format!("row {row} of {n}"))),
+        let members = Self {
+            slots: grid.slots as usize,
+            len: grid.cluster_len(n),
+            rows: grid.rows(n),
+            bytes,
+        };
+        let clusters = members.bytes.chunks_exact(members.len);
+        for (number, cluster) in clusters.enumerate() {
+            if members.read(cluster).is_none() {
+                let why = format!("cluster {number} of {}", grid.all_clusters());
+                return Err(malformed(why));
             }
         }
-        let (parts, _) = parts.as_chunks();
-        members
-            .parts
-            .extend(parts.iter().copied().map(Parts::from_bytes));
         Ok(members)
+    }
+
+    /// The cluster in so many bytes; `None` if [`push`](Self::push) writes none of these.
+    fn read(&self, cluster: &[u8]) -> Option<Cluster> {
+        let (spread, rest) = cluster.split_first_chunk()?;
+        let (rows, along) = rest.split_at_checked(self.rows.len())?;
+        let mut rows = self.rows.read(rows)?;
+        rows.truncate(rows.partition_point(|&row| row < self.rows.most()));
+        let code = |at| {
+            let [low, high, ..] = bits(along, at * ALONG_BITS).to_le_bytes();
+            u16::from_le_bytes([low, high]) & ((1 << ALONG_BITS) - 1)
+        };
+        let used = rows.len() * ALONG_BITS;
+        // Behind the last record there is nothing.
+        let spare = (used..along.len() * 8)
+            .step_by(64)
+            .all(|at| bits(along, at) == 0);
+        (spare && rows.is_sorted_by(|a, b| a < b)).then_some(Cluster {
+            along: (0..rows.len()).map(code).collect(),
+            spread: Spread::from_bytes(*spread)?,
+            rows,
+        })
     }
 }
 
@@ -120,31 +154,85 @@ mod tests {
         }
     }
 
+    fn cluster(rows: Vec<u32>) -> Cluster {
+        Cluster {
+            spread: Spread::of([0.25, 0.75]),
+            along: (0..).map(|at| 1023 - at * 100).take(rows.len()).collect(),
+            rows,
+        }
+    }
+
     #[test]
     fn members_read_back_and_nothing_else_does() {
-        for n in [1, 2, 255, 256, 100_000, u32::MAX] {
-            let mut members = Members::new(n, 30);
-            for at in 0..30u32 {
-                let row = at.wrapping_mul(2_654_435_761) % n;
-                let parts = Parts::from_bytes([at.to_le_bytes()[0], 3, 5]);
-                members.push((at % 7 != 3).then_some((row, parts)));
-            }
-            let bytes = members.to_bytes();
+        for n in [5, 255, 256, 100_000, u32::MAX] {
+            let clusters = [
+                cluster(vec![0, 1, 2, 3, 4]),
+                cluster(vec![n - 1]),
+                cluster(vec![]),
+                cluster(vec![n / 3, n - 2]),
+                cluster(vec![0, n / 2, n - 2, n - 1]),
+                Cluster::default(),
+            ];
+            let mut members = Members::new(&grid(), n);
+            clusters.iter().for_each(|cluster| members.push(cluster));
+            let bytes = members.as_bytes().to_vec();
             assert_eq!(bytes.len() + crate::TAG_LEN, grid().members_len(n));
-            assert_eq!(Members::from_bytes(&grid(), n, &bytes).unwrap(), members);
-            let of: Vec<_> = members.of(1, 5).collect();
-            assert_eq!(of[1].map(|(_, parts)| parts.to_bytes()), Some([6, 3, 5]));
-            assert!(of[0].is_some());
-            assert!(Members::from_bytes(&grid(), n, &bytes[1..]).is_err());
-            let longer = [&bytes[..], &[0]].concat();
-            assert!(Members::from_bytes(&grid(), n, &longer).is_err());
+            let read = |bytes: &[u8]| Members::from_bytes(&grid(), n, bytes.to_vec());
+            assert_eq!(read(&bytes).unwrap(), members);
+            for (number, cluster) in clusters.iter().enumerate() {
+                assert_eq!(members.of(number), *cluster);
+            }
+            assert!(read(&bytes[1..]).is_err());
+            assert!(read(&[&bytes[..], &[0]].concat()).is_err());
+            // Any single bit changes the members or is refused.
+            for bit in 0..bytes.len() * 8 {
+                let mut changed = bytes.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                if let Ok(other) = read(&changed) {
+                    assert_ne!(other, members);
+                    assert_eq!(other.as_bytes(), changed);
+                }
+            }
         }
-        // Five of a possible seven: 6 is no row of 4, nor nobody.
-        let mut members = Members::new(4, 30);
-        (0..30).for_each(|_| members.push(Some((3, Parts::default()))));
-        let mut bytes = members.to_bytes();
-        bytes[0] |= 6;
-        let error = Members::from_bytes(&grid(), 4, &bytes).unwrap_err();
-        assert_eq!(error.to_string(), "malformed members: row 7 of 4");
+    }
+
+    /// Bytes that a program of its own made from the description of this format.
+    #[test]
+    fn a_cluster_has_the_bytes_that_the_format_says() {
+        let bytes = [
+            0x66, 0x66, 0x66, 0x3f, 0x17, 0xb7, 0xd1, 0x38, 0xc9, 0x09, 0x01, 0x08, 0x30, 0x00,
+            0x00,
+        ];
+        let (spread, _) = bytes.split_first_chunk().unwrap();
+        let grid = Grid { slots: 4, ..grid() };
+        let mut members = Members::new(&grid, 9);
+        members.push(&Cluster {
+            rows: vec![1, 4, 8],
+            spread: Spread::from_bytes(*spread).unwrap(),
+            along: vec![1, 2, 3],
+        });
+        assert_eq!(members.as_bytes(), bytes);
+    }
+
+    #[test]
+    fn rows_that_are_not_there_or_there_twice_are_refused() {
+        let members = |rows: [u32; 5]| {
+            let mut bytes = cluster(vec![]).spread.to_bytes().to_vec();
+            grid().rows(20).append(&rows, &mut bytes);
+            bytes.extend([0; 7]);
+            let six = bytes.repeat(6);
+            Members::from_bytes(&grid(), 20, six).map(|members| members.of(5).rows.len())
+        };
+        assert_eq!(members([1, 2, 3, 20, 20]).unwrap(), 3);
+        for rows in [[1, 1, 3, 20, 20], [0, 5, 19, 19, 20]] {
+            let error = members(rows).unwrap_err();
+            assert_eq!(error.to_string(), "malformed members: cluster 0 of 6");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "ascend")]
+    fn rows_beyond_the_records_are_not_written() {
+        Members::new(&grid(), 20).push(&cluster(vec![3, 20]));
     }
 }

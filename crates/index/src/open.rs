@@ -100,7 +100,7 @@ impl ContentKey {
     pub fn open_members(&self, mode: &Routed, sealed: &[u8]) -> Result<Members, Error> {
         let base = (&mode.base.id, mode.base.version);
         let code = self.open_part(Purpose::Members, base, sealed)?;
-        Members::from_bytes(&mode.grid, mode.base.n, &code)
+        Members::from_bytes(&mode.grid, mode.base.n, code)
     }
 
     /// The code in a part that was sealed under this id, for this version.

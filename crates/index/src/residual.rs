@@ -10,7 +10,7 @@
 //! and the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise:
 //! of 2,048 columns both together would not be less.
 
-use crate::manifest::PARTS_LEN;
+use crate::manifest::{ALONG_BITS, SPREAD_LEN};
 use crate::residue;
 use crate::vectors::{dot, to_f32};
 use zeroize::Zeroizing;
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 const HALF: f64 = 131_072.0;
 
 /// Room for the noise of an encrypted score, in steps: it is above 1,933 steps, for the worst vectors and most columns,
-/// but once in 2^40 replies, and the packing of secrets adds less than 80.
+/// but once in 2^40 replies, and the packing of secrets, which errs on its own, adds less than 5 to that.
 const NOISE: f64 = 2048.0;
 
 /// Units of 1 mod `P` that encrypted scores come in: `P = 2^18` stands in the upper bits of 2^26.
@@ -87,76 +87,111 @@ impl Scores {
     /// True if two unit vectors with rests of these lengths may have this score.
     #[must_use]
     pub fn possible(self, score: f32, lengths: f32) -> bool {
-        score.abs() <= 1.001 + lengths * self.error
+        score.abs() <= 1.002 + lengths * self.error
     }
 }
 
-/// A unit vector's part along a base, in 32767ths, and a bound on the length of its rest, in 255ths: together three bytes.
-///
-/// The part is off by less than 2e-5, the rounding of codes grows by a hundredth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A unit vector's part along a base, and a bound on the length of its rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parts {
-    along: i16,
-    length: u8,
+    along: f32,
+    length: f32,
 }
 
-/// The largest part, and the largest bound.
-const ALONG: f32 = 32_767.0;
-const LENGTH: f32 = 255.0;
+/// The range of the parts of a cluster's vectors along their base, which is cut into 1023 steps.
+///
+/// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit vector's
+/// rest follows from its part, so it is not stored: of a part that is off by half a step it is a little longer, and the
+/// rounding of codes grows by as much.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    least: f32,
+    step: f32,
+}
 
-impl Parts {
+impl Spread {
     /// Bytes of the encoding.
-    pub const LEN: usize = PARTS_LEN;
+    pub const LEN: usize = SPREAD_LEN;
 
-    /// Splits a unit vector along a base, a unit vector too: what is left becomes the rest, of at most unit length.
+    /// The largest code.
+    const LAST: f32 = ((1 << ALONG_BITS) - 1) as f32;
+
+    /// The range of these parts.
+    #[must_use]
+    pub fn of(along: impl IntoIterator<Item = f32>) -> Self {
+        let along = along.into_iter().map(|part| part.clamp(-1.0, 1.0));
+        let range = along.fold(None, |range: Option<(f32, f32)>, part| {
+            let (least, most) = range.unwrap_or((part, part));
+            Some((least.min(part), most.max(part)))
+        });
+        let (least, most) = range.unwrap_or_default();
+        let step = (most - least) / Self::LAST;
+        Self { least, step }
+    }
+
+    /// The code of a part in this range.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "clamped"
     )]
-    pub fn split(base: &[f32], vector: &mut [f32]) -> Self {
-        let (along, length) = apart(base, vector);
-        let along = (along * ALONG).round().clamp(-ALONG, ALONG) as i16;
-        let bound = (length * LENGTH).ceil().clamp(0.0, LENGTH) as u8;
-        // A rest is shorter than 1, but for rounding.
-        let scale = 1.0
-            / (f32::from(bound) / LENGTH)
-                .max(length)
-                .max(f32::MIN_POSITIVE);
+    pub fn code(self, along: f32) -> u16 {
+        let steps = (along - self.least) / self.step.max(f32::MIN_POSITIVE);
+        steps.round().clamp(0.0, Self::LAST) as u16
+    }
+
+    /// The parts of a unit vector that has this code.
+    #[must_use]
+    pub fn parts(self, code: u16) -> Parts {
+        let along = self.least + f32::from(code) * self.step;
+        // The part was half a step nearer to zero at most, but for the rounding of all that led here.
+        let nearer = (along.abs() - self.step / 2.0 - 1e-6).clamp(0.0, 1.0);
+        let length = (1.0 - nearer * nearer).sqrt();
+        Parts { along, length }
+    }
+
+    /// The encoding: the least part and the step, little-endian.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let words = [self.least, self.step].map(f32::to_bits);
+        (u64::from(words[0]) | u64::from(words[1]) << 32).to_le_bytes()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` of a range beyond that of unit vectors' parts.
+    #[must_use]
+    pub fn from_bytes([a, b, c, d, e, f, g, h]: [u8; Self::LEN]) -> Option<Self> {
+        let [least, step] = [[a, b, c, d], [e, f, g, h]].map(f32::from_le_bytes);
+        let possible = (-1.0..=1.0).contains(&least) && (0.0..=2.0 / Self::LAST).contains(&step);
+        possible.then_some(Self { least, step })
+    }
+}
+
+impl Parts {
+    /// The part of a vector along a base, a unit vector or zeros.
+    #[must_use]
+    pub fn along_of(base: &[f32], vector: &[f32]) -> f32 {
+        dot(base, vector)
+    }
+
+    /// Takes the part along a base off a unit vector and scales what is left by the bound of these parts: it becomes the rest, of at
+    /// most unit length.
+    pub fn rest(self, base: &[f32], vector: &mut [f32]) {
+        let (_, length) = apart(base, vector);
+        let scale = 1.0 / self.length.max(length).max(f32::MIN_POSITIVE);
         vector.iter_mut().for_each(|x| *x *= scale);
-        Self {
-            along,
-            length: bound,
-        }
     }
 
     /// The part along the base.
     #[must_use]
     pub fn along(self) -> f32 {
-        f32::from(self.along) / ALONG
+        self.along
     }
 
     /// The bound on the length of the rest.
     #[must_use]
     pub fn length(self) -> f32 {
-        f32::from(self.length) / LENGTH
-    }
-
-    /// The encoding: the part, little-endian, and the bound.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; Self::LEN] {
-        let [low, high] = self.along.to_le_bytes();
-        [low, high, self.length]
-    }
-
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
-    #[must_use]
-    pub fn from_bytes([low, high, length]: [u8; Self::LEN]) -> Self {
-        Self {
-            along: i16::from_le_bytes([low, high]),
-            length,
-        }
+        self.length
     }
 }
 
@@ -250,28 +285,82 @@ mod tests {
     #[test]
     fn a_vector_is_its_parts() {
         let base = [0.6, 0.8, 0.0];
-        for vector in [
+        let vectors = [
             [0.6, 0.8, 0.0],
             [-0.8, 0.6, 0.0],
             [0.0, 0.0, -1.0],
             [0.36, 0.48, 0.8],
             [-0.6, -0.8, 1e-9],
             [0.0, 0.0, 0.0],
-        ] {
-            let mut rest = vector;
-            let parts = Parts::split(&base, &mut rest);
-            assert_eq!(Parts::from_bytes(parts.to_bytes()), parts);
+        ];
+        // All of them together, and each in a range of its own.
+        let whole = vectors
+            .iter()
+            .map(|vector| (Spread::of(vectors.map(|v| dot(&base, &v))), vector));
+        let own = vectors
+            .iter()
+            .map(|vector| (Spread::of([dot(&base, vector)]), vector));
+        for (spread, vector) in whole.chain(own) {
+            assert_eq!(Spread::from_bytes(spread.to_bytes()), Some(spread));
+            let mut rest = *vector;
+            let parts = spread.parts(spread.code(Parts::along_of(&base, vector)));
+            parts.rest(&base, &mut rest);
             assert!(dot(&rest, &rest) <= 1.0 + 1e-6);
             let back = base.iter().zip(rest);
             let back = back.map(|(base, rest)| parts.along() * base + parts.length() * rest);
             for (x, back) in vector.iter().zip(back) {
-                assert!((x - back).abs() < 1e-4, "{vector:?}: {back} for {x}");
+                let off = spread.step / 2.0 + 1e-6;
+                assert!((x - back).abs() <= off, "{vector:?}: {back} for {x}");
             }
         }
         // A vector that is no unit vector keeps its rest within bounds.
         let mut long = [3.0, 0.0, 4.0];
-        let parts = Parts::split(&[0.0, 1.0, 0.0], &mut long);
-        assert_eq!((parts.length(), long), (1.0, [0.6, 0.0, 0.8]));
+        Spread::of([0.0]).parts(0).rest(&[0.0, 1.0, 0.0], &mut long);
+        assert_eq!(long, [0.6, 0.0, 0.8]);
+    }
+
+    #[test]
+    fn the_bound_is_above_the_length_of_all_unit_vectors() {
+        for (least, most) in [
+            (-1.0, 1.0),
+            (0.31, 0.97),
+            (0.999, 1.0),
+            (-0.2, 0.1),
+            (0.5, 0.5),
+        ] {
+            let spread = Spread::of([least, most]);
+            for at in 0..=20_000u16 {
+                let along = least + (most - least) * f32::from(at) / 20_000.0;
+                let parts = spread.parts(spread.code(along));
+                let length = (1.0 - f64::from(along).powi(2)).max(0.0).sqrt();
+                assert!(f64::from(parts.length()) >= length - 1e-7, "{along}");
+                assert!((parts.along() - along).abs() <= spread.step / 2.0 + 1e-6);
+                // No longer than half a step and what rounds make it.
+                let looser = f64::from(parts.length()).powi(2) - length.powi(2);
+                assert!(
+                    looser <= 2.0 * f64::from(spread.step) + 1e-5,
+                    "{along}: {looser}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_that_no_parts_have_are_refused() {
+        for (least, step) in [
+            (f32::NAN, 0.0),
+            (0.0, f32::NAN),
+            (1.1, 0.0),
+            (0.0, -1e-3),
+            (0.0, 0.1),
+        ] {
+            assert_eq!(Spread::from_bytes(Spread { least, step }.to_bytes()), None);
+        }
+        assert_eq!(Spread::of([]), Spread::default());
+        assert_eq!(
+            Spread::of([3.0, -7.0]).to_bytes(),
+            Spread::of([1.0, -1.0]).to_bytes()
+        );
     }
 
     #[test]

@@ -176,6 +176,8 @@ fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
 fn honest_clusters_are_as_far_off_as_derived() {
     for (packing, clusters, width, slots) in [
         (SecretPacking::T64, 4, 128, 96),
+        (SecretPacking::T32, 4, 128, 192),
+        (SecretPacking::T16, 4, 128, 256),
         (SecretPacking::T128, 2, 64, 224),
         (SecretPacking::T128, 2, 24, 1040),
         (SecretPacking::T128, 2, 16, 32),

@@ -97,6 +97,8 @@ impl Binding {
         let packing = match packing {
             SecretPacking::T64 => 0,
             SecretPacking::T128 => 1,
+            SecretPacking::T16 => 2,
+            SecretPacking::T32 => 3,
         };
         let sizes = [groups, clusters, slots];
         let sized = sizes

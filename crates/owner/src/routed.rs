@@ -9,7 +9,8 @@ use sordino_index::Error;
 use sordino_index::digest::Digest;
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Grid, Routed};
-use sordino_index::residual::{self, Parts as Split};
+use sordino_index::members::Cluster;
+use sordino_index::residual::{self, Parts, Spread};
 use sordino_index::route::Route;
 use sordino_index::router::Mean;
 use sordino_vectors::Vectors;
@@ -79,7 +80,6 @@ impl Base {
 struct Clusters {
     /// The vectors.
     n: usize,
-    slots: usize,
     mean: Mean,
     /// All clusters, as one group.
     route: Route,
@@ -87,10 +87,8 @@ struct Clusters {
     encoding: Vec<(f32, Vec<u8>)>,
     /// The directions, decoded.
     directions: Vectors,
-    /// The rows of each cluster.
-    members: Vec<Vec<u32>>,
-    /// The parts of each cluster's vectors.
-    parts: Vec<Vec<Split>>,
+    /// The records of each cluster.
+    members: Vec<Cluster>,
     /// The codes of all places of each cluster.
     codes: Vec<Vec<i16>>,
 }
@@ -157,8 +155,9 @@ impl Clusters {
     ) -> Result<Self, Error> {
         let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
         let (codes, directions) = (trained.codes, trained.centres);
-        let members = cluster::buckets(&centred, &directions, &lists, slots);
+        let mut members = cluster::buckets(&centred, &directions, &lists, slots);
         drop((centred, lists));
+        members.iter_mut().for_each(|rows| rows.sort_unstable());
         let shares = members
             .par_iter()
             .zip(0..count)
@@ -168,18 +167,16 @@ impl Clusters {
         let encoding: Vec<(f32, Vec<u8>)> = shares.into_iter().zip(codes).collect();
         let one = encode(&mean, encoding.iter());
         let route = Route::from_bytes(&as_one(grid), dim, &one)?;
-        let each = members.par_iter().zip(0..count);
-        let each = each.map(|(members, cluster)| coded(units, members, &route, (cluster, slots)));
-        let (parts, codes) = each.collect::<Vec<_>>().into_iter().unzip();
+        let each = members.into_par_iter().zip(0..count);
+        let each = each.map(|(rows, cluster)| coded(units, rows, route.base(cluster), slots));
+        let (members, codes) = each.collect::<Vec<_>>().into_iter().unzip();
         Ok(Self {
             n: units.len(),
-            slots,
             mean,
             route,
             encoding,
             directions,
             members,
-            parts,
             codes,
         })
     }
@@ -187,7 +184,6 @@ impl Clusters {
     /// The clusters in this order.
     fn dealt(self, order: &[u32], dim: usize) -> Dealt {
         let mut clusters: Vec<_> = (self.members.into_iter())
-            .zip(self.parts)
             .zip(self.codes)
             .map(Some)
             .collect();
@@ -195,17 +191,14 @@ impl Clusters {
             .iter()
             .map(|&cluster| &self.encoding[cluster as usize]);
         let centroids = encode(&self.mean, encoding);
-        let (mut rows, mut codes) = (Vec::new(), Vec::new());
-        for &cluster in order {
+        let taken = order.iter().map(|&cluster| {
             let taken = clusters[cluster as usize].take();
-            let ((members, parts), coded) = taken.expect("an order names each cluster once");
-            let taken = members.into_iter().zip(parts).map(Some);
-            rows.extend(taken.chain(std::iter::repeat(None)).take(self.slots));
-            codes.push(coded);
-        }
+            taken.expect("an order names each cluster once")
+        });
+        let (members, codes) = taken.unzip();
         Dealt {
             centroids,
-            rows,
+            members,
             codes,
             dim,
         }
@@ -239,21 +232,24 @@ fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f3
     share.clamp(-2.0, 2.0)
 }
 
-/// The parts and codes of a cluster's vectors; empty places have zeros.
-fn coded(
-    units: &Vectors,
-    members: &[u32],
-    route: &Route,
-    (cluster, slots): (usize, usize),
-) -> (Vec<Split>, Vec<i16>) {
+/// A cluster of these rows, and the codes of its vectors; empty places have zeros.
+fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluster, Vec<i16>) {
+    let unit = |row: u32| units.row(row as usize);
+    let along = rows.iter().map(|&row| Parts::along_of(base, unit(row)));
+    let along: Vec<f32> = along.collect();
+    let spread = Spread::of(along.iter().copied());
+    let along: Vec<u16> = along.into_iter().map(|part| spread.code(part)).collect();
+    let cluster = Cluster {
+        rows,
+        spread,
+        along,
+    };
     let mut codes = Vec::with_capacity(slots * units.dim());
-    let parts = members.iter().map(|&row| {
-        let mut rest = units.row(row as usize).to_vec();
-        let parts = Split::split(route.base(cluster), &mut rest);
+    for (row, parts) in cluster.placed() {
+        let mut rest = unit(row).to_vec();
+        parts.rest(base, &mut rest);
         codes.extend(residual::codes(&rest));
-        parts
-    });
-    let parts = parts.collect();
+    }
     codes.resize(slots * units.dim(), 0);
-    (parts, codes)
+    (cluster, codes)
 }

@@ -259,15 +259,13 @@ impl Scorer {
         products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
     ) -> Ranked {
-        let slots = self.mode.grid.slots as usize;
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());
         let mut possible = true;
         let clusters = products.chunks_exact(self.mode.grid.stored());
         for ((cluster, query), products) in split.iter().zip(clusters) {
-            let places = self.members.of(*cluster, slots);
-            for (place, &product) in places.zip(products) {
-                let Some((id, parts)) = place else { continue };
+            let members = self.members.of(*cluster);
+            for ((id, parts), &product) in members.placed().zip(products) {
                 let rests = scores.of_bare(product);
                 let score = query.score(parts, rests);
                 possible &= scores.possible(score, query.lengths(parts));

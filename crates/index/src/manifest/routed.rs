@@ -5,6 +5,7 @@ use sordino_ckks::column;
 use sordino_lwe as lwe;
 
 use super::{Columns, Segment};
+use crate::ascending::Ascending;
 use crate::checks::balance::{self, Noise};
 use crate::digest::Digest;
 use crate::{Error, TAG_LEN};
@@ -62,16 +63,22 @@ pub enum SecretPacking {
     T64,
     /// 128 entries share a polynomial.
     T128,
+    /// 16 entries share a polynomial, for tens of millions of vectors.
+    T16,
+    /// 32 entries share a polynomial, for millions of vectors.
+    T32,
 }
 
 impl SecretPacking {
-    /// All packings.
-    pub const ALL: [Self; 2] = [Self::T64, Self::T128];
+    /// All packings, the longest queries first.
+    pub const ALL: [Self; 4] = [Self::T16, Self::T32, Self::T64, Self::T128];
 
     /// The word for it in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::T16 => "t = 16",
+            Self::T32 => "t = 32",
             Self::T64 => "t = 64",
             Self::T128 => "t = 128",
         }
@@ -81,6 +88,8 @@ impl SecretPacking {
     #[must_use]
     pub fn params(self) -> column::Params {
         match self {
+            Self::T16 => column::Params::modular_26_t16(),
+            Self::T32 => column::Params::modular_26_t32(),
             Self::T64 => column::Params::modular_26_t64(),
             Self::T128 => column::Params::modular_26_t128(),
         }
@@ -222,18 +231,27 @@ impl Grid {
     /// Bytes of the sealed list of who is where, of `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
-        let bits = row_bits(n) as usize;
-        (self.places() * bits).div_ceil(8) + self.places() * PARTS_LEN + TAG_LEN
+        let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));
+        clusters.saturating_add(TAG_LEN)
+    }
+
+    /// Bytes of a cluster in that list: the range of its vectors' parts, its rows, and where in that range each part is.
+    pub(crate) fn cluster_len(&self, n: u32) -> usize {
+        let along = (self.slots as usize * ALONG_BITS).div_ceil(8);
+        SPREAD_LEN + self.rows(n).len() + along
+    }
+
+    /// The rows of a cluster's places, of `n` records: those of nobody are `n`.
+    pub(crate) fn rows(&self, n: u32) -> Ascending {
+        Ascending::new(self.slots as usize, n)
     }
 }
 
 /// Bytes of an entry of the table.
 pub const ENTRY_LEN: usize = 3;
 
-/// Bytes of the parts of a vector.
-pub(crate) const PARTS_LEN: usize = 3;
+/// Bytes of the range of a cluster's parts.
+pub(crate) const SPREAD_LEN: usize = 8;
 
-/// Bits of the number of one of `n` records, or of none.
-pub(crate) fn row_bits(n: u32) -> u32 {
-    u32::BITS - n.leading_zeros()
-}
+/// Bits of a part in that range.
+pub(crate) const ALONG_BITS: usize = 10;

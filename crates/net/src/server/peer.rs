@@ -29,7 +29,6 @@ pub(crate) struct Peer {
     connections: Arc<Shares>,
     /// Nobody has a key here, so nobody can prove one.
     anyone: bool,
-    proven: AtomicBool,
     stopping: Arc<AtomicBool>,
     first_request: Duration,
     idle: Duration,
@@ -82,7 +81,6 @@ impl Peer {
             tick: (shortest / 8).clamp(Duration::from_millis(5), STOPPING),
             connections: Arc::clone(connections),
             anyone,
-            proven: AtomicBool::new(false),
             stopping: Arc::clone(stopping),
             first_request: limits.first_request,
             idle: limits.idle,
@@ -101,7 +99,7 @@ impl Peer {
 
     /// A known key has signed a request on this connection.
     pub(crate) fn has_proven(&self) -> bool {
-        self.proven.load(Ordering::Relaxed)
+        self.lock().holder.is_some()
     }
 
     /// The key of `holder` has signed a request: from now on no stranger takes the connection's place, and
@@ -109,9 +107,8 @@ impl Peer {
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();
         state.proven_at = Instant::now();
-        state.holder = Some(holder);
         // Under the lock, so that a doubt comes before or after all of it.
-        if !self.proven.swap(true, Ordering::Relaxed) {
+        if state.holder.replace(holder).is_none() {
             self.connections.keep_for(self.number, holder);
             state.allowance.give_back();
         }
@@ -129,8 +126,7 @@ impl Peer {
     /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
     pub(crate) fn doubt(&self) {
         let mut state = self.lock();
-        if !self.anyone && self.proven.swap(false, Ordering::Relaxed) {
-            state.holder = None;
+        if !self.anyone && state.holder.take().is_some() {
             state.doubted_at = Some(Instant::now());
             self.connections.release(self.number);
         }
@@ -152,7 +148,7 @@ impl Peer {
         if state.in_flight.iter().any(|request| now >= request.end) {
             return true;
         }
-        let known = self.anyone || self.has_proven();
+        let known = self.anyone || state.holder.is_some();
         let (since, mut limit) = match state.requests {
             0 => (state.opened, self.first_request),
             _ if self.anyone => (state.idle_since, self.idle),

@@ -27,7 +27,7 @@ pub struct Grouping {
 pub struct Once {
     /// The hint: for each score of a search 19 bits for each entry of a secret that shares a polynomial.
     pub hint: u64,
-    /// The record at each place and how its vector is split: about 4 bytes a place.
+    /// The records of each cluster and how their vectors are split: about 3 bytes a place.
     pub members: u64,
     /// The clusters' directions, a byte a coordinate.
     pub centroids: u64,
@@ -288,7 +288,7 @@ mod tests {
         let again = |recall| planned.refitted(1_000_000, 128, &wish, recall);
         assert_eq!(again(1.0 - missed), None);
         // Far worse: other clusters, within the same bounds.
-        let worse = again(0.8).expect("another number of clusters");
+        let worse = again(0.5).expect("another number of clusters");
         assert_ne!(worse.grid.all_clusters(), planned.grid.all_clusters());
         assert!(worse.cost.total(100) > planned.cost.total(100));
         assert_eq!(worse.most, planned.most);

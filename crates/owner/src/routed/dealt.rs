@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use sordino_index::digest::{self, Digest};
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
-use sordino_index::members::Members;
+use sordino_index::members::{Cluster, Members};
 use sordino_index::purpose::Purpose;
-use sordino_index::residual::Parts as Split;
 use sordino_index::{Error, code, table};
 use sordino_vectors::u32_of;
 
@@ -22,8 +21,8 @@ use crate::step::Step;
 /// Clusters in the order in which they are stored.
 pub(super) struct Dealt {
     pub(super) centroids: Vec<u8>,
-    /// The record at each place.
-    pub(super) rows: Vec<Option<(u32, Split)>>,
+    /// The records of each cluster.
+    pub(super) members: Vec<Cluster>,
     pub(super) codes: Vec<Vec<i16>>,
     pub(super) dim: usize,
 }
@@ -41,10 +40,11 @@ impl Dealt {
         progress: &mut dyn FnMut(Step),
     ) -> Result<(Routed, Ids), Error> {
         let n = u32_of(rows.ids.len());
-        let mut members = Members::new(n, self.rows.len());
-        self.rows.iter().for_each(|place| members.push(*place));
-        let members = members.to_bytes();
-        let id = self.id(rng, writer, &rows, (&grid, &members));
+        let mut members = Members::new(&grid, n);
+        let clusters = self.members.iter();
+        clusters.for_each(|cluster| members.push(cluster));
+        let members = members.as_bytes();
+        let id = self.id(rng, writer, &rows, (&grid, members));
         let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
         let base = writer.written(id, &rows, chunks);
         for part in base.parts() {
@@ -60,7 +60,7 @@ impl Dealt {
         mode.queries = wish.queries;
         (mode.seed, mode.hint_seed) = (random(rng), random(rng));
         mode.centroids = put(&sealed(Purpose::Centroids, &self.centroids))?;
-        mode.members = put(&sealed(Purpose::Members, &members))?;
+        mode.members = put(&sealed(Purpose::Members, members))?;
         let table = self.masked(writer, &id, &grid);
         drop(self);
         mode.table = put(&table)?;

@@ -99,9 +99,8 @@ impl Clusters {
         let most = RANKS.min(count);
         let mut homes = vec![Vec::new(); units.len()];
         for (cluster, members) in (0..).zip(&self.members) {
-            members
-                .iter()
-                .for_each(|&row| homes[row as usize].push(cluster));
+            let rows = members.rows.iter();
+            rows.for_each(|&row| homes[row as usize].push(cluster));
         }
         let queries = self.mean.centred_all(sample.queries())?;
         let orders = cluster::nearest(&queries, &self.directions, most, &mut || ());
@@ -151,12 +150,12 @@ impl Clusters {
                 let cluster = cluster as usize;
                 let asked = SplitQuery::new(self.route.base(cluster), query);
                 let codes: Vec<i16> = asked.codes().collect();
-                let members = self.members[cluster].iter().zip(&self.parts[cluster]);
+                let placed = self.members[cluster].placed();
                 let stored = self.codes[cluster].chunks_exact(codes.len());
-                found.extend(members.zip(stored).map(|((&id, parts), stored)| {
+                found.extend(placed.zip(stored).map(|((id, parts), stored)| {
                     let product = stored.iter().zip(&codes);
                     let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
-                    let score = asked.score(*parts, scores.of(product));
+                    let score = asked.score(parts, scores.of(product));
                     Scored { id, score }
                 }));
             }
