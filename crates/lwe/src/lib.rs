@@ -3,6 +3,7 @@
 mod client;
 mod error;
 mod hint;
+mod packed;
 mod params;
 mod public;
 mod query;

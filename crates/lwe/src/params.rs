@@ -121,11 +121,6 @@ pub(crate) const fn to_word(x: u64) -> u32 {
     ((x as u128 * PER_Q + (1 << 63)) >> (96 - WORD_BITS)) as u32
 }
 
-/// The representative of `x` mod `P` in `[-P/2, P/2)`.
-pub(crate) const fn centred(x: i32) -> i32 {
-    x << (i32::BITS - LOG_P) >> (i32::BITS - LOG_P)
-}
-
 /// `round(u q / P)`, the message of `u`. The errors of all columns meet the entries, so the sign of one that is halfway
 /// would matter; `q` is odd, so none is.
 pub(crate) const fn to_message(u: i16) -> i64 {

@@ -1,9 +1,14 @@
-//! Products of rows of two-byte numbers with a few lists of words, mod 2^32: one pass over the rows.
+//! Products of [packed](crate::packed) rows with a few lists of words, mod 2^32: one pass over the rows.
 //!
-//! A word `w` is split into balanced halves, `w = low + 2^16 high mod 2^32` with `low` in `[-2^15, 2^15)`, so that
-//! every product is one of two 16-bit integers; the sums of both halves wrap at 32 bits and are joined at the end.
-//! Rows and words are cut into chunks of [`LANES`]: a row's lie one behind the other as little-endian integers, the
-//! words of `Q` queries as `[chunk][query][low 32, high 32]`.
+//! A word is split into balanced halves, `w = l + 2^16 h mod 2^32` with `l` in `[-2^15, 2^15)`, and an entry into the number
+//! `x` of its lower 16 bits, less `2^15`, and `u` of its upper 2, as an integer with a sign plus 2. So every factor fits 16 bits with a sign:
+//!
+//! ```text
+//! entry    = x + 2^16 u + CENTRE
+//! sum of entry w = sum of x l + 2^16 (sum of x h + u l) + CENTRE (sum of w)     mod 2^32
+//! ```
+//!
+//! The sum of words is the same for all rows. The words of `Q` queries lie as `[line][query][l of 32, h of 32]`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -16,12 +21,12 @@ mod portable;
 use sordino_cpu::{Backend, dispatch};
 use sordino_lattice::aligned::Aligned;
 
-/// Entries of a chunk: a cache line of them.
-pub(crate) const LANES: usize = 32;
-/// Numbers of a chunk of one query: two halves of [`LANES`].
+use crate::packed::{self, LANES, LINE};
+
+/// Numbers of a line of one query: two halves of [`LANES`].
 const CHUNK: usize = 2 * LANES;
-/// Bytes of a chunk of entries.
-const LINE: usize = 2 * LANES;
+/// `x` and `u` of an entry that is zero, negated: `2^15 - 2^16 * 2`.
+const CENTRE: u32 = (1u32 << 15).wrapping_sub(2 << 16);
 /// The most queries of a scan: with four, their sums and a row fill the registers.
 pub(crate) const MOST: usize = 4;
 
@@ -38,10 +43,14 @@ sordino_cpu::kernels! {
 pub(crate) struct Words {
     queries: usize,
     halves: Aligned<i16>,
+    /// The sum of each query's words.
+    sums: Vec<u32>,
+    /// Bytes of a row that meets these words.
+    stride: usize,
 }
 
 impl Words {
-    /// Lays out lists of one length; the last chunk is filled up with zeros.
+    /// Lays out lists of one length; the last line is filled up with zeros.
     ///
     /// # Panics
     /// If there are none or more than [`MOST`].
@@ -64,19 +73,22 @@ impl Words {
                 }
             }
         }
+        let sum = |words: &&[u32]| {
+            words
+                .iter()
+                .fold(0, |sum: u32, &word| sum.wrapping_add(word))
+        };
         Self {
             queries: queries.len(),
             halves,
+            sums: queries.iter().map(sum).collect(),
+            stride: packed::stride(queries[0].len()),
         }
     }
 
+    /// Lines of a row.
     fn chunks(&self) -> usize {
         self.halves.len() / (self.queries * CHUNK)
-    }
-
-    /// Bytes of a row that meets these words.
-    fn stride(&self) -> usize {
-        self.chunks() * LINE
     }
 
     /// Writes the product of each row of `rows` with each query, row after row.
@@ -89,8 +101,8 @@ impl Words {
 
     fn products_by(&self, kernels: Kernels, rows: &[u8], out: &mut [u32]) {
         assert_eq!(
-            (rows.len() * self.queries, rows.len() % self.stride()),
-            (out.len() * self.stride(), 0),
+            (rows.len() * self.queries, rows.len() % self.stride),
+            (out.len() * self.stride, 0),
             "rows and products"
         );
         dispatch!(Kernels, kernels, self::products(self, rows, out));
@@ -107,20 +119,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// The definition of the definition: whole words.
-    fn exact(row: &[i16], words: &[u32]) -> u32 {
+    fn exact(row: &[i32], words: &[u32]) -> u32 {
         row.iter().zip(words).fold(0, |sum: u32, (&entry, &word)| {
-            sum.wrapping_add(i32::from(entry).cast_unsigned().wrapping_mul(word))
+            sum.wrapping_add(entry.cast_unsigned().wrapping_mul(word))
         })
     }
 
-    fn check(columns: usize, rows: &[Vec<i16>], queries: &[Vec<u32>]) {
+    fn check(columns: usize, rows: &[Vec<i32>], queries: &[Vec<u32>]) {
         let lists: Vec<&[u32]> = queries.iter().map(Vec::as_slice).collect();
         let words = Words::new(&lists);
-        let mut bytes = vec![0u8; rows.len() * words.stride()];
-        for (row, place) in rows.iter().zip(bytes.chunks_exact_mut(words.stride())) {
-            for (entry, place) in row.iter().zip(place.as_chunks_mut().0) {
-                *place = entry.to_le_bytes();
-            }
+        let mut bytes = vec![0u8; rows.len() * words.stride];
+        for (row, place) in rows.iter().zip(bytes.chunks_exact_mut(words.stride)) {
+            packed::write(place, row);
         }
         let expected: Vec<u32> = rows
             .iter()
@@ -137,7 +147,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn all_kernels_give_the_products(
-            columns in prop_oneof![1..=70usize, 250..260usize],
+            columns in prop_oneof![1..=70usize, 250..260usize, 500..600usize],
             rows in 0..13usize,
             queries in 1..=MOST,
             seed: u64,
@@ -147,8 +157,8 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 32) as u32
             };
-            let rows: Vec<Vec<i16>> =
-                (0..rows).map(|_| (0..columns).map(|_| next() as i16).collect()).collect();
+            let rows: Vec<Vec<i32>> =
+                (0..rows).map(|_| (0..columns).map(|_| next() as i32 >> 14).collect()).collect();
             let queries: Vec<Vec<u32>> =
                 (0..queries).map(|_| (0..columns).map(|_| next()).collect()).collect();
             check(columns, &rows, &queries);
@@ -158,7 +168,7 @@ mod tests {
     #[test]
     fn extreme_entries_and_words_wrap_alike() {
         // Two products of -2^15 and -2^15 are 2^31, which no 32-bit integer with a sign holds.
-        for entry in [i16::MIN, i16::MAX, -1, 0] {
+        for entry in [-(1 << 17), (1 << 17) - 1, 0x7fff, -0x8000, -1, 0] {
             for word in [0x8000_8000, 0x8000, 0x8000_0000, 0x7fff_7fff, u32::MAX, 0] {
                 let rows = vec![vec![entry; 8192]; 5];
                 check(8192, &rows, &vec![vec![word; 8192]; 2]);

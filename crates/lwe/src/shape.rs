@@ -1,11 +1,8 @@
 //! The shape of a table.
 
 use crate::Error;
+use crate::packed;
 use crate::params::{N, Params};
-use crate::scan::LANES;
-
-/// Planes of a row, of two-byte numbers: the low 16 bits of its entries, centred, and what is left in units of `2^16`.
-pub(crate) const PLANES: usize = 2;
 
 /// `G` matrices of `r` rows and `m` columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +76,15 @@ impl Shape {
         self.groups * self.rows
     }
 
-    /// The bytes that one scan reads: four an entry, rows rounded up to whole cache lines.
+    /// The bytes that one scan reads: nine of four entries, rows rounded up to whole cache lines.
     #[must_use]
     pub const fn scanned_len(&self) -> usize {
-        self.answers() * PLANES * self.stride()
+        self.answers() * self.stride()
     }
 
-    /// Bytes of a row's plane.
+    /// Bytes of a row.
     pub(crate) const fn stride(&self) -> usize {
-        2 * self.columns.next_multiple_of(LANES)
+        packed::stride(self.columns)
     }
 
     /// Polynomials of a row: the last is filled up with zeros.

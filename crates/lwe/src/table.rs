@@ -1,22 +1,21 @@
-//! The server: matrices of 18-bit entries, each row in two planes of 16-bit numbers, scanned by queries.
+//! The server: matrices of 18-bit entries, whose rows are [packed](crate::packed) and scanned by queries.
 
 use std::ops::Range;
 
 use sordino_lattice::store::Store;
 use sordino_lattice::threads;
 
-use crate::params::{Params, centred};
+use crate::packed;
+use crate::params::Params;
 use crate::public::epoch;
 use crate::query::Query;
 use crate::scan::{MOST, Words};
-use crate::shape::PLANES;
 use crate::{Error, Seed, Shape};
 
 /// Bytes that a thread takes at a time, and below which a scan stays on its thread.
 const PART: usize = 1 << 20;
 
-/// `D_1, ..., D_G` or some of them in a row, row after row, of each the low plane first; and the seed of the public
-/// polynomials.
+/// `D_1, ..., D_G` or some of them in a row, row after row, and the seed of the public polynomials.
 pub struct Table {
     pub(crate) params: Params,
     /// The groups that are here.
@@ -110,30 +109,15 @@ impl Table {
             });
         }
         let stride = self.shape.stride();
-        let planes = &mut self.entries.bytes_mut()[row * PLANES * stride..][..PLANES * stride];
-        let (low, high) = planes.split_at_mut(stride);
-        let places = low.as_chunks_mut().0.iter_mut();
-        let places = places.zip(high.as_chunks_mut().0);
-        for ((low, high), &entry) in places.zip(entries) {
-            let [a, b, ..] = entry.to_le_bytes();
-            let rest = centred(entry) - i32::from(i16::from_le_bytes([a, b]));
-            let [_, _, c, d] = rest.to_le_bytes();
-            (*low, *high) = ([a, b], [c, d]);
-        }
+        let row = &mut self.entries.bytes_mut()[row * stride..][..stride];
+        packed::write(row, entries);
         Ok(())
     }
 
-    /// The entries of a row, with the zeros behind them.
+    /// The entries of a row, centred, with the zeros behind them.
     pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = i32> {
         let stride = self.shape.stride();
-        let planes = &self.entries.bytes()[row * PLANES * stride..][..PLANES * stride];
-        let (low, high) = planes.split_at(stride);
-        let numbers = |plane| {
-            let numbers: &[[u8; 2]] = <[u8]>::as_chunks(plane).0;
-            numbers.iter().copied().map(i16::from_le_bytes)
-        };
-        let pairs = numbers(low).zip(numbers(high));
-        pairs.map(|(low, high)| i32::from(low) + (i32::from(high) << 16))
+        packed::read(&self.entries.bytes()[row * stride..][..stride])
     }
 
     /// Refuses a query that was not made for this table: who answers several parties' queries in one scan asks before,
@@ -164,15 +148,14 @@ impl Table {
         for queries in queries.chunks(MOST) {
             let products = self.products(queries);
             answers.extend((0..queries.len()).map(|k| {
-                let rows = products.chunks_exact(PLANES * queries.len());
-                let joined = |row: &[u32]| row[k].wrapping_add(row[queries.len() + k] << 16);
-                rows.map(joined).collect()
+                let own = products.iter().skip(k).step_by(queries.len());
+                own.copied().collect()
             }));
         }
         Ok(answers)
     }
 
-    /// The products of all planes with up to [`MOST`] queries, row after row.
+    /// The products of all rows with up to [`MOST`] queries, row after row.
     fn products(&self, queries: &[Query]) -> Vec<u32> {
         let (shape, count) = (self.shape, queries.len());
         let words = threads::map(
@@ -184,11 +167,13 @@ impl Table {
                 Words::new(&words)
             },
         );
-        let planes = PLANES * shape.rows();
-        let mut products = vec![0; shape.groups() * planes * count];
-        let rows = (PART / shape.stride()).max(1).min(planes);
-        let groups = self.entries.bytes().chunks_exact(planes * shape.stride());
-        let outs = products.chunks_exact_mut(planes * count);
+        let mut products = vec![0; shape.answers() * count];
+        let rows = (PART / shape.stride()).max(1).min(shape.rows());
+        let groups = self
+            .entries
+            .bytes()
+            .chunks_exact(shape.rows() * shape.stride());
+        let outs = products.chunks_exact_mut(shape.rows() * count);
         let parts = groups
             .zip(outs)
             .zip(&words)

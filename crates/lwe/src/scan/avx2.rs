@@ -1,62 +1,127 @@
-//! AVX2: `vpmaddwd` adds neighbouring products of 16-bit integers, which wraps like the sum.
-#![expect(unsafe_code, reason = "vector loads, entry into target features")]
+//! AVX2: `vpmaddwd` adds neighbouring products of 16-bit integers to 32 bits, `vpmullw` keeps the lower 16 of a product.
+#![expect(
+    unsafe_code,
+    reason = "vector loads and prefetches, entry into target features"
+)]
 
 use std::arch::x86_64::*;
 
 use sordino_cpu::Avx2;
 
-use super::{CHUNK, LANES, LINE, Words};
+use super::{CENTRE, CHUNK, LANES, LINE, Words};
+use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx2, words: &Words, rows: &[u8], out: &mut [u32]) {
-    assert_eq!(rows.len() * words.queries, out.len() * words.stride());
-    let rows = rows.chunks_exact(words.stride());
-    for (row, out) in rows.zip(out.chunks_exact_mut(words.queries)) {
-        // SAFETY: the token proves the target features; it is a whole row, with an output for each query.
-        unsafe {
-            match words.queries {
-                1 => one::<1>(words, row, out),
-                2 => one::<2>(words, row, out),
-                3 => one::<3>(words, row, out),
-                _ => one::<4>(words, row, out),
-            }
+    assert_eq!(rows.len() * words.queries, out.len() * words.stride);
+    // SAFETY: the token proves the target features; there are whole rows, and as many outputs.
+    unsafe {
+        match words.queries {
+            1 => all::<1, 2>(words, rows, out),
+            2 => all::<2, 2>(words, rows, out),
+            3 => all::<3, 1>(words, rows, out),
+            _ => all::<4, 1>(words, rows, out),
         }
     }
 }
 
 /// # Safety
-/// `row` is a row, and there are `Q` queries.
+/// `rows` are whole rows.
 #[target_feature(enable = "avx2")]
-unsafe fn one<const Q: usize>(words: &Words, row: &[u8], out: &mut [u32]) {
-    assert_eq!((words.queries, out.len()), (Q, Q));
-    let mut low = [_mm256_setzero_si256(); Q];
-    let mut high = [_mm256_setzero_si256(); Q];
-    let (row, halves) = (row.as_ptr(), words.halves.as_ptr());
-    for c in 0..words.chunks() {
-        for part in 0..2 {
-            // SAFETY: half of chunk `c`.
-            let x = unsafe { _mm256_loadu_si256(row.add(c * LINE + part * LINE / 2).cast()) };
-            for k in 0..Q {
-                // SAFETY: the words have as many chunks, of both halves of `Q` queries.
-                let (l, h) = unsafe {
-                    let halves = halves.add((c * Q + k) * CHUNK + part * LANES / 2);
-                    (
-                        _mm256_loadu_si256(halves.cast()),
-                        _mm256_loadu_si256(halves.add(LANES).cast()),
-                    )
-                };
-                low[k] = _mm256_add_epi32(low[k], _mm256_madd_epi16(x, l));
-                high[k] = _mm256_add_epi32(high[k], _mm256_madd_epi16(x, h));
+unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
+    assert_eq!(words.queries, Q);
+    let together = rows.chunks_exact(R * words.stride);
+    let alone = together.remainder().chunks_exact(words.stride);
+    let (outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
+    for (rows, out) in together.zip(outs.chunks_exact_mut(R * Q)) {
+        // SAFETY: `R` rows.
+        let sums = unsafe { some::<Q, R>(words, rows) };
+        out.copy_from_slice(sums.as_flattened());
+    }
+    for (row, out) in alone.zip(outs_alone.chunks_exact_mut(Q)) {
+        // SAFETY: one row.
+        let sums = unsafe { some::<Q, 1>(words, row) };
+        out.copy_from_slice(sums.as_flattened());
+    }
+}
+
+/// The products of `R` rows.
+///
+/// # Safety
+/// `rows` are `R` rows, and there are `Q` queries.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
+    let stride = words.stride;
+    let (three, sign) = (_mm256_set1_epi16(3), _mm256_set1_epi16(i16::MIN));
+    let centred = _mm256_set1_epi8(-0x56);
+    let mut low = [[_mm256_setzero_si256(); Q]; R];
+    let mut high = [[_mm256_setzero_si256(); Q]; R];
+    let (mut row, mut halves) = (rows.as_ptr(), words.halves.as_ptr());
+    let mut left = words.chunks();
+    while left > 0 {
+        let mut upper = [[_mm256_setzero_si256(); 2]; R];
+        for (r, upper) in upper.iter_mut().enumerate() {
+            for (part, upper) in upper.iter_mut().enumerate() {
+                // SAFETY: half of the upper bits of a block.
+                let bits =
+                    unsafe { _mm256_loadu_si256(row.add(r * stride + part * LINE / 2).cast()) };
+                *upper = _mm256_xor_si256(bits, centred);
             }
         }
+        row = row.wrapping_add(LINE);
+        for _ in 0..left.min(BLOCK) {
+            for part in 0..2 {
+                let mut x = [_mm256_setzero_si256(); R];
+                let mut u = [_mm256_setzero_si256(); R];
+                for r in 0..R {
+                    let at = row.wrapping_add(r * stride + part * LINE / 2);
+                    // The same line of the next rows: streams of one row are too short for the hardware to run ahead.
+                    _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
+                    // SAFETY: half of a line.
+                    let entries = unsafe { _mm256_loadu_si256(at.cast()) };
+                    x[r] = _mm256_xor_si256(entries, sign);
+                    u[r] = _mm256_and_si256(upper[r][part], three);
+                    upper[r][part] = _mm256_srli_epi16::<2>(upper[r][part]);
+                }
+                for k in 0..Q {
+                    // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                    let (l, h) = unsafe {
+                        let halves = halves.add(k * CHUNK + part * LANES / 2);
+                        (
+                            _mm256_loadu_si256(halves.cast()),
+                            _mm256_loadu_si256(halves.add(LANES).cast()),
+                        )
+                    };
+                    for r in 0..R {
+                        low[r][k] = _mm256_add_epi32(low[r][k], _mm256_madd_epi16(x[r], l));
+                        let more = _mm256_add_epi16(
+                            _mm256_mullo_epi16(x[r], h),
+                            _mm256_mullo_epi16(u[r], l),
+                        );
+                        high[r][k] = _mm256_add_epi16(high[r][k], more);
+                    }
+                }
+            }
+            row = row.wrapping_add(LINE);
+            halves = halves.wrapping_add(Q * CHUNK);
+        }
+        left = left.saturating_sub(BLOCK);
     }
-    for k in 0..Q {
-        let sum = _mm256_add_epi32(low[k], _mm256_slli_epi32::<16>(high[k]));
-        let sum = _mm_add_epi32(
-            _mm256_castsi256_si128(sum),
-            _mm256_extracti128_si256::<1>(sum),
-        );
-        let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b0100_1110>(sum));
-        let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b1011_0001>(sum));
-        out[k] = _mm_cvtsi128_si32(sum).cast_unsigned();
+    let mut sums = [[0; Q]; R];
+    for r in 0..R {
+        for k in 0..Q {
+            // Pairs of 16 bits are added as integers with a sign, of which the lower 16 bits count.
+            let high = _mm256_madd_epi16(high[r][k], _mm256_set1_epi16(1));
+            let sum = _mm256_add_epi32(low[r][k], _mm256_slli_epi32::<16>(high));
+            let sum = _mm_add_epi32(
+                _mm256_castsi256_si128(sum),
+                _mm256_extracti128_si256::<1>(sum),
+            );
+            let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b0100_1110>(sum));
+            let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b1011_0001>(sum));
+            let centre = words.sums[k].wrapping_mul(CENTRE);
+            sums[r][k] = _mm_cvtsi128_si32(sum).cast_unsigned().wrapping_add(centre);
+        }
     }
+    sums
 }

@@ -8,10 +8,11 @@ use std::arch::x86_64::*;
 
 use sordino_cpu::Avx512Vnni;
 
-use super::{CHUNK, LANES, LINE, Words};
+use super::{CENTRE, CHUNK, LANES, LINE, Words};
+use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32]) {
-    assert_eq!(rows.len() * words.queries, out.len() * words.stride());
+    assert_eq!(rows.len() * words.queries, out.len() * words.stride);
     // Rows are read side by side, as many as registers hold the sums of: two for each row and query.
     // SAFETY: the token proves the target features; there are whole rows, and as many outputs.
     unsafe {
@@ -29,7 +30,7 @@ pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(words.queries, Q);
-    let stride = words.stride();
+    let stride = words.stride;
     let together = rows.chunks_exact(R * stride);
     let alone = together.remainder().chunks_exact(stride);
     let (mut outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
@@ -54,39 +55,62 @@ unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
-    let stride = words.stride();
+    let stride = words.stride;
+    let (three, sign) = (_mm512_set1_epi16(3), _mm512_set1_epi16(i16::MIN));
+    let centred = _mm512_set1_epi8(-0x56);
     let mut low = [[_mm512_setzero_si512(); Q]; R];
     let mut high = [[_mm512_setzero_si512(); Q]; R];
-    let (rows, halves) = (rows.as_ptr(), words.halves.as_ptr());
-    for c in 0..words.chunks() {
-        let mut x = [_mm512_setzero_si512(); R];
-        for (r, x) in x.iter_mut().enumerate() {
-            let at = rows.wrapping_add(r * stride + c * LINE);
-            // The same chunk of the next rows: streams of one row are too short for the hardware to run ahead.
-            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
-            // SAFETY: chunk `c` of row `r`.
-            *x = unsafe { _mm512_loadu_si512(at.cast()) };
+    let (mut row, mut halves) = (rows.as_ptr(), words.halves.as_ptr());
+    let mut left = words.chunks();
+    while left > 0 {
+        let mut upper = [_mm512_setzero_si512(); R];
+        for (r, upper) in upper.iter_mut().enumerate() {
+            // SAFETY: the upper bits of a block of row `r`.
+            let bits = unsafe { _mm512_loadu_si512(row.add(r * stride).cast()) };
+            *upper = _mm512_xor_si512(bits, centred);
         }
-        for k in 0..Q {
-            // SAFETY: the words have as many chunks, of both halves of `Q` queries.
-            let (l, h) = unsafe {
-                let halves = halves.add((c * Q + k) * CHUNK);
-                (
-                    _mm512_loadu_si512(halves.cast()),
-                    _mm512_loadu_si512(halves.add(LANES).cast()),
-                )
-            };
+        row = row.wrapping_add(LINE);
+        for _ in 0..left.min(BLOCK) {
+            let mut x = [_mm512_setzero_si512(); R];
+            let mut u = [_mm512_setzero_si512(); R];
             for r in 0..R {
-                low[r][k] = _mm512_dpwssd_epi32(low[r][k], x[r], l);
-                high[r][k] = _mm512_dpwssd_epi32(high[r][k], x[r], h);
+                let at = row.wrapping_add(r * stride);
+                // The same line of the next rows: streams of one row are too short for the hardware to run ahead.
+                _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
+                // SAFETY: a line of row `r`.
+                let entries = unsafe { _mm512_loadu_si512(at.cast()) };
+                x[r] = _mm512_xor_si512(entries, sign);
+                u[r] = _mm512_and_si512(upper[r], three);
+                upper[r] = _mm512_srli_epi16::<2>(upper[r]);
             }
+            for k in 0..Q {
+                // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                let (l, h) = unsafe {
+                    let halves = halves.add(k * CHUNK);
+                    (
+                        _mm512_loadu_si512(halves.cast()),
+                        _mm512_loadu_si512(halves.add(LANES).cast()),
+                    )
+                };
+                for r in 0..R {
+                    low[r][k] = _mm512_dpwssd_epi32(low[r][k], x[r], l);
+                    high[r][k] = _mm512_dpwssd_epi32(high[r][k], x[r], h);
+                    high[r][k] = _mm512_dpwssd_epi32(high[r][k], u[r], l);
+                }
+            }
+            row = row.wrapping_add(LINE);
+            halves = halves.wrapping_add(Q * CHUNK);
         }
+        left = left.saturating_sub(BLOCK);
     }
     let mut sums = [[0; Q]; R];
     for r in 0..R {
         for k in 0..Q {
             let sum = _mm512_add_epi32(low[r][k], _mm512_slli_epi32::<16>(high[r][k]));
-            sums[r][k] = _mm512_reduce_add_epi32(sum).cast_unsigned();
+            let centre = words.sums[k].wrapping_mul(CENTRE);
+            sums[r][k] = _mm512_reduce_add_epi32(sum)
+                .cast_unsigned()
+                .wrapping_add(centre);
         }
     }
     sums

@@ -5,14 +5,15 @@ use std::arch::aarch64::*;
 
 use sordino_cpu::Neon;
 
-use super::{CHUNK, LANES, LINE, Words};
+use super::{CENTRE, CHUNK, LANES, LINE, Words};
+use crate::packed::BLOCK;
 
 /// Entries of a register.
 const WIDTH: usize = 8;
 
 pub(super) fn products(_: Neon, words: &Words, rows: &[u8], out: &mut [u32]) {
-    assert_eq!(rows.len() * words.queries, out.len() * words.stride());
-    let rows = rows.chunks_exact(words.stride());
+    assert_eq!(rows.len() * words.queries, out.len() * words.stride);
+    let rows = rows.chunks_exact(words.stride);
     for (row, out) in rows.zip(out.chunks_exact_mut(words.queries)) {
         // SAFETY: the token proves the target features; it is a whole row, with an output for each query.
         unsafe {
@@ -31,30 +32,49 @@ pub(super) fn products(_: Neon, words: &Words, rows: &[u8], out: &mut [u32]) {
 #[target_feature(enable = "neon")]
 unsafe fn one<const Q: usize>(words: &Words, row: &[u8], out: &mut [u32]) {
     assert_eq!((words.queries, out.len()), (Q, Q));
-    // Two sums of each half, so that one multiply-add need not wait for the other.
+    let three = vdupq_n_u16(3);
+    let (sign, centred) = (vdupq_n_u16(0x8000), vdupq_n_u16(0xaaaa));
+    // Two sums of the lower half, so that one multiply-add need not wait for the other. Of the upper half 16 bits count.
     let mut low = [[vdupq_n_s32(0); 2]; Q];
-    let mut high = [[vdupq_n_s32(0); 2]; Q];
-    let (row, halves) = (row.as_ptr(), words.halves.as_ptr());
-    for c in 0..words.chunks() {
-        for part in (0..LANES).step_by(WIDTH) {
-            // SAFETY: eight entries of chunk `c`. Entries are little-endian, as this architecture is here.
-            let x = unsafe { vreinterpretq_s16_u8(vld1q_u8(row.add(c * LINE + 2 * part))) };
-            for k in 0..Q {
-                // SAFETY: the words have as many chunks, of both halves of `Q` queries.
-                let (l, h) = unsafe {
-                    let halves = halves.add((c * Q + k) * CHUNK + part);
-                    (vld1q_s16(halves), vld1q_s16(halves.add(LANES)))
-                };
-                low[k][0] = vmlal_s16(low[k][0], vget_low_s16(x), vget_low_s16(l));
-                low[k][1] = vmlal_high_s16(low[k][1], x, l);
-                high[k][0] = vmlal_s16(high[k][0], vget_low_s16(x), vget_low_s16(h));
-                high[k][1] = vmlal_high_s16(high[k][1], x, h);
-            }
+    let mut high = [[vdupq_n_s16(0); 2]; Q];
+    let (mut row, mut halves) = (row.as_ptr(), words.halves.as_ptr());
+    let mut left = words.chunks();
+    while left > 0 {
+        let mut upper = [centred; LANES / WIDTH];
+        for (part, upper) in upper.iter_mut().enumerate() {
+            // SAFETY: eight lanes of the upper bits of a block. Numbers are little-endian, as this architecture is here.
+            let bits = unsafe { vreinterpretq_u16_u8(vld1q_u8(row.add(2 * part * WIDTH))) };
+            *upper = veorq_u16(bits, centred);
         }
+        row = row.wrapping_add(LINE);
+        for _ in 0..left.min(BLOCK) {
+            for (part, upper) in upper.iter_mut().enumerate() {
+                // SAFETY: eight entries of a line.
+                let x = unsafe { vreinterpretq_u16_u8(vld1q_u8(row.add(2 * part * WIDTH))) };
+                let x = vreinterpretq_s16_u16(veorq_u16(x, sign));
+                let u = vreinterpretq_s16_u16(vandq_u16(*upper, three));
+                *upper = vshrq_n_u16::<2>(*upper);
+                for k in 0..Q {
+                    // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.
+                    let (l, h) = unsafe {
+                        let halves = halves.add(k * CHUNK + part * WIDTH);
+                        (vld1q_s16(halves), vld1q_s16(halves.add(LANES)))
+                    };
+                    low[k][0] = vmlal_s16(low[k][0], vget_low_s16(x), vget_low_s16(l));
+                    low[k][1] = vmlal_high_s16(low[k][1], x, l);
+                    high[k][0] = vmlaq_s16(high[k][0], x, h);
+                    high[k][1] = vmlaq_s16(high[k][1], u, l);
+                }
+            }
+            row = row.wrapping_add(LINE);
+            halves = halves.wrapping_add(Q * CHUNK);
+        }
+        left = left.saturating_sub(BLOCK);
     }
     for k in 0..Q {
-        let low = vaddq_s32(low[k][0], low[k][1]);
-        let high = vaddq_s32(high[k][0], high[k][1]);
-        out[k] = vaddvq_s32(vaddq_s32(low, vshlq_n_s32::<16>(high))).cast_unsigned();
+        let low = vaddvq_s32(vaddq_s32(low[k][0], low[k][1])).cast_unsigned();
+        let high = i32::from(vaddvq_s16(vaddq_s16(high[k][0], high[k][1]))) << 16;
+        let centre = words.sums[k].wrapping_mul(CENTRE);
+        out[k] = low.wrapping_add(high.cast_unsigned()).wrapping_add(centre);
     }
 }

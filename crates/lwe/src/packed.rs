@@ -1,0 +1,102 @@
+//! Rows of 18-bit numbers as they are stored and scanned: 2 bytes of each, and the 2 bits that are left of eight numbers
+//! together in 2 bytes.
+//!
+//! ```text
+//! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, as many as there are
+//! line     the lower 16 bits of 32 numbers, two bytes each, little-endian
+//! upper    lane i, two bytes: bits 2 j and 2 j + 1 are those of number i of line j
+//! ```
+//!
+//! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
+
+/// Numbers of a line: a cache line of their lower bits.
+pub(crate) const LANES: usize = 32;
+/// Bytes of a line, and of a block's upper bits.
+pub(crate) const LINE: usize = 2 * LANES;
+/// Lines of a block: as many as two bits fit into a lane.
+pub(crate) const BLOCK: usize = 8;
+
+/// Bytes of a row of so many numbers.
+pub(crate) const fn stride(columns: usize) -> usize {
+    let lines = columns.div_ceil(LANES);
+    LINE * (lines + lines.div_ceil(BLOCK))
+}
+
+/// Writes a row of numbers; what is behind the last are zeros.
+pub(crate) fn write(row: &mut [u8], numbers: &[i32]) {
+    row.fill(0);
+    let blocks = row.chunks_mut((1 + BLOCK) * LINE);
+    for (block, numbers) in blocks.zip(numbers.chunks(BLOCK * LANES)) {
+        let (upper, lines) = block.split_at_mut(LINE);
+        let lines = lines.chunks_exact_mut(LINE).zip(numbers.chunks(LANES));
+        for (j, (line, numbers)) in lines.enumerate() {
+            let places = line.as_chunks_mut().0.iter_mut();
+            let places = places.zip(upper.as_chunks_mut().0);
+            for ((low, upper), number) in places.zip(numbers) {
+                let [a, b, c, _] = number.to_le_bytes();
+                *low = [a, b];
+                let bits = u16::from_le_bytes(*upper) | u16::from(c & 3) << (2 * j);
+                *upper = bits.to_le_bytes();
+            }
+        }
+    }
+}
+
+/// The numbers of a row, with those behind the last that were written.
+pub(crate) fn read(row: &[u8]) -> impl Iterator<Item = i32> {
+    let lines = row.len() / LINE;
+    let count = LANES * (lines - lines.div_ceil(1 + BLOCK));
+    (0..count).map(|at| {
+        let (low, upper, shift) = places(at);
+        let c = row[upper + shift / 8] >> (shift % 8) & 3;
+        // The upper two of 18 bits are the sign.
+        i32::from_le_bytes([row[low], row[low + 1], c, 0]) << 14 >> 14
+    })
+}
+
+/// Where the lower bits of a number are, where its lane of upper bits, and how far up in that.
+fn places(at: usize) -> (usize, usize, usize) {
+    let (line, lane) = (at / LANES, 2 * (at % LANES));
+    let (block, line) = (line / BLOCK, line % BLOCK);
+    let block = block * (1 + BLOCK) * LINE;
+    (block + (1 + line) * LINE + lane, block + lane, 2 * line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_read_back() {
+        for columns in [1, 31, 32, 33, 255, 256, 257, 300, 2048, 8192] {
+            let number = |at: i32| (at.wrapping_mul(0x9e37_79b1_u32.cast_signed())) >> 14;
+            let numbers: Vec<i32> = (0..).take(columns).map(number).collect();
+            let mut row = vec![9; stride(columns)];
+            write(&mut row, &numbers);
+            let back: Vec<i32> = read(&row).collect();
+            assert_eq!(back.len(), columns.next_multiple_of(LANES));
+            assert_eq!(back[..columns], numbers);
+            assert!(back[columns..].iter().all(|&number| number == 0));
+        }
+        assert_eq!(stride(256), 576);
+        assert_eq!(stride(257), 576 + 128);
+    }
+
+    #[test]
+    fn the_ends_of_the_range_and_zero_are_themselves() {
+        let numbers = [
+            -(1 << 17),
+            (1 << 17) - 1,
+            -1,
+            0,
+            1,
+            1 << 16,
+            -(1 << 16),
+            0x7fff,
+            0x8000,
+        ];
+        let mut row = vec![0; stride(9)];
+        write(&mut row, &numbers);
+        assert!(read(&row).take(9).eq(numbers));
+    }
+}
