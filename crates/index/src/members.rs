@@ -1,15 +1,17 @@
 //! Who is where: the records of each of routed mode's clusters, and how their vectors are split.
+//!
+//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have another order, one that readers
+//! derive from their key, the same for all clusters ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)): else a server could tell older records from newer
+//! ones by their places.
 
 use crate::Error;
 use crate::ascending::{Ascending, bits, set};
 use crate::manifest::{ALONG_BITS, Grid};
 use crate::residual::{Parts, Spread};
 
-/// The records at all places, cluster after cluster. A record may have several places; a cluster's last places may be
-/// nobody's.
+/// The lists of all clusters. A record may be in several.
 ///
-/// They stay encoded, and a search decodes the clusters that it reads: decoded they would take three times as much
-/// memory.
+/// They stay encoded, and a search decodes the clusters that it reads: decoded they would take twice as much memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     slots: usize,
@@ -19,7 +21,7 @@ pub struct Members {
     bytes: Vec<u8>,
 }
 
-/// One cluster: the records of its first places, and how their vectors are split.
+/// The list of a cluster: its records, and how their vectors are split. Places behind the last are nobody's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cluster {
     /// The records' rows, each above the one before.
@@ -31,8 +33,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The records with the parts of their vectors, in the order of their places.
-    pub fn placed(&self) -> impl Iterator<Item = (u32, Parts)> {
+    /// A record with the parts of its vector, if there is one so far down the list.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<(u32, Parts)> {
+        let parts = self.along.get(at).map(|&code| self.spread.parts(code));
+        self.rows.get(at).copied().zip(parts)
+    }
+
+    /// The records with the parts of their vectors.
+    pub fn all(&self) -> impl Iterator<Item = (u32, Parts)> {
         let parts = self.along.iter().map(|&code| self.spread.parts(code));
         self.rows.iter().copied().zip(parts)
     }
@@ -53,13 +62,20 @@ impl Members {
     /// Appends a cluster.
     ///
     /// # Panics
-    /// If it has more records than places, or its rows do not ascend below `n`.
+    /// If it has more records than places, its rows do not ascend below `n`, or a code has more than 10 bits.
     pub fn push(&mut self, cluster: &Cluster) {
         let nobody = self.rows.most();
         assert_eq!(cluster.rows.len(), cluster.along.len(), "records and parts");
         let within = cluster.rows.last().is_none_or(|&last| last < nobody);
         let ascend = cluster.rows.is_sorted_by(|a, b| a < b);
         assert!(within && ascend, "rows that do not ascend below {nobody}");
+        let codes = cluster.along.iter().all(|&code| code >> ALONG_BITS == 0);
+        let fits = cluster.rows.len() <= self.slots;
+        assert!(
+            codes && fits,
+            "a list that does not fit {} places",
+            self.slots
+        );
         let mut rows = cluster.rows.clone();
         rows.resize(self.slots, nobody);
         self.bytes.extend(cluster.spread.to_bytes());

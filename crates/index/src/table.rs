@@ -22,44 +22,81 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, of their rows, which are dropped as soon as they are in it.
-///
-/// # Errors
-/// If the rows do not fit the mode.
-pub fn load(
-    mode: &Routed,
-    width: usize,
-    groups: Range<usize>,
-    rows: impl std::ops::Deref<Target = [u8]>,
-) -> Result<Table, Error> {
-    let whole = mode.grid.shape(width)?;
-    let mut table = Table::part(&Grid::params(), whole, groups, &Seed(mode.seed))?;
-    let shape = table.shape();
-    let found = rows.len();
-    let (entries, rest) = rows.as_chunks::<ENTRY_LEN>();
-    if !rest.is_empty() || entries.len() != shape.answers() * shape.columns() {
-        return Err(Error::Malformed {
+/// Some groups of the table, which the bytes of their rows fill as they come, so that they are never in memory beside it.
+#[derive(Debug)]
+pub struct Filling {
+    table: Table,
+    /// Bytes that came.
+    found: usize,
+    /// Rows that came whole.
+    rows: usize,
+    /// The beginning of the next.
+    begun: Vec<u8>,
+    entries: Vec<i32>,
+}
+
+impl Filling {
+    /// These groups, of which nothing has come.
+    ///
+    /// # Errors
+    /// If there are no such groups.
+    pub fn new(mode: &Routed, width: usize, groups: Range<usize>) -> Result<Self, Error> {
+        let whole = mode.grid.shape(width)?;
+        Ok(Self {
+            table: Table::part(&Grid::params(), whole, groups, &Seed(mode.seed))?,
+            found: 0,
+            rows: 0,
+            begun: Vec::new(),
+            entries: Vec::new(),
+        })
+    }
+
+    fn row_len(&self) -> usize {
+        self.table.shape().columns() * ENTRY_LEN
+    }
+
+    /// The bytes that are next. Those beyond the last row are counted alone.
+    pub fn take(&mut self, mut bytes: &[u8]) {
+        self.found += bytes.len();
+        let len = self.row_len();
+        while !bytes.is_empty() && self.rows < self.table.shape().answers() {
+            let (next, rest) = bytes.split_at(bytes.len().min(len - self.begun.len()));
+            self.begun.extend_from_slice(next);
+            bytes = rest;
+            if self.begun.len() == len {
+                let entries = self.begun.as_chunks().0.iter().copied();
+                self.entries.clear();
+                self.entries.extend(entries.map(entry));
+                let set = self.table.set(self.rows, &self.entries);
+                set.expect("a row of the table's length");
+                self.begun.clear();
+                self.rows += 1;
+            }
+        }
+    }
+
+    /// The table.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if more or fewer bytes came than it has.
+    pub fn finish(self) -> Result<Table, Error> {
+        let shape = self.table.shape();
+        let expected = shape.answers() * self.row_len();
+        if self.found == expected {
+            return Ok(self.table);
+        }
+        let (found, groups) = (self.found, shape.groups());
+        Err(Error::Malformed {
             what: "table",
-            why: format!(
-                "{found} bytes of {} groups, expected {}",
-                shape.groups(),
-                shape.answers() * shape.columns() * ENTRY_LEN
-            ),
-        });
+            why: format!("{found} bytes of {groups} groups, expected {expected}"),
+        })
     }
-    let mut row = Vec::with_capacity(shape.columns());
-    for (at, entries) in entries.chunks_exact(shape.columns()).enumerate() {
-        row.clear();
-        row.extend(entries.iter().copied().map(entry));
-        table.set(at, &row)?;
-    }
-    Ok(table)
 }
 
 /// The hint of one of the table's groups, encoded beside `segments`, and the hint of that.
 ///
 /// # Errors
-/// Never for a table of [`load`], and the [`segments`] of its mode.
+/// Never for a table that was [filled](Filling), and the [`segments`] of its mode.
 ///
 /// # Panics
 /// If the table has no such group.
@@ -73,7 +110,8 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of some groups that clients download, of the groups' rows. `each` is told after each group.
+/// The hint of some groups that clients download, of the groups' rows, which are dropped as soon as they are in the table. `each` is
+/// told after each group.
 ///
 /// # Errors
 /// If the rows do not fit the mode, and those of `each`.
@@ -84,7 +122,10 @@ pub fn downloaded(
     rows: impl std::ops::Deref<Target = [u8]>,
     mut each: impl FnMut() -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
-    let table = load(mode, width, groups, rows)?;
+    let mut table = Filling::new(mode, width, groups)?;
+    table.take(&rows);
+    drop(rows);
+    let table = table.finish()?;
     let segments = segments(mode)?;
     let groups = table.shape().groups();
     let mut downloaded = Vec::with_capacity(groups * mode.grid.group_hint_len()?);
@@ -105,4 +146,47 @@ pub fn entry_bytes(padded: i32) -> [u8; ENTRY_LEN] {
 
 fn entry([a, b, c]: [u8; ENTRY_LEN]) -> i32 {
     i32::from_le_bytes([a, b, c, 0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Coded;
+    use crate::manifest::{Columns, Packing, SecretPacking, Segment};
+
+    #[test]
+    fn however_the_bytes_come_the_table_is_the_same() {
+        let grid = Grid {
+            groups: 2,
+            clusters: 3,
+            slots: 32,
+            packing: SecretPacking::T64,
+        };
+        let ids = Coded {
+            len: 0,
+            digest: [0; 32],
+        };
+        let base = Segment::new([0; 16], 1, 5, [0; 32], ids);
+        let mode = Routed::new(base, grid, Columns::new(Packing::T64, [4; 32]));
+        let len = grid.table_len(5);
+        let bytes: Vec<u8> = (0..len).map(|at| (at * 7 / 3).to_le_bytes()[0]).collect();
+        let hint = |sizes: usize| {
+            let mut table = Filling::new(&mode, 5, 0..2).unwrap();
+            bytes.chunks(sizes).for_each(|bytes| table.take(bytes));
+            let table = table.finish().unwrap();
+            table.hint(0..table.shape().answers())
+        };
+        let whole = hint(len);
+        for sizes in [1, 44, 45, 46, 1000] {
+            assert_eq!(hint(sizes), whole, "{sizes} bytes at a time");
+        }
+        for other in [&bytes[1..], &[&bytes[..], &[0]].concat(), &[]] {
+            let mut table = Filling::new(&mode, 5, 0..2).unwrap();
+            table.take(other);
+            let error = table.finish().unwrap_err().to_string();
+            let found = other.len();
+            let expected = format!("malformed table: {found} bytes of 2 groups, expected {len}");
+            assert_eq!(error, expected);
+        }
+    }
 }

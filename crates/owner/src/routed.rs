@@ -245,7 +245,7 @@ fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluste
         along,
     };
     let mut codes = Vec::with_capacity(slots * units.dim());
-    for (row, parts) in cluster.placed() {
+    for (row, parts) in cluster.all() {
         let mut rest = unit(row).to_vec();
         parts.rest(base, &mut rest);
         codes.extend(residual::codes(&rest));

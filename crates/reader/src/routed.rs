@@ -33,6 +33,8 @@ pub(crate) struct Scorer {
     width: usize,
     route: Route,
     members: Members,
+    /// Where in a cluster's list the record of each place is.
+    order: Zeroizing<Vec<u32>>,
     pad: Pad,
     checks: ClusterChecks,
     /// The most that an honest reply's check rows are off.
@@ -73,11 +75,15 @@ impl Scorer {
             return Err(Error::Search);
         }
         let shape = mode.grid.shape(width)?;
+        let order = key.row_order(&mode.base.id, mode.grid.slots);
+        let order = (0..mode.grid.slots).map(|place| order.row(place));
+        let order = Zeroizing::new(order.collect::<Vec<u32>>());
         Ok(Self {
             mode: mode.clone(),
             width,
             route: key.open_route(mode, width, &download.take(&mode.centroids)?)?,
             members: key.open_members(mode, &download.take(&mode.members)?)?,
+            order,
             pad: key.pad(&mode.base.id, mode.base.version),
             checks: key.cluster_checks(&mode.base.id),
             tolerance: mode.grid.tolerance(width),
@@ -265,7 +271,10 @@ impl Scorer {
         let clusters = products.chunks_exact(self.mode.grid.stored());
         for ((cluster, query), products) in split.iter().zip(clusters) {
             let members = self.members.of(*cluster);
-            for ((id, parts), &product) in members.placed().zip(products) {
+            for (&at, &product) in self.order.iter().zip(products) {
+                let Some((id, parts)) = members.get(at as usize) else {
+                    continue;
+                };
                 let rests = scores.of_bare(product);
                 let score = query.score(parts, rests);
                 possible &= scores.possible(score, query.lengths(parts));

@@ -20,6 +20,7 @@ mod open;
 mod pass;
 mod payloads;
 mod prepared;
+mod read;
 mod retrieval;
 mod routed;
 mod sealed;

@@ -47,8 +47,8 @@ impl Span {
         (whole && self.range.end <= self.each).then(|| part.len / self.each * one)
     }
 
-    /// Appends those of its bytes that are in a piece of the part, which begins at byte `at`.
-    fn take(&self, at: u64, bytes: &[u8], own: &mut Vec<u8>) {
+    /// Hands on those of its bytes that are in a piece of the part, which begins at byte `at`.
+    fn take(&self, at: u64, bytes: &[u8], own: &mut dyn FnMut(&[u8])) {
         let end = at + bytes.len() as u64;
         let mut first = at / self.each * self.each;
         while first < end {
@@ -57,7 +57,7 @@ impl Span {
                 let byte = first.saturating_add(byte).clamp(at, end);
                 usize::try_from(byte - at).unwrap_or(bytes.len())
             };
-            own.extend_from_slice(&bytes[place(self.range.start)..place(self.range.end)]);
+            own(&bytes[place(self.range.start)..place(self.range.end)]);
             match first.checked_add(self.each) {
                 Some(next) => first = next,
                 None => break,
@@ -73,18 +73,35 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// Those of [`part`](Self::part), and if a range ends beyond the last byte.
     pub fn part_range(&self, part: &Part, span: &Span, room: Vec<u8>) -> Result<Bytes, Error> {
+        let mut own = room;
+        own.clear();
+        let expected = span.len(part).and_then(|len| usize::try_from(len).ok());
+        own.reserve_exact(expected.unwrap_or(0));
+        self.part_pieces(part, span, &mut |bytes| own.extend_from_slice(bytes))?;
+        Ok(Bytes::from(own))
+    }
+
+    /// Hands the bytes of [`part_range`](Self::part_range) to `take`, piece after piece as they are read. The part's digest is
+    /// known when all of it was read: until then nothing may be done with what the pieces make, nor where this fails.
+    ///
+    /// # Errors
+    /// Those of `part_range`.
+    pub fn part_pieces(
+        &self,
+        part: &Part,
+        span: &Span,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
         let path = self.parts().join(names::of_digest(&part.digest));
         let what = part.kind.name();
-        let expected = span.len(part).ok_or_else(|| {
+        if span.len(part).is_none() {
             let why = format!("{} bytes, of which a share is {span:?}", part.len);
-            Error::Malformed { what, why }
-        })?;
-        let (mut hasher, mut at, mut own) = (Hasher::new(), 0, room);
-        own.clear();
-        own.reserve_exact(usize::try_from(expected).unwrap_or(0));
+            return Err(Error::Malformed { what, why });
+        }
+        let (mut hasher, mut at) = (Hasher::new(), 0);
         let streamed = self.disk.stream(&path, part.len, &mut |bytes| {
             hasher.update_rayon(bytes);
-            span.take(at, bytes, &mut own);
+            span.take(at, bytes, take);
             at += bytes.len() as u64;
         });
         self.run(&path, streamed)?;
@@ -92,7 +109,7 @@ impl<D: Disk> Folder<D> {
         if *hasher.finalize().as_bytes() != part.digest {
             return Err(Error::Digest { what });
         }
-        Ok(Bytes::from(own))
+        Ok(())
     }
 }
 
@@ -136,7 +153,7 @@ mod tests {
             for len in [1, 2, 5, 12, 13, 64, 120] {
                 let (mut at, mut own) = (0, Vec::new());
                 for piece in bytes.chunks(len) {
-                    span.take(at, piece, &mut own);
+                    span.take(at, piece, &mut |bytes| own.extend_from_slice(bytes));
                     at += piece.len() as u64;
                 }
                 assert_eq!(own, expected, "{span:?} of {len} at a time");

@@ -255,9 +255,8 @@ impl Manifest {
             u32::try_from(grid.all_stored()).is_ok() && grid.places() >= routed.base.n as usize,
             "fewer places than vectors, or too many",
         )?;
-        let block = grid.packing.params().block_vectors();
         require(
-            (grid.slots as usize).is_multiple_of(block),
+            grid.packs(grid.packing),
             "clusters that are not whole blocks",
         )?;
         require(

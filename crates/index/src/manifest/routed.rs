@@ -50,7 +50,7 @@ pub struct Grid {
     pub groups: u32,
     /// Clusters of a group.
     pub clusters: u32,
-    /// Places of a cluster, whole blocks of the packing.
+    /// Places of a cluster: with its check rows whole blocks of the packing.
     pub slots: u32,
     /// The entries of a query's secret that share a polynomial.
     pub packing: SecretPacking,
@@ -124,6 +124,22 @@ impl Grid {
         lwe::Params::module_1536()
     }
 
+    /// The fewest places of a cluster, at least so many, that are whole blocks of a packing with their check rows.
+    #[must_use]
+    pub fn slots_from(least: usize, packing: SecretPacking) -> usize {
+        let block = packing.params().block_vectors();
+        let whole = |slots: &usize| (slots + balance::count(*slots)).is_multiple_of(block);
+        // A part of check rows has 512 places, several blocks: one of the next few numbers ends a block.
+        (least..).find(whole).expect("each block ends")
+    }
+
+    /// True if clusters and check rows are whole blocks of this packing too.
+    #[must_use]
+    pub fn packs(&self, packing: SecretPacking) -> bool {
+        self.stored()
+            .is_multiple_of(packing.params().block_vectors())
+    }
+
     /// All clusters.
     #[must_use]
     pub fn all_clusters(&self) -> usize {
@@ -185,7 +201,7 @@ impl Grid {
     /// Bytes of the table.
     #[must_use]
     pub(crate) fn table_len(&self, width: usize) -> usize {
-        self.all_stored() * width * ENTRY_LEN
+        self.all_stored().saturating_mul(width * ENTRY_LEN)
     }
 
     /// Bytes of the hint of one group.

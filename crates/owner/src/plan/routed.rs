@@ -118,9 +118,11 @@ impl Grouping {
         };
         let total = |cost: &Cost| u128::from(cost.total(wish.queries));
         let (grid, cost, once) = cheapest(&near)?;
-        let same = cheapest(&|grid| grid.all_clusters() == clusters);
+        // The builder may take another packing, of whose blocks the clusters are.
+        let same =
+            cheapest(&|grid| grid.all_clusters() == clusters && self.grid.packs(grid.packing));
         let saves = same.is_none_or(|(_, same, _)| 10 * total(&cost) < 9 * total(&same));
-        (grid.all_clusters() != clusters && saves).then_some(Self {
+        saves.then_some(Self {
             grid,
             cost,
             once,
@@ -178,14 +180,13 @@ fn grid(
     (clusters, packing): (usize, SecretPacking),
     least: usize,
 ) -> Option<Grid> {
-    let block = packing.params().block_vectors();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a number of places"
     )]
-    let slots = ((n as f64 * PLACES / clusters as f64).ceil() as usize).next_multiple_of(block);
-    let slots = u32::try_from(slots).ok()?;
+    let places = (n as f64 * PLACES / clusters as f64).ceil() as usize;
+    let slots = u32::try_from(Grid::slots_from(places, packing)).ok()?;
     let grids = divisors(clusters).map(|groups| Grid {
         groups: u32_of(groups),
         clusters: u32_of(clusters.div_ceil(groups)),
@@ -275,6 +276,46 @@ mod tests {
                 continue;
             };
             assert!(grid.places() >= n && grid.all_clusters() <= n);
+        }
+    }
+
+    /// A client lays the hints of groups side by side, so each has to end with a block.
+    #[test]
+    fn clusters_with_their_check_rows_are_whole_blocks() {
+        let mut packings = Vec::new();
+        for n in [
+            1,
+            77,
+            6_000,
+            20_000,
+            100_000,
+            1_000_000,
+            3_000_000,
+            10_000_000,
+            100_000_000,
+        ] {
+            for (width, queries) in [(8, 1), (32, 10), (128, 1), (128, 10), (1536, 100)] {
+                let wish = Wish {
+                    queries,
+                    ..Wish::default()
+                };
+                for (grid, _, _) in cuts(n, width, &wish, MISSED) {
+                    assert!(grid.packs(grid.packing), "{n} x {width}: {grid:?}");
+                    let one = grid.group_hint_len().unwrap();
+                    let params = grid.packing.params();
+                    let block = params.block_vectors();
+                    assert_eq!(grid.stored() % block, 0);
+                    let n = Grid::params().n();
+                    let whole = sordino_ckks::column::Hint::encoded_len(&params, n, grid.scores());
+                    // Without the head of each.
+                    let head = sordino_ckks::column::Hint::encoded_len(&params, n, 0).unwrap();
+                    assert_eq!(whole.unwrap() - head, grid.groups as usize * (one - head));
+                    packings.push((grid.packing, grid.stored() / 64 % 2));
+                }
+            }
+        }
+        for packing in SecretPacking::ALL {
+            assert!(packings.contains(&(packing, 0)), "{packing:?}");
         }
     }
 

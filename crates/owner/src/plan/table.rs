@@ -183,7 +183,8 @@ impl Plan {
         let (grid, dim) = (&planned.grid, self.dim as f64);
         let (polynomials, blocks) = planned.secret_work();
         let (clusters, rows) = (grid.all_clusters() as f64, grid.scores() as f64);
-        let bytes = 4.0 * grid.all_stored() as f64 * dim;
+        let shape = grid.shape(self.dim);
+        let bytes = shape.map_or(0, |shape| shape.scanned_len()) as f64;
         let products = rows * Grid::params().n() as f64;
         let server = speed.table_scan * bytes + speed.column_score * products;
         let client = speed.table_word * clusters * dim

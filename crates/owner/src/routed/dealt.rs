@@ -6,6 +6,7 @@ use sordino_index::digest::{self, Digest};
 use sordino_index::ids::Ids;
 use sordino_index::manifest::{Columns, ENTRY_LEN, Grid, Routed};
 use sordino_index::members::{Cluster, Members};
+use sordino_index::order::RowOrder;
 use sordino_index::purpose::Purpose;
 use sordino_index::{Error, code, table};
 use sordino_vectors::u32_of;
@@ -23,6 +24,7 @@ pub(super) struct Dealt {
     pub(super) centroids: Vec<u8>,
     /// The records of each cluster.
     pub(super) members: Vec<Cluster>,
+    /// The codes of its places, in the order of its list.
     pub(super) codes: Vec<Vec<i16>>,
     pub(super) dim: usize,
 }
@@ -31,7 +33,7 @@ impl Dealt {
     /// Masks and seals everything under one new id, has `put` write each part, and computes the hint of the table. Vectors,
     /// codes and parts are given up as soon as they are not needed.
     pub(super) fn written<R: CryptoRng + ?Sized>(
-        self,
+        mut self,
         rng: &mut R,
         writer: &SegmentWriter<'_>,
         rows: Rows,
@@ -45,6 +47,7 @@ impl Dealt {
         clusters.for_each(|cluster| members.push(cluster));
         let members = members.as_bytes();
         let id = self.id(rng, writer, &rows, (&grid, members));
+        self.ordered(&writer.key().row_order(&id, grid.slots));
         let chunks = writer.chunk_bytes(&id, &rows.vectors, code::Codec::Int12);
         let base = writer.written(id, &rows, chunks);
         for part in base.parts() {
@@ -73,6 +76,16 @@ impl Dealt {
         let hint = table::downloaded(&mode, dim, groups, table, pulse)?;
         mode.hint = digest::of(&hint);
         Ok((mode, ids))
+    }
+
+    /// Puts the codes of each cluster from the order of its list into that of places.
+    fn ordered(&mut self, order: &RowOrder) {
+        let dim = self.dim;
+        self.codes.par_iter_mut().for_each(|codes| {
+            let places = 0..u32_of(codes.len() / dim);
+            let listed = places.map(|place| &codes[order.row(place) as usize * dim..][..dim]);
+            *codes = listed.flatten().copied().collect();
+        });
     }
 
     /// The id of everything.

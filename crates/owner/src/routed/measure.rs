@@ -2,7 +2,7 @@
 
 use sordino_index::Error;
 use sordino_index::columns::Rows;
-use sordino_index::manifest::{Checking, Grid};
+use sordino_index::manifest::{Checking, Grid, SecretPacking};
 use sordino_index::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::AsQuery;
@@ -48,7 +48,7 @@ impl Chosen {
     ) -> Result<Self, Error> {
         let target = wish.recall + MARGIN;
         let mut best: Option<Self> = None;
-        for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim()) {
+        for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim(), wish.queries) {
             if best.is_some() && !planned.most.allows(&cost, wish.queries) {
                 break;
             }
@@ -150,9 +150,9 @@ impl Clusters {
                 let cluster = cluster as usize;
                 let asked = SplitQuery::new(self.route.base(cluster), query);
                 let codes: Vec<i16> = asked.codes().collect();
-                let placed = self.members[cluster].placed();
+                let members = self.members[cluster].all();
                 let stored = self.codes[cluster].chunks_exact(codes.len());
-                found.extend(placed.zip(stored).map(|((id, parts), stored)| {
+                found.extend(members.zip(stored).map(|((id, parts), stored)| {
                     let product = stored.iter().zip(&codes);
                     let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
                     let score = asked.score(parts, scores.of(product));
@@ -165,20 +165,24 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of as many clusters in more and more groups, and the bytes that a client transfers.
-    fn regrouped(&self, n: usize, dim: usize) -> impl Iterator<Item = (Grid, Cost)> {
+    /// The grids of as many clusters in more and more groups, each with the packing of which a client transfers the fewest bytes, and
+    /// these bytes.
+    fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
-        let grids = divisors(all).map(move |groups| Grid {
-            groups: u32_of(groups),
-            clusters: u32_of(all.div_ceil(groups)),
-            ..self.grid
-        });
         // Far fewer than predicted are not tried.
         let least = self.grid.groups / 8;
-        let tried = grids.filter(move |grid| grid.groups >= least);
-        tried.filter_map(move |grid| {
-            let (cost, _) = routed_cost(&grid, n, dim)?;
-            Some((grid, cost))
+        let tried = divisors(all).filter(move |&groups| groups >= least as usize);
+        tried.filter_map(move |groups| {
+            let packings = SecretPacking::ALL.into_iter();
+            let packed = packings.filter(|&packing| self.grid.packs(packing));
+            let grids = packed.map(|packing| Grid {
+                groups: u32_of(groups),
+                clusters: u32_of(all.div_ceil(groups)),
+                packing,
+                ..self.grid
+            });
+            let costs = grids.filter_map(|grid| Some((grid, routed_cost(&grid, n, dim)?.0)));
+            costs.min_by_key(|(_, cost)| cost.total(queries))
         })
     }
 }

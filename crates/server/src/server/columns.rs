@@ -9,7 +9,7 @@ use sordino_index::shard::Shard;
 use sordino_index::{Bytes, Error};
 
 use super::encodings::Shelf;
-use super::open::Read;
+use super::read::Read;
 
 /// The rows of all segments, or a shard's share of each, encoded for scoring.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Columns {
         manifest: &Manifest,
         shard: Shard,
         before: Option<&Self>,
-        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
+        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
         let encoding = Encoding {
             scheme: Scheme::new(rows, mode),
@@ -81,7 +81,7 @@ impl Columns {
                     let (database, hint) = shelf.database((&name, expected), &segments, || {
                         let bytes = match own.is_empty() {
                             true => Bytes::from(Vec::new()),
-                            false => read(&part, range.into(), std::mem::take(&mut room))?,
+                            false => read.bytes(&part, range.into(), std::mem::take(&mut room))?,
                         };
                         let encoded = encoding.scheme.encode(&segments, &bytes)?;
                         if !own.is_empty() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sordino_index::columns::Rows;
-use sordino_index::folder::{Folder, Span};
+use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Holder, Mode, Part, PartKind};
 use sordino_index::payload::Payloads;
@@ -13,18 +13,11 @@ use sordino_index::{Bytes, Disk, Error, Files, Index, OwnerPublicKey, SignedMani
 
 use super::columns::Columns;
 use super::encodings::{Encodings, Shelf};
+use super::read::{Read, Taken, all};
 use super::routed::Routed;
 use super::sealed::{self, Sealed};
 use super::{Kind, Server, gathered, payloads};
 use crate::history::History;
-
-/// Reads bytes of a part that is served, into the memory of one that was let go.
-pub(super) type Read<'a> = dyn FnMut(&Part, Span, Vec<u8>) -> Result<Bytes, Error> + 'a;
-
-/// Reads all of a part.
-pub(super) fn all(read: &mut Read<'_>, part: &Part) -> Result<Bytes, Error> {
-    read(part, Span::from(0..part.len), Vec::new())
-}
 
 /// A server is made beside these.
 #[derive(Clone, Copy, Default)]
@@ -57,7 +50,7 @@ impl Kind {
         manifest: &SignedManifest,
         shard: Shard,
         before: Option<&Server>,
-        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
+        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
         let from = (read, shelf);
         let columns = before.and_then(|before| match &before.kind {
@@ -104,16 +97,9 @@ impl Server {
     /// If the index's parts do not fit its manifest.
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
-        let (manifest, mut parts) = index.into_parts();
+        let (manifest, parts) = index.into_parts();
         let history = History::new(&history);
-        Self::build(manifest, history, Beside::default(), &mut |part, _, _| {
-            let here = parts.iter().position(|(here, _)| here == part);
-            let here = here.ok_or_else(|| Error::Malformed {
-                what: "index",
-                why: format!("no {}", part.kind.name()),
-            })?;
-            Ok(parts.swap_remove(here).1)
-        })
+        Self::build(manifest, history, Beside::default(), &mut Taken(parts))
     }
 
     /// Serves the newest version in an owner's directory, as [`Index::open_dir`] opens it: part after part,
@@ -268,10 +254,7 @@ impl Server {
                 owner: Some(owner),
                 ..beside
             },
-            &mut |part, span, room| match span.is_whole(part) {
-                true => folder.part_into(part, room),
-                false => folder.part_range(part, &span, room),
-            },
+            &mut &*folder,
         )
     }
 
@@ -294,7 +277,7 @@ impl Server {
         manifest: SignedManifest,
         history: History,
         beside: Beside<'_>,
-        read: &mut Read<'_>,
+        read: &mut dyn Read,
     ) -> Result<Self, Error> {
         let Beside {
             shard,

@@ -6,14 +6,14 @@ use sordino_index::payload::{Fetch, Payloads};
 use sordino_index::wire::Message;
 use sordino_pir::{Seed, hintless, simple};
 
-use super::open::{Read, all};
+use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
 
 /// The PIR server of payloads, if those are not downloaded.
 pub(super) fn server(
     manifest: &Manifest,
     payloads: &Payloads,
-    read: &mut Read<'_>,
+    read: &mut dyn Read,
 ) -> Result<Option<Retrieval>, Error> {
     let mut records = || all(read, &manifest.part(PartKind::Payloads, None)?);
     let len = payloads.form.sealed_len();

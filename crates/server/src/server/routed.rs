@@ -6,14 +6,15 @@ use sordino_ckks::column::{self, Segments};
 use sordino_index::columns::Rows;
 use sordino_index::manifest::{self, Grid, Manifest, Mode, Part, PartKind};
 use sordino_index::shard::Shard;
+use sordino_index::table::{self, Filling};
 use sordino_index::wire::Message;
-use sordino_index::{Bytes, Error, digest, table};
+use sordino_index::{Bytes, Error, digest};
 use sordino_lwe::{self as lwe, Table};
 
 use super::columns::Columns;
 use super::encodings::Shelf;
-use super::open::Read;
 use super::pass::{check_len, check_packing, in_one_pass};
+use super::read::Read;
 use super::{Kind, Server};
 
 /// The clusters, and the segments that were added since.
@@ -39,7 +40,7 @@ impl Base {
         manifest: &Manifest,
         mode: &manifest::Routed,
         shard: Shard,
-        read: &mut Read<'_>,
+        read: &mut dyn Read,
         shelf: &mut Shelf<'_>,
     ) -> Result<Self, Error> {
         let all = mode.grid.groups as usize;
@@ -53,10 +54,11 @@ impl Base {
         let part = manifest.part(PartKind::Table, Some(0))?;
         let group = part.len / all as u64;
         let own = groups.start as u64 * group..groups.end as u64 * group;
-        let rows = read(&part, own.into(), Vec::new())?;
         let hint = table::segments(mode)?;
         let width = manifest.width() as usize;
-        let table = table::load(mode, width, groups.clone(), rows)?;
+        let mut table = Filling::new(mode, width, groups.clone())?;
+        read.pieces(&part, own.into(), &mut |bytes| table.take(bytes))?;
+        let table = table.finish()?;
         let names = names(&part, mode, groups, &hint, shelf);
         let (mut hint, mut given) = hint_of(&table, hint, &names, shelf)?;
         if table.shape().groups() == all {
@@ -82,7 +84,7 @@ impl Routed {
         mode: &manifest::Routed,
         shard: Shard,
         before: Option<&Server>,
-        (read, shelf): (&mut Read<'_>, &mut Shelf<'_>),
+        (read, shelf): (&mut dyn Read, &mut Shelf<'_>),
     ) -> Result<Self, Error> {
         let same = before.and_then(|before| shared(before, manifest, mode));
         let base = match same {

@@ -10,7 +10,7 @@ use sordino_index::wire::Message;
 use sordino_index::{Bytes, Error, code};
 use sordino_pir::{Params, Seed, hintless, simple};
 
-use super::open::{Read, all};
+use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
 use super::{Kind, Server};
 
@@ -27,7 +27,7 @@ impl Sealed {
         manifest: &Manifest,
         mode: &manifest::Sealed,
         shard: Shard,
-        read: &mut Read<'_>,
+        read: &mut dyn Read,
     ) -> Result<Self, Error> {
         let part = manifest.part(PartKind::Buckets, Some(0))?;
         let len = mode.layout.sealed_len();
@@ -37,7 +37,7 @@ impl Sealed {
             let span = Span::of_each(rows.start as u64..rows.end as u64, len as u64);
             let bytes = match rows.is_empty() {
                 true => Bytes::from(Vec::new()),
-                false => read(&part, span, Vec::new())?,
+                false => read.bytes(&part, span, Vec::new())?,
             };
             let records = (0..params.records()).map(|at| &bytes[at * rows.len()..][..rows.len()]);
             let share = simple::Share::new(&params, rows.clone(), records)?;
@@ -63,7 +63,7 @@ impl Sealed {
         mode: &manifest::Sealed,
         way: Way,
         shard: Shard,
-        read: &mut Read<'_>,
+        read: &mut dyn Read,
     ) -> Result<Self, Error> {
         let centroids = match mode.routing {
             // The first shard scores them all.

@@ -1,0 +1,62 @@
+//! Where the parts of a server come from.
+
+use sordino_index::folder::{Folder, Span};
+use sordino_index::manifest::Part;
+use sordino_index::{Bytes, Disk, Error};
+
+/// The parts of an index that is served.
+pub(super) trait Read {
+    /// Bytes of a part, in the memory of one that was let go.
+    fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
+
+    /// Hands bytes of a part to `take`, piece after piece. Nothing may be done with what they make where this fails.
+    fn pieces(&mut self, part: &Part, span: Span, take: &mut dyn FnMut(&[u8]))
+    -> Result<(), Error>;
+}
+
+/// Reads all of a part.
+pub(super) fn all(read: &mut dyn Read, part: &Part) -> Result<Bytes, Error> {
+    read.bytes(part, Span::from(0..part.len), Vec::new())
+}
+
+/// The parts of an index in memory, each of which is taken once, whole.
+pub(super) struct Taken(pub(super) Vec<(Part, Bytes)>);
+
+impl Read for Taken {
+    fn bytes(&mut self, part: &Part, _: Span, _: Vec<u8>) -> Result<Bytes, Error> {
+        let here = self.0.iter().position(|(here, _)| here == part);
+        let here = here.ok_or_else(|| Error::Malformed {
+            what: "index",
+            why: format!("no {}", part.kind.name()),
+        })?;
+        Ok(self.0.swap_remove(here).1)
+    }
+
+    fn pieces(
+        &mut self,
+        part: &Part,
+        span: Span,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        take(&self.bytes(part, span, Vec::new())?);
+        Ok(())
+    }
+}
+
+impl<D: Disk> Read for &Folder<D> {
+    fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error> {
+        match span.is_whole(part) {
+            true => self.part_into(part, room),
+            false => self.part_range(part, &span, room),
+        }
+    }
+
+    fn pieces(
+        &mut self,
+        part: &Part,
+        span: Span,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        self.part_pieces(part, &span, take)
+    }
+}
