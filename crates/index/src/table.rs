@@ -68,9 +68,8 @@ impl Filling {
                 self.entries.clear();
                 self.entries.extend(entries.map(entry));
                 let set = self.table.set(self.rows, &self.entries);
-                set.expect("a row of the table's length");
+                self.rows += usize::from(set.is_ok());
                 self.begun.clear();
-                self.rows += 1;
             }
         }
     }
@@ -82,7 +81,7 @@ impl Filling {
     pub fn finish(self) -> Result<Table, Error> {
         let shape = self.table.shape();
         let expected = shape.answers() * self.row_len();
-        if self.found == expected {
+        if self.found == expected && self.rows == shape.answers() {
             return Ok(self.table);
         }
         let (found, groups) = (self.found, shape.groups());

@@ -110,10 +110,6 @@ impl Words {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "random words are cut to entries"
-)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -158,7 +154,7 @@ mod tests {
                 (state >> 32) as u32
             };
             let rows: Vec<Vec<i32>> =
-                (0..rows).map(|_| (0..columns).map(|_| next() as i32 >> 14).collect()).collect();
+                (0..rows).map(|_| (0..columns).map(|_| next().cast_signed() >> 14).collect()).collect();
             let queries: Vec<Vec<u32>> =
                 (0..queries).map(|_| (0..columns).map(|_| next()).collect()).collect();
             check(columns, &rows, &queries);

@@ -126,11 +126,11 @@ impl Grid {
 
     /// The fewest places of a cluster, at least so many, that are whole blocks of a packing with their check rows.
     #[must_use]
-    pub fn slots_from(least: usize, packing: SecretPacking) -> usize {
+    pub fn slots_from(least: usize, packing: SecretPacking) -> Option<usize> {
         let block = packing.params().block_vectors();
         let whole = |slots: &usize| (slots + balance::count(*slots)).is_multiple_of(block);
         // A part of check rows has 512 places, several blocks: one of the next few numbers ends a block.
-        (least..).find(whole).expect("each block ends")
+        (least..).find(whole)
     }
 
     /// True if clusters and check rows are whole blocks of this packing too.

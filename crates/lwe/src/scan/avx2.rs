@@ -59,9 +59,9 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     let (mut row, mut halves) = (rows.as_ptr(), words.halves.as_ptr());
     let mut left = words.chunks();
     while left > 0 {
-        let mut upper = [[_mm256_setzero_si256(); 2]; R];
-        for (r, upper) in upper.iter_mut().enumerate() {
-            for (part, upper) in upper.iter_mut().enumerate() {
+        let mut upper = [[_mm256_setzero_si256(); R]; 2];
+        for (part, upper) in upper.iter_mut().enumerate() {
+            for (r, upper) in upper.iter_mut().enumerate() {
                 // SAFETY: half of the upper bits of a block.
                 let bits =
                     unsafe { _mm256_loadu_si256(row.add(r * stride + part * LINE / 2).cast()) };
@@ -70,7 +70,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
         }
         row = row.wrapping_add(LINE);
         for _ in 0..left.min(BLOCK) {
-            for part in 0..2 {
+            for (part, upper) in upper.iter_mut().enumerate() {
                 let mut x = [_mm256_setzero_si256(); R];
                 let mut u = [_mm256_setzero_si256(); R];
                 for r in 0..R {
@@ -80,8 +80,8 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                     // SAFETY: half of a line.
                     let entries = unsafe { _mm256_loadu_si256(at.cast()) };
                     x[r] = _mm256_xor_si256(entries, sign);
-                    u[r] = _mm256_and_si256(upper[r][part], three);
-                    upper[r][part] = _mm256_srli_epi16::<2>(upper[r][part]);
+                    u[r] = _mm256_and_si256(upper[r], three);
+                    upper[r] = _mm256_srli_epi16::<2>(upper[r]);
                 }
                 for k in 0..Q {
                     // SAFETY: the words have as many chunks as a row has lines, of both halves of `Q` queries.

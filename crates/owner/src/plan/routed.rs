@@ -186,7 +186,7 @@ fn grid(
         reason = "a number of places"
     )]
     let places = (n as f64 * PLACES / clusters as f64).ceil() as usize;
-    let slots = u32::try_from(Grid::slots_from(places, packing)).ok()?;
+    let slots = u32::try_from(Grid::slots_from(places, packing)?).ok()?;
     let grids = divisors(clusters).map(|groups| Grid {
         groups: u32_of(groups),
         clusters: u32_of(clusters.div_ceil(groups)),
