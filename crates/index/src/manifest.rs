@@ -40,9 +40,9 @@ pub(crate) use readers::{
     CIPHERTEXT_LEN, MAX_DIRECTORY, MAX_READERS, NUMBER_LEN, RING_HEAD_LEN, entry_len,
 };
 pub use readers::{KeyUse, MAX_KEYS, Readers};
+#[cfg(feature = "secret")]
 pub(crate) use routed::{ALONG_BITS, SPREAD_LEN};
 pub use routed::{ENTRY_LEN, Grid, Routed, SecretPacking};
-#[cfg(feature = "secret")]
 pub use sealed::{Routing, Sealed, router_salt};
 pub use signed::SignedManifest;
 pub(crate) use size::{COORDINATE_LEN, rows_len};

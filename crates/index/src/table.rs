@@ -22,7 +22,7 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table, which the bytes of their rows fill as they come, so that they are never in memory beside it.
+/// Some groups of the table, which the bytes of their rows fill as they come: a file that is streamed is not in memory beside it.
 #[derive(Debug)]
 pub struct Filling {
     table: Table,
@@ -169,15 +169,26 @@ mod tests {
         let mode = Routed::new(base, grid, Columns::new(Packing::T64, [4; 32]));
         let len = grid.table_len(5);
         let bytes: Vec<u8> = (0..len).map(|at| (at * 7 / 3).to_le_bytes()[0]).collect();
-        let hint = |sizes: usize| {
-            let mut table = Filling::new(&mode, 5, 0..2).unwrap();
-            bytes.chunks(sizes).for_each(|bytes| table.take(bytes));
-            let table = table.finish().unwrap();
-            table.hint(0..table.shape().answers())
-        };
-        let whole = hint(len);
-        for sizes in [1, 44, 45, 46, 1000] {
-            assert_eq!(hint(sizes), whole, "{sizes} bytes at a time");
+        let shape = grid.shape(5).unwrap();
+        let mut all = Table::zeroed(&Grid::params(), shape, &Seed(mode.seed));
+        for (row, bytes) in bytes.chunks(15 * ENTRY_LEN).enumerate() {
+            let number = |at: usize| i32::from(bytes[at]) << (8 * (at % 3));
+            let entries: Vec<i32> = (0..15)
+                .map(|at| (3 * at..3 * at + 3).map(number).sum())
+                .collect();
+            all.set(row, &entries).unwrap();
+        }
+        for sizes in [1, 44, 45, 46, 1000, len] {
+            for groups in [0..2, 1..2, 0..1] {
+                let own = groups.start * shape.rows()..groups.end * shape.rows();
+                let mut table = Filling::new(&mode, 5, groups).unwrap();
+                let pieces =
+                    bytes[own.start * 15 * ENTRY_LEN..own.end * 15 * ENTRY_LEN].chunks(sizes);
+                pieces.for_each(|bytes| table.take(bytes));
+                let table = table.finish().unwrap();
+                let hint = table.hint(0..table.shape().answers());
+                assert_eq!(hint, all.hint(own), "{sizes} bytes at a time");
+            }
         }
         for other in [&bytes[1..], &[&bytes[..], &[0]].concat(), &[]] {
             let mut table = Filling::new(&mode, 5, 0..2).unwrap();

@@ -34,7 +34,7 @@ pub use refusal::Refusal;
 pub(crate) use retrieval::second_look;
 pub use retrieval::{Retrieval, Way};
 pub use routed::{Grouping, Most, Once};
-pub(crate) use routed::{cost as routed_cost, divisors};
+pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
 pub use scoring::{Scoring, packings};
 pub use speed::Speed;

@@ -65,7 +65,7 @@ impl Base {
         let chosen = Chosen::measured(&clusters, &wanted, &sample, (&planned, wish), progress)?;
         drop((sample, wanted));
         progress(Step::Mask);
-        let dealt = clusters.dealt(&chosen.order, dim);
+        let dealt = clusters.dealt(&chosen.order, chosen.grid.slots, dim);
         let how = (chosen.grid, wish);
         let (mode, ids) = dealt.written(rng, writer, rows, how, put, progress)?;
         Ok(Self {
@@ -181,8 +181,8 @@ impl Clusters {
         })
     }
 
-    /// The clusters in this order.
-    fn dealt(self, order: &[u32], dim: usize) -> Dealt {
+    /// The clusters in this order, each of so many places, which may be a few more than they were trained for.
+    fn dealt(self, order: &[u32], slots: u32, dim: usize) -> Dealt {
         let mut clusters: Vec<_> = (self.members.into_iter())
             .zip(self.codes)
             .map(Some)
@@ -195,7 +195,9 @@ impl Clusters {
             let taken = clusters[cluster as usize].take();
             taken.expect("an order names each cluster once")
         });
-        let (members, codes) = taken.unzip();
+        let (members, mut codes): (Vec<_>, Vec<Vec<i16>>) = taken.unzip();
+        let places = codes.iter_mut();
+        places.for_each(|codes| codes.resize(slots as usize * dim, 0));
         Dealt {
             centroids,
             members,

@@ -1,4 +1,4 @@
-//! Routed mode with each packing of a query's secret, of clusters of few and of many places, and with shards.
+//! Routed mode with each packing of a query's secret, of clusters with odd and even numbers of check rows' parts.
 
 use std::collections::HashSet;
 

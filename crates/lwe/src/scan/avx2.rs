@@ -62,9 +62,10 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
         let mut upper = [[_mm256_setzero_si256(); R]; 2];
         for (part, upper) in upper.iter_mut().enumerate() {
             for (r, upper) in upper.iter_mut().enumerate() {
+                let at = row.wrapping_add(r * stride + part * LINE / 2);
+                _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
                 // SAFETY: half of the upper bits of a block.
-                let bits =
-                    unsafe { _mm256_loadu_si256(row.add(r * stride + part * LINE / 2).cast()) };
+                let bits = unsafe { _mm256_loadu_si256(at.cast()) };
                 *upper = _mm256_xor_si256(bits, centred);
             }
         }

@@ -65,8 +65,10 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     while left > 0 {
         let mut upper = [_mm512_setzero_si512(); R];
         for (r, upper) in upper.iter_mut().enumerate() {
+            let at = row.wrapping_add(r * stride);
+            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
             // SAFETY: the upper bits of a block of row `r`.
-            let bits = unsafe { _mm512_loadu_si512(row.add(r * stride).cast()) };
+            let bits = unsafe { _mm512_loadu_si512(at.cast()) };
             *upper = _mm512_xor_si512(bits, centred);
         }
         row = row.wrapping_add(LINE);

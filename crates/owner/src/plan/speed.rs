@@ -198,9 +198,11 @@ fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
 
 fn table(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
     let (params, seed) = (lwe::Params::module_1536(), Seed([1; 32]));
-    // 16 MB: more than a processor keeps near.
-    let shape = lwe::Shape::new(8, 512, 2048)?;
-    let table = lwe::Table::zeroed(&params, shape, &seed);
+    // 38 MB: more than a processor keeps near, in memory that was written.
+    let shape = lwe::Shape::new(16, 512, 2048)?;
+    let mut table = lwe::Table::zeroed(&params, shape, &seed);
+    let ones = vec![1; shape.columns()];
+    (0..shape.answers()).try_for_each(|row| table.set(row, &ones))?;
     let client = lwe::Client::new(&params, shape, &seed);
     let message = vec![1; shape.words()];
     let [mut asks, mut scans] = [(); 2].map(|()| Shortest::new());

@@ -150,3 +150,28 @@ impl Dealt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_lie_in_the_order_of_places() {
+        let codes: Vec<i16> = (0..200).collect();
+        let mut dealt = Dealt {
+            centroids: Vec::new(),
+            members: Vec::new(),
+            codes: vec![codes.clone(), codes.clone()],
+            dim: 2,
+        };
+        let order = RowOrder::new(&[1; 32], 100);
+        dealt.ordered(&order);
+        for ordered in &dealt.codes {
+            assert_ne!(*ordered, codes);
+            for place in 0..100 {
+                let listed = order.row(place) as usize;
+                assert_eq!(ordered[2 * place as usize..][..2], codes[2 * listed..][..2]);
+            }
+        }
+    }
+}

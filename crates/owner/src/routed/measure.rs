@@ -13,7 +13,7 @@ use super::Clusters;
 use crate::cluster;
 use crate::groups::Wanted;
 use crate::measured::Measured;
-use crate::plan::{Cost, Grouping, Wish, cheapest_scoring, divisors, routed_cost};
+use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{MARGIN, Sample};
 use crate::step::Step;
 
@@ -165,24 +165,28 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of as many clusters in more and more groups, each with the packing of which a client transfers the fewest bytes, and
-    /// these bytes.
+    /// The grids of as many clusters in more and more groups, each with the packing that a plan would take for it, and the bytes that a
+    /// client transfers. A packing of longer blocks takes a few places more, which are nobody's.
     fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
         // Far fewer than predicted are not tried.
         let least = self.grid.groups / 8;
         let tried = divisors(all).filter(move |&groups| groups >= least as usize);
         tried.filter_map(move |groups| {
-            let packings = SecretPacking::ALL.into_iter();
-            let packed = packings.filter(|&packing| self.grid.packs(packing));
-            let grids = packed.map(|packing| Grid {
-                groups: u32_of(groups),
-                clusters: u32_of(all.div_ceil(groups)),
-                packing,
-                ..self.grid
+            let packed = SecretPacking::ALL.into_iter().filter_map(|packing| {
+                let slots = Grid::slots_from(self.grid.slots as usize, packing)?;
+                let grid = Grid {
+                    groups: u32_of(groups),
+                    clusters: u32_of(all.div_ceil(groups)),
+                    slots: u32::try_from(slots).ok()?,
+                    packing,
+                };
+                let possible = u32::try_from(grid.all_stored()).is_ok() && grid.shape(dim).is_ok();
+                let (cost, once) = routed_cost(&grid, n, dim).filter(|_| possible)?;
+                Some((grid, cost, once))
             });
-            let costs = grids.filter_map(|grid| Some((grid, routed_cost(&grid, n, dim)?.0)));
-            costs.min_by_key(|(_, cost)| cost.total(queries))
+            let (grid, cost, _) = best_cut(packed, queries)?;
+            Some((grid, cost))
         })
     }
 }
