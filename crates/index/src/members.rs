@@ -42,8 +42,7 @@ impl Cluster {
 
     /// The records with the parts of their vectors.
     pub fn all(&self) -> impl Iterator<Item = (u32, Parts)> {
-        let parts = self.along.iter().map(|&code| self.spread.parts(code));
-        self.rows.iter().copied().zip(parts)
+        (0..self.rows.len()).filter_map(|at| self.get(at))
     }
 }
 

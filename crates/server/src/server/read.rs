@@ -10,8 +10,15 @@ pub(super) trait Read {
     fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
 
     /// Hands bytes of a part to `take`, piece after piece. Nothing may be done with what they make where this fails.
-    fn pieces(&mut self, part: &Part, span: Span, take: &mut dyn FnMut(&[u8]))
-    -> Result<(), Error>;
+    fn pieces(
+        &mut self,
+        part: &Part,
+        span: Span,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        take(&self.bytes(part, span, Vec::new())?);
+        Ok(())
+    }
 }
 
 /// Reads all of a part.
@@ -30,16 +37,6 @@ impl Read for Taken {
             why: format!("no {}", part.kind.name()),
         })?;
         Ok(self.0.swap_remove(here).1)
-    }
-
-    fn pieces(
-        &mut self,
-        part: &Part,
-        span: Span,
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Error> {
-        take(&self.bytes(part, span, Vec::new())?);
-        Ok(())
     }
 }
 
