@@ -47,8 +47,8 @@ def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
         assert 0 < index.expected_recall <= 1
     with sordino.Client(index, key=key) as client:
         ids = client.search(vectors[:50], k=1).ids[:, 0]
-    # By the inner product a longer vector may be nearer than the query itself.
-    least = 0.5 if metric == "inner-product" else 0.9
+    # By the inner product a longer vector may be nearer than the query itself; a search in parts misses some.
+    least = 0.5 if metric == "inner-product" else 0.75 if mode in ("sealed", "routed") else 0.9
     assert (ids == np.arange(50)).mean() >= least
 
 
