@@ -8,6 +8,7 @@ use crate::Error;
 use crate::ascending::{Ascending, bits, set};
 use crate::manifest::{ALONG_BITS, Grid};
 use crate::residual::{Parts, Spread};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The lists of all clusters. A record may be in several.
 ///
@@ -22,7 +23,10 @@ pub struct Members {
 }
 
 /// The list of a cluster: its records, and how their vectors are split. Places behind the last are nobody's.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// # Security
+/// A client that has decoded a cluster has chosen it for a query: the list is wiped when it is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Zeroize, ZeroizeOnDrop)]
 pub struct Cluster {
     /// The records' rows, each above the one before.
     pub rows: Vec<u32>,

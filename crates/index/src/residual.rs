@@ -13,7 +13,7 @@
 use crate::manifest::{ALONG_BITS, SPREAD_LEN};
 use crate::residue;
 use crate::vectors::{dot, to_f32};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Half of `P`.
 const HALF: f64 = 131_072.0;
@@ -103,7 +103,7 @@ pub struct Parts {
 /// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit vector's
 /// rest follows from its part, so it is not stored: of a part that is off by half a step it is a little longer, and the
 /// rounding of codes grows by as much.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Zeroize)]
 pub struct Spread {
     least: f32,
     step: f32,
