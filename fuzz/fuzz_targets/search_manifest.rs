@@ -1,5 +1,5 @@
 #![no_main]
-//! Manifests and indexes: nothing that was not signed is accepted, and nothing panics.
+//! Manifests and indexes: nothing that was not signed is accepted, and nothing panics. What a signature stands under is read by `search_signed`.
 
 use std::sync::OnceLock;
 
