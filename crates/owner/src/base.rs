@@ -19,7 +19,7 @@ use sordino_vectors::u32_of;
 use crate::cluster::{self, Lists};
 use crate::measured::Measured;
 use crate::plan::{Plan, Way};
-use crate::probe::{MARGIN, SAMPLE, Sample};
+use crate::probe::{SAMPLE, Sample, reaches, target};
 use crate::random::random;
 use crate::rows::Rows;
 use crate::segment::{SegmentWriter, WrittenSegment};
@@ -106,14 +106,16 @@ impl Probes {
         let queries = router.routed(sample.queries())?;
         let most = plan.most_probes();
         let curve = sample.curve(&queries, &router.centres, &opened, most, pulse);
-        let wanted = plan.wish().recall + MARGIN;
-        let enough = curve.iter().position(|recall| *recall >= wanted);
+        let wanted = plan.wish().recall;
+        let enough = curve
+            .iter()
+            .position(|recall| reaches(*recall, target(wanted)));
         let count = enough.map_or(curve.len(), |at| at + 1);
         let recall = curve[count - 1];
         Ok(Self {
             count,
             recall,
-            reached: recall >= wanted,
+            reached: reaches(recall, wanted),
         })
     }
 }

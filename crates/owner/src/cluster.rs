@@ -9,6 +9,8 @@ use chacha20::ChaCha20Rng;
 use ndarray::Array2;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
+use std::cmp::Ordering;
+
 use sordino_vectors::rotation::below;
 use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
@@ -63,15 +65,12 @@ pub(crate) fn centroids(
         for (row, near) in nearest.iter().enumerate() {
             members[near[0].0 as usize].push(u32_of(row));
         }
-        // An empty cluster restarts at one of the vectors that fit their own cluster worst.
-        let mut worst: Vec<usize> = (0..sample.len()).collect();
-        worst.sort_by(|&a, &b| nearest[a][0].1.total_cmp(&nearest[b][0].1));
-        let mut worst = worst.into_iter();
-
         centroids = start.as_slice().to_vec();
-        for (centroid, members) in centroids.chunks_exact_mut(dim).zip(&members) {
-            if members.is_empty() {
-                centroid.copy_from_slice(sample.row(worst.next().expect("a row for each cluster")));
+        let empty = centroids.chunks_exact_mut(dim).zip(&members);
+        let empty: Vec<_> = empty.filter(|(_, members)| members.is_empty()).collect();
+        if !empty.is_empty() {
+            for ((centroid, _), row) in empty.into_iter().zip(worst(&sample, &nearest)) {
+                centroid.copy_from_slice(row);
             }
         }
         centroids
@@ -91,6 +90,27 @@ pub(crate) fn centroids(
             });
     }
     Vectors::new(dim, centroids).expect("centroids are finite")
+}
+
+/// Different vectors, those first that fit their own cluster worst: where empty clusters restart. Where there are fewer
+/// than clusters the others stay.
+fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
+    let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
+        .zip(sample.rows())
+        .map(|(near, row)| (near[0].1, row))
+        .collect();
+    // Equal vectors fit equally well, so they end up side by side.
+    worst.sort_by(|(a, of_a), (b, of_b)| {
+        let coordinates = of_a.iter().zip(*of_b);
+        let mut orders = coordinates.map(|(a, b)| a.total_cmp(b));
+        a.total_cmp(b).then_with(|| {
+            orders
+                .find(|order| order.is_ne())
+                .unwrap_or(Ordering::Equal)
+        })
+    });
+    worst.dedup_by(|a, b| a.1 == b.1);
+    worst.into_iter().map(|(_, row)| row)
 }
 
 /// The lists by which rows are given to buckets. A row's depends on no other row. `pulse` is called often.
@@ -371,6 +391,20 @@ mod tests {
         trained
             .rows()
             .for_each(|c| assert!((dot(c, c) - 1.0).abs() < 1e-5));
+    }
+
+    /// An empty cluster that restarted at one copy after another of one vector would leave others without a cluster.
+    #[test]
+    fn every_vector_that_has_many_copies_has_a_cluster() {
+        for (distinct, copies, clusters) in [(25, 100, 50), (60, 48, 96), (20, 200, 20)] {
+            let points = synthetic::uniform(distinct, 32, 6);
+            let rows = (0..copies).flat_map(|_| points.as_slice()).copied();
+            let data = Vectors::new(32, rows.collect()).unwrap();
+            let centroids = centroids(&data, clusters, [4; 32], &mut || ());
+            let near = nearest(&points, &centroids, 1, &mut || ());
+            let worst = near.iter().map(|near| near[0].1).fold(1.0, f32::min);
+            assert!(worst > 0.999, "{distinct} x {copies}: {worst}");
+        }
     }
 
     #[test]

@@ -77,3 +77,32 @@ fn every_packing_is_read_whatever_the_number_of_check_rows() {
     let all = [(T16, 1), (T32, 0), (T64, 1), (T128, 1)];
     assert_eq!(cut, all.into());
 }
+
+#[test]
+fn of_vectors_with_many_copies_some_are_found_and_counted() {
+    let copies = 60;
+    let points = synthetic::uniform(50, 32, 13);
+    let rows = (0..copies).flat_map(|_| points.as_slice()).copied();
+    let base = Vectors::new(32, rows.collect()).expect("vectors");
+    let (index, _, measured) = built(&base, 0.95, 10);
+    // Any copy counts: by their numbers some of sixty would.
+    assert!(measured > 0.9, "{measured}");
+    let server = Server::new(index).expect("a server");
+    let mut transport = InProcess::new(&server);
+    let client = Client::connect(&mut transport, &keys().reader(), None).expect("a client");
+    let mut rng = StdRng::seed_from_u64(2);
+    let mut lost = 0;
+    for (at, point) in points.rows().enumerate() {
+        let found = client.search(&mut rng, &mut transport, point);
+        let hits = found.expect("an honest reply").hits;
+        let equal = hits.iter().filter(|hit| {
+            let row = hit.id.number().expect("a number");
+            usize::try_from(row).expect("a row") % points.len() == at
+        });
+        lost += usize::from(equal.count() < K);
+    }
+    assert!(
+        lost <= 3,
+        "{lost} of 50 points have fewer copies than asked for"
+    );
+}

@@ -14,7 +14,7 @@ use crate::cluster;
 use crate::groups::Wanted;
 use crate::measured::Measured;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
-use crate::probe::{MARGIN, Sample};
+use crate::probe::{Sample, reaches, target};
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -46,7 +46,7 @@ impl Chosen {
         (planned, wish): (&Grouping, &Wish),
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let target = wish.recall + MARGIN;
+        let enough = target(wish.recall);
         let mut best: Option<Self> = None;
         for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim(), wish.queries) {
             if best.is_some() && !planned.most.allows(&cost, wish.queries) {
@@ -55,11 +55,11 @@ impl Chosen {
             progress(Step::Probe);
             let order = wanted.dealt(grid.groups as usize);
             let recall = clusters.recall(sample, &order, &grid);
-            let before = best.as_ref().map(|best| best.recall);
-            if before.is_some_and(|before| recall < before + GAIN) {
+            let reached = reaches(recall, wish.recall);
+            let no_better = |best: &Self| recall < best.recall + GAIN && (best.reached || !reached);
+            if best.as_ref().is_some_and(no_better) {
                 break;
             }
-            let reached = recall >= target;
             best = Some(Self {
                 grid,
                 order,
@@ -67,7 +67,7 @@ impl Chosen {
                 reached,
                 cost,
             });
-            if reached {
+            if reaches(recall, enough) {
                 break;
             }
         }
@@ -143,7 +143,9 @@ impl Clusters {
             let groups = order.chunks_exact(grid.clusters as usize);
             let chosen = groups.filter_map(|group| {
                 let score = |cluster: &&u32| near[**cluster as usize];
-                group.iter().max_by(|a, b| score(a).total_cmp(&score(b)))
+                // The first of equal ones, as a client's route chooses.
+                let group = group.iter().rev();
+                group.max_by(|a, b| score(a).total_cmp(&score(b)))
             });
             let mut found = Vec::with_capacity(grid.scores());
             for &cluster in chosen {
