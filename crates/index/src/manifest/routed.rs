@@ -217,6 +217,13 @@ impl Grid {
         Ok(len)
     }
 
+    /// Bytes of a server's memory for the hint of all groups, encoded to be multiplied with secrets: a residue of 50
+    /// bits takes 7.
+    #[must_use]
+    pub fn encoded_hint_len(&self) -> u64 {
+        7 * Self::params().n() as u64 * self.scores() as u64
+    }
+
     /// Bytes of an encrypted query for the clusters.
     ///
     /// # Errors

@@ -569,6 +569,18 @@ mod tests {
     }
 
     #[test]
+    fn a_routed_index_takes_the_room_of_its_hint_too() {
+        let (mut manifest, mode) = (sealed(), routed());
+        let (n, scores) = (1536, mode.grid.scores() as u64);
+        manifest.mode = Mode::Routed(mode);
+        let stored = manifest.stored_len().expect("parts");
+        let room = stored + 7 * n * scores;
+        assert!(manifest.check_room(room).is_ok());
+        let refused = manifest.check_room(room - 1);
+        assert!(matches!(refused, Err(Error::Room { found, .. }) if found == room));
+    }
+
+    #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
         // In front of the seed, before the check (four bytes) and no combinations (one); those from before there were
         // sixteen and thirty-two, too.
