@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Derives every number of docs/security anew, and fails where document, description and code differ.
+"""Derives the bounds of docs/security anew, and fails where document, description and code differ.
 
   scripts/rederive.py
 
 Runs the derivations of parameters and failure bounds (param_check.py and what it calls, half a minute), then computes what the
 pages state from the schemes' descriptions, takes the constants that these rest on out of the code to compare them, and looks for each
-result in its page. Prints what it looked for; exits with 1 if something is not there. Standard library only.
+result in its page. Prints what it looked for; exits with 1 if something is not there. What it prints is what it derives: not
+definitions (AES-256), measurements (times, lies that were told), nor estimates of lattice problems. Standard library only.
 """
 import math
 import re
@@ -20,14 +21,17 @@ import param_check
 import pir_failure
 from rust_source import ROOT
 
+if not __debug__:
+    sys.exit("rederive.py: assertions are off, and with them most of what it checks (PYTHONOPTIMIZE, -O)")
 PAGES = ROOT / "docs/security"
 wrong = []
 
 
 def states(page, text):
-    """a page has these words, line breaks aside"""
+    """a page has these words, line breaks aside, and no number goes on before or behind them"""
     words = " ".join(text.split())
-    found = words in " ".join((PAGES / page).read_text().split())
+    whole = r"(?<![\d.,^])" + re.escape(words) + r"(?!\d|[.,]\d)"
+    found = re.search(whole, " ".join((PAGES / page).read_text().split()))
     print(f"{page}: {words}" if found else f"{page} LACKS {words}")
     if not found:
         wrong.append(f"{page}: {words}")
@@ -65,6 +69,10 @@ def constants():
     constant("index/src/checks/exact.rs", r"BITS: usize = (\d+)", EXACT)
     constant("index/src/checks.rs", r"RUN: usize = (\d+)", checks_failure.RUN)
     constant("index/src/checks.rs", r"RUN \* (\(7296 / width\.max\(1\)\)\.clamp\(13, 38\))", "(7296 / width.max(1)).clamp(13, 38)")
+    # The probability that an honest reply fails
+    constant("index/src/checks.rs", r"statistical_bound\(sigma, rows, -([\d.]+)\)", float(CHECKS))
+    constant("index/src/checks/held.rs", r"log2_failure = -([\d.]+) -", float(CHECKS))
+    constant("index/src/checks/balance.rs", r"self\.bound\(-([\d.]+) -", float(CHECKS))
     constant("owner/src/plan/beside.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
     constant("owner/src/store/draft.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/store/draft.rs", r"NEXT: usize = (\d+)", NEXT)
@@ -154,6 +162,21 @@ def check_rows():
             cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
         states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
     states("README.md", f"| one score, by more than `2T`; its square by more than `tau / 4`; in open mode `tau / 16` | yes, 2^-{CHECKS} |")
+    # Each of 40 bits of a row is guessed with probability one half.
+    states("masked.md", f"a reply with such a row is accepted with probability `2^-{CHECKS}` at most")
+    states("masked.md", f"2^-{CHECKS} sum_(i = 0 .. r) C(Q, i + 1)")
+    states("masked.md", f"So each node's reply passes with probability `2^-{CHECKS}` at most")
+    states("masked.md", f"the bits of a row in about {CHECKS + 1} searches, of which {CHECKS // 2} are refused")
+    states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
+    states("masked.md", f"| accepted, of one changed reply | 2^-{CHECKS}, from .02 of a cosine on | 2^-{EXACT}, any | 2^-{EXACT}, any |")
+    states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
+    states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
+    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with probability at most")
+    states("routed.md", "those whose squares add up to `.35 tau` in a part pass with about 2^-40")
+    states("README.md", "sum of squares in a part `.35 tau`; in open mode in a group `.085 tau` (by the normal approximation)")
+    for row in ("masked, open or routed mode refuses an honest reply, a search", "a record that is fetched with a hint is wrong",
+                "a request without a hint has no slot for one of its records", "a routed answer is off by more than its noise bound"):
+        states("README.md", f"| {row} | 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
     states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")
     assert clusters_failure.log2_spread(0.35) < -CHECKS
@@ -212,7 +235,7 @@ def retrieval():
     # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
     columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at least 2^{math.floor(10 * distinct) / 10:.1f} for {most} columns |")
+    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at most {power(distinct)} for {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
     states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")

@@ -38,7 +38,9 @@ def tolerance(params, width, segments):
     query = 10.5 + 4**params.dropped / 12 + 1 / 6 + 1 / 12
     through = query * params.per * width * p**2 / 12 * (p / params.q) ** 2
     answer = (p / 2**params.answer_bits) ** 2 / 12
-    hint = (7 * (p / 2**20) ** 2 + (p / 2**19) ** 2) / 8 / 12 * (2 / 3) * ring_degree
+    # One of eight numbers of a hint has 19 bits and the others 20, or all have 19.
+    short = 1 if params.hint_eighths == 159 else 8
+    hint = ((8 - short) * (p / 2**20) ** 2 + short * (p / 2**19) ** 2) / 8 / 12 * (2 / 3) * ring_degree
     terms = group(width) / 2 + math.sqrt(group(width)) + 1
     sigma = math.sqrt((through + answer + hint) * 9 / 8 * terms)
     rows = sum(stored(n, width) - n for n in segments)

@@ -1,11 +1,14 @@
 """The client against the vectors that `cargo run --example protocol_vectors` prints: VECTORS names the file."""
 
+import csv
 import json
 import os
+import pathlib
 import unittest
 
 import numpy as np
 
+import checks
 import column
 import metric
 from client import Client
@@ -31,6 +34,20 @@ def drawn(digits):
         return data[at - length : at]
 
     return random
+
+
+class Tolerances(unittest.TestCase):
+    def test_section_7_7_has_the_tolerances_of_every_packing(self):
+        table = pathlib.Path(__file__).parents[2] / "crates/index/tests/checks.csv"
+        masked = {params.t: params for params in column.SETS if params.log_p == 26 and not params.whole}
+        packings = set()
+        with table.open() as file:
+            for row in csv.DictReader(file):
+                t, width, n, expected = (int(row[name]) for name in ("t", "width", "n", "tolerance"))
+                packings.add(t)
+                # Logarithms differ in their last bits.
+                self.assertAlmostEqual(checks.tolerance(masked[t], width, [n]) / expected, 1, 5, row)
+        self.assertEqual(packings, {4, 8, 16, 32, 64})
 
 
 @unittest.skipUnless(PATH, "VECTORS names no file")

@@ -57,8 +57,6 @@ pub fn bare(decrypted: i32, pad: u32) -> i32 {
 pub struct Scores {
     /// The score of one step.
     step: f32,
-    /// The most that rounding and noise move a score of rests of length 1.
-    error: f32,
 }
 
 impl Scores {
@@ -68,7 +66,6 @@ impl Scores {
         let norm = norm(dim);
         Self {
             step: to_f32(1.0 / (norm * norm)),
-            error: to_f32((dim as f64).sqrt() / norm + (dim as f64 / 4.0 + NOISE) / (norm * norm)),
         }
     }
 
@@ -82,12 +79,6 @@ impl Scores {
     #[must_use]
     pub fn of_bare(self, product: i32) -> f32 {
         residue::centred(product) as f32 * (self.step / STEP as f32)
-    }
-
-    /// True if two unit vectors with rests of these lengths may have this score.
-    #[must_use]
-    pub fn possible(self, score: f32, lengths: f32) -> bool {
-        score.abs() <= 1.002 + lengths * self.error
     }
 }
 
@@ -233,8 +224,7 @@ impl SplitQuery {
     }
 
     /// The lengths of both rests, multiplied.
-    #[must_use]
-    pub fn lengths(&self, parts: Parts) -> f32 {
+    fn lengths(&self, parts: Parts) -> f32 {
         self.length * parts.length()
     }
 }
@@ -273,7 +263,9 @@ mod tests {
                 assert!(length < 1.0001, "dim {dim}: {length}");
                 assert!(product + NOISE < HALF, "dim {dim}: {product}");
                 let score = Scores::new(dim.into()).step * to_f32(product);
-                let error = Scores::new(dim.into()).error;
+                // The most that rounding and noise move a score of rests of length 1.
+                let (dim, norm) = (f64::from(dim), norm(dim.into()));
+                let error = to_f32(dim.sqrt() / norm + (dim / 4.0 + NOISE) / (norm * norm));
                 assert!(
                     (score - to_f32(length)).abs() <= error,
                     "dim {dim}: {score}"

@@ -226,14 +226,14 @@ impl Scorer {
             },
         };
         let mut best = TopK::with_equal(wanted.k);
-        found.hits.into_iter().for_each(|hit| best.offer(hit));
+        found.into_iter().for_each(|hit| best.offer(hit));
         for Scored { id, score } in tail.hits {
             let id = self.mode.base.n + id;
             best.offer(Scored { id, score });
         }
         Ranked {
             hits: best.into_ranked(),
-            right: found.right && held && tail.right,
+            right: held && tail.right,
         }
     }
 
@@ -243,7 +243,8 @@ impl Scorer {
         let mut whole = Zeroizing::new(Vec::with_capacity(products.len()));
         let mut pads = Zeroizing::new(vec![0; stored]);
         let mut off = 0;
-        for ((cluster, query), products) in split.iter().zip(products.chunks_exact(stored)) {
+        let clusters = split.iter().zip(products.chunks_exact(stored));
+        for (group, ((cluster, query), products)) in clusters.enumerate() {
             let codes: Vec<i32> = query.codes().map(i32::from).collect();
             let (codes, first) = (Zeroizing::new(codes), u32_of(cluster * stored));
             self.pad.products_from(first, &codes, &mut pads);
@@ -251,23 +252,24 @@ impl Scorer {
             let at = whole.len();
             whole.extend(rows.map(|(&product, &pad)| bare(masked::low(product), pad)));
             let (places, checks) = whole[at..].split_at(self.mode.grid.slots as usize);
-            off = self.checks.off(*cluster, places, checks).max(off);
+            off = self.checks.off(group, places, checks).max(off);
         }
         (whole, off <= self.tolerance)
     }
 
     /// The best different records of the chosen clusters, of which copies may be in several.
     ///
-    /// A score that no two unit vectors have refutes the whole reply.
+    /// # Security
+    /// Nothing is refused for a score that no two unit vectors have: whether one is depends on the query, and check rows refuse what
+    /// moves scores so far.
     fn scored(
         &self,
         split: &[(usize, SplitQuery)],
         products: &[i32],
         (k, chosen): (usize, Option<&[bool]>),
-    ) -> Ranked {
+    ) -> Vec<Scored> {
         let scores = Scores::new(self.width);
         let mut found = Vec::with_capacity(products.len());
-        let mut possible = true;
         let clusters = products.chunks_exact(self.mode.grid.stored());
         for ((cluster, query), products) in split.iter().zip(clusters) {
             let members = self.members.of(*cluster);
@@ -277,7 +279,6 @@ impl Scorer {
                 };
                 let rests = scores.of_bare(product);
                 let score = query.score(parts, rests);
-                possible &= scores.possible(score, query.lengths(parts));
                 let row = id as usize;
                 let counts = self.dead.get(row) != Some(&true);
                 if counts && chosen.is_none_or(|chosen| chosen[row]) {
@@ -285,10 +286,7 @@ impl Scorer {
                 }
             }
         }
-        Ranked {
-            hits: distinct(&found, k),
-            right: possible,
-        }
+        distinct(&found, k)
     }
 }
 

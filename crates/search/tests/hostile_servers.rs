@@ -200,10 +200,8 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
 
 type Tamper = fn(&mut Vec<u8>);
 
-/// Encrypted scores carry no proof: a server that changes a reply changes scores. What is caught is
-/// a reply of another form, and one with a score that no two unit vectors have, as any reply not
-/// made from this index has with certainty but for `(1.0175 / 1.025)^n`. What is never possible: another
-/// message flow, a panic, a row that the index does not have.
+/// A server that changes a reply changes scores. A reply of another form is caught, and one that checks of scores refuse. What is
+/// never possible: another message flow, a panic, a row that the index does not have.
 #[test]
 fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
     for index in [open(), masked()] {

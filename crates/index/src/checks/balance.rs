@@ -5,7 +5,8 @@
 //! check_ji = sum over the places v of part j of  s_v b_iv code_v     mod P,    i = 1 .. COUNT
 //! ```
 //!
-//! with signs `s_v` and bits `b_iv` of the cluster, of which a part is a run of 512 places. They lie behind the cluster's places, part
+//! with signs `s_v` and bits `b_iv` of the cluster's group, of which a part is a run of 512 places: those of the cluster itself would make a refusal depend on which
+//! was chosen. Check rows lie behind the cluster's places, part
 //! after part, under pads of their own. With
 //! `F_i` for how far a check row's product is from the same sum of the places' products, a client computes
 //!
@@ -14,7 +15,8 @@
 //! ```
 //!
 //! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). Of an honest reply `G_i` has half of all errors,
-//! with signs that are independent of each other: taking half of `F_0` off is what balances them. An error `E` in one score
+//! with signs that are independent of each other: taking half of `F_0` off is what balances them. Together their squares are
+//! those of all 63, so an honest `S` varies as much as the few hundred errors' sum of squares does, and more than 63 squares would. An error `E` in one score
 //! makes two values of `G_i` that differ by `E`, for each `i` one or the other by a bit that the server does not know.
 //!
 //! A sum of 63 squares tells errors apart that are half as large as those that the largest of 40 would
@@ -25,7 +27,7 @@
 /// probability `2^-40`, where none was refused before.
 pub const COUNT: usize = 64;
 
-/// Places of a part: as few as changes above .02 of a cosine take in groups of the most columns.
+/// Places of a part: as few as changes above .023 of a cosine take in groups of the most columns.
 pub const PLACES: usize = 512;
 
 /// Check rows of a cluster of so many places: an eighth, and less than 64 more.
@@ -69,9 +71,9 @@ impl Noise {
     fn bound(&self, log2_failure: f64) -> f64 {
         let mean = SQUARES * (self.places / 4.0 + 2.0) * (self.fixed + self.carried);
         let (mut low, mut high) = (mean, 64.0 * mean);
-        for _ in 0..40 {
+        for _ in 0..30 {
             let middle = (low * high).sqrt();
-            match self.log2_above(middle) < log2_failure {
+            match self.above(middle).log2() < log2_failure {
                 true => high = middle,
                 false => low = middle,
             }
@@ -79,36 +81,113 @@ impl Noise {
         high
     }
 
-    /// The probability of a sum of squares above this: the sum, over how large a query's errors are, of Chernoff's
-    /// bounds.
-    fn log2_above(&self, sum: f64) -> f64 {
-        let half = self.errors / 2.0;
-        let ratio = 1.0 + 0.2 / self.errors.sqrt();
-        let (mut size, mut most, mut all) = (1.0f64, 0.0f64, 0.0f64);
-        // Larger than this they are with a probability that does not count.
-        while most > -96.0 {
-            let larger = size * ratio;
-            let variance = self.fixed + self.carried * larger;
-            all += (most + self.log2_above_by(sum / variance)).exp2();
-            size = larger;
-            most = -half * (size - 1.0 - size.ln()) * std::f64::consts::LOG2_E;
-        }
-        (all + most.exp2()).log2()
+    /// The probability of a sum of squares above this, or more: the mean over how large a query's errors are, and how large
+    /// those of the places.
+    fn above(&self, sum: f64) -> f64 {
+        mean_over(self.errors, |size| {
+            let variance = self.fixed + self.carried * size;
+            mean_over(self.places, |size| {
+                above_by(sum / variance, self.places * size / 4.0)
+            })
+        })
     }
+}
 
-    /// The same where every score has an error of variance 1.
-    ///
-    /// The sums of different check rows have half of the places and the noise of their own row, all of them half of the
-    /// noise of row 0.
-    fn log2_above_by(&self, sum: f64) -> f64 {
-        let own = self.places / 4.0 + 1.0;
-        let common = own + SQUARES / 4.0;
-        let bound = |at: i32| {
-            let u = f64::from(at) / 64.0 / (2.0 * common);
-            let spread =
-                (1.0 - 2.0 * u * own).ln() * (SQUARES - 1.0) + (1.0 - 2.0 * u * common).ln();
-            (-u * sum - spread / 2.0) * std::f64::consts::LOG2_E
+/// The mean, or more, of a probability that grows with the mean of so many squares of independent errors of variance 1.
+///
+/// Errors are subgaussian with their variance: normal ones, uniform ones and sums of both are. Their squares are then above
+/// `size` times the mean with probability `e^(-count (size - 1 - ln size) / 2)` at most.
+fn mean_over(count: f64, probability: impl Fn(f64) -> f64) -> f64 {
+    let ratio = 1.0 + 0.2 / count.sqrt();
+    let mut size = ratio;
+    let mut before = probability(size);
+    let mut mean = before;
+    loop {
+        let larger = (-count / 2.0 * (size - 1.0 - size.ln())).exp();
+        // The rest adds no more than this.
+        if larger < 1e-30 {
+            return mean + larger;
+        }
+        size *= ratio;
+        let now = probability(size);
+        mean += larger * (now - before);
+        before = now;
+    }
+}
+
+/// The probability, or more, of a sum of squares above this, where the places' errors make a variance of `spread` in each
+/// term and every check row has an error of variance 1: Chernoff's bound.
+///
+/// Given the places' errors each term has their halves with signs of its own, which is subgaussian; it has its own row's error, and
+/// all have half of that of row 0.
+fn above_by(sum: f64, spread: f64) -> f64 {
+    let own = spread + 1.0;
+    let common = own + SQUARES / 4.0;
+    let mean = (SQUARES - 1.0) * own + common;
+    if sum <= mean {
+        return 1.0;
+    }
+    // Where the bound is least: the smaller root of a u^2 - b u + c, for u twice Chernoff's.
+    let (a, b) = (
+        sum * own * common,
+        sum * (own + common) - SQUARES * own * common,
+    );
+    let u = 2.0 * (sum - mean) / (b + (b * b - 4.0 * a * (sum - mean)).max(0.0).sqrt());
+    let spread = (SQUARES - 1.0) * (1.0 - u * own).ln() + (1.0 - u * common).ln();
+    (-(u * sum + spread) / 2.0).exp().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    /// By their definition, of errors that are nearly normal. Were the errors of all places of one size, as a bound could suppose,
+    /// sums would be above it sixteen times as often as it says.
+    #[test]
+    fn sums_of_honest_replies_are_above_their_bound_as_seldom_as_derived() {
+        const PLACES: u16 = 32;
+        const TRIALS: u32 = 60_000;
+        let noise = Noise {
+            fixed: 1.0,
+            carried: 0.0,
+            errors: 8.0,
+            places: PLACES.into(),
         };
-        (1..64).map(bound).fold(0.0, f64::min)
+        let mut rng = StdRng::seed_from_u64(4);
+        let mut bits = StdRng::seed_from_u64(5);
+        let mut error = || {
+            let uniform = (0..6).map(|_| rng.random_range(-1f32..1.0));
+            uniform.sum::<f32>() / 2f32.sqrt()
+        };
+        let sums = (0..TRIALS).map(|_| {
+            let mut sums = [0.0f32; 63];
+            for _ in 0..PLACES {
+                let half = error() / 2.0;
+                let signs: u64 = bits.random();
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    *sum += if signs >> at & 1 == 1 { half } else { -half };
+                }
+            }
+            let half = error() / 2.0;
+            let squares = sums.map(|sum| (sum + error() - half).powi(2));
+            f64::from(squares.iter().sum::<f32>())
+        });
+        let sums: Vec<f64> = sums.collect();
+        let above = |bound: f64| sums.iter().filter(|&&sum| sum > bound).count() as f64;
+        let trials = f64::from(TRIALS);
+        for log2_failure in [-2.0, -4.0, -7.0, -10.0] {
+            let found = above(noise.bound(log2_failure));
+            assert!(found <= trials * log2_failure.exp2(), "{found}");
+        }
+        // Some are above, so that the bound is not one of anything.
+        assert!(above(noise.bound(-2.0)) > 20.0);
+        let size = f64::from(PLACES) / 4.0;
+        let one_size = (1..).map(|at| 500.0 + f64::from(at));
+        let one_size = one_size
+            .into_iter()
+            .find(|&sum| above_by(sum, size) < 2f64.powi(-13));
+        assert!(above(one_size.expect("a sum")) > 4.0 * trials * 2f64.powi(-13));
     }
 }

@@ -16,8 +16,8 @@ pub struct ClusterChecks {
 }
 
 impl Run<COUNT> {
-    /// The runs of a part of a cluster: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
-    /// which the part and the cluster are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
+    /// The runs of a part of a group's clusters: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
+    /// which the part and the group are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
     fn read(stream: &mut Stream) -> Zeroizing<Self> {
         let bytes = stream.chunk(COUNT * size_of::<u32>());
         let (words, _) = bytes.as_chunks();
@@ -36,16 +36,16 @@ impl ClusterChecks {
         Self { key }
     }
 
-    fn stream(&self, cluster: usize, part: usize) -> Stream {
-        Stream::new(&self.key, (cluster as u64) << 32 | part as u64)
+    fn stream(&self, group: usize, part: usize) -> Stream {
+        Stream::new(&self.key, (group as u64) << 32 | part as u64)
     }
 
-    /// The check rows of a cluster, of the codes of its places, `width` each.
+    /// The check rows of a cluster of this group, of the codes of its places, `width` each.
     #[must_use]
-    pub fn rows(&self, cluster: usize, codes: &[i16], width: usize) -> Vec<i32> {
+    pub fn rows(&self, group: usize, codes: &[i16], width: usize) -> Vec<i32> {
         let parts = codes.chunks(PLACES * width).enumerate();
         let rows = parts.flat_map(|(part, codes)| {
-            let mut stream = self.stream(cluster, part);
+            let mut stream = self.stream(group, part);
             let mut sums = vec![0i32; COUNT * width];
             for codes in codes.chunks(RUN * width) {
                 let run = Run::<COUNT>::read(&mut stream);
@@ -63,17 +63,18 @@ impl ClusterChecks {
     /// [`tolerance`](crate::manifest::Grid::tolerance) if the reply is honest.
     ///
     /// # Security
-    /// Takes the same steps for all products.
+    /// Takes the same steps for all products. Which cluster of the group was chosen decides nothing: the server chooses what it
+    /// changes, and would learn it from refusals.
     ///
     /// # Panics
     /// If there are not as many check rows as a cluster has.
     #[must_use]
-    pub fn off(&self, cluster: usize, products: &[i32], checks: &[i32]) -> u64 {
+    pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
         assert_eq!(checks.len(), expected, "the check rows of a cluster");
         let parts = products.chunks(PLACES).zip(checks.chunks(COUNT));
         let off = parts.enumerate().map(|(part, (products, checks))| {
-            let mut stream = self.stream(cluster, part);
+            let mut stream = self.stream(group, part);
             let mut sums = Sums::<COUNT>::new(Backend::detect());
             for products in products.chunks(RUN) {
                 sums.add(&Run::<COUNT>::read(&mut stream), products);

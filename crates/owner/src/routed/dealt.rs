@@ -119,7 +119,7 @@ impl Dealt {
         for (group, rows) in groups.enumerate() {
             let own = group * clusters..(group + 1) * clusters;
             let sums = own.clone().into_par_iter();
-            let sums = sums.map(|cluster| checks.rows(cluster, &self.codes[cluster], self.dim));
+            let sums = sums.map(|cluster| checks.rows(group, &self.codes[cluster], self.dim));
             let sums: Vec<Vec<i32>> = sums.collect();
             let rows = rows.par_chunks_exact_mut(clusters * width).enumerate();
             rows.for_each(|(row, entries)| {

@@ -263,3 +263,53 @@ fn answers_to_another_query_of_clusters_are_refused() {
         assert_eq!(exchanges, honest);
     }
 }
+
+/// Chi squared of eleven degrees of freedom: by how much more than by chance the shares of accepted replies differ between twelve
+/// queries. The same change is made to the answers of a place of the first group and of its part's first check row, of a size of
+/// which about half are refused; `place` says which place, by the query.
+fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
+    const QUERIES: usize = 12;
+    const TIMES: usize = 40;
+    let (slots, seen) = (bed.grid.slots as usize, bed.seen());
+    let mut accepted = |query: usize, steps: i32, times: usize| {
+        let at = place(query);
+        let asked = (0..times).filter(|_| {
+            let (found, _) = bed.ask(query * 163, |answers| {
+                answers.add_routed(at, steps);
+                answers.add_routed(slots + at / PLACES * COUNT, steps);
+            });
+            found.is_ok()
+        });
+        asked.count()
+    };
+    // The larger the change the fewer replies are accepted.
+    let (mut low, mut high) = (0, 3 * seen);
+    while high - low > 1 {
+        let middle = i32::midpoint(low, high);
+        let all: usize = (0..QUERIES).map(|query| accepted(query, middle, 6)).sum();
+        match all * 2 < QUERIES * 6 {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    let steps = high;
+    let found: Vec<f64> = (0..QUERIES)
+        .map(|query| accepted(query, steps, TIMES) as f64)
+        .collect();
+    let mean = found.iter().sum::<f64>() / QUERIES as f64;
+    let squares: f64 = found.iter().map(|found| (found - mean).powi(2)).sum();
+    squares / (mean * (1.0 - mean / TIMES as f64))
+}
+
+/// A selective failure: were the bits of check rows each cluster's own, a server that changes the same place in all replies would be
+/// refused more often by some clusters than by others, and see which searches choose the same.
+#[test]
+fn refusals_do_not_tell_which_cluster_was_chosen() {
+    let mut bed = Bed::new();
+    let same = differing(&mut bed, |_| 0);
+    // One in 100,000 by chance.
+    assert!(same < 42.0, "{same}");
+    // The bits of another place for each query show, as those of another cluster would.
+    let others = differing(&mut bed, |query| query);
+    assert!(others > 60.0, "{others}");
+}
