@@ -46,7 +46,7 @@ reproduce() {
     local digests=() folder
     for folder in target/first target/second; do
         RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
-            cargo build --locked --release --bin sordino --target-dir "$folder"
+            cargo build --locked --release -p sordino-cli --target-dir "$folder"
         digests+=("$(sha256sum <"$folder/release/sordino")")
     done
     echo "${digests[0]}"
