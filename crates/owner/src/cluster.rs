@@ -5,12 +5,12 @@
 //! takes at most `slots` vectors, what does not fit goes to the next nearest centroid, and the
 //! places left over are filled with second copies of vectors that lie near a boundary.
 
+use std::cmp::Ordering;
+
 use chacha20::ChaCha20Rng;
 use ndarray::Array2;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
-use std::cmp::Ordering;
-
 use sordino_vectors::rotation::below;
 use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
@@ -100,15 +100,7 @@ fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<
         .map(|(near, row)| (near[0].1, row))
         .collect();
     // Equal vectors fit equally well, so they end up side by side.
-    worst.sort_by(|(a, of_a), (b, of_b)| {
-        let coordinates = of_a.iter().zip(*of_b);
-        let mut orders = coordinates.map(|(a, b)| a.total_cmp(b));
-        a.total_cmp(b).then_with(|| {
-            orders
-                .find(|order| order.is_ne())
-                .unwrap_or(Ordering::Equal)
-        })
-    });
+    worst.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     worst.dedup_by(|a, b| a.1 == b.1);
     worst.into_iter().map(|(_, row)| row)
 }
