@@ -29,6 +29,8 @@ pub mod held;
 #[cfg(feature = "secret")]
 mod keyed;
 #[cfg(feature = "secret")]
+mod run;
+#[cfg(feature = "secret")]
 mod sum;
 
 #[cfg(feature = "secret")]

@@ -6,27 +6,13 @@ use zeroize::Zeroizing;
 
 use super::RUN;
 use super::balance::{COUNT, PLACES, count};
-use super::keyed::{Run, take};
+use super::run::{Run, Runs, take};
 use super::sum::Sums;
 use crate::residue::centred;
 
 /// The check rows of all clusters of a base.
 pub struct ClusterChecks {
     key: Zeroizing<[u8; 32]>,
-}
-
-impl Run<COUNT> {
-    /// The runs of a part of a group's clusters: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
-    /// which the part and the group are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
-    fn read(stream: &mut Stream) -> Zeroizing<Self> {
-        let bytes = stream.chunk(COUNT * size_of::<u32>());
-        let (words, _) = bytes.as_chunks();
-        let word = |at: usize| u32::from_le_bytes(words[at]);
-        let mut bits: [u32; COUNT] = std::array::from_fn(word);
-        bits[0] = u32::MAX;
-        let signs = word(0);
-        Zeroizing::new(Self { signs, bits })
-    }
 }
 
 impl ClusterChecks {
@@ -36,8 +22,18 @@ impl ClusterChecks {
         Self { key }
     }
 
-    fn stream(&self, group: usize, part: usize) -> Stream {
-        Stream::new(&self.key, (group as u64) << 32 | part as u64)
+    /// The runs of a part of a group's clusters: run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, of
+    /// which the part and the group are the lower and the upper half of the nonce. Word 0 has the signs, word `i` the bits of check row `i`; row 0 sums up all.
+    fn runs(&self, group: usize, part: usize) -> Runs<COUNT> {
+        Runs {
+            stream: Stream::new(&self.key, (group as u64) << 32 | part as u64),
+            len: 4 * COUNT,
+            read: |run, words| {
+                run.signs = words.at(0);
+                run.bits = std::array::from_fn(|check| words.at(check));
+                run.bits[0] = u32::MAX;
+            },
+        }
     }
 
     /// The check rows of a cluster of this group, of the codes of its places, `width` each.
@@ -45,14 +41,13 @@ impl ClusterChecks {
     pub fn rows(&self, group: usize, codes: &[i16], width: usize) -> Vec<i32> {
         let parts = codes.chunks(PLACES * width).enumerate();
         let rows = parts.flat_map(|(part, codes)| {
-            let mut stream = self.stream(group, part);
             let mut sums = vec![0i32; COUNT * width];
-            for codes in codes.chunks(RUN * width) {
-                let run = Run::<COUNT>::read(&mut stream);
+            let runs = self.runs(group, part);
+            runs.each(codes.chunks(RUN * width), |run, codes| {
                 for (at, codes) in codes.chunks_exact(width).enumerate() {
-                    add(&mut sums, &run, (at, codes));
+                    add(&mut sums, run, (at, codes));
                 }
-            }
+            });
             sums.into_iter().map(centred)
         });
         rows.collect()
@@ -74,11 +69,11 @@ impl ClusterChecks {
         assert_eq!(checks.len(), expected, "the check rows of a cluster");
         let parts = products.chunks(PLACES).zip(checks.chunks(COUNT));
         let off = parts.enumerate().map(|(part, (products, checks))| {
-            let mut stream = self.stream(group, part);
-            let mut sums = Sums::<COUNT>::new(Backend::detect());
-            for products in products.chunks(RUN) {
-                sums.add(&Run::<COUNT>::read(&mut stream), products);
-            }
+            let mut sums = Sums::new(Backend::detect());
+            let runs = self.runs(group, part);
+            runs.each(products.chunks(RUN), |run, products| {
+                sums.add(run, products)
+            });
             squares(&sums.whole(), checks)
         });
         off.fold(0, u64::max)

@@ -4,44 +4,18 @@ use rayon::prelude::*;
 use sordino_aes::stream::Stream;
 use zeroize::Zeroizing;
 
+use super::run::{Runs, take};
 use super::sum::Sums;
 use super::{COUNT, RUN, group};
 use crate::residue::centred;
 
-/// Words of the stream that a run takes: 41 in whole blocks.
-const WORDS: usize = 44;
+/// Bytes of the stream that a run takes: 41 words in whole blocks.
+const LEN: usize = 176;
 
 /// The check rows of one segment.
 pub struct Checks {
     key: Zeroizing<[u8; 32]>,
     group: usize,
-}
-
-/// The draws of a run: bit `v` of each word is about the run's position `v`.
-pub(super) struct Run<const K: usize> {
-    pub(super) signs: u32,
-    pub(super) bits: [u32; K],
-}
-
-impl Run<COUNT> {
-    /// The runs of a group: run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, of
-    /// which the group is the nonce. Word 0 has the signs, the next the bits of one check row each.
-    fn read(stream: &mut Stream) -> Zeroizing<Self> {
-        let bytes = stream.chunk(WORDS * size_of::<u32>());
-        let (words, _) = bytes.as_chunks();
-        let word = |at: usize| u32::from_le_bytes(words[at]);
-        Zeroizing::new(Self {
-            signs: word(0),
-            bits: std::array::from_fn(|check| word(1 + check)),
-        })
-    }
-}
-
-impl<const K: usize> zeroize::Zeroize for Run<K> {
-    fn zeroize(&mut self) {
-        self.signs.zeroize();
-        self.bits.zeroize();
-    }
 }
 
 impl Checks {
@@ -54,8 +28,17 @@ impl Checks {
         }
     }
 
-    fn stream(&self, group: usize) -> Stream {
-        Stream::new(&self.key, group as u64)
+    /// The runs of a group: run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, of
+    /// which the group is the nonce. Word 0 has the signs, the next the bits of one check row each.
+    fn runs(&self, group: usize) -> Runs<COUNT> {
+        Runs {
+            stream: Stream::new(&self.key, group as u64),
+            len: LEN,
+            read: |run, words| {
+                run.signs = words.at(0);
+                run.bits = std::array::from_fn(|check| words.at(1 + check));
+            },
+        }
     }
 
     /// The check rows of `n` rows of codes, in their order: `row` gives the codes of a position.
@@ -67,11 +50,10 @@ impl Checks {
     ) -> Vec<i32> {
         let groups = (0..n.div_ceil(self.group)).into_par_iter();
         let rows = groups.flat_map_iter(|group| {
-            let mut stream = self.stream(group);
             let mut sums = vec![0i32; COUNT * width];
             let first = group * self.group;
-            for first in (first..n.min(first + self.group)).step_by(RUN) {
-                let run = Run::<COUNT>::read(&mut stream);
+            let firsts = (first..n.min(first + self.group)).step_by(RUN);
+            self.runs(group).each(firsts, |run, first| {
                 for (at, position) in (first..n.min(first + RUN)).enumerate() {
                     let minus = take(run.signs, at);
                     for (sums, bits) in sums.chunks_exact_mut(width).zip(run.bits) {
@@ -81,7 +63,7 @@ impl Checks {
                         }
                     }
                 }
-            }
+            });
             sums.into_iter().map(centred)
         });
         rows.collect()
@@ -116,18 +98,13 @@ impl Checks {
 
     /// The sums of a group's products.
     fn sums(&self, group: usize, products: &[i32]) -> Zeroizing<[i32; COUNT]> {
-        let mut stream = self.stream(group);
-        let mut sums = Sums::<COUNT>::new(sordino_cpu::Backend::detect());
-        for products in products.chunks(RUN) {
-            sums.add(&Run::<COUNT>::read(&mut stream), products);
-        }
+        let mut sums = Sums::new(sordino_cpu::Backend::detect());
+        let runs = self.runs(group);
+        runs.each(products.chunks(RUN), |run, products| {
+            sums.add(run, products)
+        });
         sums.whole()
     }
-}
-
-/// All ones if the word's bit `at` is set, else zeros.
-pub(super) fn take(word: u32, at: usize) -> i32 {
-    0i32.wrapping_sub((word >> at & 1).cast_signed())
 }
 
 impl std::fmt::Debug for Checks {

@@ -3,7 +3,7 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use super::RUN;
-use super::keyed::Run;
+use super::run::Run;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -46,6 +46,9 @@ impl<const K: usize> Sums<K> {
 
     /// Adds the products of a run, of which the last one of a segment may be shorter.
     pub(super) fn add(&mut self, run: &Run<K>, products: &[i32]) {
+        if let Ok(products) = products.try_into() {
+            return add(self.kernels, &mut self.lanes, run, products);
+        }
         let mut whole = Zeroizing::new([0; RUN]);
         whole[..products.len()].copy_from_slice(products);
         add(self.kernels, &mut self.lanes, run, &whole);

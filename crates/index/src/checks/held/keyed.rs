@@ -7,24 +7,13 @@ use zeroize::Zeroizing;
 use super::{COORDINATE_LEN, COUNT, GROUP, len};
 use crate::Error;
 use crate::checks::RUN;
-use crate::checks::keyed::{Run, take};
+use crate::checks::run::{Runs, take};
 use crate::checks::sum::Sums;
 use crate::residue::nearest;
 
 /// The signs of one segment's sums.
 pub struct Signs {
     key: Zeroizing<[u8; 32]>,
-}
-
-/// The signs of a run: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run `r` is read from
-/// bytes `256 r` on of the keystream of AES-256 in counter mode, of which the group is the nonce.
-fn read(stream: &mut Stream) -> Zeroizing<Run<COUNT>> {
-    let bytes = stream.chunk(COUNT * size_of::<u32>());
-    let (words, _) = bytes.as_chunks();
-    Zeroizing::new(Run {
-        signs: 0,
-        bits: std::array::from_fn(|at| u32::from_le_bytes(words[at])),
-    })
 }
 
 impl Signs {
@@ -34,8 +23,14 @@ impl Signs {
         Self { key }
     }
 
-    fn stream(&self, group: usize) -> Stream {
-        Stream::new(&self.key, group as u64)
+    /// The runs of a group: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run `r` is read from
+    /// bytes `256 r` on of the keystream of AES-256 in counter mode, of which the group is the nonce.
+    fn runs(&self, group: usize) -> Runs<COUNT> {
+        Runs {
+            stream: Stream::new(&self.key, group as u64),
+            len: 4 * COUNT,
+            read: |run, words| run.bits = std::array::from_fn(|at| words.at(at)),
+        }
     }
 
     /// The sums of rows of `width` codes each, [`COUNT`] of each group, as bytes.
@@ -43,10 +38,9 @@ impl Signs {
     pub fn sums(&self, codes: &[i32], width: usize) -> Zeroizing<Vec<u8>> {
         let groups = codes.par_chunks(GROUP * width).enumerate();
         let sums = groups.map(|(group, codes)| {
-            let mut stream = self.stream(group);
             let mut sums = Zeroizing::new(vec![0i32; COUNT * width]);
-            for codes in codes.chunks(RUN * width) {
-                let run = read(&mut stream);
+            let runs = self.runs(group);
+            runs.each(codes.chunks(RUN * width), |run, codes| {
                 for (at, codes) in codes.chunks_exact(width).enumerate() {
                     for (sums, bits) in sums.chunks_exact_mut(width).zip(run.bits) {
                         let minus = !take(bits, at);
@@ -55,7 +49,7 @@ impl Signs {
                         }
                     }
                 }
-            }
+            });
             let bytes = sums.iter().flat_map(|&sum| {
                 let [a, b, c, _] = sum.clamp(-(1 << 23), (1 << 23) - 1).to_le_bytes();
                 [a, b, c]
@@ -137,11 +131,9 @@ impl Held {
 
     /// The sums of a group's scores mod 2^32, each with its sign.
     fn scored(&self, group: usize, steps: &[i32]) -> Zeroizing<[i32; COUNT]> {
-        let mut stream = self.signs.stream(group);
-        let mut sums = Sums::<COUNT>::new(sordino_cpu::Backend::detect());
-        for steps in steps.chunks(RUN) {
-            sums.add(&read(&mut stream), steps);
-        }
+        let mut sums = Sums::new(sordino_cpu::Backend::detect());
+        let runs = self.signs.runs(group);
+        runs.each(steps.chunks(RUN), |run, steps| sums.add(run, steps));
         let all = steps.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
         let mut sums = sums.whole();
         for sum in sums.iter_mut() {

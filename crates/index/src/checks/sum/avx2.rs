@@ -43,7 +43,7 @@ fn add_quarters<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &P
         let minus = _mm256_cmpeq_epi32(_mm256_and_si256(signs, place), place);
         *signed = _mm256_sub_epi32(_mm256_xor_si256(load(products), minus), minus);
     }
-    for (lanes, bits) in lanes.iter_mut().zip(run.bits) {
+    for (lanes, &bits) in lanes.iter_mut().zip(&run.bits) {
         let bits = _mm256_set1_epi32(bits.cast_signed());
         let chosen = |quarter: usize| {
             let place = places[quarter];

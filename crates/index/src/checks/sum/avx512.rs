@@ -28,7 +28,7 @@ fn add_halves<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Pro
         let minus = (run.signs >> (LANES * half)) as u16;
         _mm512_mask_sub_epi32(products, minus, _mm512_setzero_si512(), products)
     });
-    for (lanes, bits) in lanes.iter_mut().zip(run.bits) {
+    for (lanes, &bits) in lanes.iter_mut().zip(&run.bits) {
         let sum = load(lanes);
         let sum = _mm512_mask_add_epi32(sum, bits as u16, sum, low);
         let sum = _mm512_mask_add_epi32(sum, (bits >> LANES) as u16, sum, high);

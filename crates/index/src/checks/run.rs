@@ -1,0 +1,66 @@
+//! The draws of a group's positions, run after run.
+
+use sordino_aes::stream::{CHUNK, Stream};
+use zeroize::{Zeroize, Zeroizing};
+
+/// The draws of a run: bit `v` of each word is about the run's position `v`.
+pub(super) struct Run<const K: usize> {
+    pub(super) signs: u32,
+    pub(super) bits: [u32; K],
+}
+
+impl<const K: usize> Run<K> {
+    pub(super) const EMPTY: Self = Self {
+        signs: 0,
+        bits: [0; K],
+    };
+}
+
+impl<const K: usize> Zeroize for Run<K> {
+    fn zeroize(&mut self) {
+        self.signs.zeroize();
+        self.bits.zeroize();
+    }
+}
+
+/// Words of the keystream, little-endian.
+pub(super) struct Words<'a>(&'a [[u8; 4]]);
+
+impl Words<'_> {
+    pub(super) fn at(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.0[at])
+    }
+}
+
+/// The runs of a group, of which each is read from the next words of the keystream of AES-256 in counter mode.
+pub(super) struct Runs<const K: usize> {
+    pub(super) stream: Stream,
+    /// Bytes of a run, whole blocks.
+    pub(super) len: usize,
+    pub(super) read: fn(&mut Run<K>, &Words<'_>),
+}
+
+impl<const K: usize> Runs<K> {
+    /// Calls `f` with each item and its run. The keystream is drawn for many runs at once, since a run's few blocks do not fill a processor.
+    pub(super) fn each<I: ExactSizeIterator>(
+        mut self,
+        mut items: I,
+        mut f: impl FnMut(&Run<K>, I::Item),
+    ) {
+        let mut run = Zeroizing::new(Run::EMPTY);
+        while items.len() > 0 {
+            let many = items.len().min(CHUNK / self.len);
+            let bytes = self.stream.chunk(many * self.len);
+            // The draws come first: a chunk that is used up takes no item.
+            for (bytes, item) in bytes.chunks_exact(self.len).zip(items.by_ref()) {
+                (self.read)(&mut run, &Words(bytes.as_chunks().0));
+                f(&run, item);
+            }
+        }
+    }
+}
+
+/// All ones if the word's bit `at` is set, else zeros.
+pub(super) fn take(word: u32, at: usize) -> i32 {
+    0i32.wrapping_sub((word >> at & 1).cast_signed())
+}
