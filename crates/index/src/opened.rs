@@ -8,7 +8,7 @@ use crate::bucket::{Layout, ROW_LEN};
 use crate::code::Frame;
 use crate::scan;
 use crate::seal::Seal;
-use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::recall::{Scored, TopK, counting};
 
 impl Layout {
     /// A bucket's content: these vectors, at most `slots` of them, each with its row in its segment.
@@ -158,9 +158,14 @@ impl Opened {
     }
 
     /// The rows of the `k` vectors nearest to the unit vector `query`, best first, where each record is
-    /// here once: all vectors are scored, in parallel on rayon's current pool.
+    /// here once: all vectors are scored, in parallel on rayon's current pool, and those kept whose rows count.
     #[must_use]
-    pub fn nearest_of_all(&self, query: &[f32], k: usize) -> Vec<Scored> {
+    pub fn nearest_of_all(
+        &self,
+        query: &[f32],
+        counts: impl Fn(u32) -> bool + Sync,
+        k: usize,
+    ) -> Vec<Scored> {
         let query = fixed_query(query);
         let parts = self.vectors.par_chunks(PART * query.len());
         let best = parts
@@ -170,8 +175,7 @@ impl Opened {
                 scan::products(vectors, &query, &mut products);
                 let mut best = TopK::new(k);
                 for (&id, product) in rows.iter().zip(products) {
-                    let score = scan::score(product);
-                    best.offer(Scored { id, score });
+                    best.offer_if(counts(id), scan::score(product), || id);
                 }
                 best.into_ranked()
             });
@@ -226,22 +230,25 @@ impl Opened {
         self.vectors.truncate(kept * dim);
     }
 
-    /// The rows of the `k` vectors nearest to the unit vector `query`, best first, each once.
+    /// The rows of the `k` vectors nearest to the unit vector `query`, best first, each once, of those whose rows count. All are
+    /// scored.
     #[must_use]
-    pub fn nearest(&self, query: &[f32], k: usize) -> Vec<Scored> {
+    pub fn nearest(&self, query: &[f32], counts: impl Fn(u32) -> bool, k: usize) -> Vec<Scored> {
         let products = self.products(&fixed_query(query));
         // Copies of a vector have almost the same score, and a codec of residuals not the very
         // same, so room is kept for copies before they are removed.
         let mut best = TopK::new(4 * k);
-        for &product in &products {
-            best.offer_with(scan::score(product), || 0);
-        }
-        let least = best.least();
         let scored = self.rows.iter().zip(products).map(|(&id, product)| Scored {
             id,
-            score: scan::score(product),
+            score: counting(counts(id), scan::score(product)),
         });
-        let good = scored.filter(|hit| least.is_some_and(|least| hit.score >= least));
+        let scored: Vec<Scored> = scored.collect();
+        scored
+            .iter()
+            .for_each(|&hit| best.offer_with(hit.score, || 0));
+        let least = best.least();
+        let good = scored.into_iter();
+        let good = good.filter(|hit| least.is_some_and(|least| hit.score >= least));
         let mut good: Vec<Scored> = good.collect();
         good.sort_by(Scored::rank);
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
@@ -288,11 +295,11 @@ mod tests {
                 layout.open(&seal(), 7, &sealed, &mut opened).unwrap();
                 assert_eq!(opened.rows, (100..).take(count).collect::<Vec<_>>());
                 for query in queries.rows() {
-                    for hit in opened.nearest(query, 10) {
+                    for hit in opened.nearest(query, |_| true, 10) {
                         let exact = crate::vectors::dot(query, base.row(hit.id as usize - 100));
                         assert!((hit.score - exact).abs() < 0.1, "{codec:?}");
                     }
-                    assert_eq!(opened.nearest(query, 10).len(), count.min(10));
+                    assert_eq!(opened.nearest(query, |_| true, 10).len(), count.min(10));
                 }
                 assert!(layout.open(&seal(), 8, &sealed, &mut opened).is_err());
                 assert!(layout.open(&seal(), 7, &sealed[1..], &mut opened).is_err());
@@ -311,13 +318,20 @@ mod tests {
         for (id, x) in [(5u32, 1.0f32), (6, 0.9), (5, 0.95), (7, 0.5)] {
             opened.push(id, &[x, 0.0]);
         }
+        let query = [1.0, 0.0];
+        let uncounted = [
+            opened.nearest(&query, |row| row != 5, 3),
+            opened.nearest_of_all(&query, |row| row != 5, 3),
+        ];
         opened.retain(|row| row != 5);
-        let found = opened.nearest(&[1.0, 0.0], 3);
+        let found = opened.nearest(&query, |_| true, 3);
         let ids: Vec<u32> = found.iter().map(|hit| hit.id).collect();
         assert_eq!(ids, [6, 7]);
         assert!((found[1].score - 0.5).abs() < 1e-4);
+        assert_eq!(uncounted, [found.clone(), found]);
+        assert!(opened.nearest(&query, |_| false, 3).is_empty());
         opened.retain(|row| row == 9);
-        assert!(opened.nearest(&[1.0, 0.0], 3).is_empty());
+        assert!(opened.nearest(&[1.0, 0.0], |_| true, 3).is_empty());
     }
 
     #[test]
@@ -327,7 +341,7 @@ mod tests {
             opened.push(id, &[1.0, 0.0]);
         }
         let ids: Vec<u32> = opened
-            .nearest(&[1.0, 0.0], 3)
+            .nearest(&[1.0, 0.0], |_| true, 3)
             .iter()
             .map(|hit| hit.id)
             .collect();
@@ -345,15 +359,15 @@ mod tests {
         let expected = [1000, 0, 1, 2, 3, 4, 5, 6, 7];
         let query = [1.0, 0.0];
         for found in [
-            opened.nearest(&query, 9),
-            opened.nearest_of_all(&query, 9),
+            opened.nearest(&query, |_| true, 9),
+            opened.nearest_of_all(&query, |_| true, 9),
             opened.nearest_among(&query, 0..401, 9),
         ] {
             let rows: Vec<u32> = found.iter().map(|hit| hit.id).collect();
             assert_eq!(rows, expected);
         }
         let none = Opened::default();
-        assert!(none.nearest_of_all(&query, 9).is_empty());
-        assert!(none.nearest(&query, 9).is_empty());
+        assert!(none.nearest_of_all(&query, |_| true, 9).is_empty());
+        assert!(none.nearest(&query, |_| true, 9).is_empty());
     }
 }

@@ -153,8 +153,9 @@ pub(crate) enum Asked<'a> {
 /// A seed for the secret and the error of every query, so that threads can share the drawing; AES expands
 /// it several times faster than the caller's generator gives bytes.
 ///
-/// Each is a keyed hash of 32 bytes of the generator and of all that the query says, so that a generator
-/// that repeats itself does not repeat a secret for another record ([`Hedge`]).
+/// Each is a keyed hash of 32 bytes of the generator and of all that the queries say, so that a generator
+/// that repeats itself does not repeat a secret for other records ([`Hedge`]): not even for a record at the same place of both, or
+/// two batches would show at which places they agree.
 pub(crate) fn seeds<R: CryptoRng + ?Sized>(
     rng: &mut R,
     domain: Domain,
@@ -168,16 +169,13 @@ pub(crate) fn seeds<R: CryptoRng + ?Sized>(
     let params = params.to_bytes();
     let mut seeds = Zeroizing::new(vec![[0; 32]; count]);
     for (t, seed) in seeds.iter_mut().enumerate() {
-        let mut hedge = Hedge::new(rng, "sordino-pir query")
+        let hedge = Hedge::new(rng, "sordino-pir query")
             .field(&[domain as u8])
             .field(&params)
             .field(&a.0)
             .field(&version.to_le_bytes())
-            .field(&(t as u64).to_le_bytes());
-        if let Some(index) = indices.get(t) {
-            let index = Zeroizing::new((*index as u64).to_le_bytes());
-            hedge = hedge.field(index.as_ref());
-        }
+            .field(&(t as u64).to_le_bytes())
+            .words(indices, |index| (*index as u64).to_le_bytes());
         *seed = hedge.seeds::<1>()[0];
     }
     seeds

@@ -90,12 +90,16 @@ impl Chunks {
             let vectors = &segment.vectors;
             let nearest = match (chosen, &segment.sketched) {
                 // All that are chosen are scored: a first stage would look among all.
-                (Some(chosen), _) => {
+                (Some(chosen), Some(_)) => {
                     let rows = (0..).zip(&vectors.rows);
                     let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);
                     vectors.nearest_among(query, rows.map(|(place, _)| place), k)
                 }
-                (None, None) => vectors.nearest_of_all(query, k),
+                // A message may follow, whose time would tell how many are chosen.
+                (_, None) => {
+                    let counts = |row: u32| chosen.is_none_or(|chosen| chosen[at][row as usize]);
+                    vectors.nearest_of_all(query, counts, k)
+                }
                 (None, Some(sketched)) => {
                     vectors.nearest_among(query, sketched.candidates(query), k)
                 }

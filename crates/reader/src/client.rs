@@ -267,7 +267,8 @@ impl Client {
         let chosen = chosen.as_ref().map(|chosen| &chosen[..]);
         let candidates = self.payloads.as_ref().and_then(payload::Client::candidates);
         let wanted = Wanted {
-            k: candidates.unwrap_or(k),
+            // As many as ever may be wanted: how many are, the next message's time would tell.
+            k: candidates.unwrap_or(most),
             chosen,
         };
         let (query, scale) = self.manifest.space().query(question.vector)?;

@@ -153,10 +153,10 @@ impl ScoredSegments {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                let counts = positions.dead.get(place) != Some(&true);
-                if counts && chosen.is_none_or(|chosen| chosen[place]) {
-                    best.offer_with(score, || positions.place + row(segment, at));
-                }
+                // Rows that do not count take the steps of those that are far away, or a filter's share would show by time.
+                let counts = (positions.dead.get(place) != Some(&true))
+                    & chosen.is_none_or(|chosen| chosen[place]);
+                best.offer_if(counts, score, || positions.place + row(segment, at));
             }
         }
         Ranked {

@@ -14,7 +14,7 @@ use sordino_index::route::Route;
 use sordino_index::select::mask;
 use sordino_index::wire::Message;
 use sordino_lwe as lwe;
-use sordino_vectors::recall::{Scored, TopK};
+use sordino_vectors::recall::{Scored, TopK, counting};
 use sordino_vectors::u32_of;
 use zeroize::Zeroizing;
 
@@ -280,29 +280,31 @@ impl Scorer {
                 let rests = scores.of_bare(product);
                 let score = query.score(parts, rests);
                 let row = id as usize;
-                let counts = self.dead.get(row) != Some(&true);
-                if counts && chosen.is_none_or(|chosen| chosen[row]) {
-                    found.push(Scored { id, score });
-                }
+                let counts =
+                    (self.dead.get(row) != Some(&true)) & chosen.is_none_or(|chosen| chosen[row]);
+                let score = counting(counts, score);
+                found.push(Scored { id, score });
             }
         }
         distinct(&found, k)
     }
 }
 
-/// The best `k` different records.
+/// The best `k` different records of those that count.
 fn distinct(found: &[Scored], k: usize) -> Vec<Scored> {
     let mut room = 4 * k;
     loop {
         let mut best = TopK::with_equal(room);
         found.iter().for_each(|hit| best.offer(*hit));
+        let best = best.into_ranked();
+        let all = best.len() < room;
         let mut unique: Vec<Scored> = Vec::with_capacity(k);
-        for hit in best.into_ranked() {
+        for hit in best {
             if unique.len() < k && unique.iter().all(|kept| kept.id != hit.id) {
                 unique.push(hit);
             }
         }
-        if unique.len() == k || room >= found.len() {
+        if unique.len() == k || all {
             return unique;
         }
         room *= 4;
@@ -324,5 +326,10 @@ mod tests {
         assert_eq!(ids(3), [7, 1, 2]);
         assert_eq!(ids(9), [7, 1, 2, 3]);
         assert!(distinct(&[], 3).is_empty());
+        // Most do not count.
+        let others = (10..500).map(|id| hit(id, counting(false, 0.95)));
+        let all: Vec<Scored> = others.chain(all).collect();
+        let ids: Vec<u32> = distinct(&all, 9).iter().map(|hit| hit.id).collect();
+        assert_eq!(ids, [7, 1, 2, 3]);
     }
 }

@@ -148,7 +148,7 @@ impl Fetcher {
         let sealed = fetched.as_deref().unwrap_or_default();
         let (opened, good) = time(&mut stages.open, || self.open(&buckets, sealed));
         Ok(Ranked {
-            hits: time(&mut stages.rank, || self.rank(opened, query, wanted)),
+            hits: time(&mut stages.rank, || self.rank(&opened, query, wanted)),
             right: good && scores.is_ok() && fetched.is_ok(),
         })
     }
@@ -184,15 +184,15 @@ impl Fetcher {
     }
 
     /// The best of the fetched buckets and of what was added since.
-    fn rank(&self, mut opened: Opened, query: &[f32], wanted: Wanted<'_>) -> Vec<Scored> {
+    fn rank(&self, opened: &Opened, query: &[f32], wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
         // A row that is none is of no record, whoever sealed it.
-        opened.retain(|row| {
+        let counts = |row: u32| {
             let passes = |rows: &[bool]| rows.get(row as usize) == Some(&true);
-            row < self.mode.base.n && !self.dead.contains(row) && chosen.is_none_or(passes)
-        });
+            (row < self.mode.base.n) & !self.dead.contains(row) & chosen.is_none_or(passes)
+        };
         let mut best = TopK::with_equal(wanted.k);
-        let fetched = opened.nearest(query, wanted.k);
+        let fetched = opened.nearest(query, counts, wanted.k);
         fetched.into_iter().for_each(|hit| best.offer(hit));
         for Scored { id, score } in self.tail.nearest(query, added) {
             let id = self.mode.base.n + id;

@@ -87,7 +87,7 @@ mod tests {
                 rows.dedup();
                 assert_eq!(rows.len(), 21);
                 let query = vec![(dim as f32).sqrt().recip(); dim as usize];
-                let found = opened.nearest(&query, 100);
+                let found = opened.nearest(&query, |_| true, 100);
                 assert!(found.iter().all(|hit| hit.score.is_finite()));
                 if dim > 2 {
                     let mut scores: Vec<u32> = found.iter().map(|it| it.score.to_bits()).collect();

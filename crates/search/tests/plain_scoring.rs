@@ -68,7 +68,7 @@ fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
                 .open(&seal(Purpose::Bucket), u32_of(bucket), sealed, &mut opened)
                 .unwrap();
         }
-        let mut expected: Vec<Scored> = opened.nearest(&rotated, 7);
+        let mut expected: Vec<Scored> = opened.nearest(&rotated, |_| true, 7);
         expected.sort_by(Scored::rank);
         let found = client.search(rng, &mut transport, query).unwrap();
         let expected = expected.iter().map(|hit| (Id::from(hit.id), hit.score));

@@ -124,12 +124,22 @@ impl Truth {
     }
 }
 
-/// The best `k` of what it is offered.
+/// The score of what counts, and of what does not count one that [`TopK`] refuses; without a branch.
+#[inline]
+#[must_use]
+pub fn counting(counts: bool, score: f32) -> f32 {
+    let kept = u32::from(counts).wrapping_neg();
+    f32::from_bits((score.to_bits() & kept) | (f32::NEG_INFINITY.to_bits() & !kept))
+}
+
+/// The best `k` of what it is offered. Scores are numbers: minus infinity is never kept.
 #[derive(Clone, Debug)]
 pub struct TopK {
     k: usize,
     /// Unordered until it is full; then the worst is first.
     kept: Vec<Scored>,
+    /// A score below this is refused: of all numbers the least until `k` are kept, then the worst of these.
+    least: f32,
     /// Those beyond `k` that are as good as the worst, if they are wanted.
     equal: Option<Vec<Scored>>,
 }
@@ -141,6 +151,7 @@ impl TopK {
         Self {
             k,
             kept: Vec::with_capacity(k.min(4096)),
+            least: f32::MIN,
             equal: None,
         }
     }
@@ -166,11 +177,16 @@ impl TopK {
     #[inline]
     pub fn offer_with(&mut self, score: f32, id: impl FnOnce() -> u32) {
         // Nearly all are refused here.
-        let full = self.kept.len() == self.k;
-        if full && self.kept.first().is_some_and(|worst| score < worst.score) {
+        if score < self.least {
             return;
         }
         self.keep(Scored { id: id(), score });
+    }
+
+    /// [`offer_with`](Self::offer_with) of what is refused if it does not count: in the same time as whatever has a low score.
+    #[inline]
+    pub fn offer_if(&mut self, counts: bool, score: f32, id: impl FnOnce() -> u32) {
+        self.offer_with(counting(counts, score), id);
     }
 
     /// The least score that was kept, if any was.
@@ -186,6 +202,7 @@ impl TopK {
             self.kept.push(new);
             if self.kept.len() == self.k {
                 self.kept.sort_by(|a, b| Scored::rank(b, a));
+                self.least = self.kept[0].score;
             }
             return;
         }
@@ -199,6 +216,7 @@ impl TopK {
                 .partition_point(|kept| Scored::rank(&new, kept).is_lt());
             self.kept.copy_within(1..better, 0);
             self.kept[better - 1] = new;
+            self.least = self.kept[0].score;
             out = worst;
         }
         if let Some(equal) = &mut self.equal {
@@ -238,6 +256,22 @@ mod tests {
             sorted.sort_by(Scored::rank);
             sorted.truncate(k);
             prop_assert_eq!(top.into_ranked(), sorted);
+        }
+
+        #[test]
+        fn what_does_not_count_is_as_if_it_were_not_offered(
+            scores in prop::collection::vec((-3i8..4, any::<bool>()), 0..60),
+            k in 0usize..20,
+        ) {
+            let all = (0u32..).zip(&scores).map(|(id, &(score, counts))| (counts, Scored { id, score: f32::from(score) }));
+            let (mut offered, mut expected) = (TopK::with_equal(k), TopK::with_equal(k));
+            for (counts, hit) in all {
+                offered.offer_if(counts, hit.score, || hit.id);
+                if counts {
+                    expected.offer(hit);
+                }
+            }
+            prop_assert_eq!(offered.into_ranked(), expected.into_ranked());
         }
 
         #[test]
