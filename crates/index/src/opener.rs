@@ -119,10 +119,16 @@ impl Opener {
     }
 
     /// The content of a slot, if it is what the owner put there and there is a key of it.
+    ///
+    /// # Security
+    /// Does as much for a slot that was changed, but for what a payload is shorter than the longest.
     #[must_use]
     pub fn open(&self, slot: u32, sealed: &[u8]) -> Option<Slot> {
         let group = self.groups.iter().find(|group| group.has(slot))?;
-        let plain = group.seal.open(slot, &self.shape, sealed)?;
+        let Some(plain) = group.seal.open(slot, &self.shape, sealed) else {
+            std::hint::black_box(sealed.to_vec());
+            return None;
+        };
         self.form.strip(&plain)
     }
 

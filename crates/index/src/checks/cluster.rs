@@ -72,7 +72,7 @@ impl ClusterChecks {
             let mut sums = Sums::new(Backend::detect());
             let runs = self.runs(group, part);
             runs.each(products.chunks(RUN), |run, products| {
-                sums.add(run, products)
+                sums.add(run, products);
             });
             squares(&sums.whole(), checks)
         });

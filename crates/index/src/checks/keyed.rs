@@ -101,7 +101,7 @@ impl Checks {
         let mut sums = Sums::new(sordino_cpu::Backend::detect());
         let runs = self.runs(group);
         runs.each(products.chunks(RUN), |run, products| {
-            sums.add(run, products)
+            sums.add(run, products);
         });
         sums.whole()
     }

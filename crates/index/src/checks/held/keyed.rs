@@ -133,7 +133,9 @@ impl Held {
     fn scored(&self, group: usize, steps: &[i32]) -> Zeroizing<[i32; COUNT]> {
         let mut sums = Sums::new(sordino_cpu::Backend::detect());
         let runs = self.signs.runs(group);
-        runs.each(steps.chunks(RUN), |run, steps| sums.add(run, steps));
+        runs.each(steps.chunks(RUN), |run, steps| {
+            sums.add(run, steps);
+        });
         let all = steps.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
         let mut sums = sums.whole();
         for sum in sums.iter_mut() {
