@@ -4,8 +4,9 @@ docs/scoring.md and docs/security/open.md, without a look at the code. Standard 
 
 Asked is S = sum over 64 signed sums of a group's errors, squared. The signs are independent of the errors, so that given these S / W, with W the sum
 of squares of the errors, has tails no heavier than chi-squared's of 64 degrees. Of W the part that the errors of a query carry is,
-for rows that are all alike, the square of one normal variable; what each score has of its own is a sum of as many
-squares of normal variables as there are rows, an eighth above their mean.
+for rows that are all alike, the square of one normal variable; what each score has of its own is a sum of squares of normal variables. Rows
+that repeat from block to block of 2048 / t have the same stored polynomials and hints, so the same errors: there are as many different ones as a block
+has rows, or as there are rows.
 crates/index/tests/held.csv has tolerances: the probability of an honest refusal has to be below 2^-40; and of groups of
 1,000 rows and more above 2^-54, for a tolerance that is too wide sees less.
 """
@@ -39,7 +40,7 @@ def chi_above(x):
 
 
 def own_sums(rows):
-    """the sum of squares of so many normal variables, chi-squared: values from above, with their probabilities"""
+    """the sum of squares of so many different normal variables, chi-squared: values from above, with their probabilities"""
     deviation = math.sqrt(2 * rows)
     low, high = max(0.0, rows - 12 * deviation), rows + 12 * deviation + 120
     step = (high - low) / 600
@@ -54,13 +55,14 @@ def log2_refusal(t, width, rows, groups, tolerance):
     """log2 of the probability that some group of an honest reply is off by more"""
     carried, own = variances(t, width)
     # The mean over a normal variable z, in steps of 1/4, each with the larger of its two values, and over the own part's squares.
-    total, step, squares = 0.0, 1 / 4, list(own_sums(rows))
+    different = min(rows, N // t)
+    total, step, squares = 0.0, 1 / 4, [(c * rows / different, likely) for c, likely in own_sums(different)]
     for at in range(12 * 4):
         z = (at + 1) * step
         weight = 2 * math.exp(-(at * step) ** 2 / 2) / math.sqrt(2 * math.pi) * step
         for c, likely in squares:
             if weight * likely > 2**-80:
-                total += weight * likely * chi_above(tolerance / (rows * carried * z * z + own * 9 / 8 * c))
+                total += weight * likely * chi_above(tolerance / (rows * carried * z * z + own * c))
     return math.log2(total + 2**-90) + math.log2(groups)
 
 
@@ -87,7 +89,7 @@ def honest(t, width):
     """the largest score of a reply without lies: of a query and a row of length 1, with half a unit more in every coordinate of the row,
     and twelve deviations of an error"""
     carried, own = variances(t, width)
-    return 1.001 + math.sqrt(width) / 2 / SCALE + 12 * math.sqrt(carried + own * 9 / 8) * STEP
+    return 1.001 + math.sqrt(width) / 2 / SCALE + 12 * math.sqrt(carried + own * 11 / 8) * STEP
 
 
 def check():

@@ -79,7 +79,7 @@ def held_tolerances(params, width, segments):
     step, norm = 2.05 / 2**20, 1.001 * 8000 + math.sqrt(width) / 2
     carried = (10.5 + 4**params.dropped / 12 + 1 / 6) * params.per * (norm * 2.05 / params.q) ** 2
     hint = (7 * (2.05 / 2**20) ** 2 + (2.05 / 2**19) ** 2) / 8 / 12 * (2 / 3) * 2048
-    own = ((2.05 / 2**params.answer_bits) ** 2 / 12 + hint) * 9 / 8
+    own = ((2.05 / 2**params.answer_bits) ** 2 / 12 + hint) * (11 / 8 if params.per == 32 else 9 / 8)
     groups = sum(-(-n // GROUP) for n in segments)
 
     def above(total, rows):

@@ -45,8 +45,15 @@ pub fn len(n: usize, width: usize) -> usize {
 /// A group of fewer rows has the tolerance of one of so many: the errors of a few may all be large, so that their squares are far from the mean of many.
 const LEAST: usize = 48;
 
-/// Room for what one index's hint and one query's secret draw, above the mean.
-const VARIANCE: f64 = 9.0 / 8.0;
+/// Room for what one index's hint and one query's secret draw, above the mean. Rows that repeat from block to block of
+/// polynomials have no more different draws than a block has rows, and the sum of squares of 32 varies more.
+fn room(params: &Params) -> f64 {
+    if params.block_vectors() < 64 {
+        11.0 / 8.0
+    } else {
+        9.0 / 8.0
+    }
+}
 
 /// The largest `S` of a group of so many rows in an honest reply, in squares of a step: one of so many groups exceeds it
 /// with probability below `2^-40`, over what an index and its queries draw, whatever the vectors are.
@@ -67,7 +74,7 @@ pub fn tolerance(
     let rows = rows.max(LEAST) as f64;
     let noise = Noise {
         carried: rows * carried,
-        own: VARIANCE * rows * own,
+        own: room(params) * rows * own,
     };
     let log2_failure = -40.0 - (groups.max(1) as f64).log2();
     Ok(noise.bound(log2_failure).ceil() as u64)
