@@ -10,7 +10,7 @@ use sordino_mldsa::ml_dsa::{self, SigningKey};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::schema::RequestSignature;
-use crate::signature::{CONTEXT, STATEMENT_LEN, shown, statement};
+use crate::signature::{STATEMENT_LEN, shown, statement};
 use crate::{ClientPublicKey, login};
 
 /// A client's ML-DSA-65 key, with which it signs its requests.
@@ -56,9 +56,11 @@ impl ClientKey {
         &self.public
     }
 
-    /// Signs that this client asks this of this run of the server, now.
+    /// Signs that this client asks this of this run of the server, now: as clients do that do not log in.
+    #[cfg(all(test, feature = "server"))]
     pub(crate) fn sign(&self, instance: &[u8; 32], message: &[u8], time: u64) -> RequestSignature {
-        self.sign_within(CONTEXT, instance, message, time).0
+        self.sign_within(crate::signature::CONTEXT, instance, message, time)
+            .0
     }
 
     /// Signs a login's transcript; the statement that was signed, too.

@@ -12,7 +12,7 @@ use sordino_net::schema::{
     CallReply, CallRequest, ChangeRequest, HelloReply, HelloRequest, LoginReply, LoginRequest,
     StepReply,
 };
-use sordino_net::{Connection, Deadlines, Endpoint, Error};
+use sordino_net::{ClientKey, Connection, Deadlines, Endpoint, Error};
 use sordino_search::{Client, Server};
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
@@ -28,6 +28,7 @@ struct Liar {
     behaviour: Arc<Behaviour>,
     instance: Bytes,
     calls: Arc<AtomicUsize>,
+    proofs: Arc<AtomicUsize>,
 }
 
 #[tonic::async_trait]
@@ -52,7 +53,10 @@ impl Search for Liar {
 
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<Replies>, Status> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        (self.behaviour)(&request.into_inner().message).map(Response::new)
+        let request = request.into_inner();
+        let proofs = usize::from(request.signature.is_some() || request.tag.is_some());
+        self.proofs.fetch_add(proofs, Ordering::SeqCst);
+        (self.behaviour)(&request.message).map(Response::new)
     }
 }
 
@@ -60,6 +64,8 @@ impl Search for Liar {
 pub(crate) struct Lying {
     pub(crate) address: SocketAddr,
     pub(crate) calls: Arc<AtomicUsize>,
+    /// Calls that show who makes them.
+    proofs: Arc<AtomicUsize>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -68,11 +74,12 @@ impl Lying {
         behaviour: impl Fn(&[u8]) -> Result<Replies, Status> + Send + Sync + 'static,
     ) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let calls = Arc::new(AtomicUsize::new(0));
+        let (calls, proofs) = (Arc::default(), Arc::default());
         let liar = Liar {
             behaviour: Arc::new(behaviour),
             instance: Bytes::from_static(&[1; 32]),
             calls: Arc::clone(&calls),
+            proofs: Arc::clone(&proofs),
         };
         let listener = runtime
             .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
@@ -87,18 +94,22 @@ impl Lying {
         Self {
             address,
             calls,
+            proofs,
             _runtime: runtime,
         }
     }
 
     fn connect(&self) -> Connection {
+        Connection::open(self.endpoint()).unwrap()
+    }
+
+    fn endpoint(&self) -> Endpoint {
         let deadlines = Deadlines {
             connect: Duration::from_secs(10),
             part: PART,
             slowest: 1 << 20,
         };
-        let endpoint = Endpoint::new(format!("http://{}", self.address)).deadlines(deadlines);
-        Connection::open(endpoint).unwrap()
+        Endpoint::new(format!("http://{}", self.address)).deadlines(deadlines)
     }
 }
 
@@ -119,6 +130,19 @@ pub(crate) const CHUNK: usize = 64 << 10;
 const PART: Duration = Duration::from_secs(2);
 
 type Case = fn() -> Result<Replies, Status>;
+
+/// A server that keeps its KEM key to itself, or somebody between that leaves it out, would have the client sign each message: a proof
+/// for third parties, which a tag is not.
+#[test]
+fn a_server_without_a_kem_key_is_shown_no_signature() {
+    let lying = Lying::serve(|_| parts(vec![part(10, 10)]));
+    let endpoint = lying.endpoint().key(ClientKey::generate(&mut rng(1)));
+    let mut connection = Connection::open(endpoint).unwrap();
+    let reply = connection.exchange(&message(GET_MANIFEST, &[]), 1000);
+    assert_eq!(reply.unwrap().len(), 10);
+    assert_eq!(lying.calls.load(Ordering::SeqCst), 1);
+    assert_eq!(lying.proofs.load(Ordering::SeqCst), 0);
+}
 
 #[test]
 fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
