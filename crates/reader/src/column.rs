@@ -148,14 +148,17 @@ impl ScoredSegments {
         let mut possible = true;
         let segments = self.segments.iter().enumerate();
         for (segment, positions) in segments.filter(|(_, it)| it.visible) {
-            let chosen = chosen.map(|chosen| &chosen[segment][..]);
+            // Without a filter the same is read, over and over.
+            let (passes, each) = match chosen {
+                Some(chosen) => (&chosen[segment][..], usize::MAX),
+                None => (&[true][..], 0),
+            };
             for at in 0..positions.segment.n {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
                 // Rows that do not count take the steps of those that are far away, or a filter's share would show by time.
-                let counts = (positions.dead.get(place) != Some(&true))
-                    & chosen.is_none_or(|chosen| chosen[place]);
+                let counts = (positions.dead.get(place) != Some(&true)) & passes[place & each];
                 best.offer_if(counts, score, || positions.place + row(segment, at));
             }
         }
