@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::stream::Stream;
+use super::stream::{CHUNK, Stream};
 
 /// Coefficients that one byte gives: `3^5 = 243 <= 256`.
 const DIGITS: usize = 5;
@@ -10,25 +10,27 @@ const DIGITS: usize = 5;
 /// Fills `out` with independent uniform values of `-1, 0, 1`.
 ///
 /// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With
-/// `m = ceil(out.len() / 5)`, digit `j` of taken byte `i` is value `j m + i`. What the time depends on is
-/// how many bytes are skipped, which is independent of the bytes that are taken. The digits are found
-/// by multiplication, not by division.
+/// `m = ceil(out.len() / 5)`, digit `j` of taken byte `i` is value `j m + i`. Which bytes are skipped decides where the next ones are put, and is
+/// independent of the bytes that are taken. Where one chunk of the stream is enough, but with probability `2^-44` for 2,048
+/// values, time does not depend on it either. The digits are found by multiplication, not by division.
 #[expect(clippy::cast_possible_truncation, reason = "bytes and digits")]
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
-    // The digits that are not written yet, byte after byte, in 16 bits for the product by 171.
-    let mut rest = Zeroizing::new(vec![0u16; out.len().div_ceil(DIGITS)]);
+    let needed = out.len().div_ceil(DIGITS);
+    // A twentieth of the bytes is skipped; a chunk has whole blocks.
+    let with_skipped = |needed: usize| (needed * 9 / 8 + 16).next_multiple_of(16).min(CHUNK);
+    // The digits that are not written yet, byte after byte, in 16 bits for the product by 171. All of a chunk has room, so that
+    // it is read to its end.
+    let mut rest = Zeroizing::new(vec![0u16; needed + with_skipped(needed)]);
     let mut taken = 0;
-    while taken < rest.len() {
-        // A twentieth of the bytes is skipped.
-        for &byte in stream.chunk((rest.len() - taken) * 9 / 8 + 16) {
+    while taken < needed {
+        for &byte in stream.chunk(with_skipped(needed - taken)) {
             // Written in any case, and overwritten by the next byte if it was to be skipped.
-            if let Some(slot) = rest.get_mut(taken) {
-                *slot = u16::from(byte);
-            }
+            rest[taken] = u16::from(byte);
             taken += usize::from(byte < 243);
         }
     }
-    for part in out.chunks_mut(rest.len().max(1)) {
+    let rest = &mut rest[..needed];
+    for part in out.chunks_mut(needed.max(1)) {
         for (value, rest) in part.iter_mut().zip(rest.iter_mut()) {
             // floor(rest / 3), exact below 384.
             let third = (*rest * 171) >> 9;

@@ -85,7 +85,7 @@ fn ciphers(bench: &mut Bench) {
 
 fn samplers(bench: &mut Bench) {
     let mut out = [0i8; 2048];
-    let skipped = "bytes that are skipped are counted, none of those kept";
+    let skipped = "which bytes are skipped decides where others are put";
     let documented = Expected::Documented(skipped);
     bench.time(
         "ternary secret, 2,048 entries",
