@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::prelude::*;
 use rand::rngs::StdRng;
 use sordino_ckks::column::{Query, Segments};
-use sordino_index::checks::{self, balance, held};
+use sordino_index::checks::{self, balance};
 use sordino_index::columns::{Rows, Scheme};
 use sordino_search::manifest::{Checking, Columns, Mode, Packing, PartKind};
 use sordino_search::{
@@ -13,6 +13,7 @@ use sordino_search::{
     Vectors, Wish, build, synthetic,
 };
 
+use crate::promise::Promise;
 use crate::words::Words;
 
 /// Two groups of check rows, of which the second is not whole.
@@ -37,19 +38,25 @@ fn rng(seed: u64) -> StdRng {
 pub(crate) struct Liar<'a> {
     pub(crate) words: Words,
     pub(crate) rng: StdRng,
-    /// The position of the record that was asked for, or of any other; those of all records beside it; and those of its check rows, if the server
-    /// stores such.
-    pub(crate) at: usize,
-    pub(crate) rows: Range<usize>,
-    pub(crate) checks: Range<usize>,
-    /// The least change of an answer that is promised to be seen, and one that is less in each of many.
-    pub(crate) seen: i64,
-    pub(crate) small: i64,
+    pub(crate) place: Place,
+    pub(crate) promise: Promise,
     /// The answers to the last query, and those to one of the server's own.
     pub(crate) before: &'a Words,
     pub(crate) other: &'a Words,
     /// The answers of an older version, if the server has one.
     older: Option<(&'a Older, &'a [u8])>,
+}
+
+/// Where a lie is told.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// The position of the record that was asked for, or of any other.
+    pub(crate) at: usize,
+    /// Those of all records beside it, and of those that are checked together with it.
+    pub(crate) rows: Range<usize>,
+    pub(crate) group: Range<usize>,
+    /// Those of its check rows, if the server stores such.
+    pub(crate) checks: Range<usize>,
 }
 
 /// An older version of an index.
@@ -88,8 +95,7 @@ impl Liar<'_> {
 struct Layout {
     modulus: u64,
     count: usize,
-    seen: i64,
-    small: i64,
+    promise: Promise,
 }
 
 pub(crate) struct Bed {
@@ -130,11 +136,6 @@ fn columns(index: &Index) -> (Rows, Columns) {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "some hundred steps")]
-fn whole(steps: f64) -> i64 {
-    steps.ceil() as i64
-}
-
 impl Bed {
     pub(crate) fn masked(checking: Checking) -> Self {
         Self::of_rows(Form::Masked(Packing::T4), checking)
@@ -150,18 +151,10 @@ impl Bed {
         let (rows, mode) = columns(&index);
         let scheme = Scheme::new(rows, &mode);
         let (params, stored) = (scheme.params(), scheme.stored(N, DIM));
-        let seen = match (rows, checking) {
-            (_, Checking::Exact) => 1,
-            // Steps of 2^-15 of P; twice the tolerance.
-            (Rows::Masked, _) => {
-                let tolerance = checks::tolerance(&params, DIM, checks::count(N, DIM));
-                2 * i64::from(tolerance.div_ceil(1 << 11)) + 1
-            }
-            // Steps of 2^-15 of the window, of 2^5 that are decrypted; a quarter of the root.
-            (Rows::Open, _) => {
-                let tolerance = held::tolerance(&params, DIM, (N, 1)).unwrap();
-                whole((tolerance as f64).sqrt() / 4.0 / 32.0) + 1
-            }
+        let promise = match (rows, checking) {
+            (_, Checking::Exact) => Promise::exact(N),
+            (Rows::Masked, _) => Promise::masked(&params, (N, DIM)),
+            (Rows::Open, _) => Promise::open(&params, (N, DIM)),
         };
         let layout = Layout {
             modulus: if params.is_whole() {
@@ -170,8 +163,7 @@ impl Bed {
                 1 << 15
             },
             count: stored,
-            seen,
-            small: (seen / 10).max(1),
+            promise,
         };
         let segment = mode.segments[0].segment.clone();
         let positions = match rows {
@@ -225,13 +217,10 @@ impl Bed {
         let older = Server::new(older).unwrap();
         let reader = Client::connect(&mut InProcess::new(&older), &before.reader(), None);
         let edition = reader.unwrap().pin().edition().to_bytes().to_vec();
-        // Steps of 2^-16 of P, of 2^10 256ths of a step of P; half of the root.
-        let seen = whole((grid.tolerance(DIM) as f64).sqrt() / 2.0 / 1024.0) + 2;
         let layout = Layout {
             modulus: 1 << 16,
             count: grid.scores(),
-            seen,
-            small: seen / 3,
+            promise: Promise::routed(&grid, DIM),
         };
         let mut bed = Self::new(index, vectors, layout);
         bed.older = Some(Older::Server(Box::new(older), edition));
@@ -275,12 +264,11 @@ impl Bed {
         row: usize,
         lie: impl FnOnce(&mut Liar<'_>),
     ) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
-        let (at, rows, checks) = self.place(row);
+        let place = self.place(row);
         let Layout {
             modulus,
             count,
-            seen,
-            small,
+            promise,
         } = self.layout;
         let (mut lie, mut honest) = (Some(lie), None);
         let (before, other, older) = (&self.before, &self.other, &self.older);
@@ -293,11 +281,8 @@ impl Bed {
                 let mut liar = Liar {
                     words,
                     rng: rng(seed),
-                    at,
-                    rows: rows.clone(),
-                    checks: checks.clone(),
-                    seen,
-                    small,
+                    place: place.clone(),
+                    promise,
                     before,
                     other,
                     older: older.as_ref().map(|older| (older, request)),
@@ -317,26 +302,38 @@ impl Bed {
         (found.map(|found| found.hits), exchanges)
     }
 
-    /// The position of a record, or of a place of some group; all of its like; their check rows.
-    fn place(&mut self, row: usize) -> (usize, Range<usize>, Range<usize>) {
+    /// The place of a record, or any of some group of clusters.
+    fn place(&mut self, row: usize) -> Place {
         if let Some((stored, slots)) = self.group {
             let groups = self.layout.count / stored;
             let first = self.rng.random_range(0..groups) * stored;
             let place = self.rng.random_range(0..slots);
-            let check = first + slots + place / balance::PLACES * balance::COUNT;
-            return (
-                first + place,
-                first..first + slots,
-                check..check + balance::COUNT,
-            );
+            let part = place / balance::PLACES;
+            let check = first + slots + part * balance::COUNT;
+            return Place {
+                at: first + place,
+                rows: first..first + slots,
+                group: first + part * balance::PLACES
+                    ..first + slots.min((part + 1) * balance::PLACES),
+                checks: check..check + balance::COUNT,
+            };
         }
         let at = self.positions.get(row).copied().unwrap_or(row);
-        let check = N + at / checks::group(DIM) * checks::COUNT;
-        let checks = match self.layout.count > N {
-            true => check..check + checks::COUNT,
-            false => N..N,
+        let (len, group) = (checks::group(DIM), at / checks::group(DIM));
+        let check = N + group * checks::COUNT;
+        let (group, checks) = match self.layout.count > N {
+            true => (
+                group * len..N.min((group + 1) * len),
+                check..check + checks::COUNT,
+            ),
+            false => (0..N, N..N),
         };
-        (at, 0..N, checks)
+        Place {
+            at,
+            rows: 0..N,
+            group,
+            checks,
+        }
     }
 }
 

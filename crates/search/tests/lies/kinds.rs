@@ -1,6 +1,7 @@
 //! The kinds of lies: each changes a reply's answers, and is false where a check has nothing that it could change.
 
 use rand::prelude::*;
+use rand::seq::index;
 
 use crate::bed::Liar;
 
@@ -14,12 +15,22 @@ fn sign(rng: &mut StdRng) -> i64 {
 /// More than is promised to be seen, anywhere in the window.
 fn any(liar: &mut Liar<'_>) -> i64 {
     let modulus = liar.words.modulus.cast_signed();
-    liar.rng.random_range(liar.seen..modulus - liar.seen)
+    liar.rng
+        .random_range(liar.promise.seen..modulus - liar.promise.seen)
 }
 
 /// A part of the window: a tenth stands for a fifth of a cosine.
 fn part(liar: &Liar<'_>, parts: i64) -> i64 {
-    (liar.words.modulus.cast_signed() / parts).max(liar.seen)
+    (liar.words.modulus.cast_signed() / parts).max(liar.promise.seen)
+}
+
+/// Moves so many rows of one group by so many steps, up or down.
+fn spread(liar: &mut Liar<'_>, (steps, count): (i64, usize)) {
+    let group = liar.place.group.clone();
+    for row in index::sample(&mut liar.rng, group.len(), count) {
+        let steps = sign(&mut liar.rng) * steps;
+        liar.words.add(group.start + row, steps);
+    }
 }
 
 /// Moves a row, and each of its check rows by what `follow` says.
@@ -28,11 +39,11 @@ fn with_checks(
     steps: i64,
     mut follow: impl FnMut(&mut StdRng) -> i64,
 ) -> bool {
-    if liar.checks.is_empty() {
+    if liar.place.checks.is_empty() {
         return false;
     }
-    liar.words.add(liar.at, steps);
-    for check in liar.checks.clone() {
+    liar.words.add(liar.place.at, steps);
+    for check in liar.place.checks.clone() {
         let steps = follow(&mut liar.rng);
         liar.words.add(check, steps);
     }
@@ -48,34 +59,49 @@ fn replaced(liar: &mut Liar<'_>, by: Option<Vec<u64>>) -> bool {
     changed
 }
 
-pub(crate) const KINDS: [(&str, Lie); 18] = [
+/// Kinds that change check rows too: they are told where a server stores such.
+pub(crate) const OF_CHECK_ROWS: [&str; 4] = [
+    "a constant, on check rows too",
+    "check rows that follow, guessed",
+    "check rows that follow by half",
+    "half of the window, on check rows too",
+];
+
+pub(crate) const KINDS: [(&str, Lie); 19] = [
     ("one word by the least that is seen", |liar| {
-        let steps = sign(&mut liar.rng) * liar.seen;
-        liar.words.add(liar.at, steps);
+        let steps = sign(&mut liar.rng) * liar.promise.seen;
+        liar.words.add(liar.place.at, steps);
         true
     }),
     ("one word by any more", |liar| {
         let steps = any(liar);
-        liar.words.add(liar.at, steps);
+        liar.words.add(liar.place.at, steps);
         true
     }),
     ("many small ones", |liar| {
-        for row in liar.rows.clone() {
-            let steps = sign(&mut liar.rng) * liar.small;
-            liar.words.add(row, steps);
-        }
+        let changes = liar.promise.small(liar.place.group.len());
+        spread(liar, changes);
+        true
+    }),
+    ("a few just below what one is seen by", |liar| {
+        let (steps, least) = liar.promise.few();
+        let count = liar.rng.random_range(least..least + 5);
+        spread(liar, (steps, count));
         true
     }),
     ("a constant", |liar| {
-        let steps = sign(&mut liar.rng) * liar.seen;
-        liar.rows.clone().for_each(|row| liar.words.add(row, steps));
+        let steps = sign(&mut liar.rng) * liar.promise.seen;
+        liar.place
+            .rows
+            .clone()
+            .for_each(|row| liar.words.add(row, steps));
         true
     }),
     ("a constant, on check rows too", |liar| {
-        if liar.checks.is_empty() {
+        if liar.place.checks.is_empty() {
             return false;
         }
-        let steps = sign(&mut liar.rng) * liar.seen;
+        let steps = sign(&mut liar.rng) * liar.promise.seen;
         (0..liar.words.all.len()).for_each(|row| liar.words.add(row, steps));
         true
     }),
@@ -86,22 +112,22 @@ pub(crate) const KINDS: [(&str, Lie); 18] = [
         true
     }),
     ("swapped rows", |liar| {
-        let other = liar.rng.random_range(liar.rows.clone());
+        let other = liar.rng.random_range(liar.place.rows.clone());
         let far = |a: u64, b: u64| {
             let apart = a.abs_diff(b);
-            apart.min(liar.words.modulus - apart) > 2 * liar.seen.unsigned_abs()
+            apart.min(liar.words.modulus - apart) > 2 * liar.promise.seen.unsigned_abs()
         };
-        let Some(other) = (other..liar.rows.end)
-            .chain(liar.rows.clone())
-            .find(|&row| far(liar.words.all[liar.at], liar.words.all[row]))
+        let Some(other) = (other..liar.place.rows.end)
+            .chain(liar.place.rows.clone())
+            .find(|&row| far(liar.words.all[liar.place.at], liar.words.all[row]))
         else {
             return false;
         };
-        liar.words.all.swap(liar.at, other);
+        liar.words.all.swap(liar.place.at, other);
         true
     }),
     ("moved by one", |liar| {
-        liar.words.all[liar.rows.clone()].rotate_left(1);
+        liar.words.all[liar.place.rows.clone()].rotate_left(1);
         true
     }),
     ("zeros", |liar| {
@@ -117,11 +143,14 @@ pub(crate) const KINDS: [(&str, Lie); 18] = [
     }),
     ("suppressed", |liar| {
         let steps = -part(liar, 8);
-        liar.words.add(liar.at, steps);
+        liar.words.add(liar.place.at, steps);
         true
     }),
     ("lifted", |liar| {
-        let (row, steps) = (liar.rng.random_range(liar.rows.clone()), part(liar, 4));
+        let (row, steps) = (
+            liar.rng.random_range(liar.place.rows.clone()),
+            part(liar, 4),
+        );
         liar.words.add(row, steps);
         true
     }),
@@ -131,7 +160,7 @@ pub(crate) const KINDS: [(&str, Lie); 18] = [
         with_checks(liar, steps, |rng| rng.random_range(-1..=1) * steps)
     }),
     ("check rows that follow by half", |liar| {
-        let steps = sign(&mut liar.rng) * 2 * liar.seen;
+        let steps = sign(&mut liar.rng) * 2 * liar.promise.seen;
         with_checks(liar, steps, |_| steps / 2)
     }),
     ("half of the window, on check rows too", |liar| {
