@@ -9,8 +9,8 @@ use sordino_index::checks::{self, balance};
 use sordino_index::columns::{Rows, Scheme};
 use sordino_search::manifest::{Checking, Columns, Mode, Packing, PartKind};
 use sordino_search::{
-    Client, Error, Exchange, Form, Hit, InProcess, Index, OwnerKeys, Server, Spec, Transport,
-    Vectors, Wish, build, synthetic,
+    Client, Error, Form, Hit, InProcess, Index, OwnerKeys, Server, Spec, Transport, Vectors, Wish,
+    build, synthetic,
 };
 
 use crate::promise::Promise;
@@ -109,6 +109,12 @@ pub(crate) struct Bed {
     positions: Vec<usize>,
     /// Rows of a group of clusters, and how many of them are places.
     group: Option<(usize, usize)>,
+    /// The secrets that searches draw.
+    seed: u64,
+    /// The last request of all, and its answer.
+    answered: (Vec<u8>, Vec<u8>),
+    /// The honest answers to the last search, to the last one of another turn, and to one of the server's own.
+    last: Words,
     before: Words,
     other: Words,
 }
@@ -244,12 +250,16 @@ impl Bed {
             older: None,
             positions: Vec::new(),
             group: None,
+            seed: 0,
+            answered: (Vec::new(), Vec::new()),
+            last: none.clone(),
             before: none.clone(),
             other: none,
         };
         // The first answers are those to a query of the server's own.
         bed.ask(N / 3, |_| ()).0.unwrap();
-        bed.other = bed.before.clone();
+        bed.other.clone_from(&bed.last);
+        bed.turn();
         bed
     }
 
@@ -258,26 +268,34 @@ impl Bed {
         rng(trial).random_range(0..N)
     }
 
+    /// The next search draws other secrets than those before it, which were one and the same if they were for one record.
+    pub(crate) fn turn(&mut self) {
+        self.seed = self.rng.random();
+        self.before.clone_from(&self.last);
+    }
+
     /// A search for a record, whose answers are changed.
     pub(crate) fn ask(
         &mut self,
         row: usize,
         lie: impl FnOnce(&mut Liar<'_>),
-    ) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
+    ) -> (Result<Vec<Hit>, Error>, Vec<Sizes>) {
         let place = self.place(row);
         let Layout {
             modulus,
             count,
             promise,
         } = self.layout;
-        let (mut lie, mut honest) = (Some(lie), None);
+        let (mut lie, last) = (Some(lie), &mut self.last);
         let (before, other, older) = (&self.before, &self.other, &self.older);
         let seed = self.rng.random();
         let mut server = Changing {
             inner: InProcess::new(&self.server),
+            exchanges: Vec::new(),
+            answered: &mut self.answered,
             change: |request: &[u8], reply: &mut Vec<u8>| {
                 let words = Words::read(reply, modulus, count);
-                honest = Some(words.clone());
+                last.clone_from(&words);
                 let mut liar = Liar {
                     words,
                     rng: rng(seed),
@@ -294,11 +312,8 @@ impl Bed {
             },
         };
         let query = self.vectors.row(row);
-        let found = self.client.search(&mut self.rng, &mut server, query);
-        let exchanges = server.inner.take_exchanges();
-        if let Some(honest) = honest {
-            self.before = honest;
-        }
+        let found = self.client.search(&mut rng(self.seed), &mut server, query);
+        let exchanges = server.exchanges;
         (found.map(|found| found.hits), exchanges)
     }
 
@@ -337,16 +352,26 @@ impl Bed {
     }
 }
 
-/// A server that changes its scores.
+/// A message and its answer: the kind, and how long they are.
+type Sizes = (u16, usize, usize);
+
+/// A server that changes its scores, and answers a request that comes again as it did before.
 struct Changing<'a, F> {
     inner: InProcess<'a>,
+    exchanges: Vec<Sizes>,
+    answered: &'a mut (Vec<u8>, Vec<u8>),
     change: F,
 }
 
 impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Changing<'_, F> {
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let mut reply = self.inner.call(request, limit)?;
-        if u16::from_le_bytes([request[6], request[7]]) == SCORE {
+        if request != self.answered.0 {
+            *self.answered = (request.to_vec(), self.inner.call(request, limit)?);
+        }
+        let mut reply = self.answered.1.clone();
+        let kind = u16::from_le_bytes([request[6], request[7]]);
+        self.exchanges.push((kind, request.len(), reply.len()));
+        if kind == SCORE {
             (self.change)(request, &mut reply);
         }
         Ok(reply)
