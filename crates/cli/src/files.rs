@@ -8,6 +8,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The most links that are followed: as many as Linux follows.
+const LINKS: usize = 40;
+
+/// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a
+/// new content takes its place and not that of a link.
+pub(crate) fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
+}
+
 /// Waits until no other command works on a file, and keeps others from it until this is dropped: by a lock on a file beside it.
 pub(crate) fn hold(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
@@ -54,6 +68,34 @@ mod tests {
             read(&folder.path().join("none"), 9).unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_leads_to_one_file_also_before_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("deep")).unwrap();
+        for (to, name) in [
+            ("../file", "deep/far"),
+            ("deep/far", "near"),
+            ("loop", "loop"),
+        ] {
+            std::os::unix::fs::symlink(to, at(name)).unwrap();
+        }
+        for there in [false, true] {
+            for name in ["file", "deep/far", "near"] {
+                let target = target(&at(name));
+                assert_eq!(target.file_name(), Some("file".as_ref()), "{name}");
+                write(&target, name.as_bytes()).unwrap();
+                assert_eq!(&read(&at("file"), 99).unwrap()[..], name.as_bytes());
+                if !there {
+                    std::fs::remove_file(at("file")).unwrap();
+                }
+            }
+        }
+        assert!(at("near").is_symlink() && at("deep/far").is_symlink());
+        assert!(read(&target(&at("loop")), 99).is_err());
     }
 
     /// Reading a pipe would wait for whoever writes into it.

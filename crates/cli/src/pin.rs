@@ -4,7 +4,7 @@
 //! ever holds is of one history.
 
 use crate::Error;
-use crate::files::{hold, read, write};
+use crate::files::{hold, read, target, write};
 use serde::{Deserialize, Serialize};
 use sordino_search::{Error as Search, Pin};
 use std::{
@@ -53,8 +53,8 @@ pub(crate) struct PinFile {
 impl PinFile {
     /// Reads a pin file; there need not be one yet.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let seen = Self::stored(path)?;
-        let path = path.to_owned();
+        let path = target(path);
+        let seen = Self::stored(&path)?;
         Ok(Self { path, seen })
     }
 
@@ -229,6 +229,23 @@ mod tests {
             }
             assert_eq!(stored(&path), Some(pin(7, 1)));
         }
+    }
+
+    /// Each process has a name of its own for the one file.
+    #[cfg(unix)]
+    #[test]
+    fn a_pin_file_behind_links_is_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pin");
+        let names = ["a", "b"].map(|name| folder.path().join(name));
+        for name in &names {
+            std::os::unix::fs::symlink("pin", name).unwrap();
+        }
+        let [mut one, mut two] = names.clone().map(|name| PinFile::read(&name).unwrap());
+        one.remember(pin(7, 1), alone).unwrap();
+        assert!(two.remember(pin(7, 2), alone).is_err());
+        assert_eq!(stored(&path), Some(pin(7, 1)));
+        assert!(names.iter().all(|name| name.is_symlink()));
     }
 
     /// The check takes a while, in which others go on.

@@ -1,6 +1,7 @@
 //! Files that appear only when they are whole.
 
 use crate::Error;
+use sordino_search::{Disk, Files};
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -17,11 +18,7 @@ pub(crate) struct Whole {
 impl Whole {
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         // In the same folder, so that the file can be moved within its file system.
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let file = NamedTempFile::new_in(folder).map_err(bare)?;
+        let file = NamedTempFile::new_in(folder(path)).map_err(bare)?;
         let path = path.to_owned();
         Ok(Self { file, path })
     }
@@ -35,15 +32,29 @@ impl Whole {
     pub(crate) fn finish(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist(&self.path).map_err(|error| error.error)?;
-        Ok(())
+        named(&self.path)
     }
 
     /// Moves the file to its place, if there is none yet.
     pub(crate) fn finish_new(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         let moved = self.file.persist_noclobber(&self.path);
-        moved.map(drop).map_err(|error| error.error)
+        moved.map_err(|error| error.error)?;
+        named(&self.path)
     }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back.
+fn named(path: &Path) -> io::Result<()> {
+    Files.sync_dir(folder(path))
 }
 
 /// Gives a file that is whole its name, if there is none of that name.

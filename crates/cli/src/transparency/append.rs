@@ -1,7 +1,7 @@
 //! `sordino log append`.
 
 use super::{MAX_FILE, Report};
-use crate::files::{hold, read, write};
+use crate::files::{hold, read, target, write};
 use crate::place::Place;
 use crate::{Error, Output, keys};
 use sordino_search::log::Log;
@@ -43,8 +43,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
     }
     // Another command goes on from what this one writes: two heads of one length would be a fork.
-    let _held = hold(&args.log)?;
-    let mut log = match read(&args.log, MAX_FILE) {
+    let file = target(&args.log);
+    let _held = hold(&file)?;
+    let mut log = match read(&file, MAX_FILE) {
         Ok(bytes) => Log::from_bytes(&bytes, &keys.public()).map_err(Error::index(&args.log))?,
         Err(error) if args.new && error.kind() == io::ErrorKind::NotFound => Log::new(&keys),
         Err(error) => return Err(Error::at(&args.log)(error)),
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         let why = format!("{log}: it would have {found} bytes, expected at most {MAX_FILE}");
         return Err(Error::Arguments(why));
     }
-    write(&args.log, &whole)?;
+    write(&file, &whole)?;
     let report = Report {
         appended: Some(appended),
         ..Report::new(&args.log, log.head())

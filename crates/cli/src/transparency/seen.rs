@@ -1,7 +1,7 @@
 //! The newest log that a reader has seen.
 
 use crate::Error;
-use crate::files::{hold, read, write};
+use crate::files::{hold, read, target, write};
 use serde::{Deserialize, Serialize};
 use sordino_search::log::Head;
 use std::{
@@ -30,8 +30,9 @@ struct Line {
 
 impl SeenFile {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let held = hold(path)?;
-        let head = match read(path, MAX_FILE) {
+        let path = target(path);
+        let held = hold(&path)?;
+        let head = match read(&path, MAX_FILE) {
             Ok(bytes) => {
                 let line: Option<Line> = serde_json::from_slice(&bytes).ok();
                 let mut root = [0; 32];
@@ -42,15 +43,15 @@ impl SeenFile {
                 });
                 // It is a promise to the user, so it is not guessed at.
                 Some(head.ok_or_else(|| Error::Memory {
-                    path: path.to_owned(),
+                    path: path.clone(),
                     why: "not a file of the log that was seen: look at it, and remove it to trust the log anew",
                 })?)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::at(path)(error)),
+            Err(error) => return Err(Error::at(&path)(error)),
         };
         Ok(Self {
-            path: path.to_owned(),
+            path,
             head,
             _held: held,
         })
