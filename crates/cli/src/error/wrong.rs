@@ -1,6 +1,6 @@
 //! Errors after a reply that was wrong: a server knows of the error alone, and the user learns of both.
 
-use super::{Error, code};
+use super::{Error, INTEGRITY, code};
 use sordino_search::Error as Search;
 
 impl Error {
@@ -21,8 +21,8 @@ impl Error {
         Self::Search(Search::Wrong(Box::new(then)))
     }
 
-    /// A search's outcome, unless following the index failed after that: a wrong reply does not hide that, and the server knows of it
-    /// alone.
+    /// A search's outcome, unless following the index or remembering its version failed after that: a wrong reply does not hide that,
+    /// and the server knows of it alone. Nor does another failure hide what the owner did not do, such as a fork.
     pub(crate) fn followed<T>(
         found: Result<T, Self>,
         followed: Result<(), Self>,
@@ -30,9 +30,28 @@ impl Error {
         match (found, followed) {
             (found, Ok(())) => found,
             (Ok(_), Err(then)) => Err(then),
-            (Err(error), Err(then)) if error.is_unseen() => Err(then.after_wrong()),
+            (Err(error), Err(then))
+                if error.is_unseen() || error.is_wrong() && then.is_of_the_index() =>
+            {
+                Err(then.after_wrong())
+            }
+            (Err(_), Err(then)) if then.is_of_the_index() => Err(then),
             (found, Err(_)) => found,
         }
+    }
+
+    /// The one of two errors that is told: before others what the owner did not do, then a wrong reply.
+    pub(crate) fn or_graver(self, other: Self) -> Self {
+        let rank = |error: &Self| (error.is_of_the_index(), error.is_wrong());
+        match rank(&other) > rank(&self) {
+            true => other,
+            false => self,
+        }
+    }
+
+    /// The server shows another index, or another history of it, than its owner has signed or this client knows, and knows that it does.
+    fn is_of_the_index(&self) -> bool {
+        self.seen().is_some_and(|(_, code)| code == INTEGRITY)
     }
 
     /// True if a reply was wrong, whatever came after it.
@@ -118,5 +137,25 @@ mod tests {
         assert!(!Error::followed(Ok(()), Err(busy())).unwrap_err().is_wrong());
         let first = Error::followed(Err::<(), _>(busy()), wrong()).unwrap_err();
         assert!(!first.is_wrong());
+    }
+
+    #[test]
+    fn no_other_failure_hides_a_fork() {
+        let forked = || Error::index("pin".as_ref())(Search::Fork { version: 7 });
+        let all = || {
+            let wrong = Error::Search(Search::Search);
+            [busy(), busy().after_wrong(), wrong, Error::Interrupted]
+        };
+        for error in all() {
+            let told = Error::followed(Err::<(), _>(error), Err(forked())).unwrap_err();
+            assert!(told.to_string().contains("does not follow"), "{told}");
+        }
+        for (error, other) in all().into_iter().zip(all()) {
+            assert!(error.or_graver(forked()).is_of_the_index());
+            assert!(forked().or_graver(other).is_of_the_index());
+        }
+        // Before it is known what a version is, it is known that a reply is none of it.
+        assert!(busy().or_graver(Error::Search(Search::Search)).is_wrong());
+        assert!(!busy().or_graver(Error::Interrupted).is_wrong());
     }
 }

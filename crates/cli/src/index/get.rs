@@ -132,13 +132,12 @@ impl Args {
             // A folder that cannot be tidied up is no reason to lose results.
             drop(cache.trim());
         }
-        if let Some(pin) = &mut pin {
+        // Also after a wrong reply: by the version that a client knows when it comes again it tells which it remembers.
+        let remembered = pin.as_mut().map_or(Ok(()), |pin| {
             let new = client.client().pin();
-            // Also after a wrong reply: by the version that a client knows when it comes again it tells which it remembers.
-            let remembered = pin.remember(new, |other| client.check_pin(&mut connection, other));
-            records.as_ref().map_or(Ok(()), |_| remembered)?;
-        }
-        let records = records?;
+            pin.remember(new, |other| client.check_pin(&mut connection, other))
+        });
+        let records = Error::followed(records, remembered)?;
         print(&ids, |at, _| records[at].clone(), Error::from)
     }
 }

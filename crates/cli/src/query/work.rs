@@ -74,6 +74,7 @@ impl Work<'_> {
         let searches = Searches {
             work: self,
             client: Following::new(client),
+            pin: Mutex::new(pin),
             failed: AtomicBool::new(false),
             printer: Mutex::new(Printer::new(self.form)),
             bar: self.output.progress(len.map(|len| len as u64), "searching"),
@@ -93,16 +94,7 @@ impl Work<'_> {
             // A folder that cannot be tidied up is no reason to lose results.
             drop(cache.trim());
         }
-        // Whatever became of the searches: by the version that a client knows when it comes again it tells which it remembers.
-        let remembered = pin.as_mut().map_or(Ok(()), |pin| {
-            pin.remember(client.pin(), |other| {
-                let mut transport = self.patience.with(&open)?;
-                Ok(while_it_changes(|| {
-                    client.check_pin(&mut transport, other)
-                })?)
-            })
-        });
-        done.and(remembered).and(printed)
+        done.and(printed)
     }
 }
 
@@ -110,6 +102,8 @@ impl Work<'_> {
 struct Searches<'a> {
     work: &'a Work<'a>,
     client: Following,
+    /// Held while a version is remembered, which may take a server's time.
+    pin: Mutex<Option<PinFile>>,
     /// A search failed: the others end after the one that they are at.
     failed: AtomicBool,
     printer: Mutex<Printer>,
@@ -124,14 +118,13 @@ impl Searches<'_> {
                 .into_iter()
                 .map(|transport| scope.spawn(|| self.some(transport)))
                 .collect();
-            // All of them are waited for; the first error is said, or the first of a wrong reply.
+            // All of them are waited for; of the gravest errors the first is said.
             let mut done: Result<(), Error> = Ok(());
             for thread in threads {
                 let joined = thread.join();
                 let result = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 done = match (done, result) {
-                    // A wrong reply is told before a refusal.
-                    (Err(first), Err(other)) if other.is_wrong() && !first.is_wrong() => Err(other),
+                    (Err(first), Err(other)) => Err(first.or_graver(other)),
                     (done, result) => done.and(result),
                 };
             }
@@ -148,11 +141,15 @@ impl Searches<'_> {
     fn each<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
         let mut rng = random()?;
         let mut wrong = Ok(());
+        let ended = |wrong: Result<(), Error>, error| match wrong {
+            Err(wrong) => Err(wrong.or_graver(error)),
+            Ok(()) => Err(error),
+        };
         loop {
             let query = match self.next() {
                 Ok(Some(query)) => query,
                 Ok(None) => return wrong,
-                Err(error) => return wrong.and(Err(error)),
+                Err(error) => return ended(wrong, error),
             };
             match self.answer(transport, &mut rng, &query) {
                 Err(error) if error.is_unseen() => {
@@ -164,7 +161,7 @@ impl Searches<'_> {
                         return wrong;
                     }
                 }
-                Err(error) => return wrong.and(Err(error)),
+                Err(error) => return ended(wrong, error),
                 Ok(()) => (),
             }
             self.bar.inc(1);
@@ -205,12 +202,27 @@ impl Searches<'_> {
                 Ok((super::report::hits(client, found), time))
             })
         });
+        let found = Error::followed(found, self.remember(transport));
         let (hits, time) = found.map_err(|error| query.named(error))?;
         let answer = Answer {
             query: query.number,
             hits,
         };
         self.printer().print(answer, time)
+    }
+
+    /// Remembers the version that the client is at, before anything of it is printed, and whatever became of the search: by the version
+    /// that a client knows when it comes again it tells which it remembers.
+    fn remember<T: Transport>(&self, transport: &mut T) -> Result<(), Error> {
+        let mut pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(pin) = &mut *pin else {
+            return Ok(());
+        };
+        let new = self.client.client().pin();
+        pin.remember(new, |other| {
+            let check = || self.client.check_pin(transport, other);
+            self.work.patience.with(check)
+        })
     }
 
     fn printer(&self) -> MutexGuard<'_, Printer> {

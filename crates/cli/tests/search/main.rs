@@ -20,6 +20,7 @@ mod killed;
 mod labelled;
 mod mistakes;
 mod packaging;
+mod pinned;
 mod place;
 mod plan;
 mod proxied;

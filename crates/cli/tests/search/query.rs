@@ -97,7 +97,7 @@ fn a_pinned_reader_does_not_go_back() {
     assert_eq!(fs::read_to_string(&pin).unwrap(), seen);
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -265,7 +265,7 @@ fn another_index_is_named_before_its_version() {
 }
 
 /// The text of a vector on a line.
-fn line(place: &Place, row: usize) -> String {
+pub(crate) fn line(place: &Place, row: usize) -> String {
     let text: Vec<String> = place.base.row(row).iter().map(f32::to_string).collect();
     text.join(" ")
 }
