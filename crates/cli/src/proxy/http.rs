@@ -200,6 +200,7 @@ impl Shared {
         let asked = searcher.ask(wanted, end);
         let answer = asked.map_err(|refused| match refused {
             Refused::Busy => Problem::busy(),
+            Refused::Wrong => Problem::refused(),
             Refused::Ended => Problem::ended(),
         })?;
         let answer = answer.await.map_err(|_| Problem::ended())?;

@@ -4,6 +4,10 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 use sordino_search::Error as Search;
 
+/// Said of a server that is not to be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and some after
+/// 409: a server that lies would be asked again at once, which is what it wants.
+const UNTRUSTED: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
+
 /// The reason why a request is not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -73,8 +77,22 @@ impl Problem {
         }
         // Questions that were wrong are the affair of whoever asked them, and not for a log.
         tracing::warn!(%error, "a search failed");
-        let code = code(error.exit_code());
-        Self::new(StatusCode::BAD_GATEWAY, code, error.to_string())
+        if error.is_wrong() {
+            return Self::refused();
+        }
+        let exit = error.exit_code();
+        let status = match exit {
+            crate::INTEGRITY => UNTRUSTED,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self::new(status, code(exit), error.to_string())
+    }
+
+    /// A reply was refused, of this search or of one before it.
+    pub(super) fn refused() -> Self {
+        let message = "the server's answers do not belong to the index: do not ask again. Refusals that a server notices help it to \
+                       forge results, so this proxy sends it no more searches. Have the index built anew, then start the proxy anew";
+        Self::new(UNTRUSTED, code(crate::INTEGRITY), message)
     }
 
     /// Why no search can be answered, if an error of one is of a kind that waiting does not mend. Whoever asks for it

@@ -4,7 +4,7 @@
 //! vectors are searched for by all threads and do not keep others waiting.
 
 use super::asked::Asked;
-pub(super) use super::asked::{Answer, Reply};
+pub(super) use super::asked::{Answer, Refused, Reply};
 use super::looking::Looking;
 use super::problem::Problem;
 use super::request::{Shape, Wanted};
@@ -19,6 +19,7 @@ use sordino_search::manifest::ModeKind;
 use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
+    sync::atomic::{AtomicBool, Ordering},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -51,14 +52,10 @@ pub(super) struct Searcher {
     shared: Arc<Shared>,
 }
 
-/// There are too many requests, or no thread any more.
-pub(super) enum Refused {
-    Busy,
-    Ended,
-}
-
 pub(super) struct Shared {
     pub(super) client: Following,
+    /// A reply was wrong. Refusals that a server notices help it to forge, so it gets no more searches to answer.
+    refused: Arc<AtomicBool>,
     waiting: Mutex<VecDeque<Arc<Asked>>>,
     more: Condvar,
     seen: Mutex<Seen>,
@@ -108,6 +105,7 @@ impl Searcher {
         };
         let shared = Arc::new(Shared {
             client: Following::new(client),
+            refused: Arc::default(),
             waiting: Mutex::default(),
             more: Condvar::new(),
             seen: Mutex::new(seen),
@@ -179,12 +177,15 @@ impl Searcher {
         if self.is_ended() {
             return Err(Refused::Ended);
         }
+        if self.shared.refused.load(Ordering::Relaxed) {
+            return Err(Refused::Wrong);
+        }
         let mut waiting = self.shared.waiting();
         waiting.retain(|asked| !asked.is_over());
         if waiting.len() == WAITING {
             return Err(Refused::Busy);
         }
-        let (asked, answer) = Asked::new(wanted, end);
+        let (asked, answer) = Asked::new(wanted, end, Arc::clone(&self.shared.refused));
         waiting.push_back(Arc::new(asked));
         self.shared.more.notify_one();
         Ok(answer)

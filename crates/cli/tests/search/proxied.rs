@@ -9,7 +9,7 @@ use std::{
     net::{TcpListener, TcpStream},
     process::{Child, Stdio},
     sync::Arc,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -132,18 +132,25 @@ impl Drop for Proxy {
     }
 }
 
-/// A way to a server of which the first connection can be held up.
+/// A way to a server of which the first connection can be held up, and replies spoiled.
 pub(crate) struct Relay {
     pub(crate) url: String,
     held: Arc<AtomicBool>,
+    spoiled: Arc<AtomicBool>,
+    sent: Arc<AtomicUsize>,
 }
 
 impl Relay {
     pub(crate) fn new(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let held = Arc::new(AtomicBool::new(false));
-        let (server, first) = (server.to_owned(), Arc::clone(&held));
+        let relay = Self {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            held: Arc::default(),
+            spoiled: Arc::default(),
+            sent: Arc::default(),
+        };
+        let (first, spoiled) = (Arc::clone(&relay.held), Arc::clone(&relay.spoiled));
+        let (server, sent) = (server.to_owned(), Arc::clone(&relay.sent));
         std::thread::spawn(move || {
             for (at, client) in listener.incoming().enumerate() {
                 let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
@@ -152,24 +159,45 @@ impl Relay {
                     _ => Arc::default(),
                 };
                 let (back, forth) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                std::thread::spawn(move || carry(client, forth, &held));
-                std::thread::spawn(move || carry(server, back, &AtomicBool::new(false)));
+                let (spoiled, sent) = (Arc::clone(&spoiled), Arc::clone(&sent));
+                let count = move |bytes: &mut [u8]| {
+                    sent.fetch_add(bytes.len(), Ordering::Relaxed);
+                    while held.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                };
+                // A part of each long reply, within a frame.
+                let spoil = move |bytes: &mut [u8]| {
+                    if spoiled.load(Ordering::Relaxed) && bytes.len() > 1000 {
+                        let third = bytes.len() / 3;
+                        bytes[third..third + 16].fill(0x55);
+                    }
+                };
+                std::thread::spawn(move || carry(client, forth, count));
+                std::thread::spawn(move || carry(server, back, spoil));
             }
         });
-        Self { url, held }
+        relay
     }
 
     pub(crate) fn hold(&self, held: bool) {
         self.held.store(held, Ordering::Relaxed);
     }
+
+    pub(crate) fn spoil(&self, spoiled: bool) {
+        self.spoiled.store(spoiled, Ordering::Relaxed);
+    }
+
+    /// Bytes that the server was sent.
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(Ordering::Relaxed)
+    }
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, held: &AtomicBool) {
+fn carry(mut from: TcpStream, mut to: TcpStream, mut each: impl FnMut(&mut [u8])) {
     let mut bytes = [0; 1 << 16];
     while let Ok(len @ 1..) = from.read(&mut bytes) {
-        while held.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        each(&mut bytes[..len]);
         if to.write_all(&bytes[..len]).is_err() {
             break;
         }

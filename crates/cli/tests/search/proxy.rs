@@ -197,6 +197,39 @@ fn conditions_are_decided_by_the_proxy() {
     }
 }
 
+/// Nothing repeats its status, and the server is asked nothing more, whatever it would answer.
+#[test]
+fn after_a_refused_reply_it_searches_no_more() {
+    let place = Place::new();
+    place.build_mode("masked");
+    let served = Served::plain(&place, "masked");
+    let relay = Relay::new(&served.address);
+    let proxy = Proxy::new(&place, &relay.url, "");
+    let some = of_rows(&place, 0..3, 1);
+    assert_eq!(proxy.search(&some).0, 200);
+    let search = relay.sent();
+    relay.spoil(true);
+    let (status, problem) = proxy.search(&some);
+    assert_eq!(
+        (status, &problem["error"]["code"]),
+        (422, &json!("untrusted"))
+    );
+    // All of its vectors were searched for.
+    assert!(relay.sent() > search + search / 4);
+    relay.spoil(false);
+    let sent = relay.sent();
+    for _ in 0..3 {
+        assert_eq!(proxy.search(&some), (status, problem.clone()));
+    }
+    assert!(relay.sent() < sent + 1000);
+    assert_eq!(proxy.search(b"{\"vector\": [1]}").0, 400);
+    assert_eq!(proxy.get("/readyz").0, 200);
+    let message = problem["error"]["message"].as_str().unwrap();
+    assert!(message.contains("do not ask again"), "{message}");
+    let anew = Proxy::new(&place, &relay.url, "");
+    assert_eq!(anew.search(&some).0, 200);
+}
+
 /// A search that the server does not answer keeps one connection busy; others are searched for meanwhile.
 #[test]
 fn requests_are_searched_for_at_a_time() {
