@@ -7,7 +7,7 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Error, Pin, ReaderKeys};
+use sordino_search::{Cache, Client as Reader, Error, Pin, ReaderKeys, Transport};
 
 use crate::compute::{computing, forked, stoppable};
 use crate::errors;
@@ -32,6 +32,9 @@ use remote::Remote;
 /// The most bytes of downloads that a cache keeps.
 const CACHE: u64 = 4 << 30;
 
+/// Attempts at connecting while the index changes.
+const ATTEMPTS: usize = 5;
+
 /// A client of one index. It may be used by several threads.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Client {
@@ -43,17 +46,17 @@ pub(crate) struct Client {
 impl Client {
     /// A client of the index in a directory, which is loaded into this process.
     #[staticmethod]
-    #[pyo3(signature = (path, key, pin=None))]
+    #[pyo3(signature = (path, key, known=None))]
     fn here(
         py: Python<'_>,
         path: PathBuf,
         key: &Bound<'_, PyAny>,
-        pin: Option<PinParts>,
+        known: Option<KnownParts>,
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
-        let pin = pin.map(pinned);
+        let known = known.map(Known::from);
         let opened = computing(py, || {
-            let (here, reader) = Here::open(path, &keys, pin.as_ref())?;
+            let (here, reader) = Here::open(path, &keys, known.as_ref())?;
             Ok::<_, Failed>(Open::new(Server::Here(here), reader))
         })?;
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
@@ -61,14 +64,14 @@ impl Client {
 
     /// A client of a server.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, roots=None, pin=None, cache=None))]
+    #[pyo3(signature = (url, key, client_key=None, roots=None, known=None, cache=None))]
     fn remote(
         py: Python<'_>,
         url: String,
         key: &Bound<'_, PyAny>,
         client_key: Option<&Bound<'_, ClientKey>>,
         roots: Option<Vec<u8>>,
-        pin: Option<PinParts>,
+        known: Option<KnownParts>,
         cache: Option<PathBuf>,
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
@@ -79,11 +82,11 @@ impl Client {
         if let Some(roots) = roots {
             endpoint = endpoint.roots(roots);
         }
-        let pin = pin.map(pinned);
+        let known = known.map(Known::from);
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let theirs = keys.clone();
         let opened = stoppable(py, move |_| {
-            let (remote, reader) = Remote::open(endpoint, &theirs, pin.as_ref(), cache)?;
+            let (remote, reader) = Remote::open(endpoint, &theirs, known.as_ref(), cache)?;
             Ok::<_, Failed>(Open::new(Server::Remote(remote), reader))
         })?;
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
@@ -212,12 +215,46 @@ impl Drop for Client {
 /// A pin's index, version and digest.
 type PinParts = ([u8; 16], u64, [u8; 32]);
 
-fn pinned((index, version, manifest): PinParts) -> Pin {
-    Pin {
-        index,
-        version,
-        manifest,
+/// A pin, and true if the server need not show that its version follows from it.
+type KnownParts = (PinParts, bool);
+
+/// The version that a client knows when it connects.
+struct Known {
+    pin: Pin,
+    over_gap: bool,
+}
+
+impl From<KnownParts> for Known {
+    fn from(((index, version, manifest), over_gap): KnownParts) -> Self {
+        let pin = Pin {
+            index,
+            version,
+            manifest,
+        };
+        Self { pin, over_gap }
     }
+}
+
+/// Connects, and begins anew if the index changes meanwhile.
+fn connect(
+    transport: &mut impl Transport,
+    keys: &ReaderKeys,
+    known: Option<&Known>,
+    cache: Option<&Cache>,
+) -> Result<Reader, Error> {
+    let mut connect = || match known {
+        Some(known) if known.over_gap => {
+            Reader::connect_over_gap(transport, keys, &known.pin, cache)
+        }
+        known => Reader::connect_cached(transport, keys, known.map(|known| &known.pin), cache),
+    };
+    for _ in 1..ATTEMPTS {
+        match connect() {
+            Err(Error::Stale { .. }) => (),
+            connected => return connected,
+        }
+    }
+    connect()
 }
 
 impl Client {

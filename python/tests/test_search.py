@@ -197,6 +197,27 @@ def test_a_pin_keeps_a_server_from_going_back(tmp_path, key, vectors):
         sordino.Client(index, key=key, pin=b"short")
 
 
+def test_a_gap_is_gone_over_only_by_who_says_so(tmp_path, key, vectors):
+    import shutil
+
+    index = sordino.build(tmp_path / "index", vectors[:50], key=key)
+    with sordino.Client(index, key=key) as client:
+        pin = client.pin()
+    index.delete(0)
+    shutil.copytree(index.path, tmp_path / "old")
+    index.delete(1)
+    (tmp_path / "index" / "manifests" / f"{2:020}").unlink()
+    with pytest.raises(sordino.GapError, match="withholds"):
+        sordino.Client(index.path, key=key, pin=pin)
+    with sordino.Client(index.path, key=key, pin=pin, over_gap=True) as client:
+        assert client.stats()["version"] == 3
+        pin = client.pin()
+    with pytest.raises(sordino.RollbackError):
+        sordino.Client(tmp_path / "old", key=key, pin=pin, over_gap=True)
+    with pytest.raises(sordino.InputError, match="without a pin"):
+        sordino.Client(index.path, key=key, over_gap=True)
+
+
 def test_a_plan_is_a_dict_and_a_table():
     plan = sordino.plan(100_000, 128, queries=20, payload_bytes=100)
     assert plan["n"] == 100_000 and plan["recommended"] in {mode["mode"] for mode in plan["modes"]}

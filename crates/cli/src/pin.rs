@@ -5,8 +5,10 @@
 
 use crate::Error;
 use crate::files::{hold, read, target, write};
+use crate::patience::while_it_changes;
+use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
-use sordino_search::{Error as Search, Pin};
+use sordino_search::{Cache, Client, Error as Search, Pin, ReaderKeys, Transport};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -14,6 +16,43 @@ use std::{
 
 /// Longer than any such file.
 const MAX_FILE: u64 = 1 << 12;
+
+/// Options of the memory.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct PinArgs {
+    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
+    #[arg(long, value_name = "FILE")]
+    pin: Option<PathBuf>,
+    /// Connect also where the server does not show that its version follows from the one in the pin file; it is of the same
+    /// index and not older. A server that hides another history shows such a gap: ask the index's owner first.
+    #[arg(long, requires = "pin")]
+    over_gap: bool,
+}
+
+impl PinArgs {
+    /// The pin file, if there is to be one.
+    pub(crate) fn read(&self) -> Result<Option<PinFile>, Error> {
+        let mut file = self.pin.as_deref().map(PinFile::read).transpose()?;
+        if let Some(file) = &mut file {
+            file.over_gap = self.over_gap;
+        }
+        Ok(file)
+    }
+}
+
+/// Connects from the version in a pin file, if there is one, and begins anew if the index changes meanwhile.
+pub(crate) fn connect<T: Transport>(
+    transport: &mut T,
+    keys: &ReaderKeys,
+    pin: Option<&PinFile>,
+    cache: Option<&Cache>,
+) -> Result<Client, Search> {
+    let over_gap = pin.is_some_and(|pin| pin.over_gap);
+    while_it_changes(|| match pin.and_then(PinFile::seen) {
+        Some(seen) if over_gap => Client::connect_over_gap(transport, keys, seen, cache),
+        seen => Client::connect_cached(transport, keys, seen, cache),
+    })
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +87,8 @@ impl Line {
 pub(crate) struct PinFile {
     path: PathBuf,
     seen: Option<Pin>,
+    /// The next version need not be shown to follow from it.
+    over_gap: bool,
 }
 
 impl PinFile {
@@ -55,7 +96,12 @@ impl PinFile {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let path = target(path);
         let seen = Self::stored(&path)?;
-        Ok(Self { path, seen })
+        let over_gap = false;
+        Ok(Self {
+            path,
+            seen,
+            over_gap,
+        })
     }
 
     /// The content of a pin file, if there is one.

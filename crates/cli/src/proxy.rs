@@ -19,7 +19,7 @@ pub use request::{Shape, Wanted};
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::host::Host;
-use crate::pin::PinFile;
+use crate::pin::PinArgs;
 use crate::{Error, Output, keys, log, notify};
 use clap::Args as ClapArgs;
 use http::Server;
@@ -45,9 +45,8 @@ pub struct Args {
     config: Option<PathBuf>,
     #[command(flatten)]
     endpoint: EndpointArgs,
-    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
-    #[arg(long, value_name = "FILE")]
-    pin: Option<PathBuf>,
+    #[command(flatten)]
+    pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
     /// The address to listen on, HOST:PORT; port 0 for one that is free. Whoever reaches it sees queries and
@@ -103,7 +102,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let time = Duration::from_secs(args.timeout.into());
     let keys = keys::reader(&args.key)?;
     let endpoint = args.endpoint.at(&args.connect)?;
-    let pin = args.pin.as_deref().map(PinFile::read).transpose()?;
+    let pin = args.pin.read()?;
     let server = Server::listen(args.listen.first(), token, time)?;
     let roots = args.endpoint.roots();
     let start = Start {

@@ -7,6 +7,7 @@ mod work;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::patience::Patience;
+use crate::pin::PinArgs;
 use crate::place::Place;
 use crate::{Error, Output, keys, numbers};
 use clap::Args as ClapArgs;
@@ -41,9 +42,8 @@ pub struct Args {
         requires = "connect"
     )]
     wait: u32,
-    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
-    #[arg(long, value_name = "FILE")]
-    pin: Option<PathBuf>,
+    #[command(flatten)]
+    pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
     /// One vector: numbers separated by commas or spaces. Other users of this machine may see it;
@@ -109,7 +109,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             threshold: args.min_score,
             filter: args.filter.as_ref(),
         },
-        pin: args.pin.as_deref(),
+        pin: &args.pin,
         cache: None,
         jobs: usize::from(args.jobs),
         patience: Patience::new(Duration::ZERO),

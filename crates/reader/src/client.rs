@@ -85,8 +85,11 @@ impl Client {
         Self::download(transport, keys, manifest, received + shown, cache)
     }
 
-    /// [`connect`](Self::connect) without a proof that the server's version follows from the pinned one: it
-    /// is the same index, signed by its owner, and not older.
+    /// [`connect_cached`](Self::connect_cached), also where the server does not show that its version follows from the pinned one: it
+    /// is the same index, signed by its owner, and not older. Where the server shows the way, all of it is checked.
+    ///
+    /// # Security
+    /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
     ///
     /// # Errors
     /// Those of [`connect`](Self::connect), but for [`Error::Gap`].
@@ -94,10 +97,14 @@ impl Client {
         transport: &mut impl Transport,
         keys: &ReaderKeys,
         pin: &Pin,
+        cache: Option<&Cache>,
     ) -> Result<Self, Error> {
         let (manifest, received) = history::offered(transport, keys)?;
-        pin.check(&manifest)?;
-        Self::download(transport, keys, manifest, received, None)
+        let shown = match history::follow(pin, &manifest, transport, keys) {
+            Err(Error::Gap { .. }) => 0,
+            shown => shown?,
+        };
+        Self::download(transport, keys, manifest, received + shown, cache)
     }
 
     /// A client of this version, after `received` bytes.

@@ -82,6 +82,9 @@ class Client:
     roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
     pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
         refused.
+    over_gap: with a `pin`, connects also where `GapError` is raised without it, since the server does not show that
+        its version follows from the pinned one; it is of the same index and not older. A server that hides another
+        history shows such a gap: ask the index's owner first, by another way than that server.
     cache: a folder that keeps what was downloaded once (up to 4 GiB, the least recently used goes first), for
         this and later clients of any index: they ask only for what is not there. It holds what the server
         gave, nothing secret from it; a damaged file is downloaded again. The server can tell a client that
@@ -99,14 +102,17 @@ class Client:
         client_key: ClientKey | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
         pin: bytes | None = None,
+        over_gap: bool = False,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        parts = None if pin is None else _parts(pin)
+        if over_gap and pin is None:
+            raise InputError("over_gap without a pin: there is no version to go on from")
+        known = None if pin is None else (_parts(pin), bool(over_gap))
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
             trusted = pem(roots, "roots")
-            self._native = _sordino.Client.remote(index_or_url, key, client_key, trusted, parts, cache)
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, trusted, known, cache)
             return
         if client_key is not None or roots is not None or cache is not None:
             raise InputError(
@@ -119,7 +125,7 @@ class Client:
         else:
             raise InputError(f"{type(index_or_url).__name__}: expected an Index, its path, or a URL")
         try:
-            self._native = _sordino.Client.here(path, key, parts)
+            self._native = _sordino.Client.here(path, key, known)
         except NoIndexError as error:
             if ":" in str(path) and not os.path.exists(path):
                 raise NoIndexError(f"{error}; the address of a server begins with https:// or http://") from None

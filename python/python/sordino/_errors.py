@@ -179,7 +179,9 @@ class OtherIndexError(IntegrityError):
 
 
 class GapError(IntegrityError):
-    """Nothing shows that the version offered follows from the one that the client knows."""
+    """Nothing shows that the version offered follows from the one that the client knows: the server keeps no
+    manifests that far back, or hides another history. `Client(over_gap=True)` goes on, once the owner was asked.
+    """
 
 
 class SearchError(IntegrityError):

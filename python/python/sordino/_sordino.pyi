@@ -162,14 +162,14 @@ class Client:
     @property
     def id_kind(self) -> str: ...
     @staticmethod
-    def here(path: _Path, key: OwnerKey | ReaderKey, pin: _Pin | None = None) -> Client: ...
+    def here(path: _Path, key: OwnerKey | ReaderKey, known: tuple[_Pin, bool] | None = None) -> Client: ...
     @staticmethod
     def remote(
         url: str,
         key: OwnerKey | ReaderKey,
         client_key: ClientKey | None = None,
         roots: bytes | None = None,
-        pin: _Pin | None = None,
+        known: tuple[_Pin, bool] | None = None,
         cache: _Path | None = None,
     ) -> Client: ...
     def search(

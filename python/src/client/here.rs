@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sordino_search::{
-    Client, Error, Found, Id, InProcess, Index, Pin, ReaderKeys, Server, Together,
-};
+use sordino_search::{Client, Error, Found, Id, InProcess, Index, ReaderKeys, Server, Together};
 
 use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
+use super::{Known, connect};
 use crate::transport::{Counted, Moved};
 
 /// Searches that share a pass over the index. There are two such groups or more, so that processors have work
@@ -44,10 +43,10 @@ impl Here {
     pub(super) fn open(
         path: PathBuf,
         keys: &ReaderKeys,
-        pin: Option<&Pin>,
+        known: Option<&Known>,
     ) -> Result<(Self, Client), Error> {
         let loaded = Loaded::read(&path, keys)?;
-        let client = Client::connect(&mut InProcess::new(&loaded.server), keys, pin)?;
+        let client = connect(&mut InProcess::new(&loaded.server), keys, known, None)?;
         let loaded = RwLock::new(loaded);
         Ok((Self { path, loaded }, client))
     }

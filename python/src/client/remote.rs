@@ -5,10 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Cache, Client, Error, Found, Id, Pin, ReaderKeys};
+use sordino_search::{Cache, Client, Error, Found, Id, ReaderKeys};
 
 use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
+use super::{Known, connect};
 use crate::transport::{Counted, Moved};
 
 /// Connections of one client, which its searches share.
@@ -30,11 +31,11 @@ impl Remote {
     pub(super) fn open(
         endpoint: Endpoint,
         keys: &ReaderKeys,
-        pin: Option<&Pin>,
+        known: Option<&Known>,
         cache: Option<Cache>,
     ) -> Result<(Self, Client), Failed> {
         let mut connection = Connection::open(endpoint.clone())?;
-        let client = connection.client_cached(keys, pin, cache.as_ref())?;
+        let client = connect(&mut connection, keys, known, cache.as_ref())?;
         trim(cache.as_ref());
         let remote = Self {
             endpoint,

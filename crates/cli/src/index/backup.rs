@@ -54,7 +54,7 @@ Examples:
   sordino index restore /backup/base.index base.index --key owner.pub
 
 Readers who remember a version newer than the backup's refuse the older one: they are right to, and have
-to be told (`query --pin`, Python's `pin`). Readers who were revoked since then are readers of the older version again:
+to be told, by another way than the server (`query --pin`, Python's `pin`). Readers who were revoked since then are readers of the older version again:
 see `sordino keys list`, and revoke them anew before anything is added.";
 
 #[derive(Serialize)]

@@ -6,12 +6,12 @@ use super::values::attributes;
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
 use crate::following::Following;
-use crate::patience::{Patience, while_it_changes};
-use crate::pin::PinFile;
+use crate::patience::Patience;
+use crate::pin::{PinArgs, connect};
 use crate::place::Place;
 use crate::{Error, keys, random};
 use sordino_net::Connection;
-use sordino_search::{Client, Error as Search, Id, IdKind, ReaderKeys};
+use sordino_search::{Error as Search, Id, IdKind, ReaderKeys};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Arguments of `sordino index get`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = NOTE)]
+#[command(after_help = NOTE, mut_arg("pin", |pin| pin.conflicts_with("index")))]
 pub(super) struct Args {
     /// The index.
     #[arg(value_name = "INDEX", required_unless_present = "connect")]
@@ -55,9 +55,8 @@ pub(super) struct Args {
         requires = "connect"
     )]
     wait: u32,
-    /// Remember the newest version seen in this file, and refuse older ones and other indexes.
-    #[arg(long, value_name = "FILE", requires = "connect")]
-    pin: Option<PathBuf>,
+    #[command(flatten)]
+    pin: PinArgs,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -105,13 +104,10 @@ impl Args {
         let endpoint = self.endpoint.at(address)?;
         let named = Error::certificate(self.endpoint.roots().as_slice());
         let patience = Patience::new(Duration::from_secs(self.wait.into()));
-        let mut pin = self.pin.as_deref().map(PinFile::read).transpose()?;
-        let (seen, cache) = (pin.as_ref().and_then(PinFile::seen), self.cache.open());
+        let (mut pin, cache) = (self.pin.read()?, self.cache.open());
         let (mut connection, client) = patience.with(|| {
             let mut connection = Connection::open(endpoint.clone()).map_err(&named)?;
-            let client = while_it_changes(|| {
-                Client::connect_cached(&mut connection, keys, seen, cache.as_ref())
-            })?;
+            let client = connect(&mut connection, keys, pin.as_ref(), cache.as_ref())?;
             Ok((connection, client))
         })?;
         let ids = self.ids(client.manifest().ids)?;

@@ -113,8 +113,8 @@ impl Problem {
                 "this key opens nothing of the index: its reader was revoked, or never one"
             }
             Some(Search::Gap { .. }) => {
-                "the index was changed too often since the version that is known here, so that nothing shows that the server's \
-                 follows from it: if it is the owner's, start the proxy anew"
+                "the server does not show that its version of the index follows from the one that is known here, and may hide another \
+                 history: look at the proxy's log, ask the index's owner, and if it is theirs start the proxy anew, once with --over-gap"
             }
             Some(Search::Rollback { .. }) => {
                 "the server has an older version than was seen before: look at the proxy's log"

@@ -10,13 +10,13 @@ use super::problem::Problem;
 use super::request::{Shape, Wanted};
 use super::results::{self, Hit};
 use crate::following::Following;
-use crate::patience::{Patience, while_it_changes};
-use crate::pin::PinFile;
+use crate::patience::Patience;
+use crate::pin::{self, PinFile};
 use crate::{Error, random};
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
 use sordino_search::manifest::ModeKind;
-use sordino_search::{Cache, Client, Pin, Question, ReaderKeys};
+use sordino_search::{Cache, Pin, Question, ReaderKeys};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
@@ -93,10 +93,8 @@ impl Searcher {
         };
         let (mut connection, client) = Patience::new(start.time).with(|| {
             let mut connection = open()?;
-            let seen = start.pin.as_ref().and_then(PinFile::seen);
-            let client = while_it_changes(|| {
-                Client::connect_cached(&mut connection, &start.keys, seen, start.cache.as_ref())
-            })?;
+            let (pin, cache) = (start.pin.as_ref(), start.cache.as_ref());
+            let client = pin::connect(&mut connection, &start.keys, pin, cache)?;
             Ok((connection, client))
         })?;
         let seen = Seen {

@@ -5,14 +5,13 @@ use super::input::{Queries, Query};
 use super::report::{Answer, Form, Printer, Summary};
 use crate::following::Following;
 use crate::patience::{Patience, while_it_changes};
-use crate::pin::PinFile;
+use crate::pin::{PinArgs, PinFile, connect};
 use crate::{Error, Output, random};
 use rand::rngs::StdRng;
 use signal_hook::consts::SIGINT;
-use sordino_search::{Cache, Client, Filter, Question, ReaderKeys, Transport};
+use sordino_search::{Cache, Filter, Question, ReaderKeys, Transport};
 use std::{
     io,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
@@ -31,7 +30,7 @@ pub(super) struct Work<'a> {
     pub(super) keys: &'a ReaderKeys,
     pub(super) queries: &'a Queries,
     pub(super) wanted: Wanted<'a>,
-    pub(super) pin: Option<&'a Path>,
+    pub(super) pin: &'a PinArgs,
     pub(super) cache: Option<Cache>,
     pub(super) jobs: usize,
     pub(super) patience: Patience,
@@ -45,17 +44,14 @@ impl Work<'_> {
         &self,
         open: impl Fn() -> Result<T, Error>,
     ) -> Result<(), Error> {
-        let mut pin = self.pin.map(PinFile::read).transpose()?;
+        let mut pin = self.pin.read()?;
         let start = Instant::now();
-        let seen = pin.as_ref().and_then(PinFile::seen);
         let (mut transport, client) = self.patience.with(|| {
             let mut transport = open()?;
-            let client = while_it_changes(|| {
-                Client::connect_cached(&mut transport, self.keys, seen, self.cache.as_ref())
-            })?;
+            let client = connect(&mut transport, self.keys, pin.as_ref(), self.cache.as_ref())?;
             Ok((transport, client))
         })?;
-        let connect = start.elapsed();
+        let connected = start.elapsed();
         if let Some(pin) = &mut pin {
             pin.remember(client.pin(), |other| {
                 Ok(while_it_changes(|| {
@@ -88,7 +84,7 @@ impl Work<'_> {
         let printer = searches.printer.into_inner();
         let printer = printer.unwrap_or_else(PoisonError::into_inner);
         // The results of searches that came to an end are kept, whatever became of the others.
-        let summary = Summary::new(&client, connect, elapsed);
+        let summary = Summary::new(&client, connected, elapsed);
         let printed = printer.finish(&summary, self.output);
         if let Some(cache) = &self.cache {
             // A folder that cannot be tidied up is no reason to lose results.

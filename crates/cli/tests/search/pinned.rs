@@ -1,6 +1,6 @@
 //! `--pin` of a query that goes on while its index changes.
 
-use crate::binary::{command, done};
+use crate::binary::{command, done, failed};
 use crate::place::Place;
 use crate::query::{copy, line};
 use crate::served::Served;
@@ -89,4 +89,42 @@ fn nothing_is_printed_of_a_fork() {
     assert_eq!(piped.results(), 0);
     assert_eq!(piped.child.wait().unwrap().code(), Some(3));
     assert_eq!(fs::read(place.path("pin")).unwrap(), seen);
+}
+
+#[test]
+fn a_gap_is_gone_over_only_by_who_says_so() {
+    let place = Place::new();
+    let index = place.build_mode("local");
+    let pinned = ["--index", &index, "--pin", &place.at("pin")];
+    place.query(&pinned);
+    for id in [5, 6] {
+        done(&place.line(&format!("index delete @local --ids {id} --key @owner.key")));
+        if id == 5 {
+            copy(&place.path("local"), &place.path("old"));
+        }
+    }
+    fs::remove_file(place.path("local/manifests").join(format!("{:020}", 2))).unwrap();
+    let query = "query --key @reader.key --file @queries.npy --pin @pin";
+    let gap = failed(&place.line(&format!("{query} --index @local")), 3);
+    assert!(gap.contains("withholds"), "{gap}");
+    let over = [&pinned[..], &["--over-gap"]].concat();
+    assert_eq!(place.query(&over)["version"], 3);
+    assert_eq!(place.query(&pinned)["version"], 3);
+    // A gap excuses nothing else.
+    let back = format!("{query} --index @old --over-gap");
+    let back = failed(&place.line(&back), 3);
+    assert!(back.contains("already seen version 3"), "{back}");
+
+    let served = Served::plain(&place, "local");
+    let get = format!(
+        "index get --ids 7 --key @reader.key --connect {}",
+        served.url()
+    );
+    done(&place.line(&format!("{get} --pin @pin --over-gap")));
+    let alone = failed(&place.line(&format!("{get} --over-gap")), 2);
+    assert!(alone.contains("--pin"), "{alone}");
+    failed(
+        &place.line("index get @local --ids 7 --key @reader.key --pin @pin"),
+        2,
+    );
 }

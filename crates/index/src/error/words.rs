@@ -30,15 +30,41 @@ pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     )
 }
 
-/// Said to a client that was away for too long.
+/// Manifests that a server keeps, as `history::KEPT` has it.
+const KEPT: u64 = 256;
+
+/// Said to a client that is not shown the way from its version to the newest. It may be a fork or an older version that the server
+/// hides so.
 pub(super) fn gap(found: u64, pinned: u64) -> String {
+    let why = match found.saturating_sub(pinned) <= KEPT {
+        true => {
+            "the server withholds the manifests between, which one that has the index's folder keeps and shows unless they are very \
+             long: suspect that it hides another history"
+        }
+        false => "a server keeps no manifests that far back, and may hide another history so",
+    };
     format!(
-        "nothing shows that version {found} of the index follows from version {pinned}, which this client knows: the server \
-         keeps no manifests that far back"
+        "nothing shows that version {found} of the index follows from version {pinned}, which this client knows: {why}. Ask the \
+         index's owner, by another way, before you let this client go on over the gap"
     )
 }
 
 /// An index's id as it is printed.
 pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_away_for_few_versions_is_told_that_some_are_withheld() {
+        assert_eq!(KEPT, crate::history::KEPT as u64);
+        for (found, few) in [(2, true), (257, true), (258, false), (u64::MAX, false)] {
+            let text = gap(found, 1);
+            assert_eq!(text.contains("withholds"), few, "{text}");
+            assert!(text.contains("Ask the index's owner"), "{text}");
+        }
+    }
 }

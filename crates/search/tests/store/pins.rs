@@ -87,8 +87,11 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     let mut late = client;
     let refused = late.refresh(&mut InProcess::new(&server));
     assert!(matches!(refused, Err(Error::Gap { .. })), "{refused:?}");
-    let over =
-        |pin: &Pin| Client::connect_over_gap(&mut InProcess::new(&server), &keys().reader(), pin);
+    let over_by = |server: &Server, pin: &Pin| {
+        let transport = &mut InProcess::new(server);
+        Client::connect_over_gap(transport, &keys().reader(), pin, None)
+    };
+    let over = |pin: &Pin| over_by(&server, pin);
     assert_eq!(over(&pin).unwrap().manifest(), bed.store.manifest());
     // A gap excuses nothing else.
     let newer = Pin { version: 6, ..pin };
@@ -98,6 +101,12 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
         ..pin
     };
     assert!(matches!(over(&other), Err(Error::OtherIndex { .. })));
+    let forked = Pin {
+        manifest: [1; 32],
+        ..pin
+    };
+    let forked = over_by(&bed.server(), &forked);
+    assert!(matches!(forked, Err(Error::Fork { version: 5 })));
 
     // And where a manifest in the folder is gone, the chain ends there.
     let third = bed.dir.path().join("manifests").join(format!("{:020}", 3));
