@@ -18,6 +18,9 @@ pub(crate) const SAMPLE: usize = 500;
 /// than new ones (measured on image descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
+/// A recall that is higher by less is no better: so much is chance, and no reason to read more.
+pub(crate) const GAIN: f64 = 0.002;
+
 /// The measured recall that is enough for a wish.
 pub(crate) fn target(recall: f64) -> f64 {
     (recall + MARGIN).min(1.0)
@@ -26,6 +29,23 @@ pub(crate) fn target(recall: f64) -> f64 {
 /// True if this recall was wished for: sums of tenths are off in their last bits.
 pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
     recall >= wish - 1e-9
+}
+
+/// The place of the first of these recalls that is enough for a wish. Each is that of a longer search than the one before.
+///
+/// Codes may be too short for the margin, however long a search is. Then it is the first that has the wish and is next to the
+/// highest, and where none has the wish, the first that is next to the highest.
+pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
+    let highest = recalls.iter().copied().fold(0.0, f64::max);
+    let least = if reaches(highest, target(wish)) {
+        target(wish)
+    } else if reaches(highest, wish) {
+        wish.max(highest - GAIN)
+    } else {
+        highest - GAIN
+    };
+    let first = recalls.iter().position(|recall| reaches(*recall, least));
+    first.unwrap_or(0)
 }
 
 /// Two products of the same vectors in different orders of summation differ by less, far below what tells vectors apart.
@@ -254,6 +274,21 @@ mod tests {
             copies(distinct.row((at + 1) % 100), 0..8)
         };
         assert!(sample.recall(other) < 0.001);
+    }
+
+    #[test]
+    fn no_more_is_read_for_what_codes_do_not_reach() {
+        // The margin is reached, though not by all.
+        assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
+        assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
+        // The wish is reached without it, then with as much as there is; by the first alone that is near to that.
+        let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
+        assert_eq!(first_enough(&curve, 0.98), 3);
+        assert_eq!(first_enough(&curve, 0.985), 4);
+        // The wish is out of reach.
+        assert_eq!(first_enough(&curve, 0.995), 3);
+        assert_eq!(first_enough(&curve, 0.999_999), 3);
+        assert_eq!(first_enough(&[0.3], 0.95), 0);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::cluster;
 use crate::groups::Wanted;
 use crate::measured::Measured;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
-use crate::probe::{Sample, reaches, target};
+use crate::probe::{GAIN, Sample, reaches, target};
 use crate::step::Step;
 
 /// Vectors whose orders of clusters say which clusters are wanted together.
@@ -22,10 +22,6 @@ const ORDERS: usize = 8192;
 
 /// The clusters of an order that count.
 const RANKS: usize = 96;
-
-/// The next number of groups finds at least so much more, or none will do: what is missing then is the precision of
-/// codes.
-const GAIN: f64 = 0.002;
 
 /// The groups of clusters, and the recall that they reach.
 pub(super) struct Chosen {
