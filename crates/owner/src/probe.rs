@@ -3,6 +3,8 @@
 //! The number goes into the manifest and is the same for every query. A sample of the vectors
 //! serves as queries, each with itself left out of its truth and of its answer.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 use sordino_index::opened::Opened;
 use sordino_index::scan;
@@ -103,27 +105,33 @@ impl<'a> Sample<'a> {
         others.filter(|&id| id != itself).take(self.k).collect()
     }
 
-    /// The records that it is right to find for query number `at`, and how many of them: all that are as near as the last of
-    /// its nearest, for of equal vectors one is as good as another.
-    fn right(&self, at: usize) -> (usize, impl Fn(u32) -> bool) {
+    /// The scores of the nearest of query number `at`.
+    fn nearest(&self, at: usize) -> Nearest<'_> {
         let (query, truth) = (self.queries.row(at), self.truth(at));
-        let score = move |id: u32| dot(self.data.row(id as usize), query);
-        let least = truth.last().map(|&id| score(id) - SAME);
-        let right = move |id| least.is_some_and(|least| score(id) >= least);
-        (truth.len(), right)
+        let score = |id: &u32| dot(self.data.row(*id as usize), query);
+        let mut nearest = Nearest {
+            data: self.data,
+            query,
+            count: truth.len(),
+            nearer: 0,
+            last: truth.last().map_or(1.0, score),
+        };
+        let nearer = truth.iter().filter(|&&id| nearest.beside_last(id).is_gt());
+        nearest.nearer = nearer.count();
+        nearest
     }
 
     /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
     /// of a second look is found.
     pub(crate) fn recall(&self, find: impl Fn(&[f32]) -> Vec<Scored> + Sync) -> f64 {
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let (itself, (count, right)) = (u32_of(self.rows[at]), self.right(at));
-            let mut best = Best::new(self.kept, right);
+            let itself = u32_of(self.rows[at]);
+            let mut best = Best::new(self.kept, self.nearest(at));
             let found = find(self.queries.row(at)).into_iter();
             found
                 .filter(|hit| hit.id != itself)
                 .for_each(|hit| best.offer(hit));
-            best.share_of(count)
+            best.share()
         });
         // In one order, whatever thread was the first.
         let hits: Vec<f64> = hits.collect();
@@ -143,9 +151,9 @@ impl<'a> Sample<'a> {
         let most = most.min(opened.len());
         let order = crate::cluster::nearest(routed, centroids, most, pulse);
         let hits = (0..self.rows.len()).into_par_iter().map(|at| {
-            let (itself, (count, right)) = (u32_of(self.rows[at]), self.right(at));
+            let itself = u32_of(self.rows[at]);
             let query: Vec<i16> = scan::fixed(self.queries.row(at)).collect();
-            let mut best = Best::new(self.k, right);
+            let mut best = Best::new(self.k, self.nearest(at));
             let after = order[at].iter().map(|&(bucket, _)| {
                 let bucket = &opened[bucket as usize];
                 for (&id, product) in bucket.rows.iter().zip(bucket.products(&query)) {
@@ -156,7 +164,7 @@ impl<'a> Sample<'a> {
                         });
                     }
                 }
-                best.share_of(count)
+                best.share()
             });
             after.collect::<Vec<f64>>()
         });
@@ -170,29 +178,60 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The best `k` different records so far, best first, each with true if it is right to find it.
-struct Best<F> {
-    k: usize,
-    right: F,
-    kept: Vec<(Scored, bool)>,
+/// The nearest records of a query by their scores, for of equal vectors one is as good as another.
+struct Nearest<'a> {
+    data: &'a Vectors,
+    query: &'a [f32],
+    /// The nearest, as many as are wanted.
+    count: usize,
+    /// Those of them that are nearer than the last.
+    nearer: usize,
+    /// The score of the last.
+    last: f32,
 }
 
-impl<F: Fn(u32) -> bool> Best<F> {
-    fn new(k: usize, right: F) -> Self {
+impl Nearest<'_> {
+    /// The order of a record's score and that of the last of the nearest: equal ones may stand for each other.
+    fn beside_last(&self, id: u32) -> Ordering {
+        let score = dot(self.data.row(id as usize), self.query);
+        if (score - self.last).abs() <= SAME {
+            return Ordering::Equal;
+        }
+        score.total_cmp(&self.last)
+    }
+
+    /// The part of them that was found, by the orders of what was found: equal ones count in the places that the nearer
+    /// leave. All of none are found.
+    fn share(&self, found: impl Iterator<Item = Ordering> + Clone) -> f64 {
+        let so_many = |order| found.clone().filter(|found| *found == order).count();
+        let equal = so_many(Ordering::Equal).min(self.count - self.nearer);
+        match self.count {
+            0 => 1.0,
+            count => (so_many(Ordering::Greater) + equal) as f64 / count as f64,
+        }
+    }
+}
+
+/// The best `k` different records so far, best first, each with its order beside the last of the nearest.
+struct Best<'a> {
+    k: usize,
+    nearest: Nearest<'a>,
+    kept: Vec<(Scored, Ordering)>,
+}
+
+impl<'a> Best<'a> {
+    fn new(k: usize, nearest: Nearest<'a>) -> Self {
         Self {
             k,
-            right,
+            nearest,
             kept: Vec::with_capacity(k + 1),
         }
     }
 
-    /// The part of so many right ones that is here. All of none are.
-    fn share_of(&self, count: usize) -> f64 {
-        let found = self.kept.iter().filter(|(_, right)| *right).count();
-        match count {
-            0 => 1.0,
-            count => found.min(count) as f64 / count as f64,
-        }
+    /// The part of the nearest that is here.
+    fn share(&self) -> f64 {
+        self.nearest
+            .share(self.kept.iter().map(|(_, order)| *order))
     }
 
     fn offer(&mut self, new: Scored) {
@@ -206,15 +245,15 @@ impl<F: Fn(u32) -> bool> Best<F> {
             return;
         }
         let same = self.kept.iter().position(|(hit, _)| hit.id == new.id);
-        let right = match same {
+        let order = match same {
             Some(same) if Scored::rank(&new, &self.kept[same].0).is_ge() => return,
             Some(same) => self.kept.remove(same).1,
-            None => (self.right)(new.id),
+            None => self.nearest.beside_last(new.id),
         };
         let at = self
             .kept
             .partition_point(|(hit, _)| Scored::rank(hit, &new).is_lt());
-        self.kept.insert(at, (new, right));
+        self.kept.insert(at, (new, order));
         self.kept.truncate(self.k);
     }
 }
@@ -274,6 +313,46 @@ mod tests {
             copies(distinct.row((at + 1) % 100), 0..8)
         };
         assert!(sample.recall(other) < 0.001);
+    }
+
+    #[test]
+    fn copies_of_the_last_neighbour_do_not_stand_for_nearer_ones() {
+        // The query, nine at small angles to it, and fifty copies of one at a large angle.
+        let angles = (0..10u8).map(f32::from).chain([50.0; 50]);
+        let rows =
+            angles.flat_map(|degrees| [degrees.to_radians().cos(), degrees.to_radians().sin()]);
+        let data = Vectors::new(2, rows.collect()).unwrap();
+        let space = Space::new(Metric::Cosine, None, &data);
+        let as_query = AsQuery::new(space, [0; 32], 2);
+        let sample = |candidates| Sample::new(&data, &as_query, 1, 10).with_candidates(candidates);
+        let found = |query: &[f32], ids: std::ops::Range<u32>| -> Vec<Scored> {
+            let scored = |id| Scored {
+                id,
+                score: dot(data.row(id as usize), query),
+            };
+            ids.map(scored).collect()
+        };
+        for candidates in [None, Some(32)] {
+            for (first, recall) in [(10, 0.1), (9, 0.2), (4, 0.7), (1, 1.0), (0, 1.0)] {
+                let measured = sample(candidates).recall(|query| found(query, first..60));
+                assert!((measured - recall).abs() < 1e-9, "{first}: {measured}");
+            }
+            let nearer = sample(candidates).recall(|query| found(query, 1..10));
+            assert!((nearer - 0.9).abs() < 1e-9, "{nearer}");
+        }
+        // The copies in a bucket that is probed first.
+        let opened = [10..60, 0..10].map(|rows| {
+            let mut opened = Opened::default();
+            rows.for_each(|row| opened.push(row, data.row(row as usize)));
+            opened
+        });
+        let centroids = Vectors::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        let sample = sample(None);
+        let curve = sample.curve(sample.queries(), &centroids, &opened, 2, &mut || ());
+        assert!(
+            (curve[0] - 0.1).abs() < 1e-9 && curve[1] > 1.0 - 1e-9,
+            "{curve:?}"
+        );
     }
 
     #[test]
