@@ -121,6 +121,12 @@ impl<'a> Sample<'a> {
         nearest
     }
 
+    /// A record with its exact score for a query.
+    pub(crate) fn scored(&self, id: u32, query: &[f32]) -> Scored {
+        let score = dot(self.data.row(id as usize), query);
+        Scored { id, score }
+    }
+
     /// Mean recall@k of the best of what is found for each query, in which copies may be: what is among the candidates
     /// of a second look is found.
     pub(crate) fn recall(&self, find: impl Fn(&[f32]) -> Vec<Scored> + Sync) -> f64 {
