@@ -2,6 +2,7 @@
 
 mod dealt;
 mod measure;
+mod noise;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;

@@ -177,15 +177,28 @@ impl Grid {
     pub fn tolerance(&self, width: usize) -> u64 {
         let params = Self::params();
         let (slots, columns) = (self.slots as usize, self.clusters as usize * width);
-        let engine = self.packing.params().statistical_error(params.n()) / balance::STEP;
         let noise = Noise {
-            fixed: engine.powi(2),
+            fixed: self.engine_noise().powi(2),
             carried: params.statistical_noise(columns).powi(2),
             errors: columns as f64,
             places: slots.min(balance::PLACES) as f64,
         };
         let parts = self.groups as usize * slots.div_ceil(balance::PLACES);
         noise.tolerance(parts as f64)
+    }
+
+    /// The standard deviation of the noise of an encrypted product of vectors of `width` coordinates, in steps of `P`.
+    #[must_use]
+    pub fn noise(&self, width: usize) -> f64 {
+        let columns = self.clusters as usize * width;
+        let words = Self::params().statistical_noise(columns);
+        words.hypot(self.engine_noise())
+    }
+
+    /// The part of it that the product of hint and secret has.
+    fn engine_noise(&self) -> f64 {
+        let error = self.packing.params().statistical_error(Self::params().n());
+        error / balance::STEP
     }
 
     /// The shape of the table of vectors of `width` coordinates.

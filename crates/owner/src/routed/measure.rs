@@ -10,6 +10,7 @@ use sordino_vectors::recall::Scored;
 use sordino_vectors::u32_of;
 
 use super::Clusters;
+use super::noise::Noise;
 use crate::cluster;
 use crate::groups::Wanted;
 use crate::measured::Measured;
@@ -159,19 +160,23 @@ impl Clusters {
         best.map(|&cluster| cluster as usize).collect()
     }
 
-    /// Mean recall of the sample where its queries are answered from the best cluster of each group.
+    /// Mean recall of the sample where its queries are answered from the best cluster of each group, by codes and under the noise
+    /// of encrypted scores.
     pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
-        let scores = Scores::new(self.directions.dim());
+        let dim = self.directions.dim();
+        let scores = Scores::new(dim);
         sample.recall(|query| {
+            let noise = Noise::new(query, grid, dim);
             let mut found = Vec::with_capacity(grid.scores());
             for cluster in self.best(query, order, grid) {
                 let asked = SplitQuery::new(self.route.base(cluster), query);
                 let codes: Vec<i16> = asked.codes().collect();
-                let members = self.members[cluster].all();
+                let members = self.members[cluster].all().enumerate();
                 let stored = self.codes[cluster].chunks_exact(codes.len());
-                found.extend(members.zip(stored).map(|((id, parts), stored)| {
+                found.extend(members.zip(stored).map(|((place, (id, parts)), stored)| {
                     let product = stored.iter().zip(&codes);
-                    let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+                    let product = product.map(|(&a, &b)| i32::from(a) * i32::from(b));
+                    let product = product.sum::<i32>() + noise.at(cluster, place);
                     let score = asked.score(parts, scores.of(product));
                     Scored { id, score }
                 }));
@@ -305,5 +310,20 @@ mod tests {
         let (groups, recall, tried) = chosen(0.999, usize::MAX);
         assert!(recall > 0.98 && groups < 8, "{groups}: {recall}");
         assert!(tried < 4, "{tried}");
+    }
+
+    /// The same cluster is found less well in a group of many columns.
+    #[test]
+    fn recall_is_measured_under_the_noise_of_encrypted_scores() {
+        const COLUMNS: usize = 8192 / DIM;
+        let units = synthetic::uniform(2000, DIM, 3);
+        let one = grid(1, 1, units.len());
+        let point = Vectors::new(DIM, units.row(0).to_vec()).unwrap();
+        let clusters = clusters(&units, &one, &point, |_| 0);
+        let sample = Sample::new(&units, &as_query(&units), 500, 10);
+        let narrow = clusters.recall(&sample, &[0], &one);
+        let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
+        assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");
+        assert!(narrow > 0.97, "{narrow}");
     }
 }
