@@ -8,11 +8,14 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sordino_index::checks::held::{self, Held, Signs};
+use sordino_index::checks::{self, Checks, ClusterChecks, balance};
 use sordino_search::manifest::Packing;
 use sordino_search::{
     Client, InProcess, Index, OwnerKeys, Plan, Routing, Server, Vectors, Wish, build, recall,
     synthetic,
 };
+use zeroize::Zeroizing;
 
 mod settings;
 
@@ -135,9 +138,48 @@ fn search(c: &mut Criterion) {
     group.finish();
 }
 
+/// The checks of an honest reply's scores, in microseconds of a client, beside one copy of them.
+fn checks(c: &mut Criterion) {
+    let key = || Zeroizing::new([7; 32]);
+    let products = |count: usize| -> Vec<i32> {
+        let spread = |at: u32| at.wrapping_mul(2_654_435_761).cast_signed() >> 6;
+        (0..).take(count).map(spread).collect()
+    };
+    let mut group = c.benchmark_group("search/checks");
+    group.throughput(Throughput::Elements(n() as u64));
+    let mut bench = |name: &str, run: &mut dyn FnMut() -> u64| {
+        group.bench_function(BenchmarkId::new(name, n()), |b| b.iter(|| black_box(run())));
+    };
+
+    let rows = products(checks::stored(n(), DIM));
+    let masked = Checks::new(key(), DIM);
+    bench("check rows", &mut || {
+        masked.off(n(), black_box(&rows)).into()
+    });
+
+    let places = products(n());
+    let clusters = ClusterChecks::new(key());
+    let held = products(balance::count(n()));
+    bench("check rows of clusters", &mut || {
+        clusters.off(0, black_box(&places), &held)
+    });
+
+    let sums = vec![0; held::len(n(), DIM)];
+    let sums = Held::from_bytes(Signs::new(key()), (n(), DIM), &sums).expect("as many sums");
+    let unit = ((1 << 40) - 36863, 20);
+    bench("sums of readers", &mut || {
+        sums.off(black_box(&places), &[1234; DIM], unit)[0]
+    });
+
+    bench("copy", &mut || {
+        u64::from(black_box(&rows).clone().is_empty())
+    });
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = settings::short().measurement_time(Duration::from_secs(2));
-    targets = search
+    targets = search, checks
 }
 criterion_main!(benches);
