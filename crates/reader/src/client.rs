@@ -86,7 +86,7 @@ impl Client {
     }
 
     /// [`connect_cached`](Self::connect_cached), also where the server does not show that its version follows from the pinned one: it
-    /// is the same index, signed by its owner, and not older. Where the server shows the way, all of it is checked.
+    /// is of the same index and not older. Where the server shows the way, all of it is checked.
     ///
     /// # Security
     /// A server that hides another history shows a gap. Ask the owner first, by another way than that server.
@@ -165,9 +165,8 @@ impl Client {
     pub fn refresh(&mut self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, received) = history::offered(transport, &self.keys)?;
         let shown = history::follow(&self.pin(), &manifest, transport, &self.keys)?;
-        let received = received + shown;
         if manifest.version == self.manifest.version {
-            self.bytes_once += received;
+            self.bytes_once += received + shown;
             return Ok(false);
         }
         let kept = Kept::between(&self.manifest, &manifest);
@@ -208,7 +207,7 @@ impl Client {
         if let Some(payloads) = payloads {
             self.payloads = payloads;
         }
-        self.bytes_once += received + download.bytes;
+        self.bytes_once += received + shown + download.bytes;
         Ok(true)
     }
 
@@ -274,7 +273,7 @@ impl Client {
         let chosen = chosen.as_ref().map(|chosen| &chosen[..]);
         let candidates = self.payloads.as_ref().and_then(payload::Client::candidates);
         let wanted = Wanted {
-            // As many as ever may be wanted: how many are, the next message's time would tell.
+            // The next message's time would tell how many are wanted: all are found that may ever be.
             k: candidates.unwrap_or(most),
             chosen,
         };
