@@ -4,8 +4,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::{
-    Client, Error, Form, InProcess, Index, OwnerKeys, Server, Spec, Transport, Vectors, build,
-    synthetic,
+    Batch, Client, Error, Form, InProcess, Index, Memory, OwnerKeys, Server, Spec, Store,
+    Transport, Vectors, build, synthetic,
 };
 
 pub(crate) const DIM: usize = 16;
@@ -13,6 +13,7 @@ pub(crate) const K: usize = 5;
 
 /// Kinds of requests, as on the wire.
 pub(crate) const SCORE: u16 = 105;
+pub(crate) const FETCH: u16 = 107;
 pub(crate) const FETCH_PAYLOADS: u16 = 109;
 
 pub(crate) fn keys() -> OwnerKeys {
@@ -33,7 +34,7 @@ pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
 }
 
 /// An open index whose scores nothing checks.
-pub(crate) fn open(vectors: &Vectors) -> Index {
+pub(crate) fn open(seed: u64, vectors: &Vectors) -> Index {
     let spec = Spec {
         k: K,
         form: Form::Open(Packing::T4),
@@ -41,12 +42,21 @@ pub(crate) fn open(vectors: &Vectors) -> Index {
         ..Spec::default()
     };
     let batches = [Ok(vectors.clone().into())];
-    build::in_memory(&mut rng(1), &keys(), &spec, batches, &mut |_| ()).unwrap()
+    build::in_memory(&mut rng(seed), &keys(), &spec, batches, &mut |_| ()).unwrap()
 }
 
 /// An open index whose readers hold sums of its rows.
-pub(crate) fn open_with_sums(vectors: &Vectors) -> Index {
-    build::open(&mut rng(1), &keys(), vectors, K, Packing::T4, &mut |_| ()).unwrap()
+pub(crate) fn open_with_sums(seed: u64, vectors: &Vectors) -> Index {
+    let (rng, keys) = (&mut rng(seed), keys());
+    build::open(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
+}
+
+/// An index of as many records as there are payloads.
+pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
+    let batch = Batch::from(vectors(payloads.len())).with_payloads(payloads);
+    let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
+    Store::create_on(disk.clone(), "", rng, &keys, spec, [batch], &mut |_| ()).unwrap();
+    Index::open_on(disk, "", &keys.public()).unwrap()
 }
 
 pub(crate) fn connect(server: &Server) -> Client {

@@ -1,4 +1,7 @@
 //! Changed scores of routed mode's clusters: check rows refuse what they promise to refuse, and no honest reply.
+//!
+//! Routed mode has no index without check rows, so that the same lies are not told there to a client that believes them: those that are small are
+//! accepted here, and `lies` has larger ones in open mode without checks.
 
 use rand::prelude::*;
 use rand::rngs::StdRng;

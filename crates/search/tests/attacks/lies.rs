@@ -55,7 +55,7 @@ impl Bed {
 
     pub(crate) fn open() -> Self {
         let vectors = vectors(N);
-        let server = Server::new(open(&vectors)).unwrap();
+        let server = Server::new(open(1, &vectors)).unwrap();
         Self::of(server, vectors, N)
     }
 

@@ -136,14 +136,14 @@ fn is_refused(server: &Server, stored: usize, query: &[f32], seed: u64) -> bool 
 fn a_refusal_tells_if_the_query_is_a_document_without_checks_alone() {
     let vectors = vectors(lies::N);
     let other = [1.0; DIM];
-    let server = Server::new(open(&vectors)).unwrap();
+    let server = Server::new(open(1, &vectors)).unwrap();
     for seed in 0..5 {
         assert!(is_refused(&server, lies::N, vectors.row(0), seed));
         assert!(!is_refused(&server, lies::N, &other, seed));
     }
     for (index, stored) in [
         (masked(1, &vectors), lies::stored()),
-        (open_with_sums(&vectors), lies::N),
+        (open_with_sums(1, &vectors), lies::N),
     ] {
         let server = Server::new(index).unwrap();
         for query in [vectors.row(0), &other] {

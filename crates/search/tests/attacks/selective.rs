@@ -8,9 +8,9 @@ use sordino_pir::Seed;
 use sordino_pir::hintless::{self, Database, Keys, Params, Query, Sessions};
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
 use sordino_search::payload::Fetch;
-use sordino_search::{Batch, Bytes, Client, Error, Form, Id, Index, Memory, Server, Spec, Store};
+use sordino_search::{Bytes, Client, Error, Form, Id, Server, Spec};
 
-use crate::bed::{FETCH_PAYLOADS, Hostile, connect, keys, kind, rng, vectors};
+use crate::bed::{FETCH_PAYLOADS, Hostile, connect, kind, rng, with_payloads};
 
 const N: usize = 700;
 /// Records of a request.
@@ -74,17 +74,13 @@ struct Game {
 impl Game {
     fn new(hasty: bool) -> Self {
         let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 900]).collect();
-        let batch = Batch::from(vectors(N)).with_payloads(payloads);
         let spec = Spec {
             k: K,
             form: Form::Masked(Packing::T4),
             searches: 1,
             ..Spec::default()
         };
-        let (disk, rng, owner) = (Memory::default(), &mut rng(1), keys());
-        let made = Store::create_on(disk.clone(), "", rng, &owner, &spec, [batch], &mut |_| ());
-        drop(made.unwrap());
-        let index = Index::open_on(disk, "", &owner.public()).unwrap();
+        let index = with_payloads(&spec, payloads);
         let (manifest, parts) = index.clone().into_parts();
         let payloads = parts.into_iter().find(|it| it.0.kind == PartKind::Payloads);
         let corrupt = Corrupt {

@@ -1,35 +1,30 @@
 //! Counting by volume: how many records a question finds shows in what a client fetches afterwards, if it fetches what
 //! it found.
 
-use sordino_search::manifest::Packing;
-use sordino_search::{
-    Batch, Client, Exchange, Form, InProcess, Memory, Question, Server, Spec, Store, Vectors,
-};
+use std::collections::BTreeSet;
 
-use crate::bed::{FETCH_PAYLOADS, K, keys, rng, vectors};
+use sordino_search::manifest::Packing;
+use sordino_search::{Exchange, Form, Hit, InProcess, Question, Server, Spec};
+
+use crate::bed::{FETCH_PAYLOADS, K, connect, rng, vectors, with_payloads};
 
 const N: usize = 700;
 
 /// Records with payloads of these lengths, for clients that come once: payloads are fetched.
-fn server(len: impl Fn(usize) -> usize) -> (Server, Vectors) {
-    let vectors = vectors(N);
+fn server(len: impl Fn(usize) -> usize) -> Server {
     let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
-    let batch = Batch::from(vectors.clone()).with_payloads(payloads.collect());
     let spec = Spec {
         k: K,
         form: Form::Masked(Packing::T4),
         searches: 1,
         ..Spec::default()
     };
-    let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
-    Store::create_on(disk.clone(), "", rng, &keys, &spec, [batch], &mut |_| ()).unwrap();
-    let index = sordino_search::Index::open_on(disk, "", &keys.public()).unwrap();
-    (Server::new(index).unwrap(), vectors)
+    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
 }
 
-/// The server's estimate of how many records were found: what it sent, in slots.
-fn count(fetched: usize, slot: usize) -> usize {
-    fetched / slot
+/// The server's estimate of how many records were found: what it sent, in what it sends at once.
+fn count(exchanges: &[Exchange], once: usize) -> usize {
+    fetched(exchanges) / once
 }
 
 /// Bytes of payloads that a server sent.
@@ -40,45 +35,56 @@ fn fetched(exchanges: &[Exchange]) -> usize {
 
 #[test]
 fn what_a_question_finds_does_not_show_in_what_is_fetched() {
-    let (server, vectors) = server(|_| 900);
-    let payloads = server.manifest().payloads.clone();
-    let slot = payloads.unwrap().form.sealed_len();
+    let (server, vectors) = (server(|_| 900), vectors(N));
+    let client = connect(&server);
     let mut transport = InProcess::new(&server);
-    let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     let mut ask = |row: usize, k: usize, threshold: f32| {
         let mut question = Question::new(vectors.row(row));
         question.k = Some(k);
         question.threshold = Some(threshold);
         transport.take_exchanges();
         let found = client.ask(&mut rng(row as u64), &mut transport, &question);
-        (found.unwrap().hits.len(), transport.take_exchanges())
+        (found.unwrap().hits, transport.take_exchanges())
     };
     // Keys go up once.
     ask(0, 1, 0.0);
     let (most, honest) = ask(0, K, -1.0);
-    assert_eq!(most, K);
-    let mut seen = std::collections::BTreeSet::new();
-    for (row, k, threshold) in [
+    assert_eq!(most.len(), K);
+    let once = fetched(&honest);
+    let questions = [
         (1, K, -1.0),
         (2, 2, -1.0),
         (3, K, 0.99),
         (4, K, 1.5),
         (5, 1, 0.0),
-    ] {
+    ];
+    let found = questions.map(|(row, k, threshold)| {
         let (hits, exchanges) = ask(row, k, threshold);
-        seen.insert(hits);
         assert_eq!(exchanges, honest);
-        // A client that fetches a slot for each hit is counted exactly.
-        assert_eq!(count(hits * slot, slot), hits);
+        assert_eq!(count(&exchanges, once), 1);
+        hits
+    });
+    // A client that fetches the payload of each hit by itself is counted exactly.
+    let mut fetch_each = |hits: &[Hit]| {
+        transport.take_exchanges();
+        for hit in hits {
+            let payload =
+                client.payloads(&mut rng(1), &mut transport, std::slice::from_ref(&hit.id));
+            assert!(payload.unwrap()[0].is_some());
+        }
+        transport.take_exchanges()
+    };
+    for hits in &found {
+        assert_eq!(count(&fetch_each(hits), once), hits.len());
     }
-    assert!(seen.len() > 2, "{seen:?} records were found");
-    assert!(fetched(&honest) > 0);
+    let counts: BTreeSet<usize> = found.iter().map(Vec::len).collect();
+    assert!(counts.len() > 2, "{counts:?} records were found");
 }
 
 #[test]
 fn lengths_of_payloads_within_a_class_do_not_show() {
     let parts = |len: fn(usize) -> usize| -> Vec<usize> {
-        let manifest = server(len).0.manifest().clone();
+        let manifest = server(len).manifest().clone();
         let parts = manifest.parts().unwrap();
         parts
             .iter()
