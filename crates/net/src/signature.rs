@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use crate::IndexName;
 
 /// Separates these signatures from others under the same key (FIPS 204, 5.2).
+#[cfg(feature = "server")]
 pub(crate) const CONTEXT: &[u8] = b"sordino request 1";
 
 /// instance | key | time | nonce | digest of the message
