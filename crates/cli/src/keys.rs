@@ -108,7 +108,7 @@ enum New {
         #[arg(long, value_name = "KEY")]
         from: PathBuf,
     },
-    /// A client's secret, with which it signs its requests to a server.
+    /// A client's secret, with which it logs in to a server.
     Client {
         /// The file to write, readable by you alone.
         output: PathBuf,

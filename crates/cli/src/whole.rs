@@ -52,9 +52,16 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back.
+/// Makes a name durable: a file that is on the disk may still have its old name after a power cut, and a pin file would go back. The file
+/// is in its place by now, so that a folder that may not be read, or of a file system without this, is none to fail for.
 fn named(path: &Path) -> io::Result<()> {
-    Files.sync_dir(folder(path))
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match Files.sync_dir(folder(path)) {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
 }
 
 /// Gives a file that is whole its name, if there is none of that name.

@@ -13,7 +13,7 @@ use crate::schema::RequestSignature;
 use crate::signature::{STATEMENT_LEN, shown, statement};
 use crate::{ClientPublicKey, login};
 
-/// A client's ML-DSA-65 key, with which it signs its requests.
+/// A client's ML-DSA-65 key, with which it logs in.
 ///
 /// The server and whoever holds its logs can link all requests of one key. Where that is worse than
 /// an open door, let the server answer anyone.

@@ -167,7 +167,7 @@ impl Fetcher {
         let digests = sordino_hash::hash_each(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
-            // By its digest, before it is opened: the cipher does less for what it refuses.
+            // By its digest, before it is opened: the one that stands in is opened in its place.
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {

@@ -78,7 +78,7 @@ class Client:
         server, "https://host:port" or "http://host:port". Connecting downloads what a client needs once,
         and checks it against the owner's signature.
     key: a reader's key, or the owner's.
-    client_key: signs every request, for servers that list its public key.
+    client_key: logs in with it, at servers that list its public key.
     roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
     pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
         refused.

@@ -10,7 +10,13 @@ impl Error {
             Self::Search(error @ (Search::Search | Search::Wrong(_))) => {
                 return Self::Search(error);
             }
-            Self::Search(error) => error,
+            Self::Search(error) | Self::Index { source: error, .. } => error,
+            Self::File { path, source } => Search::File { path, source },
+            // Its own words are for a file; they have it.
+            Self::Memory { path, why } => Search::File {
+                path,
+                source: std::io::Error::other(why),
+            },
             Self::Net(error) => Search::Transport(Box::new(error)),
             Self::Changing { version } => Search::Stale {
                 found: version,
@@ -137,6 +143,30 @@ mod tests {
         assert!(!Error::followed(Ok(()), Err(busy())).unwrap_err().is_wrong());
         let first = Error::followed(Err::<(), _>(busy()), wrong()).unwrap_err();
         assert!(!first.is_wrong());
+    }
+
+    /// A file of versions that cannot be written, or has a fork by now, hides no wrong reply: the proxy would search on.
+    #[test]
+    fn what_is_remembered_badly_hides_no_wrong_reply() {
+        let path = || "pin".into();
+        let source = || std::io::Error::other("full");
+        let failures = [
+            Error::File {
+                path: path(),
+                source: source(),
+            },
+            Error::Memory {
+                path: path(),
+                why: "damaged",
+            },
+            Error::index("pin".as_ref())(Search::Fork { version: 7 }),
+        ];
+        for failure in failures {
+            let text = failure.to_string();
+            let both = Error::followed(Err::<(), _>(Error::Search(Search::Search)), Err(failure));
+            let both = both.unwrap_err();
+            assert!(both.is_wrong() && !both.is_unseen(), "{text}: {both}");
+        }
     }
 
     #[test]

@@ -36,7 +36,8 @@ const KEPT: u64 = 256;
 /// Said to a client that is not shown the way from its version to the newest. It may be a fork or an older version that the server
 /// hides so.
 pub(super) fn gap(found: u64, pinned: u64) -> String {
-    let why = match found.saturating_sub(pinned) <= KEPT {
+    // As many are between, and one step more.
+    let why = match found.saturating_sub(pinned) <= KEPT + 1 {
         true => {
             "the server withholds the manifests between, which one that has the index's folder keeps and shows unless they are very \
              long: suspect that it hides another history"
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn who_was_away_for_few_versions_is_told_that_some_are_withheld() {
         assert_eq!(KEPT, crate::history::KEPT as u64);
-        for (found, few) in [(2, true), (257, true), (258, false), (u64::MAX, false)] {
+        for (found, few) in [(2, true), (258, true), (259, false), (u64::MAX, false)] {
             let text = gap(found, 1);
             assert_eq!(text.contains("withholds"), few, "{text}");
             assert!(text.contains("Ask the index's owner"), "{text}");

@@ -11,7 +11,7 @@ const DIGITS: usize = 5;
 ///
 /// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With
 /// `m = ceil(out.len() / 5)`, digit `j` of taken byte `i` is value `j m + i`. Which bytes are skipped decides where the next ones are put, and is
-/// independent of the bytes that are taken. Where one chunk of the stream is enough, but with probability `2^-44` for 2,048
+/// independent of the bytes that are taken. Where one chunk of the stream is enough, but with probability `2^-49` for 2,048
 /// values, time does not depend on it either. The digits are found by multiplication, not by division.
 #[expect(clippy::cast_possible_truncation, reason = "bytes and digits")]
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {

@@ -101,7 +101,7 @@ impl Endpoint {
         self
     }
 
-    /// Logs in with this key, or signs every request with it where the server has no logins.
+    /// Logs in with this key. A server that shows no KEM key answers everyone, and is shown nothing of it.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {

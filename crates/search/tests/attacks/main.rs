@@ -6,6 +6,7 @@
 //! | intersection of what searches touch, through decoys | Danezis and Serjantov, *Statistical disclosure or intersection attacks on anonymity systems*, IH 2004; Balsa, Troncoso and Diaz, *OB-PWS*, S&P 2012 | `statistics` | requests by number among decoys |
 //! | counting results by their volume, with which reconstruction from volumes begins | Kellaris, Kollios, Nissim and O'Neill, *Generic attacks on secure outsourced databases*, CCS 2016; Grubbs, Lacharité, Minaud and Paterson, *Pump up the volume*, CCS 2018 | `volume` | a fetch for each hit |
 //! | randomness used twice after a reset | Ristenpart and Yilek, *When good randomness goes bad*, NDSS 2010 | `reuse`, `generator` | queries prepared before they are for something |
+//! | what several processes of one user have in common | the same | `sharing`: a folder of downloaded parts, a clock that jumps | processes that share their generator's state; a folder that is emptied |
 //! | two contents under one keystream | Mason, Watkins, Eisner and Stubblefield, *A natural language approach to automated cryptanalysis of two-time pads*, CCS 2006 | `pads`; `no_key_and_nonce_meets_two_contents` in `store` | one id for two contents |
 //! | selective failure | Mohassel and Franklin, *Efficiency tradeoffs for malicious two-party computation*, PKC 2006; Colombo, Nikitin, Corrigan-Gibbs, Wu and Ford, *Authenticated private information retrieval*, USENIX Security 2023 | `selective`; `hostile` for a search's flow | a client that ends at the first wrong reply |
 //! | reactions to changed ciphertexts | Hall, Goldberg and Schneier, *Reaction attacks against several public-key cryptosystems*, ICICS 1999 | `reactions` | a client that searches on after refusals; open mode without checks |
@@ -35,5 +36,6 @@ mod reuse;
 mod scores;
 mod selective;
 mod sessions;
+mod sharing;
 mod statistics;
 mod volume;

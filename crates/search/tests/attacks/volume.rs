@@ -61,7 +61,6 @@ fn what_a_question_finds_does_not_show_in_what_is_fetched() {
     let found = questions.map(|(row, k, threshold)| {
         let (hits, exchanges) = ask(row, k, threshold);
         assert_eq!(exchanges, honest);
-        assert_eq!(count(&exchanges, once), 1);
         hits
     });
     // A client that fetches the payload of each hit by itself is counted exactly.
