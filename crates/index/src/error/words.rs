@@ -36,7 +36,7 @@ const KEPT: u64 = 256;
 /// Said to a client that is not shown the way from its version to the newest. It may be a fork or an older version that the server
 /// hides so.
 pub(super) fn gap(found: u64, pinned: u64) -> String {
-    // As many are between, and one step more.
+    // A client that lacks one version more than are kept is shown the way.
     let why = match found.saturating_sub(pinned) <= KEPT + 1 {
         true => {
             "the server withholds the manifests between, which one that has the index's folder keeps and shows unless they are very \
