@@ -323,7 +323,7 @@ class Client:
         """Records by PIR, all in one message."""
         if isinstance(client, hintless.Client):
             return self._fetch_hintless(client, kind, indices)
-        asked = [client.query(index, t, self.random(32)) for t, index in enumerate(indices)]
+        asked = [client.query(indices, t, self.random(32)) for t in range(len(indices))]
         length = len(indices) * client.params.answer_len
         reply = self.call(self._request(kind, b"".join(sent for _, sent in asked)), 16 + length)
         answers = split(body_of(reply, kind + 1, length), client.params.answer_len)

@@ -155,14 +155,16 @@ class Client:
         words = params.read(HINT, hint, params.rows * params.n, params.hint_bits)
         self.hint = (words << np.uint32(32 - params.hint_bits)).reshape(params.rows, params.n)
 
-    def query(self, index, t, random):
-        """Secret and message of query number `t` of a batch. `random` is 32 fresh bytes."""
+    def query(self, indices, t, random):
+        """Secret and message of query number `t` of a batch for these records. `random` is 32 fresh bytes."""
         params = self.params
         number = lambda x: x.to_bytes(8, "little")
-        fields = [b"\x01", params.head(PARAMS, 0), self.seed, number(0), number(t), number(index)]
-        secret = Secrets(params, hedge(random, "sordino-pir query", fields).digest())
+        fields = [b"\x01", params.head(PARAMS, 0), self.seed, number(0), number(t)]
+        seed = hedge(random, "sordino-pir query", fields)
+        seed.update(number(len(indices)) + b"".join(map(number, indices)))
+        secret = Secrets(params, seed.digest())
         b = self.a @ secret.s + secret.e
-        asked = np.arange(params.columns) == index // params.per_column
+        asked = np.arange(params.columns) == indices[t] // params.per_column
         b += asked.astype(np.uint32) << np.uint32(24)
         dropped = 32 - params.query_bits
         if dropped:
