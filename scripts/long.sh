@@ -49,7 +49,8 @@ thread() {
 reproduce() {
     local digests=() folder
     for folder in target/first target/second; do
-        RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+        RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
+            --remap-path-prefix=$PWD/$folder=/sordino/target" \
             cargo build --locked --release -p sordino-cli --target-dir "$folder"
         digests+=("$(sha256sum <"$folder/release/sordino")")
     done

@@ -180,8 +180,9 @@ mod tests {
             })
             .collect();
         let alive = || kept.iter().filter(|entry| entry.strong_count() > 0).count();
-        // Names fall into all sets but e^-10 of them.
-        assert!((1000..=2 * SETS).contains(&alive()), "{}", alive());
+        // Names that are numbers in a row fall into nearly all sets, with secrets of one process in 300 into some dozen less.
+        let most = 2 * SETS;
+        assert!((most * 3 / 4..=most).contains(&alive()), "{}", alive());
         RECENT.with(|recent| *recent.borrow_mut() = Recent::NONE);
         assert_eq!(alive(), 0);
     }
