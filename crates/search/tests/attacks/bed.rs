@@ -94,6 +94,18 @@ impl<F: FnMut(&[u8], &mut Vec<u8>)> Transport for Hostile<'_, F> {
     }
 }
 
+/// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
+pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
+    let payloads = (0..n).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
+    let spec = Spec {
+        k: K,
+        form: Form::Masked(Packing::T4),
+        searches: 1,
+        ..Spec::default()
+    };
+    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+}
+
 /// The part of the bytes in which two messages are equal: 1 in 256 by chance.
 pub(crate) fn agreement(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());

@@ -2,10 +2,9 @@
 //! secret of the session. Sessions are short, and end when they are used up, whatever was answered: one that ended early would show the reaction itself.
 
 use sordino_pir::hintless::{Keys, Query};
-use sordino_search::manifest::Packing;
-use sordino_search::{Client, Error, Form, Id, KEYS_LEN, Server, Spec};
+use sordino_search::{Client, Error, Id, KEYS_LEN, Server};
 
-use crate::bed::{FETCH_PAYLOADS, Hostile, K, agreement, connect, kind, rng, with_payloads};
+use crate::bed::{FETCH_PAYLOADS, Hostile, K, agreement, connect, kind, rng, without_hint};
 
 const N: usize = 700;
 /// Requests of a session.
@@ -16,14 +15,7 @@ const HEADS: usize = 16 + 24;
 const REPLY_HEADS: usize = 128;
 
 fn server() -> Server {
-    let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 900]);
-    let spec = Spec {
-        k: K,
-        form: Form::Masked(Packing::T4),
-        searches: 1,
-        ..Spec::default()
-    };
-    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+    without_hint(N, |_| 900)
 }
 
 /// Requests as a server sees them, of a client that fetches so many records one after the other and is answered wrongly where `lies` says so. After a

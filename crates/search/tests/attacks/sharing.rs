@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
-use sordino_search::manifest::Packing;
-use sordino_search::{Cache, Client, Form, Server, Spec};
+use sordino_search::{Cache, Client, Server};
 
-use crate::bed::{Hostile, K, SCORE, agreement, keys, kind, rng, vectors, with_payloads};
+use crate::bed::{Hostile, SCORE, agreement, keys, kind, rng, vectors, without_hint};
 
 const N: usize = 700;
 const CLIENTS: usize = 6;
@@ -21,14 +20,7 @@ const HEADS: usize = 160;
 
 /// Payloads are fetched without a hint, so that clients have sessions.
 fn server() -> Server {
-    let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; 900]);
-    let spec = Spec {
-        k: K,
-        form: Form::Masked(Packing::T4),
-        searches: 1,
-        ..Spec::default()
-    };
-    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+    without_hint(N, |_| 900)
 }
 
 /// The messages of a process of its own that connects and searches for a record's vector: those before the search, and its own.

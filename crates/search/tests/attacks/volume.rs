@@ -3,23 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use sordino_search::manifest::Packing;
-use sordino_search::{Exchange, Form, Hit, InProcess, Question, Server, Spec};
+use sordino_search::{Exchange, Hit, InProcess, Question, Server};
 
-use crate::bed::{FETCH_PAYLOADS, K, connect, rng, vectors, with_payloads};
+use crate::bed::{FETCH_PAYLOADS, K, connect, rng, vectors, without_hint};
 
 const N: usize = 700;
 
-/// Records with payloads of these lengths, for clients that come once: payloads are fetched.
+/// Records with payloads of these lengths.
 fn server(len: impl Fn(usize) -> usize) -> Server {
-    let payloads = (0..N).map(|row| vec![row.to_le_bytes()[0]; len(row)]);
-    let spec = Spec {
-        k: K,
-        form: Form::Masked(Packing::T4),
-        searches: 1,
-        ..Spec::default()
-    };
-    Server::new(with_payloads(&spec, payloads.collect())).unwrap()
+    without_hint(N, len)
 }
 
 /// The server's estimate of how many records were found: what it sent, in what it sends at once.
