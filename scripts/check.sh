@@ -203,6 +203,12 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --lib --bin sordino --example cpu_levels
 
 step "packages"
+# Each carries its licences, as links into the root.
+for crate in crates/*/Cargo.toml; do
+    if ! grep -q '^publish = false' "$crate" && ! [ -e "${crate%Cargo.toml}LICENSE-MIT" ]; then
+        echo "check.sh: no licence beside $crate" >&2 && exit 1
+    fi
+done
 cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --no-verify --allow-dirty --quiet
 
 step "examples"

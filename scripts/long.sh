@@ -46,16 +46,23 @@ thread() {
         cargo +nightly test -Zbuild-std --workspace --lib --test threads --test together --target "$host" --target-dir target/thread
 }
 
+# Builds the last commit, so that nothing that is written meanwhile is in one of the two.
 reproduce() {
-    local digests=() folder
-    for folder in target/first target/second; do
-        RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo
-            --remap-path-prefix=$PWD/$folder=/sordino/target" \
-            cargo build --locked --release -p sordino-cli --target-dir "$folder"
-        digests+=("$(sha256sum <"$folder/release/sordino")")
+    local digests=() places folder
+    places=$(mktemp -d)
+    for folder in first second; do
+        git clone --quiet . "$places/$folder"
+        (
+            cd "$places/$folder"
+            RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+                CARGO_TARGET_DIR=target cargo build --locked --release -p sordino-cli
+        )
+        # In a command of its own, so that its failure is seen.
+        digests+=("$(sha256sum "$places/$folder/target/release/sordino" | cut -d ' ' -f 1)")
     done
-    echo "${digests[0]}"
-    [ "${digests[0]}" = "${digests[1]}" ] || { echo "long.sh: two builds differ" >&2; exit 1; }
+    printf '%s\n' "${digests[@]}"
+    [ "${digests[0]}" = "${digests[1]}" ] || { echo "long.sh: two builds differ, in $places" >&2; exit 1; }
+    rm -rf "$places"
 }
 
 lies() {
@@ -85,6 +92,14 @@ case ${1:-all} in
     miri | address | thread | reproduce) "$1" ;;
     lies) lies "${2:-100000}" ;;
     fuzz) fuzz "${2:?long.sh: how many seconds a target}" ;;
-    all) miri && address && thread && reproduce && lies && fuzz 3600 ;;
+    all)
+        # Not joined by &&, under which a function goes on after a command that failed.
+        miri
+        address
+        thread
+        reproduce
+        lies
+        fuzz 3600
+        ;;
     *) echo "long.sh: expected miri, address, thread, reproduce, lies, fuzz SECONDS or nothing" >&2 && exit 2 ;;
 esac

@@ -83,7 +83,7 @@ pub struct UnknownLevel;
 
 impl fmt::Display for UnknownLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a level: expected portable, neon, avx2, avx512 or native")
+        f.write_str("not a level: expected portable, neon, avx2, avx512, amx or native")
     }
 }
 

@@ -17,7 +17,7 @@ impl<T: Copy + Default> Aligned<T> {
     /// A buffer of `len` elements, all `T::default()`.
     ///
     /// # Panics
-    /// If the length overflows the address space.
+    /// If the length overflows the address space, or elements have no size.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let spare = LINE / size_of::<T>();

@@ -69,13 +69,19 @@ impl Pages {
         Self::zeroed(bytes.expect("a length of the address space"))
     }
 
-    /// The bytes as words, of which there must be whole ones.
+    /// The bytes as words.
+    ///
+    /// # Panics
+    /// If the last word is not whole.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         bytemuck::cast_slice(self)
     }
 
     /// The bytes as words, to be changed.
+    ///
+    /// # Panics
+    /// If the last word is not whole.
     #[must_use]
     pub fn words_mut(&mut self) -> &mut [u64] {
         bytemuck::cast_slice_mut(self)

@@ -89,15 +89,23 @@ impl Operands<'_> {
             "rows of {} values",
             self.width
         );
-        let lists =
-            (0..len.div_ceil(self.width)).map(|i| &self.rows[i * self.list..][..self.terms]);
+        // Kernels trust these ends, so that one that has wrapped around must not pass.
+        let end = |index: usize, step: usize, len: usize| index.checked_mul(step)?.checked_add(len);
+        let lists = (0..len.div_ceil(self.width)).map(|i| {
+            let from = end(i, self.list, 0).expect("a list of rows within memory");
+            &self.rows[from..][..self.terms]
+        });
         let last = lists.flatten().fold(0, |last, &row| last.max(row));
         let of_pair = if self.shared { LANES } else { len };
-        let end_x = last as usize * self.x_step + self.width.min(len);
-        let end_y = (self.terms - 1) * self.y_step + self.second + of_pair;
+        let end_x = end(last as usize, self.x_step, self.width.min(len));
+        let end_y = self
+            .second
+            .checked_add(of_pair)
+            .and_then(|len| end(self.terms - 1, self.y_step, len));
         assert!(
-            end_x <= self.x.len() && end_y <= self.y.len(),
-            "terms of {end_x} and {end_y} values"
+            end_x.is_some_and(|end| end <= self.x.len())
+                && end_y.is_some_and(|end| end <= self.y.len()),
+            "terms of {end_x:?} and {end_y:?} values"
         );
         for from in (0..self.terms).step_by(MOST) {
             let part = Self {
@@ -216,22 +224,48 @@ mod tests {
         }
     }
 
-    #[test]
-    #[should_panic(expected = "terms of")]
-    fn a_row_outside_is_refused() {
-        let modulus = Modulus::new(1_125_899_906_826_241).expect("a prime");
-        let operands = Operands {
+    /// Adds a row of eight values, with these steps, to eight sums.
+    fn add_row(row: u32, x_step: usize, terms: usize, y_step: usize, second: usize) {
+        Operands {
             x: &[0; 16],
-            x_step: 8,
-            rows: &[2],
-            terms: 1,
+            x_step,
+            rows: &[1, row],
+            terms,
             list: 0,
             width: 8,
             y: &[0; 16],
-            y_step: 16,
-            second: 8,
+            y_step,
+            second,
             shared: false,
-        };
-        operands.add_to(modulus, &mut [0; 8], &mut [0; 8]);
+        }
+        .add_to(
+            Modulus::new(1_125_899_906_826_241).expect("a prime"),
+            &mut [0; 8],
+            &mut [0; 8],
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "terms of")]
+    fn a_row_outside_is_refused() {
+        add_row(2, 8, 2, 0, 8);
+    }
+
+    #[test]
+    #[should_panic(expected = "terms of None")]
+    fn a_row_whose_place_wraps_around_is_refused() {
+        // Three steps are two values past the end of the address space, and one step is far outside.
+        add_row(3, usize::MAX / 3 + 1, 2, 0, 8);
+    }
+
+    #[test]
+    #[should_panic(expected = "and None values")]
+    fn a_pair_whose_place_wraps_around_is_refused() {
+        add_row(1, 8, 2, usize::MAX, 1);
+    }
+
+    #[test]
+    fn rows_within_are_added() {
+        add_row(1, 8, 2, 0, 8);
     }
 }

@@ -74,7 +74,15 @@ impl Poly<Ntt> {
 }
 
 /// Adds small signed numbers to residues, in constant time.
+///
+/// # Panics
+/// If there are not as many of them: a residue without its noise would say what it hides.
 pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
+    assert_eq!(
+        residues.len(),
+        small.len(),
+        "a small number for each residue"
+    );
     #[cfg(target_arch = "x86_64")]
     if let Some(token) = sordino_cpu::Avx512::detect() {
         return avx512::add_signed(token, modulus, residues, small);

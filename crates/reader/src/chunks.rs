@@ -73,10 +73,11 @@ impl Chunks {
         for (segment, dead) in self.segments.iter_mut().zip(dead) {
             let before = segment.vectors.rows.len();
             segment.vectors.retain(|row| !dead.contains(row));
-            if segment.sketched.is_none() || segment.vectors.rows.len() != before {
-                segment.sketched =
-                    sketch.and_then(|sketch| sketch.of(segment.seed, width, &segment.vectors));
-            }
+            let same = segment.vectors.rows.len() == before;
+            let known = segment.sketched.take().filter(|_| same);
+            segment.sketched = sketch.and_then(|sketch| {
+                known.or_else(|| sketch.of(segment.seed, width, &segment.vectors))
+            });
         }
         Ok(())
     }
@@ -89,7 +90,7 @@ impl Chunks {
         for (at, segment) in self.segments.iter().enumerate() {
             let vectors = &segment.vectors;
             let nearest = match (chosen, &segment.sketched) {
-                // All that are chosen are scored: a first stage would look among all.
+                // All that are chosen are scored: a first stage would look among all. Nothing follows where there is one.
                 (Some(chosen), Some(_)) => {
                     let rows = (0..).zip(&vectors.rows);
                     let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);

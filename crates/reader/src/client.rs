@@ -3,7 +3,7 @@
 mod payloads; // of records by their ids
 mod pin; // stored, and shared with other clients
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use sordino_index::attributes::Attributes;
@@ -13,6 +13,7 @@ use sordino_vectors::rotation::Rotation;
 use zeroize::Zeroizing;
 
 use crate::cache::Cache;
+use crate::chosen::Chosen;
 use crate::download::{Download, Kept};
 use crate::filter::Filter;
 use crate::kind::Kind;
@@ -38,8 +39,8 @@ pub struct Client {
     payloads: Option<payload::Client>,
     /// For what is fetched without a hint.
     sessions: Arc<Sessions>,
-    /// The records that the last filter chose, arranged for the mode.
-    chosen: Mutex<Option<(Filter, Arc<Passing>)>>,
+    /// The records that the last filters chose, arranged for the mode.
+    chosen: Chosen,
     cache: Option<Cache>,
     bytes_once: usize,
 }
@@ -121,7 +122,7 @@ impl Client {
         let mut client = Self {
             kind: Kind::new(&manifest, &contents, &sessions, &mut download)?,
             records: Records::default(),
-            chosen: Mutex::default(),
+            chosen: Chosen::default(),
             rotation: Rotation::new(manifest.width() as usize, manifest.rotation),
             payloads: payload::Client::new(&manifest, &contents, &sessions, &mut download)?,
             sessions,
@@ -200,7 +201,7 @@ impl Client {
             None => self.kind.update(&manifest, update)?,
         }
         self.records.update(known, records);
-        self.chosen = Mutex::default();
+        self.chosen = Chosen::default();
         self.rotation = Rotation::new(manifest.width() as usize, manifest.rotation);
         self.manifest = manifest;
         self.contents = contents;
@@ -321,16 +322,10 @@ impl Client {
 
     /// The records that a filter chooses, in the order in which the mode looks at them.
     fn chosen(&self, filter: &Filter) -> Result<Arc<Passing>, Error> {
-        let mut last = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, chosen)) = &*last
-            && known == filter
-        {
-            return Ok(Arc::clone(chosen));
-        }
-        let hidden = self.manifest.readers.is_some();
-        let chosen = Arc::new(self.kind.arranged(self.records.passing(filter, hidden)?));
-        *last = Some((filter.clone(), Arc::clone(&chosen)));
-        Ok(chosen)
+        self.chosen.by(filter, || {
+            let hidden = self.manifest.readers.is_some();
+            Ok(self.kind.arranged(self.records.passing(filter, hidden)?))
+        })
     }
 
     /// The attributes of the record with this id: a row of them, `None` if there is no such record. Nothing is

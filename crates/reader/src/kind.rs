@@ -5,6 +5,8 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use sordino_index::contents::ContentKeys;
 use sordino_index::manifest::Mode;
+use sordino_index::payload::Fetch;
+use sordino_index::sketch::Sketch;
 use sordino_index::{Error, SignedManifest};
 
 use crate::checked::Ranked;
@@ -66,7 +68,9 @@ impl Kind {
         match (self, &manifest.mode) {
             (Self::Sealed(fetcher), Mode::Sealed(mode)) => fetcher.update(mode, update),
             (Self::Local(chunks), Mode::Local(mode)) => {
-                chunks.update(&mode.segments, mode.sketch, update)
+                let payloads = manifest.payloads.as_ref().map(|payloads| &payloads.fetch);
+                let sketch = first_stage(payloads, mode.sketch);
+                chunks.update(&mode.segments, sketch, update)
             }
             (Self::Open(scorer), Mode::Open(mode)) => scorer.update(mode, update),
             (Self::Masked(scorer), Mode::Masked(mode)) => scorer.update(mode, update),
@@ -104,6 +108,35 @@ impl Kind {
             Self::Masked(scorer) => scorer.arranged(&rows),
             Self::Routed(scorer) => scorer.arranged(rows),
             Self::Sealed(_) | Self::Local(_) | Self::Open(_) => rows,
+        }
+    }
+}
+
+/// The first stage of a search in vectors that are all here. There is none where the server is asked for payloads after
+/// it: it knows nothing of filters, so that the time of that request would tell if one was given, and how much passes.
+fn first_stage(payloads: Option<&Fetch>, sketch: Option<Sketch>) -> Option<Sketch> {
+    let nothing_follows = payloads.is_none_or(|fetch| *fetch == Fetch::Download);
+    sketch.filter(|_| nothing_follows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_out_before_a_message() {
+        let sketch = Some(Sketch::new(256, 100));
+        let by_hint = Fetch::Pir {
+            per_column: 1,
+            seed: [0; 32],
+            hint: [0; 32],
+        };
+        for message in [by_hint, Fetch::Hintless { seed: [0; 32] }] {
+            assert_eq!(first_stage(Some(&message), sketch), None);
+        }
+        for none in [None, Some(&Fetch::Download)] {
+            assert_eq!(first_stage(none, sketch), sketch);
+            assert_eq!(first_stage(none, None), None);
         }
     }
 }

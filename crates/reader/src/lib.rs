@@ -17,6 +17,7 @@ mod routed;
 mod sealed;
 
 mod choice;
+mod chosen;
 mod chunks;
 mod column;
 mod download;

@@ -37,12 +37,11 @@ impl Retrieval {
                 let turn = sessions.next(round.rng);
                 match without_hint((pir, &turn), round, request, items) {
                     Err(Error::Session) if turn.keys.is_none() => {
-                        sessions.learn(turn.session.digest(), false);
-                        let again = sessions.next(round.rng);
+                        let again = sessions.again(round.rng, turn.session.digest());
                         without_hint((pir, &again), round, request, items)
-                            .inspect(|_| sessions.learn(again.session.digest(), true))
+                            .inspect(|_| sessions.learn(again.session.digest()))
                     }
-                    reply => reply.inspect(|_| sessions.learn(turn.session.digest(), true)),
+                    reply => reply.inspect(|_| sessions.learn(turn.session.digest())),
                 }
             }
         }

@@ -43,32 +43,27 @@ pub(crate) struct Turn {
 impl Sessions {
     /// The session of the next request.
     pub(crate) fn next<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
-        let mut held = self.lock();
-        let current = held.take().filter(|current| current.left > 0);
-        let mut current = current.unwrap_or_else(|| {
-            let (session, keys) = Session::new(rng);
-            Current {
-                session: Arc::new(session),
-                keys: keys.to_bytes().into(),
-                left: REQUESTS,
-                known: false,
-            }
-        });
-        current.left -= 1;
-        let turn = Turn {
-            session: Arc::clone(&current.session),
-            keys: (!current.known).then(|| Arc::clone(&current.keys)),
-        };
-        *held = Some(current);
-        turn
+        turn(&mut self.lock(), rng)
     }
 
-    /// The server has the keys of this session, or has forgotten them.
-    pub(crate) fn learn(&self, session: &Digest, known: bool) {
+    /// The session of a request that is asked once more, since the server has forgotten the keys of this one. They go with
+    /// it whatever the answers to other requests say meanwhile: those may be older.
+    pub(crate) fn again<R: CryptoRng + ?Sized>(&self, rng: &mut R, forgotten: &Digest) -> Turn {
+        let mut held = self.lock();
+        if let Some(current) = &mut *held
+            && current.session.digest() == forgotten
+        {
+            current.known = false;
+        }
+        turn(&mut held, rng)
+    }
+
+    /// The server has the keys of this session.
+    pub(crate) fn learn(&self, session: &Digest) {
         let mut held = self.lock();
         let current = held.as_mut();
         if let Some(current) = current.filter(|current| current.session.digest() == session) {
-            current.known = known;
+            current.known = true;
         }
     }
 
@@ -76,6 +71,27 @@ impl Sessions {
         // Whatever was being done, a session is whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// One request of the session that is held, or of a new one.
+fn turn<R: CryptoRng + ?Sized>(held: &mut Option<Current>, rng: &mut R) -> Turn {
+    let current = held.take().filter(|current| current.left > 0);
+    let mut current = current.unwrap_or_else(|| {
+        let (session, keys) = Session::new(rng);
+        Current {
+            session: Arc::new(session),
+            keys: keys.to_bytes().into(),
+            left: REQUESTS,
+            known: false,
+        }
+    });
+    current.left -= 1;
+    let turn = Turn {
+        session: Arc::clone(&current.session),
+        keys: (!current.known).then(|| Arc::clone(&current.keys)),
+    };
+    *held = Some(current);
+    turn
 }
 
 #[cfg(test)]
@@ -90,11 +106,10 @@ mod tests {
         let first = sessions.next(rng);
         let name = *first.session.digest();
         assert!(first.keys.is_some() && sessions.next(rng).keys.is_some());
-        sessions.learn(&name, true);
+        sessions.learn(&name);
         assert!(sessions.next(rng).keys.is_none());
-        sessions.learn(&name, false);
-        assert!(sessions.next(rng).keys.is_some());
-        sessions.learn(&name, true);
+        assert!(sessions.again(rng, &name).keys.is_some());
+        sessions.learn(&name);
         for _ in 4..REQUESTS {
             let turn = sessions.next(rng);
             assert!(*turn.session.digest() == name && turn.keys.is_none());
@@ -102,7 +117,10 @@ mod tests {
         let second = sessions.next(rng);
         assert!(*second.session.digest() != name && second.keys.is_some());
         // An answer to a request of the one before says nothing about this one.
-        sessions.learn(&name, true);
+        sessions.learn(&name);
         assert!(sessions.next(rng).keys.is_some());
+        // Nor does it take back this one's keys that its session was forgotten.
+        sessions.learn(second.session.digest());
+        assert!(sessions.again(rng, &name).keys.is_none());
     }
 }

@@ -56,7 +56,8 @@ pub(super) fn mul_small(
 #[target_feature(enable = "avx2")]
 fn load<T>(slice: &[T], at: usize) -> __m256i {
     debug_assert!(at + 32 <= size_of_val(slice));
-    // SAFETY: every caller keeps `at + 32` within the slice: rows are padded to 64 entries.
+    // SAFETY: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
+    // `Words::mul` assert: `at + 32` stays within the slice.
     unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
@@ -65,7 +66,8 @@ fn load<T>(slice: &[T], at: usize) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn load_digits<T>(d: &[T], at: usize) -> __m256i {
     debug_assert!(at + 16 <= size_of_val(d));
-    // SAFETY: every caller keeps `at + 16` within the slice: rows are padded to 64 entries.
+    // SAFETY: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
+    // `Words::mul` assert: `at + 16` stays within the slice.
     _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(d.as_ptr().cast::<u8>().add(at).cast()) })
 }
 

@@ -101,6 +101,8 @@ impl<'a> Digits<'a> {
     fn strips(&self) -> impl Iterator<Item = (usize, usize, &'a [u8])> {
         (0..self.columns).step_by(STRIP).map(|left| {
             let width = strip_width(self.columns, left);
+            // Kernels read whole vectors of a row without looking for its end.
+            assert!(width.is_multiple_of(LANES), "a strip of {width} columns");
             let start = left * self.height + self.first * width;
             (left, width, &self.bytes[start..start + self.rows * width])
         })

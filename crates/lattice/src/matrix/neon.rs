@@ -52,7 +52,8 @@ pub(super) fn mul_small(
 #[target_feature(enable = "neon")]
 fn load(words: &[u32], at: usize) -> uint32x4_t {
     debug_assert!(at + 4 <= words.len());
-    // SAFETY: every caller keeps `at + 4` within the slice: rows are padded to 64 entries.
+    // SAFETY: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
+    // `Words::mul` assert: `at + 4` stays within the slice.
     unsafe { vld1q_u32(words.as_ptr().add(at)) }
 }
 
@@ -61,7 +62,8 @@ fn load(words: &[u32], at: usize) -> uint32x4_t {
 #[target_feature(enable = "neon")]
 fn load_digits(d: &[u8], at: usize) -> [uint32x4_t; 4] {
     debug_assert!(at + 16 <= d.len());
-    // SAFETY: every caller keeps `at + 16` within the slice: rows are padded to 64 entries.
+    // SAFETY: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
+    // `Words::mul` assert: `at + 16` stays within the slice.
     let bytes = vreinterpretq_s8_u8(unsafe { vld1q_u8(d.as_ptr().add(at)) });
     let low = vmovl_s8(vget_low_s8(bytes));
     let high = vmovl_s8(vget_high_s8(bytes));

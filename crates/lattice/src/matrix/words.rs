@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 use super::kernels::Kernels;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-use super::{Backend, Small, layout, portable, stride};
+use super::{Backend, LANES, Small, layout, portable, stride};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 
@@ -211,6 +211,8 @@ impl Words {
             return;
         }
         let s = &*s.entries;
+        // Kernels read whole vectors of a row without looking for its end.
+        assert!(stride.is_multiple_of(LANES), "rows of {stride} entries");
         match self.kernels {
             Kernels::Portable => portable::mul_small(words, self.encoding, s, stride, out),
             #[cfg(target_arch = "x86_64")]

@@ -55,7 +55,8 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
         built.unwrap().index
     };
     let masked = build::masked(&mut rng(), &keys, &base, 5, Packing::T4, &mut |_| ());
-    let mut stream = vec![0; 1 << 14];
+    // More than the largest of these draws.
+    let mut stream = vec![0; 1 << 20];
     rng().fill_bytes(&mut stream);
     let indexes = Routing::ALL.map(sealed);
     let wish = Wish {

@@ -38,8 +38,8 @@ pub(in crate::matrix) fn mul_small(
 #[target_feature(enable = "avx512f")]
 fn load_half<T>(slice: &[T], at: usize) -> __m256i {
     debug_assert!(at + 32 <= size_of_val(slice));
-    // SAFETY: every caller keeps `at + 32` within the slice, a row with a byte for each of its entries, which
-    // are padded to 64.
+    // SAFETY: callers step through a row with a byte for each of its entries, whose number is a multiple of
+    // `LANES`, as `Words::mul` asserts: `at + 32` stays within the slice.
     unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
