@@ -5,7 +5,7 @@
 #   packaging/package.sh DIR full    with policies of `sordino serve --root` (Cedar), half as long again
 #
 # usr/bin/sordino, its manual pages, completions for bash, zsh and fish, the systemd unit and its user,
-# a configuration to begin with, and a bill of materials.
+# a configuration to begin with, a bill of materials, and the licences of all that is in it.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 to=$(mkdir -p "${1:?"expected a folder: packaging/package.sh DIR"}" && cd "$1" && pwd)
@@ -31,6 +31,7 @@ install -Dm644 "$root/packaging/sordino.sysusers" "$to/usr/lib/sysusers.d/sordin
 install -Dm644 "$root/packaging/sordino.toml" "$to/etc/sordino/sordino.toml"
 install -Dm644 -t "$to/usr/share/doc/sordino" "$root/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT"
 "$root/scripts/sbom.py" --features "$features" >"$to/usr/share/doc/sordino/sordino.cdx.json"
+"$root/scripts/notices.py" --features "$features" >"$to/usr/share/doc/sordino/NOTICES"
 bytes=$(stat -c %s "$sordino")
 echo "$bytes $sordino"
 if [ -z "$features" ] && [ "$bytes" -gt 16000000 ]; then

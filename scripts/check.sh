@@ -239,6 +239,7 @@ SORDINO_BENCH_N=5000 cargo test --workspace "${benches[@]}" --quiet
 step "scripts"
 scripts/rederive.py
 scripts/sbom.py --check
+scripts/notices.py >/dev/null
 # The solver is a package of 30 MB: where it is installed, it is asked.
 if python3 -c 'import z3' 2>/dev/null; then
     python3 scripts/range_proofs.py

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that take hours, each of which names what it skips where a tool is not at hand.
 #
-#   scripts/long.sh miri            libraries that Miri can run, portable kernels, few cases
+#   scripts/long.sh miri            kernels and whole libraries that Miri can run, few cases
 #   scripts/long.sh address         libraries under the address sanitizer
 #   scripts/long.sh thread          the tests with threads under the thread sanitizer
 #   scripts/long.sh reproduce       two builds of the program in two folders have one digest
@@ -24,13 +24,11 @@ has() {
 
 miri() {
     has miri "Miri" || return 0
-    # Isolation off: tests read files. Instructions that Miri lacks are never reached at level portable.
-    SORDINO_CPU=portable PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
+    scripts/miri.sh
+    # Isolation off: tests read files. Without flags none but portable kernels are there.
+    PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
         cargo +nightly miri test -p sordino-hash -p sordino-lattice -p sordino-aes -p sordino-lwe -p sordino-mldsa \
         -p sordino-fpe -p sordino-token --lib
-    # A kernel of AVX2, all of whose instructions Miri has; it lacks those of AES.
-    PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation RUSTFLAGS=-Ctarget-feature=+avx2,+fma \
-        cargo +nightly miri test -p sordino-index --all-features --lib checks::sum
 }
 
 address() {

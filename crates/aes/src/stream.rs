@@ -131,7 +131,9 @@ mod tests {
         ] {
             let chunk = stream.chunk(len);
             assert_eq!(chunk.len(), expected);
-            for (i, block) in (blocks..).zip(chunk.chunks_exact(16)) {
+            // Under Miri one block in 37.
+            let step = if cfg!(miri) { 37 } else { 1 };
+            for (i, block) in (blocks..).zip(chunk.chunks_exact(16)).step_by(step) {
                 let mut encrypted = Array([0; 16]);
                 encrypted[..8].copy_from_slice(&u64::to_le_bytes(i));
                 encrypted[8] = 3;

@@ -202,8 +202,10 @@ mod tests {
     fn kernels_equal_the_definition() {
         for q in [1_125_899_906_826_241, 1_099_511_590_913, (1 << 21) + 17] {
             let modulus = Modulus::new(q).expect("a prime");
-            for terms in [0, 1, 2, 3, 7, 40, 4096, 4099] {
-                for len in [0, 8, 16, 24, 32, 40] {
+            let terms = [0, 1, 2, 3, 7, 40, 4096, 4099];
+            for terms in terms.into_iter().take(if cfg!(miri) { 3 } else { 8 }) {
+                let lens = [0, 8, 16, 24, 32, 40];
+                for len in lens.into_iter().step_by(if cfg!(miri) { 2 } else { 1 }) {
                     for (shared, extreme) in [(false, false), (true, false), (false, true)] {
                         check(modulus, terms, len, shared, extreme);
                     }
@@ -215,7 +217,8 @@ mod tests {
     #[test]
     fn several_lists_share_their_pairs() {
         let modulus = Modulus::new(1_125_899_906_826_241).expect("a prime");
-        for terms in [1, 3, 128, 4099] {
+        let terms = [1, 3, 128, 4099];
+        for terms in terms.into_iter().take(if cfg!(miri) { 2 } else { 4 }) {
             for (row, lists) in [(8, 2), (8, 3), (8, 4), (8, 7), (16, 2), (16, 3), (24, 2)] {
                 for shared in [false, true] {
                     check_lists(modulus, terms, (row, lists), shared, false, row * lists);

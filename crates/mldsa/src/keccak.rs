@@ -168,7 +168,8 @@ mod tests {
         let mut all = lanes.clone();
         portable::permute_lanes(&mut all, Mask(0xFF));
         for kernels in Kernels::all() {
-            for mask in (0..=255).map(Mask) {
+            let step = if cfg!(miri) { 85 } else { 1 };
+            for mask in (0..=255).step_by(step).map(Mask) {
                 let mut some = lanes.clone();
                 kernels.permute(&mut some, mask);
                 for lane in mask.iter() {

@@ -10,11 +10,15 @@ const SETS: [Set; 3] = [MlDsa44::SET, MlDsa65::SET, MlDsa87::SET];
 
 /// A processor that runs natively takes all values, an emulated one or a run without
 /// optimisation a sample of them.
-const STEP: usize = if cfg!(target_arch = "x86_64") && !cfg!(miri) {
+const STEP: usize = if cfg!(miri) {
+    199_999
+} else if cfg!(target_arch = "x86_64") {
     1
 } else {
     61
 };
+/// Steps through the places of a polynomial.
+const PLACES: usize = if cfg!(miri) { 51 } else { 1 };
 
 /// The backends whose lanes are to be tried one by one: the portable one has no lanes.
 fn lanes_of(kernels: Kernels) -> core::ops::Range<usize> {
@@ -71,7 +75,7 @@ fn the_norm_is_checked_at_every_coefficient() {
             let mut packed = vec![0; set.z_len()];
             (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
             let mut out = Poly::ZERO;
-            for i in 0..256 {
+            for i in (0..256).step_by(PLACES) {
                 for z in [bound - 1, bound, bound + 1, set.gamma1(), 1 - set.gamma1()] {
                     for z in [z, -z] {
                         let Ok(value) = u32::try_from(set.gamma1() - z) else {
@@ -92,6 +96,7 @@ fn the_norm_is_checked_at_every_coefficient() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "eight million values, without a kernel")]
 fn decompose_as_defined() {
     for (gamma2, alpha, m) in [(Gamma2::Q88, 190_464, 44), (Gamma2::Q32, 523_776, 16)] {
         for r in 0..Q {
@@ -117,6 +122,7 @@ fn unpack_w1(packed: &[u8], width: usize) -> impl Iterator<Item = i32> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "eight million values")]
 fn every_use_of_a_hint_in_every_lane() {
     for (gamma2, width) in [(Gamma2::Q88, 6), (Gamma2::Q32, 4)] {
         for hint in [false, true] {
@@ -169,7 +175,7 @@ fn each_hint_bit_acts_on_its_own_coefficient() {
             i32::try_from(i * 32_749).unwrap() - Q / 2
         }));
         for kernels in Kernels::all() {
-            for i in 0..256 {
+            for i in (0..256).step_by(PLACES) {
                 let mut hint = [0; 16];
                 hint[i / 16] = 1 << (i % 16);
                 let mut packed = vec![0; gamma2.w1_len()];
@@ -220,6 +226,7 @@ fn check_hint(set: &Set, y: &[u8]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "four thousand hints, without a kernel")]
 fn every_hint_of_a_small_set() {
     // three positions of five values, two counts of six: every encoding there is
     let set = Set {
@@ -242,6 +249,7 @@ fn every_hint_of_a_small_set() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a million hints, without a kernel")]
 fn every_pair_of_neighbours_and_every_count() {
     for set in SETS {
         for row in 0..set.k {
@@ -281,7 +289,7 @@ fn every_pair_of_neighbours_and_every_count() {
 fn sampling_on_every_backend() {
     // bytes in which a quarter, a thousandth and none of the values are refused
     for top in [0x7F_FFFF, 0x7F_E001, 0x7F_E000, 0xFF_FFFF, 0x80_0000] {
-        for pattern in 0..64_u32 {
+        for pattern in (0..64_u32).step_by(if cfg!(miri) { 40 } else { 1 }) {
             let mut block = [0; 168];
             for (i, bytes) in block.as_chunks_mut::<3>().0.iter_mut().enumerate() {
                 let i = u32::try_from(i).unwrap();

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Vector kernels under Miri, which sees what reaches outside of a slice or its type: each against its definition, at few sizes.
+#
+#   scripts/miri.sh avx2       all kernels of AVX2 and of the AES instructions
+#   scripts/miri.sh avx512     those of AVX-512 whose instructions Miri has
+#   scripts/miri.sh            both, side by side
+#
+# Miri detects what it builds for, on any processor. Nothing is installed: rustup component add --toolchain nightly miri rust-src
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# A crate, the tests of it, and words in their names.
+avx2=(
+    "aes --lib key:: stream::"
+    "hash --test official published_digests every_batch_size messages_that_share"
+    "lwe --lib scan::"
+    "lsh --test backends hashes_of_every_small_dimension scans_of_every_code_length"
+    "ckks --lib kernels_equal_the_definition backends_agree"
+    "mldsa --lib on_every_backend every_backend each_hint_bit every_value_of_z the_norm_is_checked"
+    "lattice --lib backends_agree a_strided_inverse a_fused_product sums_of_neighbours kernels_equal several_lists wraps_around at_every_level digits_add_up small_numbers_are_added wide_draws is_the_nearest"
+    "lattice --test matrix words_times_small rounded_words_times_small products_agree"
+    "index --lib pad:: checks::sum:: scan::backends_equal"
+)
+# Miri lacks IFMA, VNNI, VBMI and the permutations of bytes and words.
+avx512=(
+    "aes --lib key::"
+    "ckks --lib planes::tests::backends_agree"
+    "lattice --lib at_every_level digits_add_up small_numbers_are_added"
+    "index --lib pad:: checks::sum::"
+)
+
+level() {
+    local name=$1 cpu=$2 line crate kind words test word output
+    output=$(mktemp)
+    shift 2
+    for line in "$@"; do
+        read -r crate kind words <<<"$line"
+        local selection=("$kind")
+        if [ "$kind" = --test ]; then
+            read -r test words <<<"$words"
+            selection+=("$test")
+        fi
+        [ "$crate" != index ] || selection+=(--features secret)
+        # Ciphers that are compared with are to be plain Rust. Isolation off: cases that fail are written down.
+        # shellcheck disable=SC2086 # the words are filters
+        PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri-$name" \
+            RUSTFLAGS="-Ctarget-cpu=$cpu -Ctarget-feature=+aes,+vaes --cfg aes_backend=\"soft\" --cfg polyval_backend=\"soft\"" \
+            cargo +nightly miri test -p "sordino-$crate" "${selection[@]}" -- $words >"$output" 2>&1 ||
+            { cat "$output"; exit 1; }
+        # After a change of names nothing would be tested.
+        for word in $words; do
+            grep -q "^test .*$word" "$output" || { echo "miri.sh: no test of $crate is named $word" >&2 && exit 1; }
+        done
+        echo "$name, sordino-$crate: $(sed -n 's/^test result: //p' "$output")"
+    done
+    rm "$output"
+}
+
+case ${1:-both} in
+    avx2) level avx2 x86-64-v3 "${avx2[@]}" ;;
+    avx512) level avx512 x86-64-v4 "${avx512[@]}" ;;
+    both)
+        "$0" avx2 &
+        "$0" avx512
+        # Its status is that of the first.
+        wait $!
+        ;;
+    *) echo "miri.sh: expected avx2, avx512 or nothing" >&2 && exit 2 ;;
+esac

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Licences and notices of what the command `sordino` is built from, which go with its binary.
+
+  scripts/notices.py > NOTICES
+  scripts/notices.py --features policies > NOTICES
+
+Each text once, behind the names of the packages that carry it; packages without one in the end, with the licence that they name. Sordino's
+own licences lie beside it. Standard library only.
+"""
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from sbom import materials
+
+NAME = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.I)
+
+
+def texts(package):
+    """the files of a package that say how it may be used"""
+    folder = Path(package["manifest_path"]).parent
+    found = {path for path in folder.iterdir() if NAME.match(path.name) and path.is_file()}
+    if package.get("license_file"):
+        found.add(folder / package["license_file"])
+    return sorted(found)
+
+
+def notices(features=()):
+    """names of packages by the text that they carry, and packages that carry none"""
+    packages, below, _, _ = materials(features)
+    carried, without = {}, []
+    for package in sorted((packages[at] for at in below), key=lambda package: (package["name"], package["version"])):
+        if package["source"] is None:
+            continue
+        name = f"{package['name']} {package['version']}"
+        files = texts(package)
+        for path in files:
+            text = path.read_text(errors="replace").strip()
+            if text:
+                carried.setdefault(text, []).append(name)
+        if not files:
+            without.append(f"{name}: {package['license'] or 'no licence named'}")
+    return carried, without
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--features", default="")
+    features = [feature for feature in parser.parse_args().features.split(",") if feature]
+    carried, without = notices(features)
+    if not carried:
+        sys.exit("notices.py: no package carries a licence")
+    for text, names in carried.items():
+        print("\n".join(names), text, "=" * 80, sep="\n\n", end="\n\n")
+    if without:
+        print("Without a text of their own:", "", *without, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
