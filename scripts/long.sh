@@ -48,8 +48,10 @@ thread() {
 reproduce() {
     local digests=() places folder
     places=$(mktemp -d)
+    # Both of one commit, whatever is committed while they are built.
+    git clone --quiet . "$places/first"
+    cp -r "$places/first" "$places/second"
     for folder in first second; do
-        git clone --quiet . "$places/$folder"
         (
             cd "$places/$folder"
             RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \

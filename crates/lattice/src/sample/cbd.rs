@@ -69,7 +69,9 @@ mod tests {
 
     #[test]
     fn backends_agree() {
-        for len in [0, 1, 2, 3, 4, 5, 100, 767, 768, 769, 2048] {
+        let lens = [0, 1, 2, 3, 4, 5, 100, 767, 768, 769, 2048];
+        // Under Miri 0, 5 and 2048.
+        for len in lens.into_iter().step_by(if cfg!(miri) { 5 } else { 1 }) {
             let mut found = vec![0; len];
             fill(&mut Stream::new(&[3; 32], 0), &mut found);
             let mut stream = Stream::new(&[3; 32], 0);

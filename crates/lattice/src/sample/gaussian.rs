@@ -222,7 +222,8 @@ mod tests {
             picks in prop::collection::vec(any::<(usize, i8)>(), 4 * STEP),
             len in 0..=4 * STEP,
         ) {
-            for sigma in [(32, 1), (16, 1), (32, 5), (1, 1), (40, 1)] {
+            let all = [(1, 1), (32, 1), (16, 1), (32, 5), (40, 1)];
+            for sigma in all.into_iter().take(if cfg!(miri) { 1 } else { all.len() }) {
                 let sampler = Sampler::new(sigma.0, sigma.1);
                 for words in [&words, &scaled(&words, &shifts), &edges(&sampler, &picks)] {
                     let (mut expected, mut found) = (vec![0; len], vec![0; len]);
