@@ -190,6 +190,13 @@ else
     skip "constant time by memcheck, for valgrind is not installed"
 fi
 
+step "vector kernels, under Miri"
+if rustup component list --toolchain nightly 2>/dev/null | grep -q '^miri.*(installed)'; then
+    scripts/miri.sh
+else
+    skip "vector kernels under Miri, which the nightly toolchain lacks"
+fi
+
 # The tool takes longer to build than this project, and fetches the list of advisories: where it is installed, it is asked.
 step "dependencies: advisories, licences, sources"
 if command -v cargo-deny >/dev/null; then

@@ -8,6 +8,7 @@
 #   scripts/long.sh lies            100,000 replies of each kind of lie in each mode, and as many honest ones: an hour a mode
 #                                   (SORDINO_LIE=small chooses kinds, by a word in their names)
 #   scripts/long.sh fuzz SECONDS    every fuzz target for so long; executions are added to fuzz/executions.csv
+#                                   (SORDINO_SANITIZER=none is faster: decoders are safe Rust, whose bounds and sums are checked either way)
 #   scripts/long.sh                 all of these, an hour of fuzzing a target
 #
 # Nothing is installed. Nightly's components: rustup component add --toolchain nightly miri rust-src
@@ -71,18 +72,19 @@ lies() {
 
 fuzz() {
     command -v cargo-fuzz >/dev/null || { echo "skipped: fuzzing, for there is no cargo-fuzz"; return 0; }
-    local record=fuzz/executions.csv file target log executed covered
-    [ -e "$record" ] || echo "date,commit,target,seconds,executions,features" >"$record"
+    local record=fuzz/executions.csv sanitizer=${SORDINO_SANITIZER:-address} file target log executed covered
+    [ -e "$record" ] || echo "date,commit,target,seconds,executions,features,sanitizer" >"$record"
     export CARGO_PROFILE_RELEASE_LTO=off
-    cargo +nightly fuzz build --release
+    local built=(--release --debug-assertions --sanitizer "$sanitizer")
+    cargo +nightly fuzz build "${built[@]}"
     for file in fuzz/fuzz_targets/*.rs; do
         target=$(basename "$file" .rs)
         log=$(mktemp)
-        cargo +nightly fuzz run --release "$target" "$(mktemp -d)" "fuzz/corpus/$target" -- \
+        cargo +nightly fuzz run "${built[@]}" "$target" "$(mktemp -d)" "fuzz/corpus/$target" -- \
             -max_total_time="$1" -rss_limit_mb=2048 -timeout=20 -print_final_stats=1 >"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
         executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
         covered=$(sed -n 's/.* ft: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
-        echo "$(date -u +%F),$(git rev-parse --short HEAD),$target,$1,${executed:-0},${covered:-0}" | tee -a "$record"
+        echo "$(date -u +%F),$(git rev-parse --short HEAD),$target,$1,${executed:-0},${covered:-0},$sanitizer" | tee -a "$record"
         rm "$log"
     done
     awk -F, 'NR > 1 { sum += $5 } END { print sum " executions recorded" }' "$record"

@@ -19,14 +19,14 @@ avx2=(
     "mldsa --lib on_every_backend every_backend each_hint_bit every_value_of_z the_norm_is_checked"
     "lattice --lib backends_agree a_strided_inverse a_fused_product sums_of_neighbours kernels_equal several_lists wraps_around at_every_level digits_add_up small_numbers_are_added wide_draws is_the_nearest"
     "lattice --test matrix words_times_small rounded_words_times_small products_agree"
-    "index --lib pad:: checks::sum:: scan::backends_equal"
+    "index --lib every_backend_equals backends_equal"
 )
 # Miri lacks IFMA, VNNI, VBMI and the permutations of bytes and words.
 avx512=(
     "aes --lib key::"
     "ckks --lib planes::tests::backends_agree"
     "lattice --lib at_every_level digits_add_up small_numbers_are_added"
-    "index --lib pad:: checks::sum::"
+    "index --lib every_backend_equals"
 )
 
 level() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Python wheel, and tests it as a stranger has it: in a fresh virtual environment.
 #
-#   scripts/python.sh            the wheel in the profile of the tests, then python/tests and docs/python.md
+#   scripts/python.sh            the wheel in the profile of the tests, then its types, python/tests and docs/python.md
 #   scripts/python.sh release    the same with the wheel that is released
 #
 # Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml).
@@ -28,16 +28,16 @@ if ! [ -x "$tools/bin/maturin" ]; then
 fi
 
 # maturin compiles its package alone, for which cargo would compile all others once more, with fewer features than the
-# workspace's tests have. This gives it the library of the workspace's build.
+# workspace's tests have. This gives it the library of the workspace's build, and the tests of tokens the command, which makes them.
 if [ "${profile[*]}" = "--profile dev" ] && [ "$(uname)" = Linux ]; then
     cat >"$work/cargo" <<'END'
 #!/usr/bin/env bash
 [ "$1" = rustc ] || exec cargo "$@"
 unset "${!PYO3_@}"
-exec cargo build --workspace --lib --example cpu_levels --locked --quiet --message-format json-render-diagnostics
+exec cargo build --workspace --lib --bin sordino --example cpu_levels --locked --quiet --message-format json-render-diagnostics
 END
     chmod +x "$work/cargo"
-    export CARGO=$work/cargo
+    export CARGO=$work/cargo SORDINO_CLI=${work%/python}/debug/sordino
 fi
 rm -rf "$wheels" "$fresh"
 "$tools/bin/maturin" build --quiet "${profile[@]}" --locked --manifest-path python/Cargo.toml --out "$wheels"
@@ -58,4 +58,10 @@ pip "$fresh" --no-deps "$wheel"
 site() { "$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
 site "$packages" >"$(site "$fresh")/packages.pth"
 # From outside the package's folder, so that the wheel is imported and not its sources.
-PYTHONSAFEPATH=1 "$fresh/bin/python" -m pytest -p no:cacheprovider python/tests
+export PYTHONSAFEPATH=1
+mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
+"$fresh/bin/python" -m mypy "${mypy[@]}" --package sordino
+"$fresh/bin/python" -m mypy "${mypy[@]}" python/tests/typed.py
+# The stubs of the native half, beside what is there.
+MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
+"$fresh/bin/python" -m pytest -p no:cacheprovider python/tests

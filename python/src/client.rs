@@ -64,12 +64,14 @@ impl Client {
 
     /// A client of a server.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, roots=None, known=None, cache=None))]
+    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn remote(
         py: Python<'_>,
         url: String,
         key: &Bound<'_, PyAny>,
         client_key: Option<&Bound<'_, ClientKey>>,
+        token: Option<Vec<u8>>,
         roots: Option<Vec<u8>>,
         known: Option<KnownParts>,
         cache: Option<PathBuf>,
@@ -78,6 +80,9 @@ impl Client {
         let mut endpoint = Endpoint::new(url);
         if let Some(key) = client_key {
             endpoint = endpoint.key(Arc::clone(&key.get().0));
+        }
+        if let Some(token) = token {
+            endpoint = endpoint.token(token);
         }
         if let Some(roots) = roots {
             endpoint = endpoint.roots(roots);

@@ -3,7 +3,6 @@
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use sordino_search::vectors::Error;
 use sordino_search::{Found, Id, IdKind};
 
 use crate::errors;
@@ -11,24 +10,22 @@ use crate::errors;
 /// Ids that were given: integers, or texts of whatever kind the index's ids are.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
-    Numbers(PyReadonlyArray1<'py, i64>),
+    Numbers(PyReadonlyArray1<'py, u64>),
     Texts(Vec<String>),
 }
 
 impl Given<'_> {
     /// The ids, if they are of this kind.
     pub(crate) fn of(&self, py: Python<'_>, kind: IdKind) -> PyResult<Vec<Id>> {
-        let refused = |error| errors::vectors(py, &error);
         match self {
             Self::Numbers(numbers) => {
-                let ids = numbers.as_slice()?.iter().map(|&id| u64::try_from(id));
-                let ids: Result<Vec<u64>, _> = ids.collect();
-                let ids = ids.map_err(|_| refused(Error::IdRange))?;
-                Ok(ids.into_iter().map(Id::Number).collect())
+                let ids = numbers.as_slice()?.iter();
+                Ok(ids.map(|&id| Id::Number(id)).collect())
             }
             Self::Texts(texts) => {
                 let ids = texts.iter().map(|text| kind.parse(text));
-                ids.collect::<Result<_, _>>().map_err(refused)
+                let ids = ids.collect::<Result<_, _>>();
+                ids.map_err(|error| errors::vectors(py, &error))
             }
         }
     }
@@ -42,31 +39,41 @@ pub(crate) fn one<'py>(py: Python<'py>, id: &Id) -> PyResult<Bound<'py, PyAny>> 
     }
 }
 
-/// The ids of what was found, `k` for each query: an array with -1 where there is none, or lists of texts.
+/// The ids of what was found, `k` for each query: an array of `int64` with -1 where there is none. Lists where they
+/// are texts, or one of them is no `int64`.
+///
+/// Python makes arrays of objects of lists. Nothing can fail here: answers that were paid for are there.
 pub(crate) fn found<'py>(
     py: Python<'py>,
     kind: IdKind,
     found: &[Found],
     k: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if kind != IdKind::Number {
-        let texts = |found: &Found| {
-            let hits = found.hits.iter().take(k);
-            hits.map(|hit| hit.id.to_string()).collect::<Vec<_>>()
-        };
-        let texts: Vec<Vec<String>> = found.iter().map(texts).collect();
-        return texts.into_bound_py_any(py);
+    let numbers = match kind {
+        IdKind::Number => numbers(found, k),
+        IdKind::Text | IdKind::Uuid => None,
+    };
+    if let Some(numbers) = numbers {
+        let ids = PyArray1::from_vec(py, numbers).reshape([found.len(), k])?;
+        return Ok(ids.into_any());
     }
-    let mut ids = vec![-1i64; found.len() * k];
+    let rows = found.iter().map(|found| {
+        let hits = found.hits.iter().take(k);
+        hits.map(|hit| one(py, &hit.id))
+            .collect::<PyResult<Vec<_>>>()
+    });
+    rows.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
+}
+
+/// Ids as `int64`, -1 where there is none; nothing if one of them is 2^63 or more.
+fn numbers(found: &[Found], k: usize) -> Option<Vec<i64>> {
+    let mut ids = vec![-1; found.len() * k];
     for (row, found) in found.iter().enumerate() {
         for (column, id) in found.numbers().take(k).enumerate() {
-            let id = i64::try_from(id);
-            let beyond = |_| errors::raise(py, "IdsError", "an id beyond 2**63 - 1 was found");
-            ids[row * k + column] = id.map_err(beyond)?;
+            ids[row * k + column] = i64::try_from(id).ok()?;
         }
     }
-    let ids = PyArray1::from_vec(py, ids).reshape([found.len(), k])?;
-    Ok(ids.into_any())
+    Some(ids)
 }
 
 /// The kind of this name.

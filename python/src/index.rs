@@ -95,16 +95,10 @@ impl Index {
         let manifest = self.manifest(py)?;
         check_directions(py, manifest.metric, &vectors, 0)?;
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
-        let numbered = ids.is_none();
         let batch = batch(py, vectors, ids, payloads)?;
         let added = Stop::default().heeding(py, None, |told| {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut store = Store::open(&self.path, keys)?;
-            let highest = i64::MAX.unsigned_abs();
-            // One more would be beyond NumPy's int64.
-            if numbered && store.next_number().is_some_and(|next| next > highest) {
-                return Err(Error::NoNextId { highest });
-            }
             store.add_labelled(&mut rng, label, [Ok(batch)], told)
         })?;
         Ok(added.version)

@@ -1,7 +1,6 @@
 //! Keys and their files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -11,19 +10,18 @@ use sordino_search::{OwnerKeys, OwnerPublicKey, ReaderKeys, ReaderSecret};
 use crate::compute::random;
 use crate::errors;
 
+mod client; // of those who ask a server
+mod issuer; // of those who issue tokens
+
+pub(crate) use client::{ClientKey, ClientPublicKey, client_keygen};
+pub(crate) use issuer::IssuerPublicKey;
+
 /// A new owner's key, from the system's generator.
 ///
 /// Keep it, and a copy of it offline: without it an index can be neither changed nor read.
 #[pyfunction]
 pub(crate) fn keygen() -> PyResult<OwnerKey> {
     Ok(OwnerKey(OwnerKeys::generate(&mut random()?)))
-}
-
-/// A new client's key, with which requests to a server are signed.
-#[pyfunction]
-pub(crate) fn client_keygen() -> PyResult<ClientKey> {
-    let key = sordino_net::ClientKey::generate(&mut random()?);
-    Ok(ClientKey(Arc::new(key)))
 }
 
 /// A new pair of keys of a reader of its own, for indexes of the owner of this public key.
@@ -57,16 +55,6 @@ pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
 
-/// The key that a client signs its requests with, to servers that list its public key. 32 secret bytes.
-///
-/// Made by `sordino.client_keygen()` or `ClientKey.load(path)`. All requests of one key can be linked.
-#[pyclass(module = "sordino", frozen)]
-pub(crate) struct ClientKey(pub(crate) Arc<sordino_net::ClientKey>);
-
-/// The public half of a client's key, which a server lists.
-#[pyclass(module = "sordino", frozen)]
-pub(crate) struct ClientPublicKey(pub(crate) sordino_net::ClientPublicKey);
-
 /// A key file; a warning if others can read a secret in it.
 fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
     let file = KeyFile::read(path).map_err(|error| errors::net(py, &error))?;
@@ -87,6 +75,18 @@ fn write(py: Python<'_>, file: &KeyFile, path: &Path) -> PyResult<()> {
 /// The first digits of a public key's BLAKE3 digest, by which people tell keys apart.
 fn short(public: &[u8]) -> String {
     hex::encode(&blake3::hash(public).as_bytes()[..8])
+}
+
+/// The whole of that digest, in hexadecimal.
+fn digest(public: &[u8]) -> String {
+    hex::encode(blake3::hash(public).as_bytes())
+}
+
+/// A number for Python's sets: the beginning of that digest.
+fn number(public: &[u8]) -> u64 {
+    let digest = blake3::hash(public);
+    let first = digest.as_bytes()[..8].iter();
+    first.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 #[pymethods]
@@ -156,8 +156,16 @@ impl ReaderKey {
         Ok(ReaderPublicKey(secret.public()))
     }
 
+    /// The owner, and of a pair of the reader's own whose it is.
     fn __repr__(&self) -> String {
-        format!("<ReaderKey {}>", short(&self.0.owner().to_bytes()))
+        let owner = short(&self.0.owner().to_bytes());
+        match self.0.secret() {
+            Some(secret) => format!(
+                "<ReaderKey {} of {owner}>",
+                short(secret.public().as_bytes())
+            ),
+            None => format!("<ReaderKey {owner}>"),
+        }
     }
 }
 
@@ -181,7 +189,7 @@ impl PublicKey {
 
     /// The BLAKE3 digest of the key, in hexadecimal: the same for all keys of one owner.
     fn digest(&self) -> String {
-        hex::encode(blake3::hash(&self.0.to_bytes()).as_bytes())
+        digest(&self.0.to_bytes())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -189,10 +197,7 @@ impl PublicKey {
     }
 
     fn __hash__(&self) -> u64 {
-        let digest = blake3::hash(&self.0.to_bytes());
-        digest.as_bytes()[..8]
-            .iter()
-            .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+        number(&self.0.to_bytes())
     }
 
     fn __repr__(&self) -> String {
@@ -220,7 +225,7 @@ impl ReaderPublicKey {
 
     /// The BLAKE3 digest of the key, in hexadecimal, by which the owner checks whose it is.
     fn digest(&self) -> String {
-        hex::encode(blake3::hash(self.0.as_bytes()).as_bytes())
+        digest(self.0.as_bytes())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -228,66 +233,11 @@ impl ReaderPublicKey {
     }
 
     fn __hash__(&self) -> u64 {
-        let digest = blake3::hash(self.0.as_bytes());
-        digest.as_bytes()[..8]
-            .iter()
-            .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+        number(self.0.as_bytes())
     }
 
     fn __repr__(&self) -> String {
         format!("<ReaderPublicKey {}>", short(self.0.as_bytes()))
-    }
-}
-
-#[pymethods]
-impl ClientKey {
-    /// Writes the key to a new file that you alone can read.
-    ///
-    /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_client(&self.0), &path)
-    }
-
-    /// Reads a client's key.
-    ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.client();
-        let key = key.map_err(|error| errors::net(py, &error))?;
-        Ok(Self(Arc::new(key)))
-    }
-
-    /// The public half, which a server lists.
-    fn public(&self) -> ClientPublicKey {
-        ClientPublicKey(self.0.public().clone())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<ClientKey {}>", short(self.0.public().to_bytes()))
-    }
-}
-
-#[pymethods]
-impl ClientPublicKey {
-    /// Writes the key to a new file.
-    ///
-    /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        write(py, &KeyFile::of_client_public(&self.0), &path)
-    }
-
-    /// Reads a client's public key, of its own or the client's file.
-    ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.client_public();
-        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<ClientPublicKey {}>", short(self.0.to_bytes()))
     }
 }
 

@@ -36,6 +36,7 @@ fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keys::ReaderPublicKey>()?;
     module.add_class::<keys::ClientKey>()?;
     module.add_class::<keys::ClientPublicKey>()?;
+    module.add_class::<keys::IssuerPublicKey>()?;
     module.add_class::<index::Index>()?;
     module.add_class::<client::Client>()?;
     module.add_class::<reader::Reader>()?;

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use settings::Settings;
-use sordino_net::{Access, Endpoint, Error, Running, Service, Shards};
+use sordino_net::{Endpoint, Error, Running, Service, Shards};
 use sordino_search::Server as Held;
 use source::{Folder, Source};
 
 use crate::compute::{computing, forked, stoppable};
 use crate::errors;
-use crate::keys::{ClientPublicKey, PublicKey};
+use crate::keys::PublicKey;
 
 /// The pause between looks for another version.
 const TICK: Duration = Duration::from_millis(100);
@@ -46,9 +46,6 @@ struct Started {
 /// The moment since which there is a version that could not be put in place.
 type Behind = Arc<Mutex<Option<Instant>>>;
 
-/// The keys that may ask, none for anyone.
-type Clients<'py> = Option<Vec<Bound<'py, ClientPublicKey>>>;
-
 #[pymethods]
 impl Server {
     /// Loads an index, or a shard of it, and listens.
@@ -57,7 +54,6 @@ impl Server {
         py: Python<'_>,
         path: PathBuf,
         public_key: &Bound<'_, PublicKey>,
-        clients: Clients<'_>,
         settings: Settings,
     ) -> PyResult<Self> {
         let owner = public_key.get().0.clone();
@@ -68,7 +64,7 @@ impl Server {
             None => Held::open_dir(&path, &owner),
         })?;
         let server = server.map_err(|error| errors::search(py, &error))?;
-        let (access, limits) = (access(clients), settings.limits());
+        let (access, limits) = (settings.access(), settings.limits());
         let service = computing(py, || Service::new(server, &access, limits))?;
         let service = service.map_err(|error| errors::net(py, &error))?;
         Self::start(py, service, Source::Folder(folder), &settings, None)
@@ -81,7 +77,6 @@ impl Server {
         py: Python<'_>,
         shards: Vec<Vec<String>>,
         public_key: &Bound<'_, PublicKey>,
-        clients: Clients<'_>,
         settings: Settings,
         roots: Option<Vec<u8>>,
         patience: (f64, bool),
@@ -108,7 +103,7 @@ impl Server {
             }
         })?;
         let (shards, server) = opened.map_err(|error| errors::net(py, &error))?;
-        let (access, limits) = (access(clients), settings.limits());
+        let (access, limits) = (settings.access(), settings.limits());
         let service = computing(py, || Service::over(shards, server, &access, limits))?;
         let service = service.map_err(|error| errors::net(py, &error))?;
         Self::start(py, service, Source::Shards, &settings, roots)
@@ -223,13 +218,6 @@ impl Server {
                 stop,
             })),
         })
-    }
-}
-
-fn access(clients: Clients<'_>) -> Access {
-    match clients {
-        None => Access::Anyone,
-        Some(keys) => Access::Keys(keys.iter().map(|key| key.get().0.clone()).collect()),
     }
 }
 

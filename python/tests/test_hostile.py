@@ -33,7 +33,8 @@ def test_what_is_no_number_is_refused(tmp_path, client, key, dtype):
         lambda: client.search(rows),
         lambda: sordino.build(tmp_path / "index", rows, key=key),
         lambda: sordino.build(tmp_path / "index", iter([rows]), key=key),
-        lambda: client.payloads(np.zeros(3, dtype)),
+        # Objects that are integers are ids.
+        lambda: client.payloads(np.full(3, 0.5, dtype) if dtype == "object" else np.zeros(3, dtype)),
     ]:
         # Texts are ids, though of another kind than this index has.
         no_bug(call, sordino.DtypeError, sordino.IdsError)
@@ -204,6 +205,11 @@ def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, 
     assert "-1" in no_bug(of(metric="euclidean", norm=-1), sordino.InputError)
     no_bug(lambda: sordino.Client("localhost:7700", key=key), sordino.NoIndexError)
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=key), sordino.KeyKindError)
+    alice = sordino.client_keygen()
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, token=b"t"), sordino.InputError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=3), sordino.InputError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token="none"), sordino.MissingFileError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=b"t"), sordino.UnreachableError)
     no_bug(lambda: sordino.Client("https://127.0.0.1:1", key=key, roots="/none.pem"), sordino.MissingFileError)
 
 
@@ -213,6 +219,8 @@ def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, 
         {"batch": -1}, {"batch": 2**64}, {"batch": "many"}, {"rate": "fast"}, {"rate": -1.0}, {"rate": float("nan")},
         {"max_connections": 1.5}, {"listen": 7700}, {"metrics": 9}, {"clients": 3}, {"clients": [3]},
         {"clients": [sordino.client_keygen()]}, {"clients": sordino.client_keygen().public()},
+        {"issuers": []}, {"audience": "a"}, {"issuers": [], "audience": ""}, {"issuers": [], "audience": "a" * 256},
+        {"issuers": 3, "audience": "a"}, {"issuers": [sordino.client_keygen().public()], "audience": "a"}, {"issuers": [], "audience": 3},
         {"cert": "/none.pem", "cert_key": "/none.pem"}, {"cert": 3, "cert_key": 4},
     ],
 )

@@ -47,3 +47,50 @@ def test_ids_of_another_kind_are_refused(tmp_path, key):
         index.add(np.eye(4)[:2], ids=["x", 1])
     with pytest.raises(sordino.IdsError, match="1 to 64 bytes"):
         sordino.build(tmp_path / "long", np.eye(1), key=key, ids=["x" * 65], k=1)
+
+
+def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):
+    most = 2**64 - 1
+    rows = np.eye(5, 24, dtype=np.float32)
+    ids = np.array([most, 3, 2**63, 5, 2**53 + 1], np.uint64)
+    index = sordino.build(tmp_path / "index", rows, key=key, ids=ids, payloads=["a", "b", "c", "d", "e"], k=6)
+    assert set(index.payloads()) == set(ids.tolist())
+    with sordino.Client(index, key=key.reader()) as client:
+        # Smaller ones are int64, as in any index.
+        assert client.search(rows[1], k=1).ids.dtype == np.int64
+        found = client.search(rows)
+        assert found.ids.dtype == object and {type(id) for id in found.ids.flat} == {int}
+        assert found.ids[:, 0].tolist() == ids.tolist() and (found.ids[:, 5] == -1).all()
+        assert np.isnan(found.scores[:, 5]).all() and [row[0] for row in found.payloads] == [b"a", b"b", b"c", b"d", b"e"]
+        # They go back in as they came out.
+        for given in (found.ids[0, :2], found.ids[0, :2].tolist(), found.ids[0, :2].astype(np.uint64)):
+            assert client.payloads(given)[0] == b"a"
+        assert client.payloads([np.uint64(most), 3]) == [b"a", b"b"]
+        with pytest.raises(sordino.IdsError, match="id -1 at 5"):
+            client.payloads(found.ids[0])
+    index.delete([most, 2**63])
+    assert set(index.payloads()) == {3, 5, 2**53 + 1}
+
+
+def test_numbers_go_on_past_int64(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(2, 24), key=key, ids=[2**63 - 2, 2**63 - 1], k=1)
+    index.add(np.eye(3, 24)[2:])
+    with sordino.Client(index, key=key) as client:
+        assert client.search(np.eye(3, 24)[2]).ids.tolist() == [[2**63]]
+
+
+def test_a_client_that_another_thread_closes_still_gives_what_was_found(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(4), key=key, ids=UUIDS, k=1)
+    client = sordino.Client(index, key=key.reader())
+    native = client._native
+
+    class Closing:
+        k, id_kind = native.k, property(lambda self: native.id_kind)
+
+        def search(self, *given):
+            found = native.search(*given)
+            native.close()
+            return found
+
+    client._native = Closing()
+    assert client.search(np.eye(4)[0]).ids[0, 0] == UUIDS[0]

@@ -60,3 +60,16 @@ def test_secrets_are_not_printed(tmp_path, key):
 def test_keys_of_one_owner_are_equal_and_hashable(key):
     assert key.reader().public() == key.public() != sordino.keygen().public()
     assert len({key.public(), key.reader().public()}) == 1
+
+
+def test_clients_and_readers_are_told_apart(key):
+    alice, bob = sordino.client_keygen(), sordino.client_keygen()
+    assert alice.public() == alice.public() != bob.public()
+    assert len({alice.public(), alice.public(), bob.public()}) == 2
+    assert alice.public().digest() != bob.public().digest() and len(alice.public().digest()) == 64
+    assert alice.public().digest().startswith(repr(alice.public()).split()[1].rstrip(">"))
+    readers = [sordino.reader_keygen(key.public()) for _ in range(2)]
+    assert len({repr(reader) for reader in readers}) == 2
+    for reader in readers:
+        own, _, owner = repr(reader)[1:-1].split()[1:]
+        assert reader.reader_public().digest().startswith(own) and key.public().digest().startswith(owner)

@@ -1,5 +1,6 @@
 """From arrays to answers, in one process and over a network."""
 
+import json
 import threading
 
 import numpy as np
@@ -76,11 +77,15 @@ def test_a_second_look_ranks_exactly(tmp_path, key, vectors):
 
 def test_records_come_in_any_form(tmp_path, key, vectors):
     np.save(tmp_path / "base.npy", vectors)
+    (tmp_path / "base.jsonl").write_text("".join(json.dumps({"vector": row}) + "\n" for row in vectors.tolist()))
+    (tmp_path / "base.csv").write_text("vector\n" + "".join(f'"{row}"\n' for row in vectors.tolist()))
     forms = {
         "float64": vectors.astype(np.float64),
         "columns": np.asfortranarray(vectors),
         "strided": np.repeat(vectors, 2, axis=0)[::2],
         "file": tmp_path / "base.npy",
+        "lines of JSON": tmp_path / "base.jsonl",
+        "CSV": tmp_path / "base.csv",
         "iterator": iter(np.array_split(vectors, 7)),
         "generator": (rows.tolist() for rows in np.array_split(vectors, 3)),
         "float16": vectors.astype(np.float16),
@@ -157,6 +162,8 @@ def test_over_a_network(tmp_path, key, vectors):
             assert stats["wire_up"] > stats["bytes_up"]
             with pytest.raises(sordino.RefusedError, match="key"):
                 sordino.Client(server.url, key=key.reader(), client_key=mallory)
+            with pytest.raises(sordino.RefusedError, match="token"):
+                sordino.Client(server.url, key=key.reader(), client_key=mallory, token=b"none")
             with pytest.raises(sordino.SignatureError):
                 sordino.Client(server.url, key=sordino.keygen(), client_key=alice)
             server.stop()

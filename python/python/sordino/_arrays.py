@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-_MAX_ID = 2**63 - 1
+_MAX_ID = 2**64 - 1
 
 
 def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndarray:
@@ -42,7 +42,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     except ValueError as error:
         raise ShapeError(f"{what}: {error}") from None
     if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
-        raise InputError(f"{what}: {np.ma.count_masked(rows)} numbers are masked: fill them in, or leave the rows out")
+        raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind not in "fiu":
         hint = " (rows of different lengths?)" if array.dtype.kind == "O" else ""
         raise DtypeError(f"{what} of dtype {array.dtype}{hint}: expected floating-point numbers or integers")
@@ -59,7 +59,7 @@ def float32(array: np.ndarray) -> np.ndarray:
 
 
 def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
-    """Record ids: int64, or texts and UUIDs as a list of str; `count` is the number of vectors that they are for."""
+    """Record ids: uint64, or texts and UUIDs as a list of str; `count` is the number of vectors that they are for."""
     import numpy as np
 
     texts = _texts(values)
@@ -69,11 +69,14 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
         return texts
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
-        array = array.astype(np.int64)
-    if array.dtype.kind in "fO" and isinstance(values, (list, tuple)) and all(type(value) is int for value in values):
-        # numpy makes floating-point numbers of integers that need more than 63 bits.
-        array = np.array(values, object)
-    elif array.dtype.kind not in "iu":
+        array = array.astype(np.uint64)
+    whole = array.dtype.kind in "iu"
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(values, (list, tuple))):
+        # numpy makes floating-point numbers of some integers that need 64 bits, and searches give objects for them.
+        exact = np.array(values, object)
+        whole = all(_is_whole(value) for value in exact.flat)
+        array = exact if whole else array
+    if not whole:
         raise DtypeError(f"ids of dtype {array.dtype}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:
         raise ShapeError(f"ids of shape {array.shape}: expected (n,)")
@@ -83,7 +86,14 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     if outside.any():
         at = int(outside.argmax())
         raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.ascontiguousarray(array, dtype=np.uint64)
+
+
+def _is_whole(value: Any) -> bool:
+    """True for an integer of Python or numpy; a truth value is none."""
+    import numpy as np
+
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def several(values: Any) -> Any:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
 from ._errors import InputError, KError, KeyKindError, NoIndexError
-from ._files import pem
+from ._files import content, pem
 from ._index import Index, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     import numpy as np
@@ -25,7 +26,8 @@ class Result:
     """The answers to a call of `Client.search`, and what it moved.
 
     ids: int64, shape (n, k), best first; -1 where there are fewer than k records. Where ids are str or
-        uuid.UUID, an array of these objects, with None where there are fewer.
+        uuid.UUID, an array of these objects, with None where there are fewer. Where an id in it is 2**63 or more, an
+        array of Python's int objects, so that no id is rounded: `ids.tolist()` is the same for both.
     scores: float32, shape (n, k), in the index's metric (the Euclidean distance: smaller is better); NaN
         where ids are -1. They must not be sent back to the server: they describe the query.
     payloads: for each query a list of the bytes of what was found; None if the index has none.
@@ -79,6 +81,8 @@ class Client:
         and checks it against the owner's signature.
     key: a reader's key, or the owner's.
     client_key: logs in with it, at servers that list its public key.
+    token: shows this token, which was issued to the holder of `client_key`, at servers that do not list that: bytes, or the
+        path of the file that `sordino token issue` wrote.
     roots: certificates to trust on "https", in PEM (bytes) or the path of such a file; else the system's.
     pin: what `pin()` of an earlier client gave: then older versions, other indexes and other histories are
         refused.
@@ -100,6 +104,7 @@ class Client:
         *,
         key: ReaderKey | OwnerKey,
         client_key: ClientKey | None = None,
+        token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
         pin: bytes | None = None,
         over_gap: bool = False,
@@ -111,12 +116,14 @@ class Client:
         if isinstance(index_or_url, str) and "://" in index_or_url:
             if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
-            trusted = pem(roots, "roots")
-            self._native = _sordino.Client.remote(index_or_url, key, client_key, trusted, known, cache)
+            if token is not None and client_key is None:
+                raise InputError("a token without the client_key that it was issued to")
+            trusted, shown = pem(roots, "roots"), content(token, "token")
+            self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, cache)
             return
-        if client_key is not None or roots is not None or cache is not None:
+        if any(given is not None for given in (client_key, token, roots, cache)):
             raise InputError(
-                "client_key, roots and cache are for a server's address, not for an index in this process"
+                "client_key, token, roots and cache are for a server's address, not for an index in this process"
             )
         if isinstance(index_or_url, Index):
             path = index_or_url.path
@@ -148,10 +155,11 @@ class Client:
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
         if number == 0:
             raise KError("k = 0: expected at least 1")
-        ids, *rest = self._native.search(rows, number)
-        if isinstance(ids, list):
-            ids = _objects(ids, number, self._native.id_kind)
-        return Result(ids, *rest)
+        # Asked before the search: another thread may close this client after it, and answers are not to be lost.
+        kind = self._native.id_kind
+        ids, scores, payloads, up, down, server_ms = self._native.search(rows, number)
+        found = _objects(ids, number, kind) if isinstance(ids, list) else ids
+        return Result(found, scores, payloads, up, down, server_ms)
 
     def payloads(self, ids: Ids) -> list[bytes | None]:
         """The payloads of records by id, without a search; None for one that is not there.
@@ -192,16 +200,16 @@ class Client:
         self.close()
 
 
-def _objects(texts: list[list[str]], k: int, kind: str) -> np.ndarray:
-    """Ids that are texts as an array of objects."""
+def _objects(rows: Sequence[Sequence[str | int]], k: int, kind: str) -> np.ndarray:
+    """Ids that are texts, or numbers of which one is too large for int64, as an array of objects."""
     from uuid import UUID
 
     import numpy as np
 
-    ids = np.full((len(texts), k), None, dtype=object)
-    for row, found in enumerate(texts):
-        for column, text in enumerate(found):
-            ids[row, column] = UUID(text) if kind == "uuid" else text
+    ids = np.full((len(rows), k), -1 if kind == "number" else None, dtype=object)
+    for row, found in enumerate(rows):
+        for column, one in enumerate(found):
+            ids[row, column] = UUID(str(one)) if kind == "uuid" else one
     return ids
 
 

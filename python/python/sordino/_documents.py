@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import _arrays
 from ._client import Client
 from ._errors import Error, FormatError, IdsError, InputError, KeyKindError
-from ._index import Index, build, whole_number
+from ._index import Index, Mode, build, whole_number
 from ._index import open as open_index
 from ._sordino import OwnerKey, ReaderKey
 from .blake3 import hash_each
@@ -48,8 +48,9 @@ class Documents:
         key: OwnerKey | ReaderKey,
         *,
         most: int,
-        mode: str,
+        mode: Mode,
         client_key: ClientKey | None,
+        token: bytes | str | os.PathLike[str] | None,
         roots: bytes | str | os.PathLike[str] | None,
     ) -> None:
         if not isinstance(key, (OwnerKey, ReaderKey)):
@@ -59,7 +60,7 @@ class Documents:
         self._key = key
         self._place = place.path if isinstance(place, Index) else place
         self._remote = isinstance(place, str) and "://" in place
-        self._how = {"client_key": client_key, "roots": roots} if self._remote else {}
+        self._how: dict[str, Any] = {"client_key": client_key, "token": token, "roots": roots} if self._remote else {}
         self._most = most
         self._mode = mode
         self._lock = threading.RLock()
@@ -186,15 +187,20 @@ class Documents:
 
     def _opened(self) -> Index | None:
         """The owner's index, or None as long as there is none."""
-        if self._remote or not isinstance(self._key, OwnerKey):
-            raise KeyKindError("a change needs the owner's key and the index's directory")
+        key = self._owner()
         if not os.path.exists(os.path.join(self._place, "CURRENT")):
             return None
-        index = open_index(self._place, key=self._key)
+        index = open_index(self._place, key=key)
         info = index.info()
         if info["id_kind"] != "number" or not info["payloads"]:
             raise self._foreign()
         return index
+
+    def _owner(self) -> OwnerKey:
+        """The owner's key, to an index's directory."""
+        if self._remote or not isinstance(self._key, OwnerKey):
+            raise KeyKindError("a change needs the owner's key and the index's directory")
+        return self._key
 
     def _foreign(self) -> FormatError:
         return FormatError(f"the index at {self._place} holds no documents of such a store: it was made by other means")
@@ -216,7 +222,7 @@ class Documents:
         index = build(
             self._place,
             np.concatenate([none, rows]),
-            key=self._key,
+            key=self._owner(),
             ids=[_NONE, *numbers.values()],
             payloads=[b"", *payloads],
             k=k,
@@ -229,7 +235,7 @@ class Documents:
         version = index.info()["version"]
         if version != self._version:
             payloads = index.payloads() or {}
-            self._numbers = {_unpack(payload)[0]: number for number, payload in payloads.items() if payload}
+            self._numbers = {_unpack(payload)[0]: int(number) for number, payload in payloads.items() if payload}
             self._version = version
 
     def _numbered(self, ids: Iterable[str]) -> dict[str, int]:

@@ -200,9 +200,10 @@ def _after_wrong(then: type[Error]) -> type[Error]:
     return type(f"Wrong{then.__name__}", (SearchError, then), made)
 
 
-def _wrong(then: type[Error], args: tuple) -> Error:
+def _wrong(then: type[Error], args: tuple[object, ...]) -> Error:
     """Such an error, taken to another process."""
-    return _after_wrong(then)(*args)
+    # Classes can be hashed, which mypy does not see in `type[Error]`.
+    return _after_wrong(then)(*args)  # type: ignore[arg-type]
 
 
 # The network
@@ -259,6 +260,60 @@ class InternalError(Error, RuntimeError):
     """A bug in this package: please report it."""
 
 
+# In words, since type checkers run no code.
 __all__ = [
-    name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Error)
+    "AccessError",
+    "AddressError",
+    "BrokenError",
+    "CertificateError",
+    "ClosedError",
+    "DeadlineError",
+    "DigestError",
+    "DimensionError",
+    "DtypeError",
+    "EmptyError",
+    "Error",
+    "ExistsError",
+    "FileError",
+    "ForkError",
+    "FormatError",
+    "FormatVersionError",
+    "GapError",
+    "IdsError",
+    "InputError",
+    "IntegrityError",
+    "InternalError",
+    "KError",
+    "KeyFileError",
+    "KeyKindError",
+    "ListenError",
+    "LockedError",
+    "MalformedError",
+    "MissingFileError",
+    "ModeError",
+    "NetworkError",
+    "NoIndexError",
+    "NormError",
+    "NotFiniteError",
+    "NothingLeftError",
+    "OtherIndexError",
+    "OvertakenError",
+    "PayloadError",
+    "ProcessError",
+    "RecallError",
+    "RefusedError",
+    "ReplyError",
+    "RollbackError",
+    "SearchError",
+    "SegmentsError",
+    "ShapeError",
+    "SignatureError",
+    "StaleError",
+    "StatusError",
+    "TooLargeError",
+    "UnknownIdError",
+    "UnreachableError",
+    "UnreadableError",
+    "UnsureError",
+    "ZeroVectorError",
 ]

@@ -50,7 +50,7 @@ class Index:
         """Adds records, or replaces those whose ids are there. Returns the new version.
 
         vectors: shape (n, dim), or a path or iterator as for `build`; all are held in memory.
-        ids: n integers from 0 to 2**63 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
+        ids: n integers from 0 to 2**64 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
         the same vectors added twice are there twice.
         payloads: n times bytes or str, also to an index that had none: then the others' are empty.
         label: of all these records, in masked and local mode, of an index that has readers of its own: only those who were
@@ -193,11 +193,11 @@ def build(
 
     path: the directory.
     vectors: an array of shape (n, dim), dim up to 8192; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
-        .u8bin, .i8bin, .parquet, .arrow), which may be larger than memory; or an iterator of arrays, or of `Batch`es that
+        .u8bin, .i8bin, .parquet, .arrow, .jsonl, .csv), which may be larger than memory; or an iterator of arrays, or of `Batch`es that
         have ids and payloads of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
         is not copied as a whole.
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
-    ids: n integers from 0 to 2**63 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
+    ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
     payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
         it found, by private information retrieval.

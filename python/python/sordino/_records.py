@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from itertools import chain, islice
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays
@@ -84,7 +85,7 @@ class Records:
             squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
             longest = max(longest, float(squares.max(initial=0.0)))
         # A hair more, so that rounding to float32 leaves no vector outside.
-        return longest**0.5 * (1 + 1e-6)
+        return sqrt(longest) * (1 + 1e-6)
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
         if self._first is not None:

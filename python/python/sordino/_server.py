@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._index import Index
-    from ._sordino import ClientPublicKey, PublicKey
+    from ._sordino import ClientPublicKey, IssuerPublicKey, PublicKey
 
 
 class Server:
@@ -79,6 +79,8 @@ def serve(
     public_key: PublicKey,
     shard: tuple[int, int] | None = None,
     clients: Iterable[ClientPublicKey] | None = None,
+    issuers: Iterable[IssuerPublicKey] | None = None,
+    audience: str | None = None,
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
     metrics: str | None = None,
@@ -96,7 +98,9 @@ def serve(
     public_key: the owner's: an index that the owner did not sign is not served.
     shard: the share of the index that is held, (2, 8) for the second of eight; the directory is the same for all. Its
         replies are parts, which `gather` joins.
-    clients: the public keys of those who may ask; without it anyone who reaches the port may.
+    clients: the public keys of those who may ask; without it, and without `issuers`, anyone who reaches the port may.
+    issuers, audience: those may ask too who show a token that one of these keys issued for this audience, the name by which
+        tokens are for this server: as far as the token allows it. `sordino token issue` makes tokens.
     cert, cert_key: the certificate chain and its private key, in PEM (bytes) or paths of such files, for
         TLS 1.3. Without them queries are encrypted all the same, but the network sees who asks, and can
         change replies.
@@ -109,6 +113,7 @@ def serve(
     """
     settings = _settings(
         listen,
+        _askers(clients, issuers, audience),
         cert,
         cert_key,
         metrics,
@@ -125,7 +130,7 @@ def serve(
     if directory is None:
         raise InputError(f"{type(path).__name__}: expected an Index or its path")
     _check_public(public_key)
-    return Server(_sordino.Server(os.fspath(directory), public_key, _allowed(clients), settings))
+    return Server(_sordino.Server(os.fspath(directory), public_key, settings))
 
 
 def gather(
@@ -134,6 +139,8 @@ def gather(
     listen: str = "127.0.0.1:7700",
     public_key: PublicKey,
     clients: Iterable[ClientPublicKey] | None = None,
+    issuers: Iterable[IssuerPublicKey] | None = None,
+    audience: str | None = None,
     cert: bytes | str | os.PathLike[str] | None = None,
     cert_key: bytes | str | os.PathLike[str] | None = None,
     shard_roots: bytes | str | os.PathLike[str] | None = None,
@@ -161,6 +168,7 @@ def gather(
     """
     settings = _settings(
         listen,
+        _askers(clients, issuers, audience),
         cert,
         cert_key,
         metrics,
@@ -173,11 +181,12 @@ def gather(
     _check_public(public_key)
     roots = pem(shard_roots, "shard_roots")
     wait = real_number(wait, "wait")
-    return Server(_sordino.Server.gather(urls, public_key, _allowed(clients), settings, roots, (wait, bool(hedge))))
+    return Server(_sordino.Server.gather(urls, public_key, settings, roots, (wait, bool(hedge))))
 
 
 def _settings(
     listen: str,
+    askers: dict[str, Any],
     cert: bytes | str | os.PathLike[str] | None,
     cert_key: bytes | str | os.PathLike[str] | None,
     metrics: str | None,
@@ -189,7 +198,7 @@ def _settings(
     for name, value in [("listen", listen), ("metrics", metrics)]:
         if not (isinstance(value, str) or (value is None and name == "metrics")):
             raise InputError(f"{name} = {value!r}: expected a text, \"HOST:PORT\"")
-    settings: dict[str, Any] = {
+    settings: dict[str, Any] = askers | {
         "listen": listen,
         "cert": pem(cert, "cert"),
         "cert_key": pem(cert_key, "cert_key"),
@@ -229,13 +238,30 @@ def _check_public(public_key: PublicKey) -> None:
         )
 
 
-def _allowed(clients: Iterable[ClientPublicKey] | None) -> list[ClientPublicKey] | None:
-    if clients is None:
+def _askers(
+    clients: Iterable[ClientPublicKey] | None, issuers: Iterable[IssuerPublicKey] | None, audience: str | None
+) -> dict[str, Any]:
+    """Who may ask."""
+    if (issuers is None) != (audience is None):
+        raise InputError("issuers and audience: expected both or neither")
+    if audience is not None and not (isinstance(audience, str) and 1 <= len(audience.encode(errors="replace")) <= 255):
+        raise InputError(f"audience = {audience!r}: expected a text of 1 to 255 bytes")
+    return {
+        "clients": _keys(clients, "client", _sordino.ClientPublicKey),
+        "issuers": _keys(issuers, "issuer", _sordino.IssuerPublicKey),
+        "audience": audience,
+    }
+
+
+def _keys(keys: Iterable[Any] | None, what: str, kind: type) -> list[Any] | None:
+    """Public keys of this kind."""
+    if keys is None:
         return None
-    if not hasattr(clients, "__iter__"):
-        raise KeyKindError(f"clients: one {type(clients).__name__}, expected a list of ClientPublicKeys")
-    allowed = list(clients)
-    for at, key in enumerate(allowed):
-        if not isinstance(key, _sordino.ClientPublicKey):
-            raise KeyKindError(f"client {at} is a {type(key).__name__}: expected a ClientPublicKey, as key.public() gives")
-    return allowed
+    if not hasattr(keys, "__iter__"):
+        raise KeyKindError(f"{what}s: one {type(keys).__name__}, expected a list of {kind.__name__}s")
+    several = list(keys)
+    for at, key in enumerate(several):
+        if not isinstance(key, kind):
+            hint = ", as key.public() gives" if what == "client" else ""
+            raise KeyKindError(f"{what} {at} is a {type(key).__name__}: expected a {kind.__name__}{hint}")
+    return several

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 __all__ = [
+    "Assembly",
     "Client",
     "ClientKey",
     "ClientPublicKey",
+    "Clustering",
     "Ff1",
     "Ff1Range",
     "Format",
     "Index",
+    "IssuerPublicKey",
     "OwnerKey",
     "PirClient",
     "PirSecret",
@@ -30,6 +33,8 @@ __all__ = [
     "client_keygen",
     "hash_each",
     "keygen",
+    "make_segment",
+    "nearest",
     "plan",
     "reader_keygen",
     "verify_batch",
@@ -37,7 +42,7 @@ __all__ = [
 __version__: str
 
 _Path = str | PathLike[str]
-_Ids = NDArray[np.int64] | list[str]
+_Ids = NDArray[np.uint64] | list[str]
 _Record = tuple[NDArray[np.float32], _Ids | None, list[bytes] | None]
 _Pin = tuple[bytes, int, bytes]
 
@@ -89,6 +94,16 @@ class ClientPublicKey:
     def save(self, path: _Path) -> None: ...
     @staticmethod
     def load(path: _Path) -> ClientPublicKey: ...
+    def digest(self) -> str: ...
+    def __hash__(self) -> int: ...
+
+@final
+class IssuerPublicKey:
+    def save(self, path: _Path) -> None: ...
+    @staticmethod
+    def load(path: _Path) -> IssuerPublicKey: ...
+    def digest(self) -> str: ...
+    def __hash__(self) -> int: ...
 
 def build(
     path: _Path, key: OwnerKey, records: Iterator[_Record], settings: dict[str, Any], progress: Any
@@ -168,13 +183,14 @@ class Client:
         url: str,
         key: OwnerKey | ReaderKey,
         client_key: ClientKey | None = None,
+        token: bytes | None = None,
         roots: bytes | None = None,
         known: tuple[_Pin, bool] | None = None,
         cache: _Path | None = None,
     ) -> Client: ...
     def search(
         self, queries: NDArray[np.float32], k: int
-    ) -> tuple[NDArray[np.int64] | list[list[str]], NDArray[np.float32], list[list[bytes | None]] | None, int, int, float]: ...
+    ) -> tuple[NDArray[np.int64] | list[list[str]] | list[list[int]], NDArray[np.float32], list[list[bytes]] | None, int, int, float]: ...
     def payloads(self, ids: _Ids) -> list[bytes | None]: ...
     def refresh(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
@@ -189,14 +205,11 @@ class Server:
     def version(self) -> int: ...
     @property
     def behind(self) -> float: ...
-    def __new__(
-        cls, path: _Path, public_key: PublicKey, clients: list[ClientPublicKey] | None, settings: dict[str, Any]
-    ) -> Self: ...
+    def __new__(cls, path: _Path, public_key: PublicKey, settings: dict[str, Any]) -> Self: ...
     @staticmethod
     def gather(
         shards: list[list[str]],
         public_key: PublicKey,
-        clients: list[ClientPublicKey] | None,
         settings: dict[str, Any],
         roots: bytes | None,
         patience: tuple[float, bool],

@@ -18,7 +18,7 @@ from . import _arrays, _records, _sordino
 from ._errors import InputError, MissingFileError, ShapeError
 from ._index import Index, local, measured_index, real_number, whole_number
 from ._sordino import OwnerKey
-from .parquet import read, sizes, stream
+from .parquet import Columns, read, sizes, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,11 +52,11 @@ class Task(NamedTuple):
 class Job(NamedTuple):
     """All that a task needs beside its row groups. The owner's key is named by its file: it passes no network."""
 
-    index: str
+    folder: str
     key_file: str
     #: The blueprint of segments, or centroids.
     facts: bytes
-    columns: dict[str, str | None]
+    columns: Columns
     #: True if tasks assign records to these centroids.
     clustered: bool
 
@@ -72,7 +72,7 @@ def make(job: Job, task: Task) -> bytes:
     if job.clustered:
         return _sordino.nearest(key, job.facts, (task.number, task.first), records())
     numbered = job.columns["ids"] is None
-    return _sordino.make_segment(job.index, key, job.facts, (task.number, task.first), numbered, records())
+    return _sordino.make_segment(job.folder, key, job.facts, (task.number, task.first), numbered, records())
 
 
 def build(
@@ -87,7 +87,7 @@ def build(
     segment: int | None,
 ) -> Index:
     """Makes an index of what `run` returns for all tasks, in any order."""
-    columns = {"vectors": vectors, "ids": ids, "payloads": None}
+    columns: Columns = {"vectors": vectors, "ids": ids, "payloads": None}
     clustered = settings["mode"] in CLUSTERED
     least = LISTS if clustered else SEGMENT
     least = least if segment is None else whole_number(segment, "segment")
@@ -151,7 +151,7 @@ def settings_of(
     }
 
 
-def _train(whole: _sordino.Clustering, groups: Groups, columns: dict[str, str | None], settings: dict[str, Any]) -> bytes:
+def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, settings: dict[str, Any]) -> bytes:
     """Trains centroids on some vectors, each as likely to be among them as any other."""
     import numpy as np
 
@@ -183,7 +183,8 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: dict[str, str | 
 
 def _tasks(groups: Iterable[tuple[str, int, int]], least: int) -> Iterator[Task]:
     """Row groups in a row until they have as many records as a task should."""
-    number, first, rows, own = count(), 0, 0, []
+    number, first, rows = count(), 0, 0
+    own: list[tuple[str, int]] = []
     for path, group, size in groups:
         # An empty one makes no segment.
         if size == 0:

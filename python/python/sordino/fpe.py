@@ -20,7 +20,7 @@ from . import _arrays, _sordino
 from ._errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC"]
 
@@ -28,6 +28,9 @@ __all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC"]
 DIGITS = "0123456789"
 #: Digits, then lower-case letters.
 LOWER_ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+# In annotations a str is a sequence of str too, so overloads overlap. The first, for one text, comes first.
 
 
 class FF1:
@@ -51,7 +54,7 @@ class FF1:
         return self._native.min_len
 
     @overload
-    def encrypt(self, text: str, tweak: bytes = b"") -> str: ...
+    def encrypt(self, text: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
     @overload
     def encrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def encrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
@@ -62,7 +65,7 @@ class FF1:
         return _texts(self._native.texts, text, tweak, True)
 
     @overload
-    def decrypt(self, text: str, tweak: bytes = b"") -> str: ...
+    def decrypt(self, text: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
     @overload
     def decrypt(self, text: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def decrypt(self, text: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
@@ -122,7 +125,7 @@ class Format:
         self._native = _sordino.Format(_text(name, "name"), _arrays.octets(key, "key"))
 
     @overload
-    def encrypt(self, field: str, tweak: bytes = b"") -> str: ...
+    def encrypt(self, field: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
     @overload
     def encrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def encrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
@@ -130,7 +133,7 @@ class Format:
         return _texts(self._native.fields, field, tweak, True)
 
     @overload
-    def decrypt(self, field: str, tweak: bytes = b"") -> str: ...
+    def decrypt(self, field: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
     @overload
     def decrypt(self, field: Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> list[str]: ...
     def decrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
@@ -138,13 +141,17 @@ class Format:
         return _texts(self._native.fields, field, tweak, False)
 
 
-def _texts(native, texts, tweak, encrypt):  # type: ignore[no-untyped-def]
+def _texts(
+    native: Callable[[list[str], list[bytes], bool], list[str]],
+    texts: str | Sequence[str],
+    tweak: bytes | Sequence[bytes],
+    encrypt: bool,
+) -> str | list[str]:
     single = isinstance(texts, str)
     if not single and (isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__")):
         raise InputError(f"a {type(texts).__name__}: expected a str or a list of them")
-    all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if single else texts)]
-    one = isinstance(tweak, (bytes, bytearray, memoryview))
-    tweaks = [bytes(tweak)] if one else _arrays.octets_each(tweak, "tweak")
+    all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if isinstance(texts, str) else texts)]
+    tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else _arrays.octets_each(tweak, "tweak")
     if len(tweaks) != 1 and len(tweaks) != len(all_texts):
         raise InputError(f"{len(tweaks)} tweaks for {len(all_texts)} texts")
     done = native(all_texts, tweaks, encrypt)

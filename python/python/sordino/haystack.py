@@ -19,7 +19,7 @@ from ._sordino import ClientKey, OwnerKey, ReaderKey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._index import Index
+    from ._index import Index, Mode
 
 __all__ = ["SordinoDocumentStore", "SordinoEmbeddingRetriever"]
 
@@ -35,7 +35,8 @@ class SordinoDocumentStore:
         documents, whatever it asks for, so that the server does not learn `top_k`.
     mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `write_documents`, which should be many.
-    client_key, roots: for a server's address, as for `sordino.Client`; the key or the path of its file.
+    client_key, token, roots: for a server's address, as for `sordino.Client`; the key or the path of its file, and the paths
+        of the others.
 
     What privacy changes:
 
@@ -52,8 +53,9 @@ class SordinoDocumentStore:
         key: OwnerKey | ReaderKey | str | os.PathLike[str],
         embedding_dim: int = 768,
         max_results: int = 20,
-        mode: str = "masked",
+        mode: Mode = "masked",
         client_key: ClientKey | str | os.PathLike[str] | None = None,
+        token: str | os.PathLike[str] | None = None,
         roots: str | os.PathLike[str] | None = None,
     ) -> None:
         self._settings = {
@@ -63,15 +65,18 @@ class SordinoDocumentStore:
             "max_results": max_results,
             "mode": mode,
             "client_key": client_key,
+            "token": token,
             "roots": roots,
         }
         self._dim = embedding_dim
+        self._most = max_results
         self._documents = Documents(
             index,
             _loaded(key),
             most=max_results,
             mode=mode,
             client_key=ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key,
+            token=token,
             roots=roots,
         )
 
@@ -144,14 +149,15 @@ class SordinoDocumentStore:
         stored = document.to_dict(flatten=False)
         stored.pop("embedding", None)
         stored.pop("score", None)
-        vector = None
+        # Zeros, and none, stand for no meaning.
+        vector = np.zeros(self._dim, np.float32)
         if document.embedding is not None:
             vector = np.asarray(document.embedding, dtype=np.float32)
             if vector.shape != (self._dim,):
                 raise DimensionError(
                     f"document {document.id!r} has an embedding of {vector.size} numbers: expected {self._dim}"
                 )
-        found = vector is not None and bool(vector.any())
+        found = bool(vector.any())
         if not found:
             # A record needs a vector: one of no meaning, and a note to leave it out of results.
             vector = np.random.default_rng().standard_normal(self._dim, dtype=np.float32)
@@ -161,7 +167,7 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        found = self._documents.search(embedding, self._settings["max_results"])
+        found = self._documents.search(embedding, self._most)
         documents = [_document(stored, score) for _, stored, score in found if stored[1]]
         return [document for document in documents if passes(document)][:top_k]
 
@@ -222,7 +228,7 @@ class SordinoEmbeddingRetriever:
         return {"documents": self.document_store._search(query_embedding, chosen, most)}
 
 
-def _loaded(key: Any) -> OwnerKey | ReaderKey:
+def _loaded(key: OwnerKey | ReaderKey | str | os.PathLike[str]) -> OwnerKey | ReaderKey:
     if not isinstance(key, (str, os.PathLike)):
         return key
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from langchain_core.embeddings import Embeddings
 
-    from ._index import Index
+    from ._index import Index, Mode
     from ._sordino import ClientKey, OwnerKey, ReaderKey
 
     Filter = dict[str, Any] | Callable[[Document], bool]
@@ -39,7 +39,7 @@ class SordinoVectorStore(VectorStore):
         documents, whatever it asks for, so that the server does not learn `k`.
     mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the documents of the first `add_texts`, which should be many.
-    client_key, roots: for a server's address, as for `sordino.Client`.
+    client_key, token, roots: for a server's address, as for `sordino.Client`.
 
     What privacy changes:
 
@@ -60,14 +60,15 @@ class SordinoVectorStore(VectorStore):
         *,
         key: OwnerKey | ReaderKey,
         max_results: int = 20,
-        mode: str = "masked",
+        mode: Mode = "masked",
         client_key: ClientKey | None = None,
+        token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         self._embedding = embedding
         self._most = max_results
         self._documents = Documents(
-            index, key, most=max_results, mode=mode, client_key=client_key, roots=roots
+            index, key, most=max_results, mode=mode, client_key=client_key, token=token, roots=roots
         )
 
     @property
@@ -89,7 +90,7 @@ class SordinoVectorStore(VectorStore):
             if not isinstance(text, str):
                 raise InputError(f"text {at} is a {type(text).__name__}: expected a str")
         metadatas = metadatas or [{}] * len(texts)
-        given = ids or [None] * len(texts)
+        given: Sequence[str | None] = ids or [None] * len(texts)
         if len(metadatas) != len(texts) or len(given) != len(texts):
             raise InputError(
                 f"{len(texts)} texts, {len(metadatas)} metadatas, {len(given)} ids: expected one for each"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery
 
     from ._client import Client
-    from ._index import Index
+    from ._index import Index, Mode
     from ._sordino import ClientKey, OwnerKey, ReaderKey
 
 __all__ = ["SordinoVectorStore"]
@@ -43,7 +43,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         nodes, whatever it asks for, so that the server does not learn `similarity_top_k`.
     mode: the index's mode, as for `sordino.build`. Sealed mode's buckets and routed mode's clusters are made of
         the nodes of the first `add`, which should be many.
-    client_key, roots: for a server's address, as for `sordino.Client`.
+    client_key, token, roots: for a server's address, as for `sordino.Client`.
 
     What privacy changes:
 
@@ -66,14 +66,15 @@ class SordinoVectorStore(BasePydanticVectorStore):
         *,
         key: OwnerKey | ReaderKey,
         max_results: int = 20,
-        mode: str = "masked",
+        mode: Mode = "masked",
         client_key: ClientKey | None = None,
+        token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(stores_text=True)
         self._most = max_results
         self._documents = Documents(
-            index, key, most=max_results, mode=mode, client_key=client_key, roots=roots
+            index, key, most=max_results, mode=mode, client_key=client_key, token=token, roots=roots
         )
 
     @classmethod

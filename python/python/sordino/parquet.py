@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError, UnreadableError
 from ._records import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
 
     import pyarrow as pa
 
     from ._index import Index, Metric
 
 __all__ = ["batch", "batches", "build", "groups", "read", "sizes", "stream"]
+
+
+class Columns(TypedDict):
+    """The names of columns, as `batch` takes them."""
+
+    vectors: str
+    ids: str | None
+    payloads: str | None
 
 
 def batches(
@@ -46,11 +55,11 @@ def batches(
     return stream(groups(paths), {"vectors": vectors, "ids": ids, "payloads": payloads}, readers)
 
 
-def stream(groups: Iterable[tuple[str, int]], columns: dict[str, str | None], readers: int = 2) -> Iterator[Batch]:
+def stream(groups: Iterable[tuple[str, int]], columns: Columns, readers: int = 2) -> Iterator[Batch]:
     """The records of row groups, each named by its file and its number there, in this order; `columns` has the names that `batch` takes."""
     from concurrent.futures import ThreadPoolExecutor
 
-    waiting = deque()
+    waiting: deque[Future[Batch]] = deque()
     with ThreadPoolExecutor(max(1, readers)) as pool:
         try:
             for path, group in groups:
@@ -159,7 +168,7 @@ def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> I
         yield from ((path, group, count) for group, count in enumerate(rows))
 
 
-def read(path: str, group: int, columns: dict[str, str | None]) -> Batch:
+def read(path: str, group: int, columns: Columns) -> Batch:
     """The records of a row group; `columns` has the names that `batch` takes. Raises what `batches` does."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -189,7 +198,8 @@ def batch(table: pa.Table, *, vectors: str, ids: str | None = None, payloads: st
 def _place(path: str) -> tuple[Any, str]:
     from pyarrow import fs
 
-    return fs.FileSystem.from_uri(path if "://" in path else os.path.abspath(path))
+    place: tuple[Any, str] = fs.FileSystem.from_uri(path if "://" in path else os.path.abspath(path))
+    return place
 
 
 def _open(path: str) -> Any:

@@ -19,7 +19,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import ray
@@ -97,17 +97,20 @@ class Options(BaseModel):
 
 def app(options: Options) -> serve.Application:
     """The application that `serve run sordino.ray:app` runs, with the fields of `Options` as its arguments."""
-    actor = {"num_cpus": options.cpus, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(options.cpus)))}}}
+    actor: dict[str, Any] = {"num_cpus": options.cpus, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(options.cpus)))}}}
     if options.memory is not None:
         actor["memory"] = options.memory
+    # Deployments, which the decorators make of classes.
+    shard: Any = Shard
+    gatherer: Any = Gatherer
     shards = [
-        Shard.options(name=f"shard-{number}", num_replicas=options.replicas, ray_actor_options=actor).bind(options, number)
+        shard.options(name=f"shard-{number}", num_replicas=options.replicas, ray_actor_options=actor).bind(options, number)
         for number in range(1, options.shards + 1)
     ]
-    place = {"num_cpus": 0.1}
+    place: dict[str, Any] = {"num_cpus": 0.1}
     if options.gatherer_resource is not None:
         place["resources"] = {options.gatherer_resource: 1}
-    gatherer = Gatherer.options(
+    gatherer = gatherer.options(
         num_replicas=options.gatherers,
         ray_actor_options=place,
         max_replicas_per_node=1 if options.gatherers > 1 else None,
@@ -155,7 +158,7 @@ class Shard:
 class Gatherer:
     """A server for clients, over the replicas of all shards."""
 
-    async def __init__(self, options: Options, *shards: DeploymentHandle) -> None:
+    async def __init__(self, options: Options, *shards: DeploymentHandle) -> None:  # type: ignore[misc]  # Ray awaits it
         self._shards = shards
         self._urls: list[list[str]] = []
         while True:
@@ -228,7 +231,7 @@ def batches(
     """
     columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
     task = ray.remote(read)
-    waiting = deque()
+    waiting: deque[Any] = deque()
     for path, group in groups(paths):
         waiting.append(task.remote(path, group, columns))
         if len(waiting) >= max(1, ahead):
@@ -274,13 +277,13 @@ def build(
     failures = [OSError, ConnectionError]
     task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(_patient)
 
-    def run(job, tasks):
-        waiting = []
+    def run(job: Job, tasks: Iterator[Task]) -> Iterator[bytes]:
+        waiting: list[Any] = []
         # Centroids may be some megabytes: once for all tasks.
-        job = ray.put(job)
+        facts = ray.put(job)
         try:
             for one in tasks:
-                waiting.append(task.remote(job, one))
+                waiting.append(task.remote(facts, one))
                 if len(waiting) >= max(1, ahead):
                     done, waiting = ray.wait(waiting)
                     yield from ray.get(done)
@@ -340,5 +343,6 @@ def _check(server: sordino.Server) -> None:
 
 def _accepts(url: str) -> None:
     parts = urlsplit(url)
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname, parts.hostname)
+    name = parts.hostname or ""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     socket.create_connection((host, parts.port), timeout=5).close()

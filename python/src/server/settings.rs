@@ -3,17 +3,23 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use pyo3::prelude::*;
-use sordino_net::{Identity, Limits, Listen};
+use sordino_net::{Access, Identity, Limits, Listen};
 use sordino_search::Shard;
 use zeroize::Zeroizing;
 
 use crate::errors;
+use crate::keys::{ClientPublicKey, IssuerPublicKey};
 
 /// The choices that an operator has.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct Settings {
     listen: String,
+    /// The keys that may ask.
+    clients: Option<Vec<Py<ClientPublicKey>>>,
+    /// The keys whose tokens let others ask, for the audience.
+    issuers: Option<Vec<Py<IssuerPublicKey>>>,
+    audience: Option<String>,
     cert: Option<Vec<u8>>,
     cert_key: Option<Vec<u8>>,
     metrics: Option<String>,
@@ -28,6 +34,21 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The clients that may ask: anyone, where neither clients nor issuers are named.
+    pub(super) fn access(&self) -> Access {
+        let keys = self.clients.iter().flatten();
+        let keys = keys.map(|key| key.get().0.clone()).collect();
+        match (&self.clients, &self.issuers) {
+            (None, None) => Access::Anyone,
+            (Some(_), None) => Access::Keys(keys),
+            (_, Some(issuers)) => Access::Tokens {
+                keys,
+                audience: self.audience.clone().unwrap_or_default(),
+                issuers: issuers.iter().map(|key| key.get().0.for_tokens()).collect(),
+            },
+        }
+    }
+
     /// The bounds. The requests of all clients come to a shard from one address.
     pub(super) fn limits(&self) -> Limits {
         let all = match self.shard {

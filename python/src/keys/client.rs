@@ -1,0 +1,93 @@
+//! Keys of clients, which servers may ask for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use sordino_net::KeyFile;
+
+use super::{digest, number, read, short, write};
+use crate::compute::random;
+use crate::errors;
+
+/// A new client's key, with which requests to a server are signed.
+#[pyfunction]
+pub(crate) fn client_keygen() -> PyResult<ClientKey> {
+    let key = sordino_net::ClientKey::generate(&mut random()?);
+    Ok(ClientKey(Arc::new(key)))
+}
+
+/// The key that a client signs its requests with, to servers that list its public key. 32 secret bytes.
+///
+/// Made by `sordino.client_keygen()` or `ClientKey.load(path)`. All requests of one key can be linked.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ClientKey(pub(crate) Arc<sordino_net::ClientKey>);
+
+/// The public half of a client's key, which a server lists.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct ClientPublicKey(pub(crate) sordino_net::ClientPublicKey);
+
+#[pymethods]
+impl ClientKey {
+    /// Writes the key to a new file that you alone can read.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_client(&self.0), &path)
+    }
+
+    /// Reads a client's key.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.client();
+        let key = key.map_err(|error| errors::net(py, &error))?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    /// The public half, which a server lists.
+    fn public(&self) -> ClientPublicKey {
+        ClientPublicKey(self.0.public().clone())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ClientKey {}>", short(self.0.public().to_bytes()))
+    }
+}
+
+#[pymethods]
+impl ClientPublicKey {
+    /// Writes the key to a new file.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        write(py, &KeyFile::of_client_public(&self.0), &path)
+    }
+
+    /// Reads a client's public key, of its own or the client's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.client_public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The BLAKE3 digest of the key, in hexadecimal, by which a policy names the client.
+    fn digest(&self) -> String {
+        digest(self.0.to_bytes())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        number(self.0.to_bytes())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ClientPublicKey {}>", short(self.0.to_bytes()))
+    }
+}

@@ -1,0 +1,57 @@
+//! Keys of those who issue tokens.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use sordino_net::{ClientPublicKey, KeyFile};
+
+use super::{digest, number, read, short, write};
+use crate::errors;
+
+/// The public key of an issuer of tokens, which a server trusts. No secret.
+///
+/// The key that issues is used on the command line alone: `sordino keys new issuer`, `sordino token issue`.
+#[pyclass(module = "sordino", frozen)]
+pub(crate) struct IssuerPublicKey(
+    /// Clients have keys of the same kind, and this crate has no other name for it.
+    pub(crate) ClientPublicKey,
+);
+
+#[pymethods]
+impl IssuerPublicKey {
+    /// Writes the key to a new file.
+    ///
+    /// Raises `KeyFileError` if the file exists.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let file = KeyFile::of_issuer_public(&self.0.for_tokens());
+        let file = file.map_err(|error| errors::net(py, &error))?;
+        write(py, &file, &path)
+    }
+
+    /// Reads an issuer's public key, of its own or the issuer's file.
+    ///
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let key = read(py, &path)?.issuer_public();
+        let key = key.and_then(|key| ClientPublicKey::from_bytes(key.as_bytes()));
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// The BLAKE3 digest of the key, in hexadecimal, by which whoever trusts it checks whose it is.
+    fn digest(&self) -> String {
+        digest(self.0.to_bytes())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        number(self.0.to_bytes())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<IssuerPublicKey {}>", short(self.0.to_bytes()))
+    }
+}

@@ -1,0 +1,32 @@
+"""What type checkers see of the package. `scripts/python.sh` has mypy check it, and nothing runs it."""
+
+import numpy as np
+from typing_extensions import assert_type
+
+import sordino
+from sordino import fpe
+
+
+def search(index: sordino.Index, key: sordino.OwnerKey, vectors: np.ndarray) -> list[list[bytes]] | None:
+    try:
+        with sordino.Client(index, key=key.reader(), pin=None) as client:
+            assert_type(client, sordino.Client)
+            assert_type(client.payloads([1, 2]), list[bytes | None])
+            return client.search(vectors).payloads
+    except sordino.NetworkError as error:
+        assert_type(error, sordino.NetworkError)
+    except (sordino.StaleError, sordino.Error):
+        pass
+    return None
+
+
+def serve(index: sordino.Index, issuer: sordino.IssuerPublicKey, alice: sordino.ClientPublicKey) -> str:
+    public = sordino.PublicKey.load("owner.pub")
+    with sordino.serve(index, public_key=public, clients=[alice], issuers=[issuer], audience="a") as server:
+        assert_type(server.url, str)
+        return server.url
+
+
+def hide(cards: fpe.Format) -> None:
+    assert_type(cards.encrypt("4111 1111 1111 1111"), str)
+    assert_type(cards.encrypt(["4111 1111 1111 1111"]), list[str])
