@@ -5,7 +5,7 @@
 #   packaging/package.sh DIR full    with policies of `sordino serve --root` (Cedar), half as long again
 #
 # usr/bin/sordino, its manual pages, completions for bash, zsh and fish, the systemd unit and its user,
-# a configuration to begin with, a bill of materials, and the licences of all that is in it.
+# a configuration to begin with, a bill of materials, and the licences of the crates in it.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 to=$(mkdir -p "${1:?"expected a folder: packaging/package.sh DIR"}" && cd "$1" && pwd)

@@ -138,7 +138,7 @@ else
 fi
 
 step "Python"
-scripts/python.sh
+heard scripts/python.sh
 
 step "a client written from docs/protocol.md"
 heard scripts/protocol.sh

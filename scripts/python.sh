@@ -38,6 +38,8 @@ exec cargo build --workspace --lib --bin sordino --example cpu_levels --locked -
 END
     chmod +x "$work/cargo"
     export CARGO=$work/cargo SORDINO_CLI=${work%/python}/debug/sordino
+else
+    echo "skipped: tests of tokens in Python, for no command is built beside this wheel"
 fi
 rm -rf "$wheels" "$fresh"
 "$tools/bin/maturin" build --quiet "${profile[@]}" --locked --manifest-path python/Cargo.toml --out "$wheels"

@@ -220,7 +220,7 @@ def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, 
         {"max_connections": 1.5}, {"listen": 7700}, {"metrics": 9}, {"clients": 3}, {"clients": [3]},
         {"clients": [sordino.client_keygen()]}, {"clients": sordino.client_keygen().public()},
         {"issuers": []}, {"audience": "a"}, {"issuers": [], "audience": ""}, {"issuers": [], "audience": "a" * 256},
-        {"issuers": 3, "audience": "a"}, {"issuers": [sordino.client_keygen().public()], "audience": "a"}, {"issuers": [], "audience": 3},
+        {"issuers": 3, "audience": "a"}, {"issuers": [sordino.client_keygen().public()], "audience": "a"}, {"issuers": [], "audience": 3}, {"issuers": [], "audience": "\ud800"},
         {"cert": "/none.pem", "cert_key": "/none.pem"}, {"cert": 3, "cert_key": 4},
     ],
 )

@@ -63,7 +63,8 @@ def test_the_holder_of_a_token_is_let_in(index, key, vectors, folder, issuer, al
 
 def test_tokens_are_for_an_audience_an_issuer_and_an_index(tmp_path, index, key, vectors, folder, issuer, alice):
     run(tmp_path, "keys", "new", "issuer", "other.key")
-    other = sordino.IssuerPublicKey.load(tmp_path / "other.key")
+    run(tmp_path, "keys", "new", "issuer-public", "other.pub", "--from", "other.key")
+    other = sordino.IssuerPublicKey.load(tmp_path / "other.pub")
     another = sordino.build(tmp_path / "index", vectors[:50], key=key)
     for place, askers in [
         (index, {"issuers": [issuer], "audience": "other.example"}),
@@ -103,7 +104,9 @@ def test_stores_of_frameworks_show_tokens(tmp_path, key, folder, issuer, alice):
 
 
 def test_issuers_are_told_apart(tmp_path, folder, issuer, alice):
-    assert issuer == sordino.IssuerPublicKey.load(folder / "issuer.key")
+    assert issuer == sordino.IssuerPublicKey.load(folder / "issuer.pub")
+    with pytest.raises(sordino.KeyKindError, match="must have no secret"):
+        sordino.IssuerPublicKey.load(folder / "issuer.key")
     assert len({issuer, sordino.IssuerPublicKey.load(folder / "issuer.pub")}) == 1
     assert issuer.digest().startswith(repr(issuer).split()[1].rstrip(">")) and len(issuer.digest()) == 64
     issuer.save(tmp_path / "again.pub")

@@ -128,6 +128,25 @@ mod tests {
         }
     }
 
+    /// Runs of kernels under Miri show nothing of them where portable code ran in their place.
+    #[cfg(all(miri, target_arch = "x86_64"))]
+    #[test]
+    fn miri_detects_what_it_builds_for() {
+        use crate::{AesNi, Avx2, Avx512, Avx512Vaes};
+        let avx2 = cfg!(target_feature = "avx2");
+        assert_eq!(Avx2::detect().is_some(), avx2);
+        assert_eq!(
+            AesNi::detect().is_some(),
+            avx2 && cfg!(target_feature = "aes")
+        );
+        let avx512 = cfg!(target_feature = "avx512f");
+        assert_eq!(Avx512::detect().is_some(), avx512);
+        assert_eq!(
+            Avx512Vaes::detect().is_some(),
+            avx512 && cfg!(target_feature = "vaes")
+        );
+    }
+
     /// A test run that was asked for a level must not run at another: a wrong name fails here.
     #[cfg(feature = "std")]
     #[test]

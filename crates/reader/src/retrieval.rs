@@ -37,7 +37,7 @@ impl Retrieval {
                 let turn = sessions.next(round.rng);
                 match without_hint((pir, &turn), round, request, items) {
                     Err(Error::Session) if turn.keys.is_none() => {
-                        let again = sessions.again(round.rng, turn.session.digest());
+                        let again = sessions.again(round.rng);
                         without_hint((pir, &again), round, request, items)
                             .inspect(|_| sessions.learn(again.session.digest()))
                     }

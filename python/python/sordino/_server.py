@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _sordino
+from . import _arrays, _sordino
 from ._errors import InputError, KeyKindError
 from ._files import pem
 from ._index import real_number, whole_number
@@ -244,7 +244,8 @@ def _askers(
     """Who may ask."""
     if (issuers is None) != (audience is None):
         raise InputError("issuers and audience: expected both or neither")
-    if audience is not None and not (isinstance(audience, str) and 1 <= len(audience.encode(errors="replace")) <= 255):
+    text = isinstance(audience, str) and _arrays.is_unicode(audience)
+    if audience is not None and not (text and 1 <= len(audience.encode()) <= 255):
         raise InputError(f"audience = {audience!r}: expected a text of 1 to 255 bytes")
     return {
         "clients": _keys(clients, "client", _sordino.ClientPublicKey),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use sordino_net::{ClientPublicKey, KeyFile};
+use sordino_net::{ClientPublicKey, KeyFile, KeyKind};
 
 use super::{digest, number, read, short, write};
 use crate::errors;
@@ -28,12 +28,19 @@ impl IssuerPublicKey {
         write(py, &file, &path)
     }
 
-    /// Reads an issuer's public key, of its own or the issuer's file.
+    /// Reads an issuer's public key.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, and for the issuer's own: that
+    /// lets anybody in, and must not be where a server is.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let key = read(py, &path)?.issuer_public();
+        let file = read(py, &path)?;
+        if file.kind() == KeyKind::Issuer {
+            let text = "the issuer's key; expected its public key, since a server must have no secret: `sordino keys new \
+                        issuer-public issuer.pub --from issuer.key` makes it";
+            return Err(errors::raise(py, "KeyKindError", text));
+        }
+        let key = file.issuer_public();
         let key = key.and_then(|key| ClientPublicKey::from_bytes(key.as_bytes()));
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
