@@ -27,6 +27,13 @@ def test_every_exception_is_an_error():
             assert issubclass(thing, sordino.Error), name
 
 
+def test_every_error_is_public():
+    from sordino import _errors
+
+    classes = {name for name, thing in vars(_errors).items() if inspect.isclass(thing)}
+    assert len(classes) > 40 and classes <= set(sordino.__all__)
+
+
 def test_the_import_takes_nothing_with_it():
     code = "import sys, sordino; print([m for m in ('numpy', 'langchain_core') if m in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
