@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Licences and notices of what the command `sordino` is built from, which go with its binary.
+"""Licences and notices of what the command `sordino`, or another of our packages, is built from, which go with its binary.
 
   scripts/notices.py > NOTICES
+  scripts/notices.py --package sordino-python > NOTICES
   scripts/notices.py --features policies > NOTICES
 
 Each text once, behind the names of the packages that carry it; packages without one in the end, with the licence that they name. Sordino's
@@ -12,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from sbom import materials
+from sbom import COMMAND, materials
 
 NAME = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.I)
 
@@ -26,29 +27,31 @@ def texts(package):
     return sorted(found)
 
 
-def notices(features=()):
+def notices(features=(), name=COMMAND):
     """names of packages by the text that they carry, and packages that carry none"""
-    packages, below, _, _ = materials(features)
+    packages, below, _, _ = materials(features, name)
     carried, without = {}, []
     for package in sorted((packages[at] for at in below), key=lambda package: (package["name"], package["version"])):
         if package["source"] is None:
             continue
-        name = f"{package['name']} {package['version']}"
+        called = f"{package['name']} {package['version']}"
         files = texts(package)
         for path in files:
             text = path.read_text(errors="replace").strip()
             if text:
-                carried.setdefault(text, []).append(name)
+                carried.setdefault(text, []).append(called)
         if not files:
-            without.append(f"{name}: {package['license'] or 'no licence named'}")
+            without.append(f"{called}: {package['license'] or 'no licence named'}")
     return carried, without
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--package", default=COMMAND)
     parser.add_argument("--features", default="")
-    features = [feature for feature in parser.parse_args().features.split(",") if feature]
-    carried, without = notices(features)
+    args = parser.parse_args()
+    features = [feature for feature in args.features.split(",") if feature]
+    carried, without = notices(features, args.package)
     if not carried:
         sys.exit("notices.py: no package carries a licence")
     for text, names in carried.items():

@@ -42,9 +42,13 @@ else
     echo "skipped: tests of tokens in Python, for no command is built beside this wheel"
 fi
 rm -rf "$wheels" "$fresh"
+# The licences of the crates inside go with the wheel.
+scripts/notices.py --package sordino-python >python/NOTICES
 "$tools/bin/maturin" build --quiet "${profile[@]}" --locked --manifest-path python/Cargo.toml --out "$wheels"
 ls -l "$wheels"
 wheel=$(echo "$wheels"/*.whl)
+"$tools/bin/python" -m zipfile --list "$wheel" >"$work/listing"
+grep -q 'licenses/NOTICES' "$work/listing" || { echo "python.sh: no notices in $wheel" >&2 && exit 1; }
 
 # The tests' packages stay between runs, until their pins change; the wheel is alone in an environment of its own.
 pins=$(cat python/pyproject.toml <(python3 --version) | sha256sum)

@@ -89,9 +89,9 @@ fn search_class(error: &Search) -> &'static str {
         Search::Unsure { .. } => "UnsureError",
         Search::Overtaken { .. } => "OvertakenError",
         Search::Dimension { .. } => "DimensionError",
-        Search::K { .. } | Search::Candidates(_) => "KError",
+        Search::K { .. } | Search::Candidates(_) | Search::Results { .. } => "KError",
         Search::Recall(_) => "RecallError",
-        Search::Count { .. } | Search::TooLarge { .. } => "TooLargeError",
+        Search::Count { .. } | Search::TooLarge { .. } | Search::Room { .. } => "TooLargeError",
         Search::Malformed { .. } => "MalformedError",
         Search::FormatVersion { .. } => "FormatVersionError",
         Search::Digest { .. } => "DigestError",
@@ -105,7 +105,15 @@ fn search_class(error: &Search) -> &'static str {
         Search::Stale { .. } => "StaleError",
         Search::Mode { .. } => "ModeError",
         Search::Access(_) | Search::NoReader => "AccessError",
+        Search::Attribute { .. }
+        | Search::AttributeCount { .. }
+        | Search::Filter { .. }
+        | Search::FilterColumn { .. }
+        | Search::FilterValue { .. } => "InputError",
+        Search::Log(_) => "IntegrityError",
         Search::Transport(_) => "NetworkError",
+        // The words of a server that has forgotten a session, as a refusal.
+        Search::Session => "RefusedError",
         Search::Search => "SearchError",
         _ => "Error",
     }

@@ -43,6 +43,7 @@ impl Schedule {
     /// FIPS 197, Algorithm 2: KeyExpansion. `sub_word` applies the S-box to four bytes.
     #[inline(always)]
     pub(crate) fn expand(key: &[u8], sub_word: impl Fn(u32) -> u32) -> Self {
+        assert!(matches!(key.len(), 16 | 24 | 32), "bytes of an AES key");
         let nk = key.len() / 4;
         let rounds = nk + 6;
         let mut keys = [[0u32; 4]; 15];
@@ -76,5 +77,18 @@ impl Schedule {
 impl core::fmt::Debug for Schedule {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Schedule")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_another_length_is_refused() {
+        for len in 0..=64 {
+            let expanded = std::panic::catch_unwind(|| Schedule::expand(&[7; 64][..len], |x| x));
+            assert_eq!(expanded.is_ok(), matches!(len, 16 | 24 | 32), "{len}");
+        }
     }
 }

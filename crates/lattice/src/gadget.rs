@@ -44,7 +44,9 @@ impl Gadget {
     #[must_use]
     pub const fn new(digits: u32, log_z: u32, dropped: u32) -> Self {
         assert!(digits > 0 && log_z > 0, "a gadget of nothing");
-        assert!(digits * log_z + dropped <= 62, "digits above bit 62");
+        // In a sum that does not wrap: of u32, whatever they are.
+        let end = digits as u64 * log_z as u64 + dropped as u64;
+        assert!(end <= 62, "digits above bit 62");
         Self {
             digits,
             log_z,

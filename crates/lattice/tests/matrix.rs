@@ -177,6 +177,8 @@ fn empty_shapes_give_empty_or_zero_products() {
         let panels = Panels::from_rows(backend, 0, 2, |_, _| ());
         Digits::new(&[], 3, 0).mul_panels(&panels, &mut out);
         assert_eq!(out, [0; 6]);
+        let panels = Panels::from_rows(backend, 5, 0, |_, _| ());
+        Digits::new(&digits(1, 3, 5), 3, 5).mul_panels(&panels, &mut []);
     }
 }
 

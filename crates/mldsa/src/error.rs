@@ -24,17 +24,17 @@ pub enum Error {
         /// Bytes that were given.
         found: usize,
     },
-    /// The context string is longer than 255 bytes.
-    #[error("context has {found} bytes, expected at most 255")]
-    ContextLength {
-        /// Bytes that were given.
-        found: usize,
-    },
     /// The digest does not have the length of the named hash function's output.
     #[error("digest has {found} bytes, expected {expected}")]
     DigestLength {
         /// Bytes of the hash function's output.
         expected: usize,
+        /// Bytes that were given.
+        found: usize,
+    },
+    /// The context string is longer than 255 bytes.
+    #[error("context has {found} bytes, expected at most 255")]
+    ContextLength {
         /// Bytes that were given.
         found: usize,
     },

@@ -271,6 +271,13 @@ fn lengths_are_told() {
         found: 31,
     };
     assert_eq!(check(key, digest, &signature), Err(wrong));
+    // of two reasons the first in the list of errors
+    let digest = Message::Digest {
+        hash,
+        digest: &[0; 31],
+        context: &[0; 256],
+    };
+    assert_eq!(check(key, digest, &signature), Err(wrong));
     // by a batch as well
     let items = [Item::<MlDsa65>::new(&key[1..], b"message", b"", &signature)];
     assert_eq!(

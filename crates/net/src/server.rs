@@ -3,6 +3,7 @@
 // A service on its ports
 mod exporter;
 mod grpc;
+mod health;
 mod hosted;
 #[cfg(feature = "tls")]
 mod identity;
@@ -22,6 +23,7 @@ mod entry;
 mod logins;
 mod replay;
 mod signed;
+mod steps;
 mod verifier;
 
 // Bounds on what is in flight

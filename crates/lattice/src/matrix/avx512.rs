@@ -22,8 +22,8 @@ use std::arch::x86_64::*;
 #[target_feature(enable = "avx512f")]
 fn load<T>(slice: &[T], at: usize) -> __m512i {
     debug_assert!(at + 64 <= size_of_val(slice));
-    // SAFETY: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
-    // `Words::mul` assert: `at + 64` stays within the slice.
+    // SAFETY: `at + 64` stays within the slice: callers step through rows whose lengths are multiples of `LANES`, as `Digits::strips` and
+    // `Words::mul` assert, or load what `add_planes` asserts.
     unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn add(
 /// The three sums of four values from `at` on, for both of a pair.
 ///
 /// # Safety
-/// Every row and pair of `o` has four values from `at` on, and eight from the next multiple of eight below.
+/// The checks of `add_by` hold, for a length of more than `at`, a multiple of four.
 #[target_feature(enable = "avx2")]
 unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let low = _mm256_set1_epi64x((1 << HALF) - 1);

@@ -27,7 +27,7 @@ pub(super) fn add(
 }
 
 /// # Safety
-/// Every row of `o` and every pair has as many values as `first` and `second`.
+/// The checks of `add_by` hold: for the length of `first` and `second`, rows and pairs of `o` lie within their slices.
 #[target_feature(enable = "avx512f,avx512ifma")]
 unsafe fn add_vectors(modulus: Modulus, o: &Operands<'_>, first: &mut [u64], second: &mut [u64]) {
     let reduction = Reduction::new(modulus);
@@ -47,7 +47,7 @@ unsafe fn add_vectors(modulus: Modulus, o: &Operands<'_>, first: &mut [u64], sec
 /// Adds `V` vectors from value `at` on. How many values that are.
 ///
 /// # Safety
-/// Every row and pair of `o`, `first` and `second` have `8 V` values from `at` on.
+/// The checks of `add_by` hold, and `first` and `second` have `8 V` values from `at` on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 unsafe fn add_held<const V: usize>(
@@ -66,7 +66,8 @@ unsafe fn add_held<const V: usize>(
         (rows, o.x[k % o.width..].as_ptr())
     });
     for j in 0..o.terms {
-        // SAFETY: by the contract of this function; every list has `terms` rows.
+        // SAFETY: by the contract of this function; every list has `terms` rows, and a vector does not go past the end of a row, for `width` is
+        // a multiple of eight. Pairs that are shared are one vector, of which the step is zero.
         unsafe {
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
             for (v, (sums, (rows, x))) in sums.iter_mut().zip(lists).enumerate() {

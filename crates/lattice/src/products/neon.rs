@@ -60,7 +60,7 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
 /// The three sums of four values from `at` on, for both of a pair.
 ///
 /// # Safety
-/// Every row and pair of `o` has four values from `at` on, and eight from the next multiple of eight below.
+/// The checks of `add_by` hold, for a length of more than `at`, a multiple of four.
 #[target_feature(enable = "neon")]
 unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let mut sums = [[[vdupq_n_u64(0); 2]; 3]; 2];

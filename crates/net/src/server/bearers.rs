@@ -169,6 +169,12 @@ impl State {
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
+        // Whoever came with a part of another's token before, and has one of the issuer now, is a first holder from now on.
+        let first = chain.first().and_then(|first| self.holders.get_mut(first));
+        if let Some(first) = first.filter(|first| first.root.is_some()) {
+            first.root = None;
+            first.logins = logins(None, now);
+        }
         // The last holder first: who logs in too often is refused at its own cost.
         let mut taken: Vec<&Name> = Vec::new();
         for name in chain.iter().rev() {
@@ -224,10 +230,7 @@ impl State {
             return Ok((holder.number, Arc::clone(&holder.rate)));
         }
         self.make_room(root, now)?;
-        let mut logins = match root {
-            None => Rate::with_burst(1.0, 64.0, now),
-            Some(_) => Rate::with_burst(1.0 / 60.0, 16.0, now),
-        };
+        let mut logins = logins(root, now);
         logins.take(now);
         let number = self.next;
         self.next = self.next.checked_add(1).unwrap_or(FIRST);
@@ -274,6 +277,14 @@ impl State {
             crowd.min_by_key(|(_, holder)| (Arc::strong_count(&holder.rate) > 1, holder.until));
         let first = first.map(|(name, _)| *name);
         first.and_then(|name| self.holders.remove(&name));
+    }
+}
+
+/// Logins of a first holder, or of one behind the first.
+fn logins(root: Option<u32>, now: Instant) -> Rate {
+    match root {
+        None => Rate::with_burst(1.0, 64.0, now),
+        Some(_) => Rate::with_burst(1.0 / 60.0, 16.0, now),
     }
 }
 
@@ -331,6 +342,18 @@ mod tests {
             assert_eq!(login(sub), Err(Refusal::Rate));
         }
         assert_eq!(state.holders.len(), 65);
+    }
+
+    #[test]
+    fn a_first_holder_who_was_known_behind_another_is_held_to_what_first_holders_may() {
+        let bearers = Bearers::new(&Limits::default());
+        let (mut state, now) = (bearers.lock(), Instant::now());
+        let bob = name(1);
+        let behind = (0..20).filter(|_| state.holders_of(&[name(0), bob], now).is_ok());
+        assert_eq!(behind.count(), 16);
+        let first = (0..70).filter(|_| state.holders_of(&[bob], now).is_ok());
+        assert_eq!(first.count(), 64);
+        assert_eq!(state.holders[&bob].root, None);
     }
 
     #[test]

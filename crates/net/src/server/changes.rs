@@ -7,7 +7,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use prost::Message;
 use sordino_index::digest::Digest;
@@ -16,15 +16,15 @@ use sordino_index::folder::Folder;
 use sordino_index::history::KEPT;
 use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Error, Files, NotNext, OwnerPublicKey};
+use sordino_mldsa::{MlDsa87, Params as _};
 use sordino_server::Server;
 
 use super::refused::Refused;
-use super::replay::Replay;
 use super::signed::Signed;
+use super::steps::Steps;
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
 use crate::schema::{Held, Put, Step, StepReply};
-use crate::signature::now;
 use crate::{Limits, Refusal};
 
 /// The longest request: a piece, or a manifest, which is shorter, with its signature and the fields' tags.
@@ -36,9 +36,6 @@ pub(crate) const SHORTEST_CHANGE: usize = 8192;
 /// The most parts of which a reply says that they are missing: such a reply fits what a client reads in one piece.
 pub(crate) const TOLD: usize = 1000;
 
-/// The owner's number among the keys that have signed something.
-pub(crate) const OWNER: u32 = u32::MAX;
-
 /// The folder of an index whose owner may change it over the network. Nobody else changes it meanwhile.
 #[derive(Debug)]
 pub(crate) struct Changes {
@@ -48,8 +45,8 @@ pub(crate) struct Changes {
     key: [u8; 32],
     /// Bytes of an index, at most.
     most: u64,
-    /// Apart from the state, for everybody's requests are looked up here, while a switch may take long.
-    replay: Mutex<Replay>,
+    /// Apart from the state, for steps are looked up here while a switch may take long.
+    steps: Arc<Steps>,
     /// True while the server switches to another version.
     switching: AtomicBool,
     state: Mutex<State>,
@@ -77,13 +74,12 @@ impl Changes {
         folder.current()?;
         let lock = folder.lock()?;
         let current = folder.manifest(&folder.current()?, owner)?;
-        let skew = u64::try_from(limits.skew.as_millis()).unwrap_or(u64::MAX);
         Ok(Self {
             key: *blake3::hash(&owner.to_bytes()).as_bytes(),
             owner: owner.clone(),
             folder,
             most,
-            replay: Mutex::new(Replay::new(skew, limits.nonces())),
+            steps: Arc::new(Steps::new(limits)),
             switching: AtomicBool::new(false),
             state: Mutex::new(State {
                 current,
@@ -94,18 +90,22 @@ impl Changes {
         })
     }
 
+    /// Has the steps of an index that was here before under the same name: none of these is taken again.
+    pub(crate) fn after(&mut self, steps: Arc<Steps>) {
+        self.steps = steps;
+    }
+
     /// Refuses a step that the owner has not signed for this run, now and once.
     pub(crate) fn check(&self, signed: &Signed) -> Result<(), Refusal> {
         if signed.key != self.key {
-            return Err(Refusal::Key);
+            return Err(of_nobody(signed));
         }
         // Times and repetitions are told to the owner alone, so the signature comes first.
         let good = self
             .owner
             .verify_change(&signed.statement, &signed.signature);
         good.map_err(|_| Refusal::Signature)?;
-        self.replay()
-            .accept((OWNER, signed.nonce), signed.time, now())
+        self.steps.accept(signed)
     }
 
     /// Takes a step. With the last one there is a server of the new version, which `place` puts in place of the one before.
@@ -294,13 +294,22 @@ impl Changes {
         Ok(())
     }
 
-    fn replay(&self) -> MutexGuard<'_, Replay> {
-        self.replay.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Refuses a step of whoever is no owner here, after the work of looking at a signature: so the time that it takes does not tell strangers which
+/// indexes there are, and of whom.
+pub(crate) fn of_nobody(signed: &Signed) -> Refusal {
+    static NOBODY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
+    let nobody =
+        NOBODY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; MlDsa87::PUBLIC_KEY_LEN]).ok());
+    if let Some(nobody) = nobody {
+        // A key of which anybody can make signatures, so that nothing may come of it.
+        let _ = nobody.verify_change(&signed.statement, &signed.signature);
+    }
+    Refusal::Key
 }
 
 /// The time of a switch, also of one that panics.

@@ -7,12 +7,13 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use sordino_server::Server;
 use tonic::body::Body;
 use tonic::codegen::http;
 use tonic::server::NamedService;
 use tonic::{Request, Response, Status};
 
-use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE};
+use super::changes::{LONGEST_CHANGE, SHORTEST_CHANGE, of_nobody};
 use super::door::Call;
 use super::entry::blocking;
 use super::hosted::{Hosted, Scan};
@@ -174,10 +175,10 @@ impl Calls {
     /// Answers `request`, once it is known that it may be.
     async fn answer(&self, call: &Call, request: CallRequest) -> Result<Content, Refused> {
         let message = request.message.clone();
-        let (hosted, key) = self.admit(call, request).await?;
+        let (hosted, index, key) = self.admit(call, request).await?;
         let asker = key.map_or(Asker::Address(call.peer.address), Asker::Key);
         let answered = match hosted.begin(call, asker) {
-            Ok(()) => self.ask(&hosted, message, asker.number()).await,
+            Ok(()) => self.ask(&hosted, index, message, asker.number()).await,
             Err(refusal) => Err(refusal.into()),
         };
         if let Some(terms) = &hosted.terms {
@@ -186,12 +187,12 @@ impl Calls {
         answered
     }
 
-    /// The index that a request is for, and the number of whoever asks, if the request may be answered.
+    /// The index that a request is for, with the version that answers, and the number of whoever asks, if the request may be answered.
     async fn admit(
         &self,
         call: &Call,
         request: CallRequest,
-    ) -> Result<(Arc<Hosted>, Option<u32>), Refused> {
+    ) -> Result<(Arc<Hosted>, Arc<Server>, Option<u32>), Refused> {
         let CallRequest {
             message,
             signature,
@@ -199,8 +200,8 @@ impl Calls {
         } = request;
         let Some(keys) = &self.shared.keys else {
             let hosted = self.shared.hosted(self.name.as_ref())?;
-            hosted.admit(None, None, &message)?;
-            return Ok((hosted, None));
+            let index = hosted.admit(None, None, &message)?;
+            return Ok((hosted, index, None));
         };
         // The index is looked up after the client is known, so that strangers learn no names.
         let (login, key);
@@ -219,14 +220,19 @@ impl Calls {
             (Some(_), Some(_)) => return Err(Refusal::Malformed.into()),
         };
         let hosted = self.shared.hosted(self.name.as_ref())?;
-        hosted.admit(Some(clients), grant, &message)?;
+        let index = hosted.admit(Some(clients), grant, &message)?;
         call.peer.prove(Asker::Key(asker));
-        Ok((hosted, Some(asker)))
+        Ok((hosted, index, Some(asker)))
     }
 
     /// Has an index answer.
-    async fn ask(&self, hosted: &Hosted, message: Bytes, holder: u128) -> Result<Content, Refused> {
-        let index = hosted.index_of(&message);
+    async fn ask(
+        &self,
+        hosted: &Hosted,
+        index: Arc<Server>,
+        message: Bytes,
+        holder: u128,
+    ) -> Result<Content, Refused> {
         if let Some(reply) = index.prepared(&message) {
             return Ok(Content::Prepared(reply));
         }
@@ -255,7 +261,8 @@ impl Calls {
         let changed = hosted.clone();
         let check = move || {
             let changes = changed.as_ref().and_then(|hosted| hosted.changes.get());
-            changes.ok_or(Refusal::Key)?.check(&signed)
+            let changes = changes.ok_or_else(|| of_nobody(&signed))?;
+            changes.check(&signed)
         };
         // Where there are several, whoever has not signed rightly learns no names: it is told what it would be of one that is not there.
         let named = self.name.is_some();

@@ -91,7 +91,7 @@ impl Hosted {
     }
 
     /// The version that a request is about, if it is here, or else the one in place.
-    pub(crate) fn index_of(&self, request: &[u8]) -> Arc<Server> {
+    fn index_of(&self, request: &[u8]) -> Arc<Server> {
         let versions = self.versions.read();
         let versions = versions.unwrap_or_else(PoisonError::into_inner);
         let before = versions
@@ -165,16 +165,16 @@ impl Hosted {
         Ok(())
     }
 
-    /// Refuses a message that whoever asks may not send. `clients` is the digest of its key, if it showed one, and with a token those
-    /// of all its holders.
+    /// The version that answers a message, unless whoever asks may not send it. `clients` is the digest of its key, if it showed one, and
+    /// with a token those of all its holders. Another index may take this one's place meanwhile, for which the same was not decided.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,
         grant: Option<&Grant>,
         message: &[u8],
-    ) -> Result<(), Refusal> {
-        let index = self.index();
-        let index = &index.manifest().index;
+    ) -> Result<Arc<Server>, Refusal> {
+        let answering = self.index_of(message);
+        let index = &answering.manifest().index;
         if let Some(terms) = &self.terms {
             terms.admit(index, clients, grant, message)?;
         }
@@ -183,7 +183,7 @@ impl Hosted {
         if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
             terms.counts.ended(false);
         }
-        permitted
+        permitted.map(|()| answering)
     }
 
     /// Takes the places of a request in flight.

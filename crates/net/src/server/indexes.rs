@@ -93,11 +93,16 @@ impl Indexes {
         let terms = Terms::new(named, policy, several.rate(), &several.places, counts);
         let hosted = Hosted::new(server, None, Some(terms), &shared.limits, &shared.metrics);
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
-        if let Some(Accepting(changes)) = accepting {
+        if let Some(Accepting(mut changes)) = accepting {
+            changes.after(several.steps(name, &shared.limits));
             // It is new, so there are none yet.
             drop(hosted.changes.set(changes));
         }
-        drop(several.set(name, Some(hosted)));
+        drop(several.set(name, Some(Arc::clone(&hosted))));
+        if let Some(terms) = &hosted.terms {
+            // The rate may have been changed since it was read, for all indexes that were there.
+            terms.set_rate(several.rate());
+        }
         tracing::info!(%name, "index opened");
         Ok(())
     }

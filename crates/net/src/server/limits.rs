@@ -150,12 +150,12 @@ impl Limits {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "positive, and cut to what memory is given for"
+            reason = "positive, and a conversion that ends at the largest"
         )]
-        let nonces = (self.rate * window).min(MAX_NONCES) as usize;
-        nonces.max(1)
+        let nonces = (self.rate * window) as usize;
+        nonces.clamp(1, MAX_NONCES)
     }
 }
 
 /// Nonces are remembered up to here, about 64 MB; beyond it requests are refused as too many.
-const MAX_NONCES: f64 = 1_000_000.0;
+pub(crate) const MAX_NONCES: usize = 1_000_000;

@@ -60,11 +60,7 @@ impl Replay {
     /// milliseconds since 1970.
     pub(crate) fn accept(&mut self, seen: Seen, time: u64, now: u64) -> Result<(), Refusal> {
         self.look(&seen, time, now)?;
-        let oldest = self.window(now.saturating_sub(self.skew));
-        while let Some(first) = self.windows.first_entry().filter(|it| *it.key() < oldest) {
-            self.floor = self.floor.max(first.key() + 1);
-            first.remove();
-        }
+        self.forget(now);
         let count: usize = self.windows.values().map(HashSet::len).sum();
         if count >= self.capacity {
             return Err(Refusal::Rate);
@@ -72,6 +68,15 @@ impl Replay {
         let window = self.window(time);
         self.windows.entry(window).or_default().insert(seen);
         Ok(())
+    }
+
+    /// Forgets what is fresh no more.
+    pub(crate) fn forget(&mut self, now: u64) {
+        let oldest = self.window(now.saturating_sub(self.skew));
+        while let Some(first) = self.windows.first_entry().filter(|it| *it.key() < oldest) {
+            self.floor = self.floor.max(first.key() + 1);
+            first.remove();
+        }
     }
 
     fn window(&self, time: u64) -> u64 {

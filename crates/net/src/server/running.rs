@@ -14,6 +14,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
 use super::grpc::Gate;
+use super::health::{Probes, report};
 #[cfg(feature = "tls")]
 use super::identity::{Acceptor, Identity};
 use super::incoming::Incoming;
@@ -188,7 +189,7 @@ impl<S> Running<S> {
             let (anyone, stopping) = (shared.door.anyone, &shared.stopping);
             let incoming = Incoming::new(listeners, acceptor, anyone, limits, metrics, stopping);
             builder
-                .add_service(health)
+                .add_service(Probes::new(health, &shared))
                 .add_service(Gate { shared })
                 .serve_with_incoming_shutdown(incoming, async {
                     // The sender is used, or dropped with whoever could have used it: either way it ends.
@@ -209,13 +210,6 @@ impl<S> Running<S> {
             serving: Some(serving),
             runtime: Some(runtime),
         })
-    }
-}
-
-/// Health of the server as a whole and of its one service.
-async fn report(reporter: &HealthReporter, status: ServingStatus) {
-    for name in ["", <Gate as tonic::server::NamedService>::NAME] {
-        reporter.set_service_status(name, status).await;
     }
 }
 

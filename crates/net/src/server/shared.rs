@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
 use tonic::codegen::http::HeaderMap;
@@ -13,6 +13,7 @@ use super::hosted::Hosted;
 use super::metrics::Metrics;
 use super::places::Places;
 use super::refused::Lines;
+use super::steps::Steps;
 use crate::protocol::INDEX;
 use crate::schema::HelloReply;
 use crate::signature::shown;
@@ -52,6 +53,8 @@ pub(crate) struct Several {
     pub(crate) changing: AtomicBool,
     /// Requests a second about each.
     rate: RwLock<f64>,
+    /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
+    steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
     /// The longest request of all: one bound, so that a long request does not show which indexes there are.
     longest: AtomicUsize,
 }
@@ -64,6 +67,7 @@ impl Several {
             next: AtomicU64::new(0),
             changing: AtomicBool::new(false),
             rate: RwLock::new(limits.rate_per_index),
+            steps: Mutex::default(),
             longest: AtomicUsize::new(SHORT),
         }
     }
@@ -91,6 +95,16 @@ impl Several {
                 terms.set_rate(per_second);
             }
         }
+    }
+
+    /// The steps that were taken for an index of this name.
+    pub(crate) fn steps(&self, name: &IndexName, limits: &Limits) -> Arc<Steps> {
+        let mut all = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        for steps in all.values() {
+            steps.forget();
+        }
+        let new = || Arc::new(Steps::new(limits));
+        Arc::clone(all.entry(name.clone()).or_insert_with(new))
     }
 
     /// All indexes, by their names.

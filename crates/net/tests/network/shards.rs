@@ -672,17 +672,25 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     for _ in 0..200 {
         assert_eq!(answered().unwrap(), whole);
     }
+    // Both are asked in turns then, unless one was late thrice by itself: that is forgotten after a while.
+    until(|| {
+        faulty.asked.store(0, Ordering::SeqCst);
+        for _ in 0..4 {
+            assert_eq!(answered().unwrap(), whole);
+        }
+        faulty.asked.load(Ordering::SeqCst) >= 2
+    });
     faulty.faults.store(usize::MAX, Ordering::SeqCst);
     faulty.asked.store(0, Ordering::SeqCst);
     let begun = std::time::Instant::now();
-    for _ in 0..10 {
+    for _ in 0..40 {
         assert_eq!(answered().unwrap(), whole);
     }
     // It would have been given up after 30 seconds, each time that it is asked.
     assert!(begun.elapsed() < Duration::from_secs(25));
-    // Asked in turns, it is in doubt when it has lost three times in a row.
+    // In turns it would be asked 20 times. It is in doubt when it has lost three times in a row, some of them before maybe.
     let asked = faulty.asked.load(Ordering::SeqCst);
-    assert!((3..=5).contains(&asked), "{asked}");
+    assert!((1..15).contains(&asked), "{asked}");
     let series = front.service().metrics();
     let hedged = series
         .lines()

@@ -20,8 +20,8 @@ use sordino_search::Client;
 
 use crate::hostile_client::{Raw, Unfinished, closes, now, refusal};
 use crate::parties::{
-    GET_MANIFEST, Set, certificate, client_key, connect_tls, endpoint, loopback, message, owner,
-    rng, server, set, signed_door, until, until_metric,
+    GET_MANIFEST, Set, certificate, client_key, connect_tls, endpoint, loopback, message,
+    open_door, owner, rng, server, set, signed_door, until, until_metric,
 };
 
 /// Strangers at work on a runtime of their own, until they are dropped.
@@ -132,6 +132,55 @@ fn requests_without_bodies_do_not_shut_known_keys_out() {
     }
     // They have gone on all the while.
     until(|| strangers.begun() > before);
+}
+
+/// A question for the server's health.
+fn health<B>(address: SocketAddr, body: B) -> hyper::Request<B> {
+    let path = format!("http://{address}/grpc.health.v1.Health/Check");
+    let request = hyper::Request::post(path).header("content-type", "application/grpc");
+    request.body(body).unwrap()
+}
+
+fn status(answer: &hyper::Response<hyper::body::Incoming>) -> &str {
+    let status = answer.headers().get("grpc-status");
+    status.map_or("", |status| status.to_str().unwrap())
+}
+
+/// Who asks for health is a stranger as any other: its requests are short, have their time, their places and their rate.
+#[test]
+fn questions_for_health_are_held_to_what_strangers_may() {
+    let limits = Limits {
+        rate_per_address: 3.0,
+        receive: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let running = open_door(server(2, &set()), limits);
+    let address = running.address();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut send = runtime.block_on(http2(address)).unwrap();
+    // A message of 4 MiB is refused by its head: nothing of it has come, and nothing will.
+    let head = Bytes::from_static(&[0, 0, 0x40, 0, 0]);
+    let long = Full::from(head).boxed();
+    let told = runtime
+        .block_on(send.send_request(health(address, long)))
+        .unwrap();
+    assert_eq!(status(&told), "11");
+    // One that never begins is given up.
+    let unfinished = send.send_request(health(address, Unfinished(true).boxed()));
+    let unfinished = runtime.spawn(unfinished);
+    until_metric(&running, "receiving 1");
+    let told = runtime.block_on(unfinished).unwrap().unwrap();
+    assert_eq!(told.headers().get("sordino-refusal").unwrap(), "slow");
+    until_metric(&running, "receiving 0");
+    // And many are too many.
+    let empty = || Full::from(Bytes::from_static(&[0; 5])).boxed();
+    let codes = (0..60).map(|_| {
+        let told = runtime.block_on(send.send_request(health(address, empty())));
+        status(&told.unwrap()).to_owned()
+    });
+    let codes: Vec<String> = codes.collect();
+    assert!(codes.iter().any(String::is_empty), "{codes:?}");
+    assert!(codes.iter().any(|code| code == "8"), "{codes:?}");
 }
 
 /// Far more questions for the server's run than it answers in a second, of all clients together.

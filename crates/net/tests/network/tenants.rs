@@ -1,16 +1,22 @@
 //! Several indexes behind one address, by name.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use prost::Message;
+use sordino_net::schema::search_client::SearchClient;
+use sordino_net::schema::step::Kind;
+use sordino_net::schema::{ChangeRequest, Nothing, RequestSignature, Step, StepReply};
 use sordino_net::{
     Access, ClientKey, Connection, Endpoint, Error, IndexName, Indexes, Limits, Listen, Policy,
     Refusal, Running,
 };
 use sordino_search::{Client, OwnerKeys, Server, build, manifest::Packing};
 use sordino_token::{Action, SigningKey, Token};
+use tonic::Status;
 
-use crate::hostile_client::refusal;
+use crate::hostile_client::{now, refusal};
 use crate::logins::{Raw, claims, issuer};
 use crate::parties::{
     GET_MANIFEST, K, SCORE, Set, client_key, endpoint, loopback, message, open_door, owner, rng,
@@ -264,29 +270,99 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
     running.stop().unwrap();
 }
 
-#[test]
-fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
-    use sordino_net::schema::{ChangeRequest, RequestSignature, search_client::SearchClient};
-    let folder = tempfile::tempdir().unwrap();
-    let set = set();
+/// An index named a in this directory, which its owner may change.
+fn changing(dir: &Path) -> Running<Indexes> {
     let spec = sordino_search::Spec {
         form: sordino_search::Form::Local,
         ..sordino_search::Spec::default()
     };
-    let batch = [Ok(set.base.clone().into())];
-    let dir = folder.path().join("a");
-    let made =
-        sordino_search::Store::create(&dir, &mut rng(1), &owner(), &spec, batch, &mut |_| ());
+    let batch = [Ok(set().base.into())];
+    let made = sordino_search::Store::create(dir, &mut rng(1), &owner(), &spec, batch, &mut |_| ());
     drop(made.unwrap());
     let indexes = Indexes::new(&Access::Anyone, Limits::default()).unwrap();
+    open_to_changes(&indexes, dir);
+    indexes.listen(&Listen::on(loopback())).unwrap()
+}
+
+fn open_to_changes(indexes: &Indexes, dir: &Path) {
     let public = owner().public();
-    let served = Server::open_dir(&dir, &public).unwrap();
-    let accepting = indexes.accepting(&dir, &public, 1 << 30).unwrap();
-    indexes
-        .open_to_changes(&name("a"), served, None, accepting)
-        .unwrap();
-    let running = indexes.listen(&Listen::on(loopback())).unwrap();
+    let served = Server::open_dir(dir, &public).unwrap();
+    let accepting = indexes.accepting(dir, &public, 1 << 30).unwrap();
+    let opened = indexes.open_to_changes(&name("a"), served, None, accepting);
+    opened.unwrap();
+}
+
+/// The answer to a step of a change of this index.
+fn change(
+    running: &Running<Indexes>,
+    index: &str,
+    request: ChangeRequest,
+) -> Result<StepReply, Status> {
+    let mut request = tonic::Request::new(request);
+    let index = index.parse().unwrap();
+    request.metadata_mut().insert("sordino-index", index);
+    let url = format!("http://{}", running.address());
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let endpoint = tonic::transport::Endpoint::from_shared(url).unwrap();
+        let mut client = SearchClient::new(endpoint.connect().await.unwrap());
+        client
+            .change(request)
+            .await
+            .map(tonic::Response::into_inner)
+    })
+}
+
+/// A question for the state of an index, which the owner signs for it.
+fn state_of(instance: &[u8], time: u64) -> ChangeRequest {
+    let step = Step {
+        kind: Some(Kind::State(Nothing {})),
+    };
+    let step = step.encode_to_vec();
+    let key = *blake3::hash(&owner().public().to_bytes()).as_bytes();
+    let (nonce, digest) = ([5; 16], blake3::hash(&step));
+    let parts: [&[u8]; 5] = [
+        instance,
+        &key,
+        &time.to_le_bytes(),
+        &nonce,
+        digest.as_bytes(),
+    ];
+    let signature = RequestSignature {
+        key: key.to_vec().into(),
+        time,
+        nonce: nonce.to_vec().into(),
+        signature: owner().sign_change(&parts.concat()).into(),
+    };
+    ChangeRequest {
+        step: step.into(),
+        signature: Some(signature),
+    }
+}
+
+/// The run that a step was signed for goes on when its index is closed and opened again.
+#[test]
+fn a_step_is_taken_once_though_its_index_was_closed_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("a");
+    let running = changing(&dir);
+    let raw = Raw::at(running.address(), Some("a"));
+    let request = state_of(&raw.instance, now());
+    assert_eq!(change(&running, "a", request.clone()).unwrap().version, 1);
+    let again = |running| change(running, "a", request.clone()).unwrap_err();
+    assert!(again(&running).message().contains("seen before"));
+    assert!(running.service().close(&name("a")));
+    assert!(again(&running).message().contains("not known"));
+    open_to_changes(running.service(), &dir);
+    assert!(again(&running).message().contains("seen before"));
+    running.stop().unwrap();
+}
+
+#[test]
+fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, public) = (folder.path().join("a"), owner().public());
+    let running = changing(&dir);
     let told = |index: &str, time: u64| {
         let key = *blake3::hash(&public.to_bytes()).as_bytes();
         let signature = RequestSignature {
@@ -296,18 +372,11 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
             signature: vec![7; <sordino_mldsa::MlDsa87 as sordino_mldsa::Params>::SIGNATURE_LEN]
                 .into(),
         };
-        let mut request = tonic::Request::new(ChangeRequest {
+        let request = ChangeRequest {
             step: vec![0x0a, 0].into(),
             signature: Some(signature),
-        });
-        let index = index.parse().unwrap();
-        request.metadata_mut().insert("sordino-index", index);
-        let url = format!("http://{}", running.address());
-        let status = runtime.block_on(async {
-            let endpoint = tonic::transport::Endpoint::from_shared(url).unwrap();
-            let mut client = SearchClient::new(endpoint.connect().await.unwrap());
-            client.change(request).await.unwrap_err()
-        });
+        };
+        let status = change(&running, index, request).unwrap_err();
         format!(
             "{:?} {} {:?}",
             status.code(),
@@ -315,8 +384,7 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
             status.details()
         )
     };
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = u64::try_from(since.unwrap().as_millis()).unwrap();
+    let now = now();
     for time in [now, now - 3_600_000] {
         assert!(told("a", time).contains("not known"), "{}", told("a", time));
         assert_eq!(told("a", time), told("none", time));

@@ -100,6 +100,8 @@ fn panel_rows<const R: usize, const P: usize>(
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(in crate::matrix) fn add_planes(sums: &[u32], out: &mut [u32]) {
+    // The loads trust it.
+    assert!(sums.len() >= 3 * 256 + PANEL, "four planes");
     let mut planes = [_mm512_setzero_si512(); 4];
     for (k, plane) in planes.iter_mut().enumerate() {
         *plane = load(sums, k * 1024);

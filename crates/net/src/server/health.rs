@@ -1,0 +1,97 @@
+//! gRPC's health service: who asks it is a stranger, and is let in and given up as any other.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http;
+use tonic::server::NamedService;
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tonic_health::server::HealthReporter;
+
+use super::grpc::Gate;
+use super::peer::Peer;
+use super::shared::Shared;
+
+/// Bytes of a request: it has a name of one of the server's services, or of none.
+const LONGEST: usize = 256;
+
+/// The health service behind the server's door.
+pub(crate) struct Probes<H> {
+    health: HealthServer<H>,
+    shared: Arc<Shared>,
+}
+
+/// A derived one would ask for a health that is `Clone`, which its server is without that.
+impl<H> Clone for Probes<H> {
+    fn clone(&self) -> Self {
+        Self {
+            health: self.health.clone(),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<H: Health> Probes<H> {
+    pub(crate) fn new(health: HealthServer<H>, shared: &Arc<Shared>) -> Self {
+        Self {
+            health: health.max_decoding_message_size(LONGEST),
+            shared: Arc::clone(shared),
+        }
+    }
+}
+
+impl<H: Health> NamedService for Probes<H> {
+    const NAME: &'static str = HealthServer::<H>::NAME;
+}
+
+type Answer = Result<http::Response<Body>, Infallible>;
+
+impl<H: Health> tower_service::Service<http::Request<Body>> for Probes<H> {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// A health that is watched holds no place: the answer has begun, and ends with its connection.
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
+            // Every connection has one.
+            let none = Status::internal("no connection").into_http();
+            return Box::pin(std::future::ready(Ok(none)));
+        };
+        let call = match shared.door.enter(peer, true, LONGEST) {
+            Ok(call) => call,
+            Err(refusal) => {
+                let refused = shared.refuse(peer, refusal);
+                return Box::pin(std::future::ready(Ok(refused)));
+            }
+        };
+        let answer = tower_service::Service::call(&mut self.health, request);
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                answer = answer => {
+                    call.received();
+                    answer
+                }
+                refusal = call.given_up() => Ok(shared.refuse(&call.peer, refusal)),
+            }
+        })
+    }
+}
+
+/// Says how the server as a whole and its one service are.
+pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
+    for name in ["", <Gate as NamedService>::NAME] {
+        reporter.set_service_status(name, status).await;
+    }
+}
