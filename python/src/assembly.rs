@@ -94,7 +94,7 @@ impl Assembly {
     }
 }
 
-/// Makes the segment of a task, of an iterator of `(vectors, ids or None, None)`; the bytes for `Assembly.take`. Records without ids are numbered
+/// Makes the segment of a task, of an iterator of `(vectors, ids or None, None, attributes or None)`; the bytes for `Assembly.take`. Records without ids are numbered
 /// from its second number on.
 #[pyfunction]
 pub(crate) fn make_segment<'py>(

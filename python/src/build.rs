@@ -10,6 +10,7 @@ use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::{Batch, Error, Form, IdKind, Metric, Routing, Spec, Step, Store};
 
+use crate::attributes;
 use crate::compute::{computing, random};
 use crate::errors;
 use crate::ids::{self, Given};
@@ -39,7 +40,7 @@ pub(crate) struct Settings {
 /// Recall that sealed mode measured, and true if it is as high as was wished for.
 pub(crate) type Measured = Option<(f64, bool)>;
 
-/// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None)`.
+/// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
 ///
 /// `progress`, if given, is called with the name of each step and the number of vectors read.
 #[pyfunction]
@@ -234,10 +235,11 @@ type Item<'py> = (
     PyReadonlyArray2<'py, f32>,
     Option<Given<'py>>,
     Option<Vec<Vec<u8>>>,
+    Option<attributes::Given<'py>>,
 );
 
 impl Stream {
-    /// Records of an iterator of `(vectors, ids or None, payloads or None)`.
+    /// Records of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
     pub(crate) fn new(records: Py<PyAny>, metric: Metric, ids: IdKind, stop: Stop) -> Self {
         Self {
             records,
@@ -253,13 +255,13 @@ impl Stream {
         let Some(item) = records.next() else {
             return Ok(None);
         };
-        let (rows, ids, payloads): Item<'_> = item?.extract()?;
+        let (rows, ids, payloads, attributes): Item<'_> = item?.extract()?;
         let first = self.stop.state().read;
         let vectors = matrix(py, &rows, first)?;
         check_directions(py, self.metric, &vectors, first)?;
         self.stop.state().read += vectors.len();
         let ids = ids.map(|ids| ids.of(py, self.ids)).transpose()?;
-        batch(py, vectors, ids, payloads).map(Some)
+        batch(py, vectors, ids, payloads, attributes).map(Some)
     }
 }
 

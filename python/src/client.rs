@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
 use sordino_search::{Cache, Client as Reader, Error, Pin, ReaderKeys, Transport};
 
+use crate::attributes;
 use crate::compute::{computing, forked, stoppable};
 use crate::errors;
 use crate::ids::{self, Given};
@@ -17,6 +18,7 @@ use crate::transport::Moved;
 use crate::vectors::metric_name;
 
 mod answer;
+mod asked;
 mod failed;
 mod here;
 mod jobs;
@@ -24,6 +26,7 @@ mod open;
 mod remote;
 
 use answer::{Answer, answer};
+use asked::Asked;
 use failed::Failed;
 use here::Here;
 use open::{Open, Server, check};
@@ -97,14 +100,18 @@ impl Client {
         Ok(Self::of(keys, opened.map_err(|error| error.raise(py))?))
     }
 
-    /// Searches for every row of an array.
+    /// Searches for every row of an array: for records that pass a filter, and are not further than a threshold.
+    #[pyo3(signature = (queries, k, filter=None, threshold=None))]
     fn search<'py>(
         &self,
         py: Python<'py>,
         queries: PyReadonlyArray2<'py, f32>,
         k: usize,
+        filter: Option<&str>,
+        threshold: Option<f32>,
     ) -> PyResult<Answer<'py>> {
         let open = self.open(py)?;
+        let asked = Asked::new(filter, threshold).map_err(|error| errors::search(py, &error))?;
         let (n, dim) = (queries.shape()[0], queries.shape()[1]);
         let rows = queries.as_slice()?.to_vec();
         let facts = open.facts(py);
@@ -118,7 +125,7 @@ impl Client {
             return Err(errors::raise(py, "KError", text));
         }
         check(py, &rows, &facts)?;
-        let answers = open.search(py, rows, dim)?;
+        let answers = open.search(py, rows, dim, asked)?;
         let mut moved = Moved::default();
         let mut found = Vec::with_capacity(n);
         for (hits, one) in answers {
@@ -145,6 +152,23 @@ impl Client {
         Ok(bytes
             .map(|payload| payload.map(|bytes| PyBytes::new(py, &bytes)))
             .collect())
+    }
+
+    /// The attributes of records, a dict of the values that each has; None for one that is not there.
+    fn attributes<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Given<'py>,
+    ) -> PyResult<Vec<Option<Bound<'py, PyDict>>>> {
+        let open = self.open(py)?;
+        let ids = ids.of(py, open.facts(py).ids)?;
+        let rows = open.asked(py, |reader| {
+            let rows = ids.iter().map(|id| reader.attributes(id));
+            rows.collect::<Vec<_>>()
+        });
+        let rows = rows.iter();
+        rows.map(|row| row.as_ref().map(|row| attributes::one(py, row)).transpose())
+            .collect()
     }
 
     /// The most results of a search.

@@ -122,7 +122,7 @@ impl Clustering {
     }
 }
 
-/// Finds the nearest centroids for the records of a task, its number and that of its first record: an iterator of `(vectors, None, None)`; the bytes for
+/// Finds the nearest centroids for the records of a task, its number and that of its first record: an iterator of `(vectors, None, None, None)`; the bytes for
 /// `Clustering.take`.
 #[pyfunction]
 pub(crate) fn nearest<'py>(

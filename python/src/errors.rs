@@ -105,11 +105,10 @@ fn search_class(error: &Search) -> &'static str {
         Search::Stale { .. } => "StaleError",
         Search::Mode { .. } => "ModeError",
         Search::Access(_) | Search::NoReader => "AccessError",
-        Search::Attribute { .. }
-        | Search::AttributeCount { .. }
-        | Search::Filter { .. }
-        | Search::FilterColumn { .. }
-        | Search::FilterValue { .. } => "InputError",
+        Search::Attribute { .. } | Search::AttributeCount { .. } => "AttributesError",
+        Search::Filter { .. } | Search::FilterColumn { .. } | Search::FilterValue { .. } => {
+            "FilterError"
+        }
         Search::Log(_) => "IntegrityError",
         Search::Transport(_) => "NetworkError",
         // The words of a server that has forgotten a session, as a refusal.

@@ -11,6 +11,7 @@ use sordino_search::manifest::SignedManifest;
 use sordino_search::{Change, Error, OwnerKeys, ReaderKeys, Server, Store};
 
 use crate::access;
+use crate::attributes;
 use crate::build::Stop;
 use crate::compute::{computing, random};
 use crate::errors;
@@ -80,13 +81,14 @@ impl Index {
     }
 
     /// Adds records, or replaces those whose ids are there; the new version.
-    #[pyo3(signature = (rows, ids=None, payloads=None, label=None))]
+    #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None))]
     fn add(
         &self,
         py: Python<'_>,
         rows: PyReadonlyArray2<'_, f32>,
         ids: Option<Given<'_>>,
         payloads: Option<Vec<Vec<u8>>>,
+        attributes: Option<attributes::Given<'_>>,
         label: Option<&str>,
     ) -> PyResult<u64> {
         let keys = self.owner(py)?;
@@ -95,7 +97,7 @@ impl Index {
         let manifest = self.manifest(py)?;
         check_directions(py, manifest.metric, &vectors, 0)?;
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
-        let batch = batch(py, vectors, ids, payloads)?;
+        let batch = batch(py, vectors, ids, payloads, attributes)?;
         let added = Stop::default().heeding(py, None, |told| {
             let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut store = Store::open(&self.path, keys)?;

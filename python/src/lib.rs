@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 mod access; // readers of their own
 mod assembly; // an index whose segments several processes make
+mod attributes; // columns to filter by
 mod build; // an index of an iterator of arrays, or of a file
 mod client; // searches, in this process or over a network
 mod clustering; // an index whose records several processes assign to clusters

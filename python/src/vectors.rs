@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use sordino_search::vectors::Error;
 use sordino_search::{Batch, Id, Metric, Vectors};
 
-use crate::errors;
+use crate::{attributes, errors};
 
 /// A matrix of an array's rows, which are copied. `first` is the number of its first row, for errors.
 pub(crate) fn matrix(
@@ -19,20 +19,26 @@ pub(crate) fn matrix(
     Vectors::new(dim, data).map_err(|error| errors::vectors(py, &later(error, first)))
 }
 
-/// Records of an array, with ids and payloads if there are any.
+/// Records of an array, with ids, payloads and attributes if there are any.
 pub(crate) fn batch(
     py: Python<'_>,
     vectors: Vectors,
     ids: Option<Vec<Id>>,
     payloads: Option<Vec<Vec<u8>>>,
+    attributes: Option<attributes::Given<'_>>,
 ) -> PyResult<Batch> {
     let wrong = |error| errors::search(py, &error);
+    let rows = vectors.len();
     let mut batch = match ids {
         Some(ids) => Batch::new(ids, vectors).map_err(wrong)?,
         None => vectors.into(),
     };
     if let Some(payloads) = payloads {
         batch = batch.with_payloads(payloads).map_err(wrong)?;
+    }
+    if let Some(given) = attributes {
+        let attributes = attributes::of(py, rows, given)?;
+        batch = batch.with_attributes(attributes).map_err(wrong)?;
     }
     Ok(batch)
 }

@@ -32,6 +32,7 @@ def lake(tmp_path_factory):
                 "embedding": pa.array(list(vectors[rows]), kind),
                 "id": ids[rows],
                 "text": [f"record {number}" for number in ids[rows]],
+                "year": pa.array([int(number) % 50 + 1970 if number % 3 else None for number in ids[rows]], pa.int32()),
             }
         )
         pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=110)
@@ -140,6 +141,14 @@ def test_segments_are_made_by_processes(lake, tmp_path, key):
     with sordino.Client(index, key=key.reader()) as client:
         found = client.search(vectors[::100])
     assert (found.ids[:, 0] == ids[::100]).all()
+    # So are attributes, null where there are none.
+    filtered = sordino.parquet.build(tmp_path / "filtered", folder, ids="id", attributes=["year"], **choices)
+    streamed = sordino.build(tmp_path / "streamed", batches(folder, vectors="embedding", ids="id", attributes=["year"]), key=key)
+    for one in (filtered, streamed):
+        with sordino.Client(one, key=key.reader()) as client:
+            found = client.search(vectors[:3], where="year = 1977").ids
+            assert (found % 50 == 7).all() and (found % 3 != 0).all()
+            assert client.attributes([5057, 5007]) == [{"year": 1977}, {}]
     # Records without ids are numbered in the order of the files, whichever process reads them.
     numbered = sordino.parquet.build(tmp_path / "numbered", folder, mode="open", **choices)
     with sordino.Client(numbered, key=key.reader()) as client:
@@ -157,6 +166,9 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
     choices = {"vectors": "embedding", "ids": "id", "key_file": tmp_path / "owner.key", "processes": 2, "segment": 300}
     with pytest.raises(sordino.InputError, match="masked"):
         sordino.parquet.build(tmp_path / "index", folder, mode="local", **choices)
+    for attributes, match in ("year", "one str"), (["years"], "no column 'years'"), (["embedding"], "is a list"):
+        with pytest.raises((sordino.AttributesError, sordino.FormatError, sordino.DtypeError), match=match):
+            sordino.parquet.build(tmp_path / "index", folder, attributes=attributes, **choices)
     with pytest.raises(sordino.MissingFileError):
         sordino.parquet.build(tmp_path / "index", tmp_path / "nothing", **choices)
     # An id in two files, and a vector that is zero, which a process finds.

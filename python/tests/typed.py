@@ -12,6 +12,8 @@ def search(index: sordino.Index, key: sordino.OwnerKey, vectors: np.ndarray) -> 
         with sordino.Client(index, key=key.reader(), pin=None) as client:
             assert_type(client, sordino.Client)
             assert_type(client.payloads([1, 2]), list[bytes | None])
+            assert_type(client.attributes(3), list[dict[str, int | float | bool | str] | None])
+            client.search(vectors, 3, where="year > 2020", threshold=0.5)
             return client.search(vectors).payloads
     except sordino.NetworkError as error:
         assert_type(error, sordino.NetworkError)
@@ -30,3 +32,9 @@ def serve(index: sordino.Index, issuer: sordino.IssuerPublicKey, alice: sordino.
 def hide(cards: fpe.Format) -> None:
     assert_type(cards.encrypt("4111 1111 1111 1111"), str)
     assert_type(cards.encrypt(["4111 1111 1111 1111"]), list[str])
+
+
+def filtered(vectors: np.ndarray, key: sordino.OwnerKey) -> sordino.Index:
+    index = sordino.build("an.index", vectors, key=key, attributes={"year": np.arange(len(vectors)), "lang": ["en", None]})
+    index.add(vectors, attributes={"year": [1, 2]})
+    return index

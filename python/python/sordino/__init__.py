@@ -19,6 +19,7 @@ from ._client import Client, Result
 from ._errors import (
     AccessError,
     AddressError,
+    AttributesError,
     BrokenError,
     CertificateError,
     ClosedError,
@@ -30,6 +31,7 @@ from ._errors import (
     Error,
     ExistsError,
     FileError,
+    FilterError,
     ForkError,
     FormatError,
     FormatVersionError,
@@ -93,6 +95,7 @@ from ._sordino import (
 __all__ = [
     "AccessError",
     "AddressError",
+    "AttributesError",
     "Batch",
     "BrokenError",
     "CertificateError",
@@ -108,6 +111,7 @@ __all__ = [
     "Error",
     "ExistsError",
     "FileError",
+    "FilterError",
     "ForkError",
     "FormatError",
     "FormatVersionError",

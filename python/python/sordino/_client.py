@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
-from ._errors import InputError, KError, KeyKindError, NoIndexError
+from ._errors import FilterError, InputError, KError, KeyKindError, NoIndexError
 from ._files import content, pem
-from ._index import Index, whole_number
+from ._index import Index, real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,18 +138,24 @@ class Client:
                 raise NoIndexError(f"{error}; the address of a server begins with https:// or http://") from None
             raise
 
-    def search(self, queries: ArrayLike, k: int | None = None) -> Result:
+    def search(
+        self, queries: ArrayLike, k: int | None = None, *, where: str | None = None, threshold: float | None = None
+    ) -> Result:
         """Finds the `k` nearest records of each query.
 
         queries: shape (n, dim), or (dim,) for one, whose result has one row. Any dtype of numbers.
         k: 1 to the index's k; without it 10, or the index's k if that is smaller. Messages have the same
-            number and size whatever `k` and the queries are, so neither reaches the server.
+            number and size whatever is asked for, so nothing of it reaches the server.
+        where: a condition on the records' attributes, `'year >= 2020 and lang in ("en", "de")'`: with `and`, `or`, `not`, `=`, `!=`,
+            `<`, `in (...)`, `is null`. It is decided here, before anything is ranked; in sealed and routed mode among the records of the
+            buckets or clusters that a search reads.
+        threshold: the lowest score of a result, or the longest Euclidean distance.
 
         Several queries use all processors, or up to 8 connections. If the index changes meanwhile on a
         server, this follows it.
 
         Raises before anything is sent: `DimensionError`, `ShapeError`, `DtypeError`, `NotFiniteError`,
-        `ZeroVectorError`, `KError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`.
+        `ZeroVectorError`, `KError`, `FilterError`. Later: `SearchError` if the server's answers are wrong, `NetworkError`.
         """
         rows = _arrays.matrix(queries, "queries", single=True)
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
@@ -157,7 +163,10 @@ class Client:
             raise KError("k = 0: expected at least 1")
         # Asked before the search: another thread may close this client after it, and answers are not to be lost.
         kind = self._native.id_kind
-        ids, scores, payloads, up, down, server_ms = self._native.search(rows, number)
+        least = None if threshold is None else real_number(threshold, "threshold", any_value=True)
+        if least is not None and not abs(least) < float("inf"):
+            raise InputError(f"threshold = {threshold!r}: expected a finite number")
+        ids, scores, payloads, up, down, server_ms = self._native.search(rows, number, _where(where), least)
         found = _objects(ids, number, kind) if isinstance(ids, list) else ids
         return Result(found, scores, payloads, up, down, server_ms)
 
@@ -168,6 +177,10 @@ class Client:
         many, not which. Raises `IdsError`, `SearchError`, `NetworkError`.
         """
         return self._native.payloads(_arrays.ids(_arrays.several(ids)))
+
+    def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
+        """The attributes of records by id, those that each has; None for one that is not there. They are here: nothing is asked of the server."""
+        return self._native.attributes(_arrays.ids(_arrays.several(ids)))
 
     def refresh(self) -> bool:
         """Follows the index to its newest version, and downloads what is new. True if there was one."""
@@ -198,6 +211,15 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _where(condition: str | None) -> str | None:
+    """A condition as text, which the native half reads."""
+    if not (condition is None or isinstance(condition, str)):
+        raise FilterError(f"where is a {type(condition).__name__}: expected a condition as a str")
+    if condition is not None and not _arrays.is_unicode(condition):
+        raise FilterError("where is no Unicode text: it has half of a surrogate pair")
+    return condition
 
 
 def _objects(rows: Sequence[Sequence[str | int]], k: int, kind: str) -> np.ndarray:

@@ -69,6 +69,14 @@ class PayloadError(InputError):
     """A payload is too long, or there are not as many as vectors."""
 
 
+class AttributesError(InputError):
+    """Attributes of another type than before, too long, or not as many as vectors."""
+
+
+class FilterError(InputError):
+    """A filter that cannot be read, or does not fit the attributes that there are."""
+
+
 class FormatError(InputError):
     """A file of vectors, or a document, is damaged or of a format that is not read."""
 

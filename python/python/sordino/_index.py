@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arrays, _records, _sordino
 from ._errors import InputError, KeyKindError, NoIndexError
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     Vectors = ArrayLike | str | os.PathLike[str] | Iterator[ArrayLike] | Iterator[_records.Batch]
     Payloads = Iterable[bytes | str]
     Ids = ArrayLike | list[str] | list[UUID]
+
+    class Attributes(Protocol):
+        """A dict or a data frame: columns by name."""
+
+        def items(self) -> Iterable[tuple[Any, Any]]: ...
+
 
 Mode = Literal["masked", "routed", "open", "sealed", "local"]
 Metric = Literal["cosine", "inner-product", "euclidean"]
@@ -45,7 +51,13 @@ class Index:
         return os.fspath(self._native.path)
 
     def add(
-        self, vectors: Vectors, ids: Ids | None = None, payloads: Payloads | None = None, *, label: str | None = None
+        self,
+        vectors: Vectors,
+        ids: Ids | None = None,
+        payloads: Payloads | None = None,
+        *,
+        attributes: Attributes | None = None,
+        label: str | None = None,
     ) -> int:
         """Adds records, or replaces those whose ids are there. Returns the new version.
 
@@ -53,17 +65,18 @@ class Index:
         ids: n integers from 0 to 2**64 - 1, str or uuid.UUID, of the kind that the index has. Without them records are numbered on from the highest id, so
         the same vectors added twice are there twice.
         payloads: n times bytes or str, also to an index that had none: then the others' are empty.
+        attributes: as of `build`; columns of the same name are of the type that they have.
         label: of all these records, in masked and local mode, of an index that has readers of its own: only those who were
             granted it can read them. A record that is replaced gets the label that it is added with now.
 
         Each call makes a segment, of which an index may have 1024: add many at a time, or `compact`.
 
         Raises `DimensionError`, `NotFiniteError`, `ZeroVectorError`, `NormError`, `IdsError`,
-        `PayloadError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`; `AccessError` and `ModeError` for
+        `PayloadError`, `AttributesError`, `SegmentsError`, `LockedError`, `KeyKindError`, `FileError`; `AccessError` and `ModeError` for
         labels. Nothing is changed then.
         """
-        rows, own, carried = _records.whole(vectors, ids, payloads)
-        return self._native.add(rows, own, carried, None if label is None else _name(label, "label"))
+        rows, own, carried, columns = _records.whole(vectors, ids, payloads, attributes)
+        return self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
 
     def grant(
         self,
@@ -176,6 +189,7 @@ def build(
     key: OwnerKey,
     ids: Ids | None = None,
     payloads: Payloads | None = None,
+    attributes: Attributes | None = None,
     mode: Mode = "masked",
     metric: Metric = "cosine",
     recall: float = 0.95,
@@ -194,13 +208,16 @@ def build(
     path: the directory.
     vectors: an array of shape (n, dim), dim up to 8192; or the path of a file (.npy, .fvecs, .bvecs, .fbin,
         .u8bin, .i8bin, .parquet, .arrow, .jsonl, .csv), which may be larger than memory; or an iterator of arrays, or of `Batch`es that
-        have ids and payloads of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
+        have ids, payloads and attributes of their own, which is read once. Numbers of any dtype are converted to float32, a chunk at a time; float32 in C order
         is not copied as a whole.
     key: the owner's key, of `sordino.keygen()`. Without it the index can be neither changed nor read.
     ids: n integers from 0 to 2**64 - 1, str of 1 to 64 bytes, or uuid.UUID, all different; else the row's
         number. Ids are of one kind for good, and sealed from the server.
     payloads: n times bytes or str, up to 1 MiB each, padded to one length: a search returns those of what
         it found, by private information retrieval.
+    attributes: columns of n values by name, a dict or a data frame: whole numbers of 64 bits, floats, truth values or str of up to 4096 bytes, in
+        each column of one type; None, NaN and missing values are none. Clients download them sealed, and filter by them (`Client.search(where=...)`);
+        the server learns their bytes together, up to a factor of two.
     mode: "masked" (the server sees neither query nor vectors), "routed" (nor which clusters a search
         scores), "open" (it sees the vectors), "sealed" (a search reads some of the buckets) or "local"
         (clients download everything). `sordino.plan` compares.
@@ -222,7 +239,7 @@ def build(
     own_readers: nobody but the owner reads the index until `Index.grant` lets them, from the first version on.
 
     Raises `ExistsError`, `ShapeError`, `DtypeError`, `EmptyError`, `NotFiniteError`, `ZeroVectorError`,
-    `NormError`, `IdsError`, `PayloadError`, `KError`, `RecallError`, `FormatError`, `FileError`,
+    `NormError`, `IdsError`, `PayloadError`, `AttributesError`, `KError`, `RecallError`, `FormatError`, `FileError`,
     `KeyKindError`. The directory has no index then.
     """
     if not isinstance(key, _sordino.OwnerKey):
@@ -236,7 +253,7 @@ def build(
             raise InputError(f"{name} = {value!r}: expected a text")
     if norm is not None:
         norm = real_number(norm, "norm")
-    records = _records.Records(vectors, ids, payloads)
+    records = _records.Records(vectors, ids, payloads, attributes)
     if metric != "cosine" and norm is None:
         norm = records.longest()
     settings = {

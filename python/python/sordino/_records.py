@@ -8,8 +8,8 @@ from itertools import chain, islice
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from . import _arrays
-from ._errors import IdsError, InputError, PayloadError, ShapeError
+from . import _arrays, _attributes
+from ._errors import AttributesError, IdsError, InputError, PayloadError, ShapeError
 from ._sordino import Reader
 
 if TYPE_CHECKING:
@@ -17,33 +17,38 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    Chunk = tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None, _attributes.Columns | None]
+
 # Bytes of a chunk, so that a conversion copies no more at a time.
 _CHUNK = 4 << 20
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some records of a stream for `sordino.build` or `Index.add`: vectors with their own ids and payloads.
+    """Some records of a stream for `sordino.build` or `Index.add`: vectors with their own ids, payloads and attributes.
 
     vectors: shape (n, dim).
     ids: n ids of one kind, or None in all batches.
     payloads: n times bytes or str, or None in all batches.
+    attributes: columns of n values, as of `sordino.build`; batches may have different ones.
     """
 
     vectors: Any
     ids: Any = None
     payloads: Any = None
+    attributes: Any = None
 
 
 class Records:
-    """Vectors, with ids and payloads if there are any."""
+    """Vectors, with ids, payloads and attributes if there are any."""
 
-    def __init__(self, vectors: Any, ids: Any, payloads: Any) -> None:
+    def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
         self._vectors = vectors
         self._ids = None if ids is None else _arrays.ids(ids)
         if isinstance(payloads, (str, bytes)) or not (payloads is None or hasattr(payloads, "__iter__")):
             raise PayloadError(f"payloads: one {type(payloads).__name__}, expected one for each vector")
         self._payloads = None if payloads is None else iter(payloads)
+        self._attributes = None if attributes is None else _attributes.columns(attributes)
         self.id_kind = "number" if ids is None else _arrays.id_kind(ids)
         self._first: Batch | None = None
         self.size: tuple[int, int] | None = None
@@ -56,8 +61,8 @@ class Records:
             some = list(islice(vectors, 1))
             self._vectors = chain(some, vectors)
             if some and isinstance(some[0], Batch):
-                if ids is not None or payloads is not None:
-                    raise InputError("ids and payloads are in the batches: expected none beside them")
+                if ids is not None or payloads is not None or attributes is not None:
+                    raise InputError("ids, payloads and attributes are in the batches: expected none beside them")
                 self._first = some[0]
                 if self._first.ids is not None:
                     self.id_kind = _arrays.id_kind(self._first.ids)
@@ -73,6 +78,13 @@ class Records:
                 raise IdsError(f"{len(self._ids)} record ids for {n} vectors")
             if hasattr(payloads, "__len__") and len(payloads) != n:
                 raise PayloadError(f"{len(payloads)} payloads for {n} vectors")
+            self._count(n)
+
+    def _count(self, n: int) -> None:
+        """Refuses attributes of another number of records."""
+        for name, _, values in self._attributes or ():
+            if len(values) != n:
+                raise AttributesError(f"attribute {name}: {len(values)} values for {n} vectors")
 
     def longest(self) -> float | None:
         """The length of the longest vector, or None for an iterator, which can be read only once."""
@@ -87,7 +99,7 @@ class Records:
         # A hair more, so that rounding to float32 leaves no vector outside.
         return sqrt(longest) * (1 + 1e-6)
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
+    def __iter__(self) -> Iterator[Chunk]:
         if self._first is not None:
             yield from self._batches(self._first)
             return
@@ -104,14 +116,21 @@ class Records:
                 payloads = _arrays.payloads(islice(self._payloads, n))
                 if len(payloads) != n:
                     raise PayloadError(f"{read + len(payloads)} payloads for at least {read + n} vectors")
+            attributes = None
+            if self._attributes is not None:
+                attributes = _attributes.part(self._attributes, read, read + n)
+                for name, _, values in attributes:
+                    if len(values) != n:
+                        raise AttributesError(f"attribute {name}: {read + len(values)} values for at least {read + n} vectors")
             read += n
-            yield rows, ids, payloads
+            yield rows, ids, payloads, attributes
         if self._ids is not None and len(self._ids) != read:
             raise IdsError(f"{len(self._ids)} record ids for {read} vectors")
         if self._payloads is not None and next(self._payloads, None) is not None:
             raise PayloadError(f"more than {read} payloads for {read} vectors")
+        self._count(read)
 
-    def _batches(self, first: Batch) -> Iterator[tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None]]:
+    def _batches(self, first: Batch) -> Iterator[Chunk]:
         for at, item in enumerate(self._vectors):
             what = f"batch {at} of the iterator"
             if not isinstance(item, Batch):
@@ -126,7 +145,8 @@ class Records:
             payloads = None if item.payloads is None else _arrays.payloads(item.payloads)
             if payloads is not None and len(payloads) != len(rows):
                 raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
-            yield rows, ids, payloads
+            attributes = None if item.attributes is None else _attributes.columns(item.attributes, len(rows))
+            yield rows, ids, payloads, attributes
 
     def _chunks(self) -> Iterator[np.ndarray]:
         if self._array is not None:
@@ -142,7 +162,7 @@ class Records:
                     yield array
 
 
-def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
+def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.ndarray, Any, Any, Any]:
     """All records at once, as the native half takes them."""
     import numpy as np
 
@@ -155,18 +175,18 @@ def whole(vectors: Any, ids: Any, payloads: Any) -> tuple[np.ndarray, Any, Any]:
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
         carried = None if payloads is None else _arrays.payloads(payloads)
-        return rows, chunk_ids, carried
-    chunks = list(Records(vectors, ids, payloads))
+        return rows, chunk_ids, carried, None if attributes is None else _attributes.columns(attributes, len(rows))
+    chunks = list(Records(vectors, ids, payloads, attributes))
     if not chunks:
         raise InputError("no vectors: expected at least one")
-    dims = {rows.shape[1] for rows, _, _ in chunks}
+    dims = {chunk[0].shape[1] for chunk in chunks}
     if len(dims) > 1:
         raise ShapeError(f"vectors of dimensions {sorted(dims)}: expected one")
-    rows = np.concatenate([rows for rows, _, _ in chunks])
-    own = [own for _, own, _ in chunks]
+    rows = np.concatenate([chunk[0] for chunk in chunks])
+    own = [chunk[1] for chunk in chunks]
     chunk_ids = None if own[0] is None else _joined(own)
-    carried = None if chunks[0][2] is None else [one for _, _, some in chunks for one in some or ()]
-    return rows, chunk_ids, carried
+    carried = None if chunks[0][2] is None else [one for chunk in chunks for one in chunk[2] or ()]
+    return rows, chunk_ids, carried, _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
 
 
 def _joined(chunks: list[Any]) -> Any:

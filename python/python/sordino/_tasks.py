@@ -18,7 +18,7 @@ from . import _arrays, _records, _sordino
 from ._errors import InputError, MissingFileError, ShapeError
 from ._index import Index, local, measured_index, real_number, whole_number
 from ._sordino import OwnerKey
-from .parquet import Columns, read, sizes, stream
+from .parquet import Columns, names, read, sizes, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +34,9 @@ LISTS = 1 << 14
 
 # Segments that are made at most. An index may have 1024, and others come with changes.
 SEGMENTS = 512
+
+# Columns that only the build itself reads.
+VECTORS: Any = {"ids": None, "attributes": ()}
 
 # Modes in which records are assigned to clusters.
 CLUSTERED = ("routed", "sealed")
@@ -66,7 +69,7 @@ def make(job: Job, task: Task) -> bytes:
 
     def records() -> Iterator[Any]:
         for path, group in task.groups:
-            yield from _records.Records(iter([read(path, group, job.columns)]), None, None)
+            yield from _records.Records(iter([read(path, group, job.columns)]))
 
     key = OwnerKey.load(job.key_file)
     if job.clustered:
@@ -83,11 +86,12 @@ def build(
     key_file: str | os.PathLike[str],
     vectors: str,
     ids: str | None,
+    attributes: Iterable[str] = (),
     settings: dict[str, Any],
     segment: int | None,
 ) -> Index:
     """Makes an index of what `run` returns for all tasks, in any order."""
-    columns: Columns = {"vectors": vectors, "ids": ids, "payloads": None}
+    columns: Columns = {"vectors": vectors, "ids": ids, "payloads": None, "attributes": names(attributes)}
     clustered = settings["mode"] in CLUSTERED
     least = LISTS if clustered else SEGMENT
     least = least if segment is None else whole_number(segment, "segment")
@@ -98,16 +102,16 @@ def build(
     tasks = list(_tasks(groups, max(least, 1, -(-records // SEGMENTS))))
     key = OwnerKey.load(key_file)
     index = os.path.abspath(local(path))
-    sample = _records.Records(iter([read(*groups[0][:2], columns)]), None, None)
+    sample = _records.Records(iter([read(*groups[0][:2], columns)]))
     rows = next(iter(sample))[0]
     settings = settings | {"id_kind": sample.id_kind, "size": (records, rows.shape[1])}
     if clustered:
         whole = _sordino.Clustering(index, key, settings, records, rows.shape[1])
-        job = Job(index, os.path.abspath(key_file), _train(whole, groups, columns, settings), columns | {"ids": None}, True)
+        job = Job(index, os.path.abspath(key_file), _train(whole, groups, columns, settings), columns | VECTORS, True)
         for lists in run(job, iter(tasks)):
             whole.take(lists)
         # Once more, in the order of the tasks.
-        again = _records.Records(stream((group[:2] for group in groups), columns), None, None)
+        again = _records.Records(stream((group[:2] for group in groups), columns))
         measured = whole.finish(len(tasks), iter(again))
         return measured_index(Index(_sordino.Index(index, key)), measured, settings["recall"], 4)
     assembly = _sordino.Assembly(index, key, settings, rows)
@@ -161,7 +165,7 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, setting
     own = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     # The longest vector may be in any row group.
     wanted = [at for at, some in enumerate(own) if bounded or len(some)]
-    vectors = columns | {"ids": None}
+    vectors = columns | VECTORS
     sample, longest = [], 0.0
     for at, batch in zip(wanted, stream((groups[at][:2] for at in wanted), vectors)):
         rows = _arrays.matrix(batch.vectors)

@@ -1,4 +1,4 @@
-"""Records from Parquet files, as `sordino.build` reads them: vectors with ids and payloads from columns of their own.
+"""Records from Parquet files, as `sordino.build` reads them: vectors with ids, payloads and attributes from columns of their own.
 
     index = sordino.build("my.index", sordino.parquet.batches("lake/", vectors="embedding", ids="id"), key=key)
 
@@ -12,7 +12,16 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ._errors import DtypeError, FormatError, IdsError, MissingFileError, PayloadError, ShapeError, UnreadableError
+from ._errors import (
+    AttributesError,
+    DtypeError,
+    FormatError,
+    IdsError,
+    MissingFileError,
+    PayloadError,
+    ShapeError,
+    UnreadableError,
+)
 from ._records import Batch
 
 if TYPE_CHECKING:
@@ -32,6 +41,14 @@ class Columns(TypedDict):
     vectors: str
     ids: str | None
     payloads: str | None
+    attributes: tuple[str, ...]
+
+
+def names(attributes: Iterable[str]) -> tuple[str, ...]:
+    """The names of attributes; one alone is no list of its letters."""
+    if isinstance(attributes, (str, bytes)):
+        raise AttributesError(f"attributes: one {type(attributes).__name__}, expected the names of columns")
+    return tuple(attributes)
 
 
 def batches(
@@ -40,6 +57,7 @@ def batches(
     vectors: str,
     ids: str | None = None,
     payloads: str | None = None,
+    attributes: Iterable[str] = (),
     readers: int = 2,
 ) -> Iterator[Batch]:
     """The records of Parquet files, a row group at a time.
@@ -48,11 +66,14 @@ def batches(
         file system that pyarrow has (`s3://bucket/lake`).
     vectors: the column of lists of numbers, all of one length.
     ids, payloads: the columns of ids (integers or texts) and payloads (bytes or texts).
+    attributes: the columns by which clients filter (numbers, truth values or texts, null where a record has none), under their names.
     readers: threads that read; so many row groups and one more are in memory.
 
-    Raises `MissingFileError`, `UnreadableError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`.
+    Raises `MissingFileError`, `UnreadableError`, `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `PayloadError`,
+    `AttributesError`.
     """
-    return stream(groups(paths), {"vectors": vectors, "ids": ids, "payloads": payloads}, readers)
+    columns: Columns = {"vectors": vectors, "ids": ids, "payloads": payloads, "attributes": names(attributes)}
+    return stream(groups(paths), columns, readers)
 
 
 def stream(groups: Iterable[tuple[str, int]], columns: Columns, readers: int = 2) -> Iterator[Batch]:
@@ -80,6 +101,7 @@ def build(
     key_file: str | os.PathLike[str],
     vectors: str,
     ids: str | None = None,
+    attributes: Iterable[str] = (),
     mode: Literal["masked", "open", "routed", "sealed"] = "masked",
     metric: Metric = "cosine",
     recall: float = 0.95,
@@ -98,7 +120,7 @@ def build(
     clusters is the planned one, where `sordino.build` may train another number after a look at what the first finds.
 
     path: the index's directory, as of `sordino.build`.
-    files, vectors, ids: as of `batches`. Payloads are for `sordino.build`.
+    files, vectors, ids, attributes: as of `batches`. Payloads are for `sordino.build`.
     key_file: the owner's key, as `OwnerKey.save` has written it: each process reads it from there.
     mode, metric, recall, k, queries, norm, packing, routing: as of `sordino.build`; without a norm the longest vector of the first row group counts in masked
         and open mode, and the longest of all in the others.
@@ -137,7 +159,9 @@ def build(
                     one.cancel()
 
     settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
-    return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
+    return assembled(
+        path, files, run, key_file=key_file, vectors=vectors, ids=ids, attributes=attributes, settings=settings, segment=segment
+    )
 
 
 def _threads(processes: int) -> None:
@@ -173,25 +197,35 @@ def read(path: str, group: int, columns: Columns) -> Batch:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = list(dict.fromkeys(name for name in columns.values() if name is not None))
+    wanted = [columns["vectors"], columns.get("ids"), columns.get("payloads"), *columns.get("attributes", ())]
+    own = list(dict.fromkeys(name for name in wanted if name is not None))
     try:
         with _open(path) as opened, pq.ParquetFile(opened) as file:
-            table = file.read_row_group(group, columns=names, use_threads=False)
+            table = file.read_row_group(group, columns=own, use_threads=False)
         return batch(table, **columns)
     except OSError as error:
         raise UnreadableError(f"{path}: {error}") from None
     except pa.ArrowException as error:
         raise FormatError(f"{path}: {error}") from None
-    except (DtypeError, FormatError, IdsError, PayloadError, ShapeError) as error:
+    except (AttributesError, DtypeError, FormatError, IdsError, PayloadError, ShapeError) as error:
         raise type(error)(f"{path}: row group {group}: {error}") from None
 
 
-def batch(table: pa.Table, *, vectors: str, ids: str | None = None, payloads: str | None = None) -> Batch:
-    """The records of a table. Raises `FormatError`, `ShapeError`, `DtypeError`, `IdsError`."""
+def batch(
+    table: pa.Table,
+    *,
+    vectors: str,
+    ids: str | None = None,
+    payloads: str | None = None,
+    attributes: Iterable[str] = (),
+) -> Batch:
+    """The records of a table. Raises `FormatError`, `ShapeError`, `DtypeError`, `IdsError`, `AttributesError`."""
+    columns = {name: _column(table, name) for name in names(attributes)}
     return Batch(
         _matrix(_column(table, vectors), vectors),
         None if ids is None else _ids(_column(table, ids), ids),
         None if payloads is None else _column(table, payloads).to_pylist(),
+        columns or None,
     )
 
 

@@ -31,7 +31,7 @@ from ray.serve.schema import LoggingConfig
 import sordino
 from sordino._tasks import Job, Task, make, settings_of
 from sordino._tasks import build as assembled
-from sordino.parquet import groups, read
+from sordino.parquet import groups, names, read
 
 __all__ = ["Options", "app", "batches", "build"]
 
@@ -220,6 +220,7 @@ def batches(
     vectors: str,
     ids: str | None = None,
     payloads: str | None = None,
+    attributes: Iterable[str] = (),
     ahead: int = 8,
 ) -> Iterator[sordino.Batch]:
     """`sordino.parquet.batches` with Ray's tasks for readers: the records of Parquet files, for `sordino.build`, in their order.
@@ -229,7 +230,7 @@ def batches(
 
     ahead: tasks that may have begun before their records are taken, which bounds memory.
     """
-    columns = {"vectors": vectors, "ids": ids, "payloads": payloads}
+    columns = {"vectors": vectors, "ids": ids, "payloads": payloads, "attributes": names(attributes)}
     task = ray.remote(read)
     waiting: deque[Any] = deque()
     for path, group in groups(paths):
@@ -247,6 +248,7 @@ def build(
     key_file: str | os.PathLike[str],
     vectors: str,
     ids: str | None = None,
+    attributes: Iterable[str] = (),
     mode: Literal["masked", "open", "routed", "sealed"] = "masked",
     metric: Literal["cosine", "inner-product", "euclidean"] = "cosine",
     recall: float = 0.95,
@@ -298,7 +300,7 @@ def build(
                 ray.wait(waiting, num_returns=len(waiting), timeout=CANCELLED)
 
     settings = settings_of(mode, metric, k, queries, norm, packing, recall, routing)
-    return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, settings=settings, segment=segment)
+    return assembled(path, files, run, key_file=key_file, vectors=vectors, ids=ids, attributes=attributes, settings=settings, segment=segment)
 
 
 def _patient(job: Job, task: Task) -> bytes:

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sordino_search::{Client, Error, Found, Id, InProcess, Index, ReaderKeys, Server, Together};
+use sordino_search::{
+    Client, Error, Found, Id, InProcess, Index, Question, ReaderKeys, Server, Together,
+};
 
 use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
@@ -56,23 +58,23 @@ impl Here {
         Arc::clone(&loaded.server)
     }
 
-    /// Searches for one query. The client's lock is held for as long, so that it and the server stay at one
+    /// Answers one question. The client's lock is held for as long, so that it and the server stay at one
     /// version.
-    pub(super) fn search(&self, client: &RwLock<Client>, query: &[f32]) -> Searched {
+    pub(super) fn search(&self, client: &RwLock<Client>, question: &Question<'_>) -> Searched {
         let client = client.read().unwrap_or_else(PoisonError::into_inner);
         let server = self.server();
         let mut rng = rng()?;
         let mut transport = InProcess::new(&server);
         let mut counted = Counted::new(&mut transport);
-        let found = client.search(&mut rng, &mut counted, query)?;
+        let found = client.ask(&mut rng, &mut counted, question)?;
         Ok((found, counted.moved))
     }
 
-    /// Searches for several queries on all processors; those that wait together share a pass.
+    /// Answers several questions on all processors; those that wait together share a pass.
     pub(super) fn search_all(
         &self,
         client: &RwLock<Client>,
-        queries: &[&[f32]],
+        questions: &[Question<'_>],
         stop: &AtomicBool,
     ) -> Result<Vec<(Found, Moved)>, Failed> {
         let client = client.read().unwrap_or_else(PoisonError::into_inner);
@@ -80,16 +82,16 @@ impl Here {
         let server = self.server();
         let jobs = rayon::current_num_threads()
             .max(2 * AT_ONCE)
-            .min(queries.len());
+            .min(questions.len());
         let groups = jobs.div_ceil(AT_ONCE);
         let groups: Vec<_> = (0..groups).map(|_| Together::new(&server)).collect();
         let members = (0..jobs)
             .map(|job| groups[job / AT_ONCE].member())
             .collect();
-        shared(members, queries.len(), stop, |member, at| {
+        shared(members, questions.len(), stop, |member, at| {
             let mut rng = rng()?;
             let mut counted = Counted::new(&mut *member);
-            let found = client.search(&mut rng, &mut counted, queries[at])?;
+            let found = client.ask(&mut rng, &mut counted, &questions[at])?;
             let mut moved = counted.moved;
             // It also waited for the others.
             moved.waited = member.take_server_time();

@@ -5,8 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use pyo3::prelude::*;
 use sordino_search::vectors::Error as Wrong;
-use sordino_search::{Client as Reader, Found, Id, IdKind, Metric, ReaderKeys};
+use sordino_search::{Client as Reader, Found, Id, IdKind, Metric, Question, ReaderKeys};
 
+use super::asked::Asked;
 use super::failed::{Failed, Payloads, Searched};
 use super::here::Here;
 use super::remote::Remote;
@@ -109,36 +110,37 @@ impl Open {
         py: Python<'_>,
         rows: Vec<f32>,
         dim: usize,
+        asked: Asked,
     ) -> PyResult<Vec<(Found, Moved)>> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
         if rows.len() == dim {
-            return self.doing(py, move |open| Ok(vec![open.search_one(&rows)?]));
+            return self.doing(py, move |open| Ok(vec![open.search_one(&asked.of(&rows))?]));
         }
         let open = Arc::clone(self);
         let found = stoppable(py, move |stop| {
-            let queries: Vec<&[f32]> = rows.chunks_exact(dim).collect();
-            open.search_all(&queries, stop)
+            let questions = rows.chunks_exact(dim).map(|row| asked.of(row));
+            open.search_all(&questions.collect::<Vec<_>>(), stop)
         })?;
         found.map_err(|error| error.raise(py))
     }
 
-    fn search_one(&self, query: &[f32]) -> Searched {
+    fn search_one(&self, question: &Question<'_>) -> Searched {
         match &self.server {
-            Server::Here(here) => here.search(&self.reader, query),
-            Server::Remote(remote) => remote.search(&self.reader, query),
+            Server::Here(here) => here.search(&self.reader, question),
+            Server::Remote(remote) => remote.search(&self.reader, question),
         }
     }
 
     fn search_all(
         &self,
-        queries: &[&[f32]],
+        questions: &[Question<'_>],
         stop: &AtomicBool,
     ) -> Result<Vec<(Found, Moved)>, Failed> {
         match &self.server {
-            Server::Here(here) => here.search_all(&self.reader, queries, stop),
-            Server::Remote(remote) => remote.search_all(&self.reader, queries, stop),
+            Server::Here(here) => here.search_all(&self.reader, questions, stop),
+            Server::Remote(remote) => remote.search_all(&self.reader, questions, stop),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
-use sordino_search::{Cache, Client, Error, Found, Id, ReaderKeys};
+use sordino_search::{Cache, Client, Error, Found, Id, Question, ReaderKeys};
 
 use super::failed::{Failed, Payloads, Searched, rng};
 use super::jobs::shared;
@@ -50,19 +50,19 @@ impl Remote {
     pub(super) fn search_all(
         &self,
         client: &RwLock<Client>,
-        queries: &[&[f32]],
+        questions: &[Question<'_>],
         stop: &AtomicBool,
     ) -> Result<Vec<(Found, Moved)>, Failed> {
-        let jobs = vec![(); queries.len().min(CONNECTIONS)];
-        shared(jobs, queries.len(), stop, |(), at| {
-            self.search(client, queries[at])
+        let jobs = vec![(); questions.len().min(CONNECTIONS)];
+        shared(jobs, questions.len(), stop, |(), at| {
+            self.search(client, &questions[at])
         })
     }
 
     /// One search.
-    pub(super) fn search(&self, client: &RwLock<Client>, query: &[f32]) -> Searched {
+    pub(super) fn search(&self, client: &RwLock<Client>, question: &Question<'_>) -> Searched {
         self.following(client, |client, rng, transport| {
-            client.search(rng, transport, query)
+            client.ask(rng, transport, question)
         })
     }
 

@@ -1,0 +1,109 @@
+"""Attributes of records: typed columns, as the native half takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._arrays import is_unicode
+from ._errors import AttributesError, DtypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    # Each with its name, the word for its type, and a value or None for each record.
+    Columns = list[tuple[str, str, list[Any]]]
+
+_INT = range(-(2**63), 2**63)
+
+
+def columns(given: Any, count: int | None = None) -> Columns:
+    """The columns of a mapping or a data frame, of a value for each of `count` records. A column without any value has no type, and is left out."""
+    if not hasattr(given, "items"):
+        raise AttributesError(f"attributes: one {type(given).__name__}, expected a dict of columns by name, or a data frame")
+    found = []
+    for name, values in given.items():
+        if not isinstance(name, str):
+            raise AttributesError(f"attribute {name!r} is named by a {type(name).__name__}: expected a str")
+        if not is_unicode(name):
+            raise AttributesError(f"attribute {name!r}: its name is no Unicode text")
+        listed = _values(name, values)
+        if count is not None and len(listed) != count:
+            raise AttributesError(f"attribute {name}: {len(listed)} values for {count} vectors")
+        kind, typed = _typed(name, listed)
+        if kind is not None:
+            found.append((name, kind, typed))
+    return found
+
+
+
+
+def part(given: Columns, start: int, stop: int) -> Columns:
+    """The columns of some records."""
+    return [(name, kind, values[start:stop]) for name, kind, values in given]
+
+
+def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
+    """The columns of several parts, each with its number of records; what one of them lacks has no value there."""
+    whole: dict[str, tuple[str, list[Any]]] = {}
+    rows = 0
+    for count, given in parts:
+        for name, kind, values in given or ():
+            known, own = whole.setdefault(name, (kind, [None] * rows))
+            if known != kind:
+                if {known, kind} != {"int", "float"}:
+                    raise AttributesError(f"attribute {name}: {kind}, and {known} in vectors before")
+                whole[name] = ("float", own)
+            own.extend(values)
+        rows += count
+        for _, own in whole.values():
+            own.extend([None] * (rows - len(own)))
+    return [(name, kind, _as(kind, values)) for name, (kind, values) in whole.items()] or None
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    """A column as a list of Python's own values, None where there is none."""
+    import numpy as np
+
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise AttributesError(f"attribute {name}: one {type(values).__name__}, expected a value for each vector")
+    if hasattr(values, "to_pylist"):
+        listed = values.to_pylist()
+    elif hasattr(values, "isna"):
+        listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna().tolist())]
+    elif hasattr(values, "tolist"):
+        listed = values.tolist()
+    else:
+        listed = list(values)
+    # Not a number is no value: it is neither more nor less than any, and data frames mean that by it.
+    return [
+        None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
+        for value in listed
+    ]
+
+
+def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
+    """The word for the type of a column, and its values in that; None for a column without a value."""
+    words = {bool: "bool", int: "int", float: "float", str: "text"}
+    kind: str | None = None
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        word = words.get(type(value))
+        if word is None:
+            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str")
+        if word == "int" and value not in _INT:
+            raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
+        if word == "text" and not is_unicode(value):
+            raise AttributesError(f"attribute {name}: value {at} is no Unicode text: it has half of a surrogate pair")
+        if kind is None or {kind, word} == {"int", "float"}:
+            kind = word if kind is None else "float"
+        elif kind != word:
+            raise DtypeError(f"attribute {name}: value {at} is {word}, and {kind} before it")
+    return kind, values if kind is None else _as(kind, values)
+
+
+def _as(kind: str, values: list[Any]) -> list[Any]:
+    """Whole numbers as others where a column has both."""
+    if kind != "float":
+        return values
+    return [None if value is None else float(value) for value in values]

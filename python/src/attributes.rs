@@ -1,0 +1,57 @@
+//! Attributes as Python has them: columns of values, None where a record has none.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sordino_search::{Attributes, Column};
+
+use crate::errors;
+
+/// Columns that were given, each by its name, the word for its type, and a list with a value or None for each record.
+pub(crate) type Given<'py> = Vec<(String, String, Bound<'py, PyAny>)>;
+
+/// The attributes of so many records.
+pub(crate) fn of(py: Python<'_>, rows: usize, given: Given<'_>) -> PyResult<Attributes> {
+    let columns = given.into_iter().map(|(name, kind, values)| {
+        let column = column(&kind, &values)?;
+        Ok((name, column))
+    });
+    let columns: Vec<(String, Column)> = columns.collect::<PyResult<_>>()?;
+    Attributes::new(rows, columns).map_err(|error| errors::search(py, &error))
+}
+
+fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
+    Ok(match kind {
+        "int" => Column::Int(values.extract()?),
+        "float" => Column::Float(values.extract()?),
+        "bool" => Column::Bool(values.extract()?),
+        _ => {
+            let texts: Vec<Option<String>> = values.extract()?;
+            let texts = texts.into_iter();
+            Column::Text(texts.map(|text| text.map(String::into_boxed_str)).collect())
+        }
+    })
+}
+
+/// The values that a record has, by name; `row` are its attributes alone.
+pub(crate) fn one<'py>(py: Python<'py>, row: &Attributes) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, column) in row.columns() {
+        let value = match column {
+            Column::Int(values) => first(values).map(|value| value.into_bound_py_any(py)),
+            Column::Float(values) => first(values).map(|value| value.into_bound_py_any(py)),
+            Column::Bool(values) => first(values).map(|value| value.into_bound_py_any(py)),
+            Column::Text(values) => first(values).map(|value| value.into_bound_py_any(py)),
+            // No attribute is of these.
+            Column::Bytes(_) | Column::Json(_) => None,
+        };
+        if let Some(value) = value {
+            values.set_item(name, value?)?;
+        }
+    }
+    Ok(values)
+}
+
+fn first<T>(values: &[Option<T>]) -> Option<&T> {
+    values.first()?.as_ref()
+}

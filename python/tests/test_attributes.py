@@ -1,0 +1,228 @@
+"""Attributes of records, and filters by them."""
+
+import collections
+import uuid
+
+import numpy as np
+import pytest
+
+import sordino
+
+N = 60
+YEARS = np.arange(N) + 1960
+LANGS = ["en", "de", None] * (N // 3)
+ATTRIBUTES = {"year": YEARS, "lang": LANGS, "score": np.linspace(0, 1, N), "free": YEARS % 2 == 0}
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    return np.random.default_rng(5).standard_normal((N, 16), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, key, vectors):
+    return sordino.build(tmp_path_factory.mktemp("attributes") / "index", vectors, key=key, attributes=ATTRIBUTES, k=N)
+
+
+@pytest.fixture
+def client(index, key):
+    with sordino.Client(index, key=key.reader()) as client:
+        yield client
+
+
+PASS = {
+    "year >= 2000": YEARS >= 2000,
+    'lang = "de"': np.array([lang == "de" for lang in LANGS]),
+    "lang is null and free = true": np.array([lang is None for lang in LANGS]) & (YEARS % 2 == 0),
+    "not (score < 0.5 or year in (2010, 2011))": (np.linspace(0, 1, N) >= 0.5) & ~np.isin(YEARS, [2010, 2011]),
+    "year < 0": np.zeros(N, bool),
+}
+
+
+@pytest.mark.parametrize("where", PASS)
+def test_what_passes_is_found_and_nothing_else(client, vectors, where):
+    found = client.search(vectors[:2], k=N, where=where)
+    for row in found.ids.tolist():
+        assert {one for one in row if one != -1} == set(np.flatnonzero(PASS[where]).tolist())
+
+
+@pytest.mark.parametrize("mode", ["masked", "open", "routed", "sealed", "local"])
+def test_filters_and_thresholds_in_all_modes(tmp_path, key, mode):
+    rng = np.random.default_rng(6)
+    vectors = rng.standard_normal((400, 16), dtype=np.float32)
+    choices = {"mode": mode, "recall": 0.3, "k": 5}
+    index = sordino.build(tmp_path / mode, vectors, key=key, attributes={"n": np.arange(400)}, **choices)
+    # These two modes score a part of the records, in which not so many may pass.
+    enough = mode not in ("routed", "sealed")
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public()) as server:
+        for place in (index, server.url):
+            with sordino.Client(place, key=key.reader()) as client:
+                found = client.search(vectors[:9], k=5, where="n >= 100 and n < 200")
+                one = client.search(vectors[7], k=5, where="n = 7", threshold=-1.0)
+                none = client.search(vectors[7], k=5, where="n = 7", threshold=1.5)
+                assert (found.ids != -1).all() if enough else (found.ids != -1).any()
+                assert (((found.ids >= 100) & (found.ids < 200)) | (found.ids == -1)).all()
+                assert one.ids[0].tolist() == [7, -1, -1, -1, -1] and (none.ids == -1).all()
+                assert np.isfinite(one.scores[0, 0]) and np.isnan(one.scores[0, 1:]).all()
+
+
+def test_messages_do_not_show_what_is_asked_for(client, vectors):
+    moved = {
+        (result.bytes_up, result.bytes_down)
+        for result in (
+            client.search(vectors[0]),
+            client.search(vectors[0], where="year < 0"),
+            client.search(vectors[0], k=1, where="year > 0", threshold=0.9),
+        )
+    }
+    assert len(moved) == 1
+
+
+def test_thresholds_are_in_the_metric_of_the_index(tmp_path, key):
+    points = np.array([[0.0, 0], [1, 0], [5, 0]], np.float32)
+    index = sordino.build(tmp_path / "index", points, key=key, metric="euclidean", k=3)
+    with sordino.Client(index, key=key.reader()) as client:
+        assert client.search([0, 0], threshold=2).ids.tolist() == [[0, 1, -1]]
+
+
+def test_attributes_come_back_as_they_went_in(client):
+    first, second, third, missing = client.attributes([0, 1, 2, 1000])
+    assert first == {"year": 1960, "lang": "en", "score": 0.0, "free": True}
+    assert [type(value) for value in first.values()] == [bool, str, float, int]
+    assert second["lang"] == "de" and "lang" not in third and missing is None
+
+
+def test_changes_carry_attributes(tmp_path, key, vectors):
+    ids = [uuid.uuid5(uuid.NAMESPACE_URL, str(n)) for n in range(N)]
+    index = sordino.build(tmp_path / "index", vectors, key=key, ids=ids, attributes={"year": YEARS.tolist()})
+    # Another column, one without values, and others of what was there.
+    index.add(vectors[:2], ids=ids[:2], attributes={"year": np.array([1, 2], np.int16), "text": ["x", None], "none": [None, None]})
+    index.add(vectors[2:3], ids=ids[2:3])
+    for _ in range(2):
+        with sordino.Client(index, key=key.reader()) as client:
+            assert client.attributes(ids[:3]) == [{"year": 1, "text": "x"}, {"year": 2}, {}]
+            assert client.search(vectors[0], where='text = "x" and year = 1').ids[0].tolist() == [ids[0], *[None] * 9]
+            assert len({*client.search(vectors[0], where="year is null").ids[0]} - {None}) == 1
+        index.compact()
+    with pytest.raises(sordino.AttributesError, match="year: text, and int in records that are there"):
+        index.add(vectors[:1], ids=ids[:1], attributes={"year": ["later"]})
+    # Two additions and a compaction, after which there was nothing to compact.
+    assert index.info()["version"] == 4
+
+
+def test_streams_have_attributes_of_their_own(tmp_path, key, vectors):
+    def batches():
+        yield sordino.Batch(vectors[:20], attributes={"year": YEARS[:20]})
+        yield sordino.Batch(vectors[20:40])
+        yield sordino.Batch(vectors[40:], attributes={"lang": LANGS[40:], "year": YEARS[40:]})
+
+    whole = sordino.build(tmp_path / "whole", batches(), key=key, k=N)
+    added = sordino.build(tmp_path / "added", vectors[:1], key=key, ids=[99], k=N)
+    added.add(batches())
+    arrays = sordino.build(tmp_path / "arrays", (vectors[at : at + 25] for at in range(0, N, 25)), key=key, attributes=ATTRIBUTES, k=N)
+    for index, shift in ((whole, 0), (added, 100)):
+        with sordino.Client(index, key=key.reader()) as client:
+            found = client.search(vectors[0], k=N, where="year >= 1970 and (lang = 'en' or lang is null)").ids[0]
+            expected = {*range(10, 20), *(n for n in range(40, N) if LANGS[n] != "de")}
+            assert {one - shift for one in found.tolist() if one != -1} == expected
+    with sordino.Client(arrays, key=key.reader()) as client:
+        assert client.attributes(N - 1)[0]["year"] == YEARS[-1]
+
+
+class Column(list):
+    """A data frame's column, as far as it is one."""
+
+    def isna(self):
+        return np.array([value == "missing" for value in self])
+
+    def tolist(self):
+        return list(self)
+
+
+def test_missing_values_are_none(tmp_path, key):
+    columns = {
+        "float": np.array([1.5, np.nan, 2]),
+        "mixed": [1, 2.5, None],
+        "masked": np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]),
+        "frame": Column(["a", "missing", "b"]),
+        "numpy": [np.int8(1), np.float32(0.5), None],
+    }
+    index = sordino.build(tmp_path / "index", np.eye(3), key=key, attributes=columns, k=3)
+    with sordino.Client(index, key=key.reader()) as client:
+        assert client.attributes([0, 1, 2]) == [
+            {"float": 1.5, "mixed": 1.0, "masked": 1, "frame": "a", "numpy": 1.0},
+            {"mixed": 2.5, "numpy": 0.5},
+            {"float": 2.0, "masked": 3, "frame": "b"},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error", "match"),
+    [
+        ({"year": [1, 2]}, sordino.AttributesError, "2 values for (at least )?3 vectors"),
+        ({"year": [1, 2, 3, 4]}, sordino.AttributesError, "4 values for 3 vectors"),
+        ({"year": 2020}, sordino.AttributesError, "one int"),
+        ({"year": "abc"}, sordino.AttributesError, "one str"),
+        ({7: [1, 2, 3]}, sordino.AttributesError, "expected a str"),
+        ([1, 2, 3], sordino.AttributesError, "a dict"),
+        ({"year": [1, "x", 3]}, sordino.DtypeError, "value 1 is text, and int before it"),
+        ({"year": [True, 1, 2]}, sordino.DtypeError, "value 1 is int, and bool"),
+        ({"year": [1, b"x", 3]}, sordino.DtypeError, "value 1 is a bytes"),
+        ({"year": np.array(["2020-01-01"] * 3, "datetime64[D]")}, sordino.DtypeError, "is a date"),
+        ({"year": [1, 2**63, 3]}, sordino.AttributesError, "value 1 is 9223372036854775808"),
+        ({"text": ["x", "\ud800", "y"]}, sordino.AttributesError, "surrogate"),
+        ({"text": ["x", "y" * 4097, "z"]}, sordino.AttributesError, "4097 bytes"),
+        ({"": [1, 2, 3]}, sordino.AttributesError, "1 to 64 bytes"),
+        ({f"column{n}": [1, 2, 3] for n in range(65)}, sordino.AttributesError, "64 columns"),
+    ],
+)
+def test_wrong_attributes_are_refused(tmp_path, key, attributes, error, match):
+    for given in (np.eye(3), iter([np.eye(3)])):
+        with pytest.raises(error, match=match):
+            sordino.build(tmp_path / "index", given, key=key, attributes=attributes, k=1)
+    with pytest.raises(error, match=match):
+        sordino.build(tmp_path / "index", iter([sordino.Batch(np.eye(3), attributes=attributes)]), key=key, k=1)
+    with pytest.raises(sordino.InputError, match="in the batches"):
+        sordino.build(tmp_path / "index", iter([sordino.Batch(np.eye(3))]), key=key, attributes={"a": [1, 2, 3]}, k=1)
+    assert not (tmp_path / "index").exists()
+    index = sordino.build(tmp_path / "there", np.eye(3), key=key, k=1)
+    with pytest.raises(error, match=match):
+        index.add(np.eye(3), attributes=attributes)
+    assert index.info()["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "match"),
+    [
+        ("year >=", "filter, character 8"),
+        ("height > 1", "no attribute height"),
+        ("lang > 3", "lang is text"),
+        (b"year > 1", "where is a bytes"),
+        ("lang = '\ud800'", "surrogate"),
+        ("", "filter, character 1"),
+    ],
+)
+def test_wrong_filters_are_refused_before_anything_is_sent(client, vectors, where, match):
+    before = client.stats()["bytes_up"]
+    for queries in (vectors[0], vectors[:20]):
+        with pytest.raises(sordino.FilterError, match=match):
+            client.search(queries, where=where)
+    assert client.stats()["bytes_up"] == before
+    for threshold in (float("nan"), float("inf"), "much"):
+        with pytest.raises(sordino.InputError, match="threshold"):
+            client.search(vectors[0], threshold=threshold)
+
+
+def test_a_collection_without_attributes_has_none(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(3), key=key, k=1)
+    with sordino.Client(index, key=key.reader()) as client:
+        assert client.attributes([0, 7]) == [{}, None]
+        with pytest.raises(sordino.FilterError):
+            client.search([1, 0, 0], where="year > 1")
+        assert client.search([1, 0, 0], where=None).ids[0, 0] == 0
+
+
+def test_columns_may_be_any_mapping(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(2), key=key, attributes=collections.OrderedDict(a=(1, 2)), k=1)
+    with sordino.Client(index, key=key.reader()) as client:
+        assert client.attributes([1]) == [{"a": 2}]
