@@ -11,20 +11,24 @@ const SEED: [u8; 32] = [1; 32];
 const DIM: usize = 3;
 const COUNT: usize = 5;
 
-fn deployed() -> &'static (Database, Hint, Client) {
-    static DEPLOYED: OnceLock<(Database, Hint, Client)> = OnceLock::new();
+/// With rounded answers, and the client of one with whole answers.
+fn deployed() -> &'static (Database, Hint, Client, Client) {
+    static DEPLOYED: OnceLock<(Database, Hint, Client, Client)> = OnceLock::new();
     DEPLOYED.get_or_init(|| {
-        let params = Params::real_t4();
         let vectors = [0.5; COUNT * DIM];
-        let (database, hint) =
-            Database::encode(&params, SEED, &vectors, DIM).expect("short vectors");
-        let client = Client::new(&params, SEED, DIM, COUNT, &hint).expect("one shape");
-        (database, hint, client)
+        let [rounded, whole] = [Params::real_t4(), Params::real_t4().whole()].map(|params| {
+            let (database, hint) =
+                Database::encode(&params, SEED, &vectors, DIM).expect("short vectors");
+            let client = Client::new(&params, SEED, DIM, COUNT, &hint).expect("one shape");
+            (database, hint, client)
+        });
+        let (database, hint, client) = rounded;
+        (database, hint, client, whole.2)
     })
 }
 
 fuzz_target!(|data: &[u8]| {
-    let (database, hint, client) = deployed();
+    let (database, hint, client, whole) = deployed();
     if let Ok(query) = Query::from_bytes(data) {
         assert_eq!(query.to_bytes(), data);
         let _ = database.score(&query);
@@ -32,11 +36,11 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(reply) = Reply::from_bytes(data) {
         assert_eq!(reply.to_bytes(), data);
         let blocks = reply.len().div_ceil(reply.params().block_vectors());
-        let mut whole = Vec::new();
-        Reply::join(&[data], [(0, blocks)], &mut whole).expect("it is all of it");
-        assert_eq!(whole, data);
+        let mut joined = Vec::new();
+        Reply::join(&[data], [(0, blocks)], &mut joined).expect("it is all of it");
+        assert_eq!(joined, data);
         // Twice as much, or no blocks to begin with.
-        let _ = Reply::join(&[data, data], [(0, blocks), (1, blocks)], &mut whole);
+        let _ = Reply::join(&[data, data], [(0, blocks), (1, blocks)], &mut joined);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
         let (secret, _) = client
             .encrypt(&mut rng, &[0.5; DIM])
@@ -49,9 +53,8 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(combination) = Combination::from_bytes(data) {
         assert_eq!(*combination.to_bytes(), data);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
-        let (_, query) = client
-            .encrypt(&mut rng, &[0.5; DIM])
-            .expect("a short query");
+        // A query of the set that combinations are of.
+        let (_, query) = whole.encrypt(&mut rng, &[0.5; DIM]).expect("a short query");
         let _ = combination.of(&query);
     }
     if let Ok(hint) = Hint::from_bytes(data) {

@@ -1,0 +1,244 @@
+//! Seeds that are read: a fuzzer that starts from messages of another form finds its way to a decoder slowly, or never.
+//!
+//! `SORDINO_WRITE_SEEDS=1` writes those of messages, histories and rings anew.
+
+use std::path::{Path, PathBuf};
+
+use chacha20::rand_core::SeedableRng;
+use sordino_ckks::column::{self, Combination, Database, Hint, HintDelta};
+use sordino_ckks::dot::{self, Plaintexts};
+use sordino_ckks::slot;
+use sordino_fuzz::{changed_server, current, owner, servers};
+use sordino_hash::merkle::{Extension, Proof};
+use sordino_index::directory::{Change, Directory};
+use sordino_index::{ReaderSecret, ring};
+use sordino_lsh::{Codes, E2Lsh, SimHash, Tables};
+use sordino_search::manifest::SignedManifest;
+use sordino_search::{
+    Blueprint, Centroids, Client, Error, Filter, InProcess, Nearest, Piece, Pin, Transport,
+};
+
+fn seed_path(target: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(target)
+        .join(name)
+}
+
+fn seed(target: &str, name: &str) -> Vec<u8> {
+    let path = seed_path(target, name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn write(target: &str, name: &str, bytes: &[u8]) {
+    if std::env::var_os("SORDINO_WRITE_SEEDS").is_some() {
+        std::fs::write(seed_path(target, name), bytes).unwrap();
+    }
+}
+
+#[test]
+fn what_primitives_read_is_read() {
+    type Reads = fn(&[u8]) -> bool;
+    let seeds: [(&str, &str, Reads); 19] = [
+        ("ckks_column", "database", |b| {
+            Database::from_bytes(b).is_ok()
+        }),
+        ("ckks_column", "delta", |b| HintDelta::from_bytes(b).is_ok()),
+        ("ckks_column", "hint", |b| Hint::from_bytes(b).is_ok()),
+        ("ckks_column", "query", |b| {
+            column::Query::from_bytes(b).is_ok()
+        }),
+        ("ckks_column", "reply", |b| {
+            column::Reply::from_bytes(b).is_ok()
+        }),
+        ("ckks_column", "reply_whole", |b| {
+            column::Reply::from_bytes(b).is_ok()
+        }),
+        ("ckks_dot", "plaintexts", |b| {
+            Plaintexts::from_bytes(b).is_ok()
+        }),
+        ("ckks_dot", "query", |b| dot::Query::from_bytes(b).is_ok()),
+        ("ckks_dot", "reply", |b| dot::Reply::from_bytes(b).is_ok()),
+        ("lwe_query", "query", |b| {
+            sordino_lwe::Query::from_bytes(b).is_ok()
+        }),
+        ("lwe_query", "other_epoch", |b| {
+            sordino_lwe::Query::from_bytes(b).is_ok()
+        }),
+        ("lsh_decode", "codes", |b| Codes::from_bytes(b).is_ok()),
+        ("lsh_decode", "simhash", |b| SimHash::from_bytes(b).is_ok()),
+        ("lsh_decode", "tables", |b| {
+            Tables::<E2Lsh>::from_bytes(b).is_ok()
+        }),
+        ("hash_proof", "nine", |b| Proof::from_bytes(b).is_ok()),
+        ("hash_proof", "three", |b| Proof::from_bytes(b).is_ok()),
+        ("hash_extension", "four", |b| {
+            Extension::from_bytes(b).is_ok()
+        }),
+        ("hash_extension", "three", |b| {
+            Extension::from_bytes(b).is_ok()
+        }),
+        ("search_filter", "range", |b| {
+            Filter::parse(std::str::from_utf8(b).unwrap()).is_ok()
+        }),
+    ];
+    let whole = column::Params::real_t4().whole();
+    let combination = Combination::empty(&whole, 3).unwrap();
+    write("ckks_column", "combination", &combination.to_bytes());
+    let read = Combination::from_bytes(&seed("ckks_column", "combination"));
+    assert!(read.is_ok(), "{:?}", read.err());
+    let (database, hint) = Database::encode(&whole, [1; 32], &[0.5; 15], 3).unwrap();
+    let client = column::Client::new(&whole, [1; 32], 3, 5, &hint).unwrap();
+    let rng = &mut chacha20::ChaCha20Rng::from_seed([1; 32]);
+    let (_, query) = client.encrypt(rng, &[0.5; 3]).unwrap();
+    let reply = database.score(&query).unwrap().to_bytes();
+    write("ckks_column", "reply_whole", &reply);
+    for (target, name, reads) in seeds {
+        assert!(reads(&seed(target, name)), "{target}/{name}");
+    }
+    let params = slot::Params::new(2048, &[33_574_913], 67_153_921, 1024.0).unwrap();
+    for name in ["fresh", "computed"] {
+        assert!(slot::Ciphertext::from_bytes(&params, &seed("ckks_slot", name)).is_ok());
+    }
+    assert!(slot::GaloisKey::from_bytes(&params, &seed("ckks_slot", "key")).is_ok());
+}
+
+#[test]
+fn pieces_of_builds_are_read() {
+    let keys = owner();
+    for name in [
+        "blueprint",
+        "piece",
+        "sums",
+        "attributes",
+        "centroids",
+        "centroids_mean",
+        "nearest",
+    ] {
+        let bytes = seed("search_pieces", name);
+        let tagged = |kind: &[u8]| {
+            let tag = keys.content_id(&[0; 32], kind, &bytes, std::iter::empty());
+            [&bytes[..], &tag].concat()
+        };
+        let read = match name {
+            "blueprint" => Blueprint::from_bytes(&tagged(b"blueprint"), &keys).is_ok(),
+            "centroids" | "centroids_mean" => {
+                Centroids::from_bytes(&tagged(b"centroids"), &keys).is_ok()
+            }
+            "nearest" => Nearest::from_bytes(&tagged(b"nearest"), &keys).is_ok(),
+            _ => Piece::from_bytes(&tagged(b"piece"), &keys).is_ok(),
+        };
+        assert!(read, "{name}");
+    }
+}
+
+#[test]
+fn rings_and_lists_are_read() {
+    let mut bytes = seed("search_ring", "ring");
+    let form = changed_server().manifest().to_bytes()[4..6].to_vec();
+    bytes[4..6].copy_from_slice(&form);
+    write("search_ring", "ring", &bytes);
+    assert!(ring::list(&seed("search_ring", "ring")).is_ok());
+    // Two labels, a group, a reader, and one that was taken off the list.
+    let (labels, groups) = (
+        ["finance", "health"].map(str::to_owned),
+        ["board".to_owned()],
+    );
+    let [alice, bob] = [2, 3].map(|seed| ReaderSecret::from_bytes([seed; 32]).public());
+    let mut directory = Directory::unsalted();
+    for change in [
+        Change::group("board", &labels),
+        Change::grant("alice", Some(&alice), &[], &groups),
+        Change::grant("bob", Some(&bob), &labels[..1], &[]),
+        Change::revoke("bob"),
+    ] {
+        let salt = |number: u32, _: &[u8]| [number.to_le_bytes()[0]; 16];
+        directory.change(change, salt).unwrap();
+    }
+    write("search_ring", "list", &directory.to_bytes().unwrap());
+    let list = Directory::from_bytes(&seed("search_ring", "list"));
+    assert_eq!(list.unwrap(), directory);
+}
+
+/// Keeps what is sent.
+struct Recorded<'a> {
+    inner: InProcess<'a>,
+    requests: Vec<Vec<u8>>,
+    replies: Vec<Vec<u8>>,
+}
+
+impl Transport for Recorded<'_> {
+    fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        self.requests.push(request.to_vec());
+        let reply = self.inner.call(request, limit)?;
+        self.replies.push(reply.clone());
+        Ok(reply)
+    }
+}
+
+/// A search in each mode, and the messages that ask for anything else.
+#[test]
+fn messages_are_answered() {
+    let servers = servers();
+    let names = [
+        "sealed",
+        "encrypted",
+        "hashed",
+        "local",
+        "open",
+        "masked",
+        "routed",
+    ];
+    let mut kinds = std::collections::BTreeSet::new();
+    for (name, server) in names.into_iter().zip(&servers) {
+        let mut transport = Recorded {
+            inner: InProcess::new(server),
+            requests: Vec::new(),
+            replies: Vec::new(),
+        };
+        let client = Client::connect(&mut transport, &owner().reader(), None).unwrap();
+        let rng = &mut chacha20::ChaCha20Rng::from_seed([3; 32]);
+        client.search(rng, &mut transport, &[1.0; 8]).unwrap();
+        for request in transport.requests {
+            let kind = u16::from_le_bytes([request[6], request[7]]);
+            let name = format!("{name}_{kind}");
+            // Longer than what a fuzzer changes with profit; `lwe_query` has short ones of its kind.
+            if request.len() > 1 << 14 {
+                continue;
+            }
+            write("search_message", &name, &request);
+            let seed = seed("search_message", &name);
+            // Of another index with this one's sizes.
+            assert!(server.handle(&current(server, &seed)).is_ok(), "{name}");
+            kinds.insert(kind);
+        }
+    }
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<u16>>(),
+        [101, 103, 105, 107]
+    );
+}
+
+#[test]
+fn histories_are_read() {
+    let server = changed_server();
+    let mut transport = Recorded {
+        inner: InProcess::new(&server),
+        requests: Vec::new(),
+        replies: Vec::new(),
+    };
+    let pin = Pin {
+        index: server.manifest().index,
+        version: 1,
+        manifest: [1; 32],
+    };
+    assert!(Client::connect(&mut transport, &owner().reader(), Some(&pin)).is_err());
+    let reply = transport
+        .replies
+        .iter()
+        .find(|reply| reply[6..8] == 112u16.to_le_bytes());
+    write("search_history", "chain", &reply.unwrap()[16..]);
+    let chain = seed("search_history", "chain");
+    let len = u32::from_le_bytes(*chain.first_chunk().unwrap()) as usize;
+    assert!(SignedManifest::from_bytes(&chain[4..4 + len], &owner().public()).is_ok());
+}
