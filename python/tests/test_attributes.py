@@ -168,6 +168,8 @@ def test_missing_values_are_none(tmp_path, key):
         ({"year": [1, "x", 3]}, sordino.DtypeError, "value 1 is text, and int before it"),
         ({"year": [True, 1, 2]}, sordino.DtypeError, "value 1 is int, and bool"),
         ({"year": [1, b"x", 3]}, sordino.DtypeError, "value 1 is a bytes"),
+        ({"year": np.eye(3)}, sordino.DtypeError, "value 0 is a list"),
+        ({"year": [np.eye(2)] * 3}, sordino.DtypeError, "value 0 is a ndarray"),
         ({"year": np.array(["2020-01-01"] * 3, "datetime64[D]")}, sordino.DtypeError, "is a date"),
         ({"year": [1, 2**63, 3]}, sordino.AttributesError, "value 1 is 9223372036854775808"),
         ({"text": ["x", "\ud800", "y"]}, sordino.AttributesError, "surrogate"),

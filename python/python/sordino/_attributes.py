@@ -74,11 +74,9 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.tolist()
     else:
         listed = list(values)
+    listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
     # Not a number is no value: it is neither more nor less than any, and data frames mean that by it.
-    return [
-        None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
-        for value in listed
-    ]
+    return [None if isinstance(value, float) and value != value else value for value in listed]
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
