@@ -1,5 +1,7 @@
 //! The servers that `search_message` and `search_history` ask, which the test of their seeds asks too.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand_core::SeedableRng;
 use sordino_search::manifest::Packing;
 use sordino_search::{
@@ -71,8 +73,11 @@ pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
 /// If there is no room for its files.
 #[must_use]
 pub fn changed_server() -> Server {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
     let (keys, rng) = (owner(), &mut chacha20::ChaCha20Rng::from_seed([2; 32]));
-    let dir = std::env::temp_dir().join(format!("search_history_{}", std::process::id()));
+    // Of this call alone: tests make theirs at one time.
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("search_history_{}_{call}", std::process::id()));
     let batches = [Ok(synthetic::uniform(20, 8, 1).into())];
     let store = Store::create(&dir, rng, &keys, &Spec::default(), batches, &mut |_| ());
     let mut store = store.expect("a store");
