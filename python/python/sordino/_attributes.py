@@ -35,8 +35,6 @@ def columns(given: Any, count: int | None = None) -> Columns:
     return found
 
 
-
-
 def part(given: Columns, start: int, stop: int) -> Columns:
     """The columns of some records."""
     return [(name, kind, values[start:stop]) for name, kind, values in given]
