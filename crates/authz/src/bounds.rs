@@ -6,6 +6,8 @@
 
 use crate::Error;
 use crate::error::at_most;
+use crate::places::{Places, place};
+use crate::tokens::step;
 
 /// Most bytes of a text of policies.
 pub(crate) const POLICIES: usize = 64 << 20;
@@ -23,19 +25,25 @@ const WORDS: [&str; 9] = [
     "in", "is", "has", "like", "if", "then", "else", "when", "unless",
 ];
 
-/// Operators of two characters.
-const PAIRS: [&[u8; 2]; 6] = [b"&&", b"||", b"==", b"!=", b"<=", b">="];
-
 /// Refuses a text that is too long, one with a policy that is too long, and expressions that are too deep.
 ///
-/// `one` is the most bytes between two semicolons outside of brackets.
-pub(crate) fn check(what: &'static str, text: &str, most: usize, one: usize) -> Result<(), Error> {
+/// `one` is the most bytes between two semicolons outside of brackets, and `name` names the policy that the byte is in.
+pub(crate) fn check(
+    what: &'static str,
+    text: &str,
+    (most, one): (usize, usize),
+    name: impl Fn(usize) -> String,
+) -> Result<(), Error> {
     at_most(what, text.len(), most)?;
+    let one_policy = |start: usize, end: usize| match end - start <= one {
+        true => Ok(()),
+        false => at_most(&format!("bytes of {}", name(end - 1)), end - start, one),
+    };
     let (mut open, mut deepest, mut start) = (vec![0_usize], 0_usize, 0);
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let next = step(bytes, at);
+        let next = step(text, at);
         match bytes[at] {
             bracket @ (b'(' | b'[' | b'{') => {
                 // The index stays behind its brackets.
@@ -51,7 +59,7 @@ pub(crate) fn check(what: &'static str, text: &str, most: usize, one: usize) -> 
             b';' => {
                 deepest -= core::mem::take(last(&mut open));
                 if open.len() == 1 {
-                    at_most("bytes of one policy", at - start, one)?;
+                    one_policy(start, at)?;
                     start = at;
                 }
             }
@@ -63,22 +71,27 @@ pub(crate) fn check(what: &'static str, text: &str, most: usize, one: usize) -> 
             _ => {}
         }
         if deepest > LEVELS {
-            let (found, most) = (deepest, LEVELS);
-            return Err(Error::TooDeep { what, found, most });
+            let (what, found, most) = (name(at), deepest, LEVELS);
+            return Err(Error::Expression { what, found, most });
         }
         at = next;
     }
-    at_most("bytes of one policy", bytes.len() - start, one)
+    one_policy(start, bytes.len())
 }
 
 /// Bounds of a text of policies.
 pub(crate) fn policies(text: &str) -> Result<(), Error> {
-    check("bytes of policies", text, POLICIES, POLICY)
+    check("bytes of policies", text, (POLICIES, POLICY), |at| {
+        let places = Places::of(text);
+        places.named(places.around(at))
+    })
 }
 
 /// Bounds of a schema.
 pub(crate) fn schema(text: &str) -> Result<(), Error> {
-    check("bytes of a schema", text, SCHEMA, SCHEMA)
+    check("bytes of a schema", text, (SCHEMA, SCHEMA), |at| {
+        format!("schema, {}", place(text, at))
+    })
 }
 
 fn last(open: &mut [usize]) -> &mut usize {
@@ -86,40 +99,12 @@ fn last(open: &mut [usize]) -> &mut usize {
     &mut open[last]
 }
 
-/// The end of the token at `at`: a string, a comment, a word, or one character.
-fn step(bytes: &[u8], at: usize) -> usize {
-    let rest = &bytes[at..];
-    let len = match rest[0] {
-        b'"' => {
-            let mut end = 1;
-            while end < rest.len() && rest[end] != b'"' {
-                end += if rest[end] == b'\\' { 2 } else { 1 };
-            }
-            end + 1
-        }
-        b'/' if rest.get(1) == Some(&b'/') => {
-            let line = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-            line.unwrap_or(rest.len())
-        }
-        byte if rest.len() > 1 && PAIRS.contains(&&[byte, rest[1]]) => 2,
-        byte if is_word(byte) => rest.iter().take_while(|byte| is_word(**byte)).count(),
-        _ => 1,
-    };
-    (at + len).min(bytes.len())
-}
-
-/// Letters, digits, underscores, and every byte of a character beyond ASCII, so that no character is cut.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
 fn is_operator(token: &str) -> bool {
     match token.as_bytes()[0] {
         b'.' | b'+' | b'-' | b'*' | b'!' | b'<' | b'>' | b'=' | b'&' | b'|' | b'/' | b'%' => {
             !token.starts_with("//")
         }
-        byte if is_word(byte) => WORDS.contains(&token),
-        _ => false,
+        _ => WORDS.contains(&token),
     }
 }
 
@@ -137,7 +122,10 @@ mod tests {
             )
         };
         assert_eq!(policies(&nested(38)), Ok(()));
-        assert!(matches!(policies(&nested(42)), Err(Error::TooDeep { .. })));
+        assert!(matches!(
+            policies(&nested(42)),
+            Err(Error::Expression { .. })
+        ));
         let chain = |n: usize| {
             format!(
                 "permit(principal,action,resource) when {{ 1{} == 1 }};",
@@ -145,7 +133,10 @@ mod tests {
             )
         };
         assert_eq!(policies(&chain(150)), Ok(()));
-        assert!(matches!(policies(&chain(170)), Err(Error::TooDeep { .. })));
+        assert!(matches!(
+            policies(&chain(170)),
+            Err(Error::Expression { .. })
+        ));
         let index = |n: usize| {
             format!(
                 "permit(principal,action,resource) when {{ context{} }};",
@@ -153,7 +144,25 @@ mod tests {
             )
         };
         assert_eq!(policies(&index(140)), Ok(()));
-        assert!(matches!(policies(&index(170)), Err(Error::TooDeep { .. })));
+        assert!(matches!(
+            policies(&index(170)),
+            Err(Error::Expression { .. })
+        ));
+        // Blanks beyond ASCII, and none behind a number.
+        for blank in [" ", "\u{a0}", "\u{3000}"] {
+            let ifs = |n: usize| {
+                format!(
+                    "permit(principal,action,resource) when {{ {}true{} }};",
+                    format!("if{blank}1==1then{blank}").repeat(n),
+                    format!("{blank}else{blank}true").repeat(n)
+                )
+            };
+            assert_eq!(policies(&ifs(20)), Ok(()));
+            assert!(
+                matches!(policies(&ifs(30)), Err(Error::Expression { .. })),
+                "{blank:?}"
+            );
+        }
         let wide = format!(
             "permit(principal,action,resource) when {{ [{}1].contains(1) }};",
             "1+1,".repeat(5000)
@@ -175,13 +184,11 @@ mod tests {
             "permit(principal,action,resource) when {{ \"{}\" == \"\" }};",
             "a".repeat(POLICY)
         );
-        assert!(matches!(
-            policies(&long),
-            Err(Error::TooLarge {
-                what: "bytes of one policy",
-                ..
-            })
-        ));
+        let error = policies(&long).unwrap_err().to_string();
+        assert!(
+            error.starts_with("bytes of policy policy0 at line 1, column 1: "),
+            "{error}"
+        );
     }
 
     #[test]

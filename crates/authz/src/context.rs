@@ -1,5 +1,7 @@
 //! The context of a request: a record, with its canonical bytes.
 
+mod check;
+
 use crate::error::at_most;
 use crate::value::{Record, Value};
 use crate::{Error, key};
@@ -27,7 +29,8 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::DuplicateAttribute`]; [`Error::TooDeep`] beyond 31 nested sets and records in a field;
-    /// [`Error::TooLarge`] above a MiB.
+    /// [`Error::TooLarge`] above a MiB; [`Error::Value`] for a value that Cedar's language does not have, as `ip("300.1.1.1")`,
+    /// at any depth.
     ///
     /// # Examples
     /// ```
@@ -45,7 +48,7 @@ impl Context {
     /// A context of this record.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above a MiB.
+    /// [`Error::TooLarge`] above a MiB; [`Error::Value`].
     pub fn of(record: Record) -> Result<Self, Error> {
         if record.fields().is_empty() {
             return Ok(Self::default());
@@ -53,6 +56,7 @@ impl Context {
         let (mut canonical, mut shape) = (Vec::new(), Vec::new());
         write_record(&record, &mut canonical, Form::Canonical)?;
         write_record(&record, &mut shape, Form::Shape)?;
+        check::check(&record).map_err(|error| check::within("context", error))?;
         let hashes = [key::hash(&canonical), key::hash(&shape)];
         let (canonical, shape) = (canonical.into(), shape.into());
         Ok(Self {
@@ -83,7 +87,8 @@ impl Context {
         self.hashes[1]
     }
 
-    /// The canonical bytes without the values that no schema looks at: numbers, truth values, strings.
+    /// The canonical bytes without the values that no schema looks at: numbers, truth values, strings, arguments of
+    /// constructors, all of which are known to be some.
     pub(crate) fn shape(&self) -> &[u8] {
         &self.shape
     }
@@ -143,10 +148,11 @@ fn write_value(value: &Value, bytes: &mut Vec<u8>, form: Form) -> Result<(), Err
             }
         }
         Value::Record(record) => write_record(record, bytes, form)?,
-        // An argument that does not parse makes a context invalid.
         Value::Extension { kind, argument } => {
             bytes.extend_from_slice(&[b'X', *kind as u8]);
-            write_bytes(argument.as_bytes(), bytes);
+            if whole {
+                write_bytes(argument.as_bytes(), bytes);
+            }
         }
     }
     at_most("bytes of a context", bytes.len(), MOST)

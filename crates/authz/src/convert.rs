@@ -28,6 +28,7 @@ pub(crate) fn request(
     let pairs = pairs
         .map(|(name, value)| Ok((name.to_string(), expression(value)?)))
         .collect::<Result<Vec<_>, Refused>>()?;
+    // A context has no value that Cedar does not take ([`crate::Context`]).
     let context = cedar_policy::Context::from_pairs(pairs).map_err(|_| Refused::Context)?;
     cedar_policy::Request::new(principal?, action?, resource?, context, schema)
         .map_err(|error| Refused::Schema(Box::new(error)))
@@ -68,12 +69,7 @@ fn expression(value: &Value) -> Result<RestrictedExpression, Refused> {
             RestrictedExpression::new_record(fields.collect::<Result<Vec<_>, Refused>>()?)
                 .map_err(|_| Refused::Context)?
         }
-        Value::Extension { kind, argument } => match kind {
-            Extension::Ip => RestrictedExpression::new_ip(argument),
-            Extension::Decimal => RestrictedExpression::new_decimal(argument),
-            Extension::Datetime => RestrictedExpression::new_datetime(argument),
-            Extension::Duration => RestrictedExpression::new_duration(argument),
-        },
+        Value::Extension { kind, argument } => kind.call(argument),
     })
 }
 

@@ -61,7 +61,8 @@ pub enum Failure {
     Other,
 }
 
-/// Reasons for which a request was denied before any policy was asked: the schema does not admit it.
+/// Reasons for which a request was denied before any policy was asked: it has no form in Cedar's language, or the schema does not
+/// admit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {

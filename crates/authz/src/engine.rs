@@ -53,8 +53,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Parse`], [`Error::Invalid`], [`Error::Template`], [`Error::DuplicatePolicy`] for policies;
-    /// [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`] for entities; [`Error::TooLarge`] and
-    /// [`Error::TooDeep`] for both.
+    /// [`Error::Expression`] for one of too many operators; [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`],
+    /// [`Error::TooDeep`] for entities; [`Error::TooLarge`] for both.
     pub fn new(schema: Schema, policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(Some(Arc::new(schema)), policies, entities)
     }
@@ -66,7 +66,7 @@ impl Engine {
     /// also one that forbids.
     ///
     /// # Errors
-    /// Those of [`Self::new`], but [`Error::Invalid`] and [`Error::UnknownType`].
+    /// Those of [`Self::new`] but [`Error::UnknownType`]; [`Error::Invalid`] for constructors such as `ip("300.1.1.1")` only.
     pub fn without_schema(policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(None, policies, entities)
     }
@@ -188,10 +188,21 @@ impl Engine {
         self.state.load().epochs
     }
 
-    /// Replaces all entities by those of another engine, which are not read again.
-    pub fn follow(&self, other: &Self) -> Epochs {
-        let world = other.state.load().world.clone();
-        self.replace_world(world)
+    /// Replaces all entities by those of another engine of the same schema, which are not read again.
+    ///
+    /// # Errors
+    /// [`Error::OtherSchema`] if the texts of both schemas differ, or one engine has none: the groups of actions come with the
+    /// entities, and those of another schema would leave policies about them without an action. The entities before then stay.
+    pub fn follow(&self, other: &Self) -> Result<Epochs, Error> {
+        let (own, other) = (self.state.load(), other.state.load());
+        let [text, other_text] = [&own, &other].map(|state| {
+            let schema = state.schema.as_ref();
+            schema.map(|schema| &*schema.text)
+        });
+        if text != other_text {
+            return Err(Error::OtherSchema);
+        }
+        Ok(self.replace_world(other.world.clone()))
     }
 
     fn replace_world(&self, world: Arc<World>) -> Epochs {

@@ -8,16 +8,30 @@ pub enum Error {
     #[error("{what}: {found}, expected at most {most}")]
     TooLarge {
         /// The text or list, with its unit.
-        what: &'static str,
+        what: String,
         /// Found.
         found: usize,
         /// Most that is read.
         most: usize,
     },
-    /// A text or value whose parts are nested too deeply.
+    /// An expression of more levels than are evaluated: an operator is one, also where several stand side by side, as in
+    /// `a || b || c`, which is `(a || b) || c`, and a bracket or an `if` is 4.
+    #[error(
+        "{what}: an expression of {found} levels, expected at most {most}, where each operator and dot is one, \
+         side by side too, and a bracket 4; write alternatives as a set, `[\"a\", \"b\"].contains(..)`, or as several policies"
+    )]
+    Expression {
+        /// The policy and its place, or the place in a schema.
+        what: String,
+        /// Levels where reading stopped.
+        found: usize,
+        /// Most that are read.
+        most: usize,
+    },
+    /// A value whose parts are nested too deeply.
     #[error("{what} nested {found} deep, expected at most {most}")]
     TooDeep {
-        /// The text or value.
+        /// The value.
         what: &'static str,
         /// Depth where reading stopped.
         found: usize,
@@ -33,7 +47,7 @@ pub enum Error {
     /// Policies that do not parse.
     #[error("policies do not parse: {reason}")]
     Parse {
-        /// Cedar's reason.
+        /// The place, the policy, and Cedar's reason.
         reason: String,
     },
     /// A policy that the schema does not admit.
@@ -41,20 +55,28 @@ pub enum Error {
     Invalid {
         /// The policy's id.
         policy: String,
-        /// Cedar's reason.
+        /// The place, and Cedar's reason.
         reason: String,
     },
     /// Two policies of one id.
-    #[error("two policies have the id {id}; give each its own `@id`")]
+    #[error("two policies have the id {id}, {first} and {second}; give each its own `@id`")]
     DuplicatePolicy {
         /// The id.
         id: String,
+        /// Where the first stands.
+        first: String,
+        /// Where the second stands.
+        second: String,
     },
     /// A template: its places would have to be filled, and nothing here fills them.
-    #[error("policy {id} is a template; write policies without `?principal` and `?resource`")]
+    #[error(
+        "policy {id} at {place} is a template; write policies without `?principal` and `?resource`"
+    )]
     Template {
         /// The template's id.
         id: String,
+        /// Its line and column.
+        place: String,
     },
     /// An entity that is its own ancestor.
     #[error("entity {entity} is in a cycle of parents")]
@@ -68,6 +90,11 @@ pub enum Error {
         /// The entity.
         entity: String,
     },
+    /// Entities of an engine of another schema.
+    #[error(
+        "the engine that is followed has another schema: expected one of the same text, or none for one without"
+    )]
+    OtherSchema,
     /// Entities that are not a list of entities, contradict each other or the schema.
     #[error("entities: {reason}")]
     Entities {
@@ -79,6 +106,17 @@ pub enum Error {
     DuplicateAttribute {
         /// The name.
         name: String,
+    },
+    /// A value of a context that Cedar's language does not have: an extension's value whose argument is none, or an entity
+    /// of a type whose name is none.
+    #[error("{path} is {value}, which is no value: {reason}")]
+    Value {
+        /// Where it stands, as in `context.sites[].address`; `[]` is a member of a set.
+        path: String,
+        /// The value.
+        value: String,
+        /// Cedar's reason.
+        reason: String,
     },
     /// A vector of another length, of zeros, or with a float that is no number.
     #[error("vector of {found} floats, expected {expected} that are numbers and not all zero")]
@@ -151,10 +189,29 @@ pub enum Error {
 }
 
 /// Refuses what is larger than `most`.
-pub(crate) fn at_most(what: &'static str, found: usize, most: usize) -> Result<(), Error> {
+pub(crate) fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error> {
     if found <= most {
         Ok(())
     } else {
+        let what = what.to_owned();
         Err(Error::TooLarge { what, found, most })
+    }
+}
+
+/// An error and its causes.
+pub(crate) fn chain(error: &dyn core::error::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// A hint at the mark of the byte order that a text begins with, since editors hide it.
+pub(crate) fn hint(text: &str) -> &'static str {
+    match text.starts_with('\u{feff}') {
+        true => "; the text begins with a byte order mark: save it as UTF-8 without one",
+        false => "",
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use cedar_policy::conformance_errors::EntitySchemaConformanceError;
 use cedar_policy::entities_errors::EntitiesError;
 use cedar_policy::entities_json_errors::JsonDeserializationError;
+use cedar_policy::ffi::JsonValueWithNoDuplicateKeys;
 use serde_json::Value;
 
 use crate::Error;
-use crate::error::at_most;
+use crate::error::{at_most, chain, hint};
 
 /// Most bytes of a text of entities.
 const BYTES: usize = 256 << 20;
@@ -20,13 +21,20 @@ const ANCESTORS: usize = 1 << 12;
 const PAIRS: usize = 1 << 23;
 /// Most parents looked at to count them.
 const STEPS: usize = 1 << 27;
+/// Keys of an entity.
+const KEYS: [&str; 4] = ["uid", "attrs", "parents", "tags"];
+/// Most characters that a message quotes.
+const SHOWN: usize = 80;
 
 /// Reads a list of entities and bounds it: its length, its nesting (by serde_json, to 128 levels), its ancestors.
+///
+/// Cedar gets the value and not the text, so what Cedar refuses in a text is refused here: a key that an object has twice.
 pub(crate) fn parse(text: &str) -> Result<Value, Error> {
     at_most("bytes of entities", text.len(), BYTES)?;
-    let json: Value = serde_json::from_str(text).map_err(|error| Error::Entities {
-        reason: error.to_string(),
-    })?;
+    let json: JsonValueWithNoDuplicateKeys =
+        serde_json::from_str(text).map_err(|error| Error::Entities {
+            reason: format!("{error}{}", hint(text)),
+        })?;
     let list = json
         .as_array()
         .ok_or_else(|| wrong("not a list".to_owned()))?;
@@ -34,6 +42,14 @@ pub(crate) fn parse(text: &str) -> Result<Value, Error> {
     let mut parents = HashMap::new();
     for entity in list {
         let uid = name(&entity["uid"])?;
+        check_keys(uid, entity)?;
+        let values = [&entity["attrs"], &entity["tags"]].into_iter();
+        for value in values
+            .filter_map(Value::as_object)
+            .flat_map(|map| map.values())
+        {
+            check_value(uid, value)?;
+        }
         let list = entity["parents"].as_array();
         let list = list.ok_or_else(|| wrong(format!("{} has no list of parents", shown(uid))))?;
         let list = list.iter().map(name).collect::<Result<Vec<_>, Error>>()?;
@@ -41,17 +57,74 @@ pub(crate) fn parse(text: &str) -> Result<Value, Error> {
         all.extend(list);
     }
     check(&parents)?;
-    Ok(json)
+    Ok(json.into())
+}
+
+/// Refuses keys that Cedar would pass over: tags under a misspelled key are tags that no policy finds.
+fn check_keys(uid: Name<'_>, entity: &Value) -> Result<(), Error> {
+    let keys = entity.as_object().into_iter().flat_map(|map| map.keys());
+    let mut unknown = keys.filter(|key| !KEYS.contains(&key.as_str()));
+    unknown.next().map_or(Ok(()), |key| {
+        let (uid, keys) = (shown(uid), KEYS.join(", "));
+        Err(wrong(format!(
+            "{uid} has the key {key:?}: expected {keys}; put what is yours into attrs"
+        )))
+    })
+}
+
+/// Refuses a call or an entity with a fault in its form. Without a schema Cedar takes it for a record, which no policy expects.
+fn check_value(uid: Name<'_>, value: &Value) -> Result<(), Error> {
+    match value {
+        Value::Array(list) => list.iter().try_for_each(|value| check_value(uid, value)),
+        Value::Object(map) => {
+            let only = |inner: &Value, keys: &[&str]| {
+                let inner = inner.as_object();
+                inner.is_some_and(|inner| {
+                    inner.len() == keys.len() && keys.iter().all(|key| inner.contains_key(*key))
+                })
+            };
+            let known = map.iter().all(|(key, inner)| match key.as_str() {
+                "__entity" => map.len() == 1 && only(inner, &["type", "id"]),
+                "__extn" => {
+                    map.len() == 1 && (only(inner, &["fn", "arg"]) || only(inner, &["fn", "args"]))
+                }
+                _ => true,
+            });
+            if !known {
+                return Err(wrong(format!(
+                    "{} has {}: expected {{\"__entity\": {{\"type\": .., \"id\": ..}}}} or \
+                     {{\"__extn\": {{\"fn\": .., \"arg\": ..}}}} and no more",
+                    shown(uid),
+                    cut(value)
+                )));
+            }
+            map.values().try_for_each(|value| check_value(uid, value))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The beginning of a value's text.
+fn cut(value: &Value) -> String {
+    value.to_string().chars().take(SHOWN).collect()
 }
 
 type Name<'a> = (&'a str, &'a str);
 
-/// The type and id of an entity, in one of the two forms that Cedar reads.
+/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing beside them: of two names in one
+/// object, two readers could take one each.
 fn name(json: &Value) -> Result<Name<'_>, Error> {
-    let json = json.get("__entity").unwrap_or(json);
+    let only = |json: &Value, len| json.as_object().is_some_and(|map| map.len() == len);
+    let inner = json.get("__entity").filter(|_| only(json, 1));
+    let json = inner.unwrap_or(json);
     let part = |key| json.get(key).and_then(Value::as_str);
-    let name = part("type").zip(part("id"));
-    name.ok_or_else(|| wrong("an entity's name is {\"type\": .., \"id\": ..}".to_owned()))
+    let name = part("type").zip(part("id")).filter(|_| only(json, 2));
+    name.ok_or_else(|| {
+        wrong(format!(
+            "{} is no entity's name: expected {{\"type\": .., \"id\": ..}} and no more",
+            cut(json)
+        ))
+    })
 }
 
 fn wrong(reason: String) -> Error {
@@ -144,14 +217,4 @@ pub(crate) fn refused(error: &EntitiesError) -> Error {
         },
         _ => wrong(chain(error)),
     }
-}
-
-/// An error and its causes.
-fn chain(error: &dyn core::error::Error) -> String {
-    let (mut text, mut cause) = (error.to_string(), error.source());
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -22,11 +22,14 @@ mod similar;
 
 // Schemas, entities and policies, as they are read
 mod bounds;
+mod constructors;
 mod convert;
 mod graph;
 mod names;
+mod places;
 mod policies;
 mod schema;
+mod tokens;
 mod world;
 
 // Policies, as they are evaluated

@@ -10,6 +10,23 @@ use crate::value::{EntityUid, Uid};
 /// The number of an entity that exists, or that a parent or a policy names.
 pub(crate) type Node = u32;
 
+/// Words that no part of a type's name is.
+const RESERVED: [&str; 10] = [
+    "true", "false", "if", "then", "else", "in", "is", "like", "has", "__cedar",
+];
+
+/// True if this is a type's name as Cedar writes it: identifiers, and `::` between them.
+pub(crate) fn is_type(name: &str) -> bool {
+    let mut parts = name.split("::");
+    parts.all(|part| is_identifier(part) && !RESERVED.contains(&part))
+}
+
+/// True for letters, digits and underscores that do not begin with a digit.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+}
+
 /// Entities by number, and numbers by name.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -65,4 +82,30 @@ fn hash(seed: &RandomState, uid: Uid<'_>) -> u64 {
     hasher.write_usize(uid.type_name.len());
     hasher.write(uid.id.as_bytes());
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    #[test]
+    fn names_of_types_are_cedars() {
+        let parts = [
+            "A", "a", "_", "0", "::", "::", ":", " ", "\n", "é", "if", "in", "has", "true",
+            "__cedar", "is", "then", "Ab", "",
+        ];
+        let mut rng = StdRng::seed_from_u64(7);
+        let (mut good, mut bad) = (0, 0);
+        for _ in 0..20_000 {
+            let name: String = (0..rng.random_range(0..6))
+                .map(|_| parts[rng.random_range(0..parts.len())])
+                .collect();
+            let cedar = name.parse::<cedar_policy::EntityTypeName>();
+            let cedar = cedar.is_ok_and(|parsed| parsed.to_string() == name);
+            assert_eq!(is_type(&name), cedar, "{name:?}");
+            *(if cedar { &mut good } else { &mut bad }) += 1;
+        }
+        assert!(good > 1_000 && bad > 1_000, "{good} names, {bad} others");
+    }
 }

@@ -1,16 +1,19 @@
 //! Policies: parsed and validated, then compiled against the entities.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use cedar_policy::{PolicySet, ValidationMode, Validator, pst};
+use cedar_policy::{ParseErrors, PolicyId, PolicySet, ValidationMode, Validator, pst};
 
+use crate::error::{chain, hint};
 use crate::expr::Expr;
 use crate::index::Index;
+use crate::places::{Places, offset, placed};
 use crate::schema::Schema;
 use crate::scope::{Party, Scope};
 use crate::value::EntityUid;
 use crate::world::Nodes;
-use crate::{Error, bounds, compile, convert};
+use crate::{Error, bounds, compile, constructors, convert};
 
 /// Policies in Cedar's own form, in the order of their text.
 #[derive(Debug)]
@@ -39,42 +42,36 @@ impl Policies {
     /// Parses and validates.
     pub(crate) fn parse(text: &str, schema: Option<&Schema>) -> Result<Self, Error> {
         bounds::policies(text)?;
-        let set: PolicySet =
-            text.parse()
-                .map_err(|error: cedar_policy::ParseErrors| Error::Parse {
-                    reason: error.to_string(),
-                })?;
-        if let Some(template) = set.templates().next() {
-            let id = template.id().to_string();
-            return Err(Error::Template { id });
+        let set: PolicySet = text
+            .parse()
+            .map_err(|error: ParseErrors| unparsed(text, &error))?;
+        let templates = set.templates();
+        if let Some(template) = templates.min_by_key(|template| number(template.id())) {
+            let annotated = template.annotation("id").filter(|id| !id.is_empty());
+            let id = annotated.map_or_else(|| template.id().to_string(), str::to_owned);
+            let place = Places::of(text).of_policy(number(template.id()));
+            return Err(Error::Template { id, place });
         }
         if let Some(schema) = schema {
-            let result =
-                Validator::new(schema.cedar.clone()).validate(&set, ValidationMode::Strict);
-            if let Some(error) = result.validation_errors().next() {
-                let policy = set.policy(error.policy_id());
-                return Err(Error::Invalid {
-                    policy: policy.map_or_else(|| error.policy_id().to_string(), id),
-                    reason: error.to_string(),
-                });
-            }
+            validate(text, &set, schema)?;
         }
-        // Cedar numbers policies by their places: policy0, policy1, ..
-        let place = |policy: &cedar_policy::Policy| {
-            let id: &str = policy.id().as_ref();
-            id.strip_prefix("policy")
-                .and_then(|id| id.parse::<u32>().ok())
-        };
+        constructors::check(text)?;
         let mut list: Vec<&cedar_policy::Policy> = set.policies().collect();
-        list.sort_by_key(|policy| place(policy));
-        let mut ids = std::collections::HashSet::new();
+        list.sort_by_key(|policy| number(policy.id()));
+        let mut ids = HashMap::new();
         let list = list.into_iter().map(|policy| {
             let id = id(policy);
-            if !ids.insert(id.clone()) {
-                return Err(Error::DuplicatePolicy { id });
+            if let Some(first) = ids.insert(id.clone(), policy) {
+                let places = Places::of(text);
+                let [first, second] = [first, policy].map(|policy| stands(policy, &places));
+                return Err(Error::DuplicatePolicy { id, first, second });
             }
             let syntax = policy.to_pst().map_err(|error| Error::Parse {
-                reason: error.to_string(),
+                reason: format!(
+                    "{}: {}",
+                    Places::of(text).named(number(policy.id())),
+                    chain(&error)
+                ),
             })?;
             Ok(Policy {
                 id: id.into(),
@@ -105,8 +102,68 @@ impl Policies {
 
 /// A policy's annotation `@id`, or Cedar's name for its place.
 fn id(policy: &cedar_policy::Policy) -> String {
-    let annotated = policy.annotation("id").filter(|id| !id.is_empty());
-    annotated.map_or_else(|| policy.id().to_string(), str::to_owned)
+    annotation(policy).map_or_else(|| policy.id().to_string(), str::to_owned)
+}
+
+fn annotation(policy: &cedar_policy::Policy) -> Option<&str> {
+    policy.annotation("id").filter(|id| !id.is_empty())
+}
+
+/// Cedar's number of a policy, which is its place among all: policy0, policy1, ..
+fn number(id: &PolicyId) -> usize {
+    let id: &str = id.as_ref();
+    let number = id.strip_prefix("policy").and_then(|id| id.parse().ok());
+    number.unwrap_or(usize::MAX)
+}
+
+/// Where a policy stands, and why it has its id if nothing there says it.
+fn stands(policy: &cedar_policy::Policy, places: &Places<'_>) -> String {
+    let place = places.of_policy(number(policy.id()));
+    match annotation(policy) {
+        Some(_) => format!("at {place}"),
+        None => {
+            format!("at {place} (without `@id`, so it has the id of its place among the policies)")
+        }
+    }
+}
+
+/// The first of Cedar's errors of a text, with its place.
+fn unparsed(text: &str, errors: &ParseErrors) -> Error {
+    let places = Places::of(text);
+    let mut all = errors.iter();
+    let reason = all.next().map_or_else(String::new, |error| {
+        let reason = placed(text, error);
+        match offset(error) {
+            Some(at) => format!("{reason}, in {}", places.named(places.around(at))),
+            None => reason,
+        }
+    });
+    let reason = format!("{reason}{}{}", more(all.count()), hint(text));
+    Error::Parse { reason }
+}
+
+/// Refuses policies that the schema does not admit.
+fn validate(text: &str, set: &PolicySet, schema: &Schema) -> Result<(), Error> {
+    let result = Validator::new(schema.cedar.clone()).validate(set, ValidationMode::Strict);
+    let mut errors: Vec<_> = result.validation_errors().collect();
+    errors.sort_by_key(|error| (number(error.policy_id()), offset(*error)));
+    let Some(error) = errors.first() else {
+        return Ok(());
+    };
+    let policy = set.policy(error.policy_id());
+    let policy = policy.map_or_else(|| error.policy_id().to_string(), id);
+    // Cedar's message begins with Cedar's name of the policy.
+    let reason = placed(text, *error);
+    let reason = reason.replacen(&format!("for policy `{}`, ", error.policy_id()), "", 1);
+    let reason = format!("{reason}{}", more(errors.len() - 1));
+    Err(Error::Invalid { policy, reason })
+}
+
+fn more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        others => format!("; and {others} more"),
+    }
 }
 
 /// Policies compiled against a world.

@@ -1,12 +1,18 @@
 //! A schema, and which requests it admits.
 
-use cedar_policy::{RequestValidationError, SchemaFragment};
+use std::collections::HashMap;
+
+use cedar_policy::{EvalResult, RequestValidationError, SchemaFragment};
+use miette::Diagnostic;
 
 use crate::cache::Cache;
 use crate::convert;
 use crate::decision::Refusal;
+use crate::error::hint;
 use crate::key::Key;
+use crate::places::{place, placed};
 use crate::request::Request;
+use crate::tokens::tokens;
 use crate::{Error, bounds};
 
 /// Bytes of remembered verdicts on kinds of requests.
@@ -24,6 +30,8 @@ const REMEMBERED: usize = 1 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Schema {
+    /// Schemas of one text say the same.
+    pub(crate) text: Box<str>,
     pub(crate) cedar: cedar_policy::Schema,
     /// Verdicts by types, action and shape of the context: nothing else of a request is looked at, unless types are enumerated.
     known: Option<Cache<Option<Refusal>, 5>>,
@@ -33,12 +41,13 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Schema`] if it does not parse or names what it does not declare; [`Error::TooLarge`] above 4 MiB;
-    /// [`Error::TooDeep`].
+    /// [`Error::Schema`] if it does not parse, names what it does not declare, or has an attribute twice in one record;
+    /// [`Error::TooLarge`] above 4 MiB; [`Error::Expression`] beyond 40 brackets within each other.
     pub fn parse(text: &str) -> Result<Self, Error> {
         bounds::schema(text)?;
-        let schema = |error: &dyn core::fmt::Display| Error::Schema {
-            reason: error.to_string(),
+        check_keys(text)?;
+        let schema = |error: &dyn Diagnostic| Error::Schema {
+            reason: format!("{}{}", placed(text, error), hint(text)),
         };
         let (fragment, _) =
             SchemaFragment::from_cedarschema_str(text).map_err(|error| schema(&error))?;
@@ -49,7 +58,8 @@ impl Schema {
         let cedar = cedar_policy::Schema::from_schema_fragments([fragment])
             .map_err(|error| schema(&error))?;
         let known = (!has_enumeration(&json)).then(|| Cache::new(REMEMBERED));
-        Ok(Self { cedar, known })
+        let text = text.into();
+        Ok(Self { text, cedar, known })
     }
 
     /// The reason why the schema does not admit this request, if it does not.
@@ -90,6 +100,53 @@ impl Schema {
             }),
         }
     }
+}
+
+/// Refuses an attribute that a record has twice. Cedar takes the last of them, which a reader may not notice.
+fn check_keys(text: &str) -> Result<(), Error> {
+    let (mut open, mut name) = (vec![HashMap::new()], None);
+    // A name is a key if `:` or `?:` is behind it, and not `::`.
+    for (at, token) in tokens(text, 0) {
+        match token {
+            "{" => open.push(HashMap::new()),
+            "}" if open.len() > 1 => drop(open.pop()),
+            "?" => continue,
+            ":" if text[at + 1..].starts_with(':') => {}
+            ":" => {
+                let keys = open.last_mut().zip(name);
+                let twice = keys.and_then(|(keys, (at, key))| {
+                    let first = keys.insert(unescaped(key), at)?;
+                    Some((key, first, at))
+                });
+                if let Some((key, first, second)) = twice {
+                    let [first, second] = [first, second].map(|at| place(text, at));
+                    let reason =
+                        format!("{key} stands twice in one record, at {first} and at {second}");
+                    return Err(Error::Schema { reason });
+                }
+            }
+            token => {
+                name = Some((at, token));
+                continue;
+            }
+        }
+        name = None;
+    }
+    Ok(())
+}
+
+/// A name as Cedar reads it: one in quotes may have escapes.
+fn unescaped(name: &str) -> String {
+    let read = || {
+        let text = name.parse::<cedar_policy::RestrictedExpression>().ok()?;
+        let alone = cedar_policy::Context::from_pairs([(String::new(), text)]).ok()?;
+        match alone.get("")? {
+            EvalResult::String(text) => Some(text),
+            _ => None,
+        }
+    };
+    let quoted = name.starts_with('"').then(read).flatten();
+    quoted.unwrap_or_else(|| name.to_owned())
 }
 
 /// True if a type of the schema lists its ids.

@@ -9,6 +9,7 @@ use crate::cache::Cache;
 use crate::convert;
 use crate::decision::{Decision, Epochs, Failure, PolicyError, Refusal};
 use crate::eval::{Asked, Stop};
+use crate::names::is_type;
 use crate::policies::{Code, Policies, Program};
 use crate::recent::{self, FIELDS};
 use crate::request::Request;
@@ -75,10 +76,10 @@ impl State {
 
     /// The decision, made anew.
     pub(crate) fn decide(&self, request: &Request<'_>) -> Decision {
-        let refusal = self
-            .schema
-            .as_ref()
-            .and_then(|schema| schema.refusal(request));
+        let refusal = match &self.schema {
+            Some(schema) => schema.refusal(request),
+            None => unnamed(request),
+        };
         if let Some(refusal) = refusal {
             return Decision::refused(refusal, self.epochs);
         }
@@ -169,6 +170,13 @@ impl State {
         });
         Decision::new(allowed, policies, errors.collect(), self.epochs)
     }
+}
+
+/// The reason why Cedar has no such request, schema or not. Policies that are compiled would not notice.
+fn unnamed(request: &Request<'_>) -> Option<Refusal> {
+    let uids = [request.principal, request.action, request.resource];
+    let named = uids.iter().all(|uid| is_type(uid.type_name));
+    (!named).then_some(Refusal::Name)
 }
 
 /// The name of one of Cedar's errors.

@@ -1,5 +1,7 @@
 //! Values of attributes and contexts, in one canonical form.
 
+use cedar_policy::RestrictedExpression;
+
 use crate::Error;
 
 /// Deepest nesting of sets and records within a value.
@@ -111,6 +113,30 @@ pub enum Extension {
     Datetime,
     /// `duration("1h30m")`
     Duration,
+}
+
+impl Extension {
+    /// The call in Cedar's own form.
+    pub(crate) fn call(self, argument: &str) -> RestrictedExpression {
+        match self {
+            Self::Ip => RestrictedExpression::new_ip(argument),
+            Self::Decimal => RestrictedExpression::new_decimal(argument),
+            Self::Datetime => RestrictedExpression::new_datetime(argument),
+            Self::Duration => RestrictedExpression::new_duration(argument),
+        }
+    }
+}
+
+impl core::fmt::Display for Extension {
+    /// Its name in policies.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Ip => "ip",
+            Self::Decimal => "decimal",
+            Self::Datetime => "datetime",
+            Self::Duration => "duration",
+        })
+    }
 }
 
 impl Value {

@@ -132,7 +132,14 @@ fn refusals_are_cedars() {
         if pick(&["", "", "", "", "", "", "more"]) == "more" {
             fields.push(("more", Value::Long(1)));
         }
-        let context = Context::new(fields).unwrap();
+        let good = !format!("{fields:?}").contains("\"ten\"");
+        let Ok(context) = Context::new(fields) else {
+            // Cedar makes no such context either.
+            assert!(!good);
+            refused += 1;
+            continue;
+        };
+        assert!(good);
         let request = Request::new(principal, action, resource).with(&context);
         let expected = cedar(&request, &schema);
         let decision = engine.check(&request);

@@ -366,9 +366,15 @@ fn anything(rng: &mut StdRng, depth: u32) -> String {
                 "2".to_owned()
             }
         ),
-        10 if one_in(rng, 3) => {
-            pick(rng, &["decimal(\"1.5\")", "ip(\"10.0.0.1\")", "ip(\"x\")"]).to_owned()
-        }
+        10 if one_in(rng, 3) => pick(
+            rng,
+            &[
+                "decimal(\"1.5\")",
+                "ip(\"10.0.0.1\")",
+                "ip(if true then \"x\" else \"y\")",
+            ],
+        )
+        .to_owned(),
         _ => long(rng, depth - 1),
     }
 }
